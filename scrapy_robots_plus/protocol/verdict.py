@@ -1,0 +1,50 @@
+"""The answer to "may this URL be fetched?", and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Reason(str, Enum):
+    """What decided. The values are the last part of the ``robotstxt/forbidden/…`` stats."""
+
+    RULE = "rule"
+    """A rule of the file matches (RFC 9309 2.2.2)."""
+    NO_RULE = "no_rule"
+    """A group is meant for this crawler and none of its rules matches: allowed (2.2.2)."""
+    NO_GROUP = "no_group"
+    """No group is meant for this crawler: allowed (2.2.1)."""
+    ROBOTS_TXT = "robots_txt"
+    """``/robots.txt`` itself is implicitly allowed (2.2.2)."""
+    UNAVAILABLE = "unavailable"
+    """There is no robots.txt: allowed (2.3.1.3)."""
+    UNREACHABLE = "unreachable"
+    """The robots.txt cannot be read: disallowed (2.3.1.4)."""
+    CRAWL_DELAY = "crawl_delay"
+    """The Crawl-delay is over ``ROBOTS_CRAWL_DELAY_MAX`` and the host is skipped for it."""
+    CLOSING = "closing"
+    """The spider closed before the robots.txt was read."""
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a URL may be fetched, and why.
+
+    ``rule``, ``line`` (counted from 1) and ``group`` are those of the file as served; they are
+    None where no rule decided, or where the parser in use does not name the one that did.
+    """
+
+    allowed: bool
+    reason: Reason
+    rule: str | None = None
+    """The deciding line, e.g. ``Disallow: /private/``."""
+    line: int | None = None
+    group: tuple[str, ...] | None = None
+    """The user-agent values of the group that holds the rule."""
+
+    def __bool__(self) -> bool:
+        return self.allowed
