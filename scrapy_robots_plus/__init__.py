@@ -12,14 +12,40 @@ from typing import TYPE_CHECKING
 from ._version import __version__
 
 if TYPE_CHECKING:
+    from .addon import Addon
+    from .crawl.exceptions import RobotsDisallowed, RobotsIgnored, RobotsUnreachable
+    from .crawl.extension import RobotsExtension
+    from .crawl.middleware import RobotsMiddleware
+    from .crawl.settings import RobotsSettingsError
+    from .crawl.signals import request_disallowed
     from .protocol.verdict import Reason, Verdict
 
 _HOMES = {
+    "Addon": "addon",
     "Reason": "protocol.verdict",
+    "RobotsDisallowed": "crawl.exceptions",
+    "RobotsExtension": "crawl.extension",
+    "RobotsIgnored": "crawl.exceptions",
+    "RobotsMiddleware": "crawl.middleware",
+    "RobotsSettingsError": "crawl.settings",
+    "RobotsUnreachable": "crawl.exceptions",
     "Verdict": "protocol.verdict",
+    "request_disallowed": "crawl.signals",
 }
 
-__all__ = ["Reason", "Verdict", "__version__"]
+__all__ = [
+    "Addon",
+    "Reason",
+    "RobotsDisallowed",
+    "RobotsExtension",
+    "RobotsIgnored",
+    "RobotsMiddleware",
+    "RobotsSettingsError",
+    "RobotsUnreachable",
+    "Verdict",
+    "__version__",
+    "request_disallowed",
+]
 
 
 def __getattr__(name: str) -> object:

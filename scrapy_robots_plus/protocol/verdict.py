@@ -25,6 +25,8 @@ class Reason(str, Enum):
     """The Crawl-delay is over ``ROBOTS_CRAWL_DELAY_MAX`` and the host is skipped for it."""
     CLOSING = "closing"
     """The spider closed before the robots.txt was read."""
+    NOT_HTTP = "not_http"
+    """robots.txt does not speak of this URL's scheme: allowed."""
 
     def __str__(self) -> str:
         return self.value
@@ -45,6 +47,33 @@ class Verdict:
     line: int | None = None
     group: tuple[str, ...] | None = None
     """The user-agent values of the group that holds the rule."""
+    robots_url: str | None = None
+    """The robots.txt that decided, after redirects."""
+    outcome: str | None = None
+    """Its HTTP status, or the failure to get it, e.g. ``200`` or ``timeout``."""
+    delay: float | None = None
+    """The Crawl-delay in seconds, where the reason is :attr:`Reason.CRAWL_DELAY`."""
+
+    def describe(self) -> str:
+        """What decided, in words, e.g. ``Disallow: /a, line 3 of https://x.example/robots.txt``."""
+        where = self.robots_url or "robots.txt"
+        if self.reason is Reason.RULE:
+            line = f"line {self.line} of " if self.line else ""
+            return f"{self.rule or 'a rule'}, {line}{where}"
+        if self.reason is Reason.CRAWL_DELAY:
+            return f"Crawl-delay: {self.delay:g} is too long, {where}"
+        return f"{_WORDS[self.reason]}, {where}" + (f": {self.outcome}" if self.outcome else "")
 
     def __bool__(self) -> bool:
         return self.allowed
+
+
+_WORDS = {
+    Reason.NO_RULE: "no rule matches",
+    Reason.NO_GROUP: "no group for this crawler",
+    Reason.ROBOTS_TXT: "robots.txt itself is allowed",
+    Reason.UNAVAILABLE: "there is no robots.txt",
+    Reason.UNREACHABLE: "robots.txt cannot be read",
+    Reason.CLOSING: "the spider closed first",
+    Reason.NOT_HTTP: "not an HTTP URL",
+}

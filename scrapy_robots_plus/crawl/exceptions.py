@@ -1,0 +1,30 @@
+"""What a request that robots.txt keeps from being sent fails with."""
+
+from __future__ import annotations
+
+from scrapy.exceptions import IgnoreRequest
+
+from scrapy_robots_plus.protocol.verdict import Reason, Verdict
+
+
+class RobotsIgnored(IgnoreRequest):
+    """A request was dropped for its robots.txt."""
+
+    def __init__(self, url: str, verdict: Verdict) -> None:
+        super().__init__(f"Forbidden by robots.txt: {url} ({verdict.describe()})")
+        self.url = url
+        self.verdict = verdict
+
+
+class RobotsDisallowed(RobotsIgnored):
+    """The robots.txt was read and does not let the request through."""
+
+
+class RobotsUnreachable(RobotsIgnored):
+    """The robots.txt could not be read, so nothing may be fetched (RFC 9309 2.3.1.4)."""
+
+
+def refusal(url: str, verdict: Verdict) -> RobotsIgnored:
+    """The exception for a *verdict* that does not allow *url*."""
+    unread = verdict.reason in (Reason.UNREACHABLE, Reason.CLOSING)
+    return (RobotsUnreachable if unread else RobotsDisallowed)(url, verdict)

@@ -1,0 +1,167 @@
+"""The gate that every request passes: robots.txt is asked, and what it forbids is dropped."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.httpobj import urlparse_cached
+
+from scrapy_robots_plus.policy.origin import Origin
+
+from . import compat
+from .agent import Agents
+from .exceptions import RobotsIgnored, refusal
+from .fetcher import Fetcher
+from .pacing import Pacing
+from .policies import Policies, closing_verdict
+from .settings import RobotsSettings, unknown_settings
+from .signals import request_disallowed
+from .tally import Tally
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from typing_extensions import Self
+
+    from scrapy_robots_plus.protocol.verdict import Verdict
+
+    from .policy import Policy
+
+logger = logging.getLogger(__name__)
+
+
+class RobotsMiddleware:
+    """Downloader middleware that takes the place of Scrapy's ``RobotsTxtMiddleware``.
+
+    ``policies`` (:class:`~scrapy_robots_plus.crawl.policies.Policies`) answers questions about
+    robots.txt from code; ``settings`` are the checked
+    :class:`~scrapy_robots_plus.crawl.settings.RobotsSettings`; ``tally`` counts by origin.
+
+    Raises :class:`~scrapy_robots_plus.crawl.settings.RobotsSettingsError` where a setting is wrong.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.settings = RobotsSettings.from_settings(crawler.settings)
+        if not (self.settings.obey or self.settings.keeps_delays):
+            raise NotConfigured("ROBOTSTXT_OBEY is False")
+        _report_unknown_settings(crawler)
+        self._crawler = crawler
+        self._stats = compat.stats_of(crawler)
+        self._agents = Agents(crawler, self.settings)
+        fetcher = Fetcher(crawler, self.settings)
+        self.policies = Policies(crawler, self.settings, fetcher, self._agents)
+        self.tally = Tally(self.settings.cache_size)
+        self._pacing = Pacing(crawler, self.settings.cache_size)
+        self.start_requests_allowed = 0
+        self.start_requests_denied = 0
+        crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
+        if self._agents.fixed is None:
+            crawler.signals.connect(self._watch_user_agents, signals.spider_opened)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    @property
+    def denied_from_the_start(self) -> bool:
+        """Whether all start requests were denied, and nothing else was let through since."""
+        denied = self.start_requests_denied > 0 and self.start_requests_allowed == 0
+        return denied and self.tally.allowed == 0
+
+    async def process_request(self, request: Request) -> None:
+        """Lets *request* pass, or raises RobotsDisallowed or RobotsUnreachable."""
+        origin = _origin_to_ask(request)
+        if origin is None:
+            self._count_start(request, allowed=True)
+            return
+        agent = self._agents.of(request)
+        policy = await self._pass(request, origin, agent)
+        policy.delay_for(agent)
+        self.tally.row(origin, policy).allowed += 1
+        self._count_start(request, allowed=True)
+        self._pacing.hold(request, origin, policy.delay)
+
+    async def _process_changed_user_agent(self, request: Request) -> None:
+        """Runs after all middlewares: one of them may have put in another User-Agent."""
+        agent = self._agents.changed(request)
+        origin = _origin_to_ask(request)
+        if agent is None or origin is None:
+            return
+        try:
+            await self._pass(request, origin, agent)
+        except RobotsIgnored:
+            self.tally.row(origin).allowed -= 1
+            raise
+
+    async def _pass(self, request: Request, origin: Origin, agent: str) -> Policy:
+        """The policy that lets *request* through; raises RobotsIgnored where it does not."""
+        policy = await self.policies.obtain(origin, request)
+        if policy is None:
+            raise self._refused(request, origin, None, closing_verdict(origin))
+        verdict = policy.refusal(request.url, agent)
+        if verdict is not None:
+            raise self._refused(request, origin, policy, verdict)
+        return policy
+
+    def _request_scheduled(self, request: Request) -> None:
+        """Drops what is known to be disallowed before it enters the queue.
+
+        Not where there is an errback: Scrapy does not call it for a request dropped here.
+        """
+        origin = _origin_to_ask(request)
+        if origin is None or request.errback is not None:
+            return
+        policy = self.policies.known(origin, request)
+        if policy is None:
+            return
+        verdict = policy.refusal(request.url, self._agents.of(request))
+        if verdict is not None:
+            raise self._refused(request, origin, policy, verdict)
+
+    def _refused(
+        self, request: Request, origin: Origin, policy: Policy | None, verdict: Verdict
+    ) -> RobotsIgnored:
+        """The exception to raise, after the refusal is counted and told."""
+        self.tally.row(origin, policy).denied += 1
+        self._count_start(request, allowed=False)
+        self._tell(request, verdict)
+        return refusal(request.url, verdict)
+
+    def _tell(self, request: Request, verdict: Verdict) -> None:
+        spider = self._crawler.spider
+        self._stats.inc_value("robotstxt/forbidden")
+        self._stats.inc_value(f"robotstxt/forbidden/{verdict.reason}")
+        logger.debug(
+            "Forbidden by robots.txt: %(request)s (%(why)s)",
+            {"request": request, "why": verdict.describe()},
+            extra={"spider": spider},
+        )
+        self._crawler.signals.send_catch_log(
+            request_disallowed, request=request, verdict=verdict, spider=spider
+        )
+
+    def _count_start(self, request: Request, *, allowed: bool) -> None:
+        if request.meta.get("is_start_request"):
+            if allowed:
+                self.start_requests_allowed += 1
+            else:
+                self.start_requests_denied += 1
+
+    def _watch_user_agents(self) -> None:
+        compat.last_process_request(self._crawler, self._process_changed_user_agent)
+
+
+def _origin_to_ask(request: Request) -> Origin | None:
+    """The origin whose robots.txt speaks of *request*; None where it is not to be asked."""
+    if request.meta.get("dont_obey_robotstxt"):
+        return None
+    return Origin.of(urlparse_cached(request))
+
+
+def _report_unknown_settings(crawler: Crawler) -> None:
+    for name, nearest in unknown_settings(crawler.settings).items():
+        hint = f"; did you mean {nearest}?" if nearest else ""
+        logger.warning("There is no setting %s%s", name, hint)

@@ -1,0 +1,236 @@
+"""The policies of a crawl: one per origin, fetched once however many requests wait for it."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Protocol
+
+from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.misc import load_object
+from twisted.internet.defer import Deferred
+
+from scrapy_robots_plus.policy.access import Access, Failure, access_of
+from scrapy_robots_plus.policy.decide import Lookup, lookup, receive
+from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.policy.record import FetchResult
+from scrapy_robots_plus.protocol.verdict import Reason, Verdict
+
+from . import compat
+from .policy import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.robotstxt import RobotParser
+    from scrapy.utils.asyncio import AsyncioLoopingCall
+    from twisted.internet.task import LoopingCall
+    from twisted.python.failure import Failure as TwistedFailure
+
+    from .agent import Agents
+    from .settings import RobotsSettings
+
+logger = logging.getLogger(__name__)
+
+
+class FetchesRobots(Protocol):
+    """What :class:`~scrapy_robots_plus.crawl.fetcher.Fetcher` does."""
+
+    async def fetch(self, origin: Origin) -> FetchResult: ...
+
+
+class _Flight:
+    """A fetch under way. Kept apart from the cache: evicting an entry must orphan no waiter."""
+
+    def __init__(self, request: Request | None) -> None:
+        self.request = request
+        """The one that set it off, for Scrapy's ``robots_parsed``."""
+        self.waiters: list[Deferred[Policy | None]] = []
+
+    def answer(self, policy: Policy | None) -> None:
+        waiters, self.waiters = self.waiters, []
+        for waiter in waiters:
+            if not waiter.called:  # a waiter that was cancelled has been called
+                waiter.callback(policy)
+
+
+class Policies:
+    """What a crawl knows of robots.txt files, by origin.
+
+    From code: ``crawler.get_downloader_middleware(RobotsMiddleware).policies``. Iterating gives the
+    :class:`~scrapy_robots_plus.crawl.policy.Policy` of every origin in memory.
+    """
+
+    CLOSING_CHECK_SECONDS = 0.1
+    """How often it is looked whether the spider closes while requests wait: no signal says so."""
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        settings: RobotsSettings,
+        fetcher: FetchesRobots,
+        agents: Agents,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self._crawler = crawler
+        self._settings = settings
+        self._fetcher = fetcher
+        self._agents = agents
+        self._clock = clock
+        self._wall_clock = wall_clock
+        self._jitter = jitter
+        self._parser: type[RobotParser] = load_object(crawler.settings["ROBOTSTXT_PARSER"])
+        # A parser that lacks a dependency raises now rather than in the middle of the crawl.
+        self._parser.from_crawler(crawler, b"")
+        self._stats = compat.stats_of(crawler)
+        self._cache: OrderedDict[Origin, Policy] = OrderedDict()
+        self._flights: dict[Origin, _Flight] = {}
+        self._closing_watch: AsyncioLoopingCall | LoopingCall | None = None
+
+    def __iter__(self) -> Iterator[Policy]:
+        return iter(list(self._cache.values()))
+
+    def __len__(self) -> int:
+        return len(self._cache)
+
+    async def allowed(self, url: str, agent: str | None = None) -> bool:
+        """Whether *url* may be fetched, fetching its robots.txt if need be.
+
+        *agent*: a product token or User-Agent header; the crawl's own where None.
+        """
+        return (await self.verdict(url, agent)).allowed
+
+    async def verdict(self, url: str, agent: str | None = None) -> Verdict:
+        """As :meth:`allowed`, with the reason. URLs that are not http or https are allowed."""
+        origin = Origin.of(url)
+        if origin is None:
+            return Verdict(allowed=True, reason=Reason.NOT_HTTP)
+        policy = await self.obtain(origin)
+        if policy is None:
+            return closing_verdict(origin)
+        return policy.verdict(url, agent or self._agents.default)
+
+    def known(self, origin: Origin, request: Request | None = None) -> Policy | None:
+        """The policy of *origin* if it may answer now. Starts a refresh where it has expired."""
+        policy = self._cache.get(origin)
+        if policy is None:
+            return None
+        todo = lookup(policy.record, policy.age)
+        if todo is Lookup.FETCH:
+            return None
+        if todo is Lookup.USE_AND_REFRESH and origin not in self._flights:
+            self._stats.inc_value("robotstxt/refresh_count")
+            self._take_off(origin, _Flight(request))
+        self._cache.move_to_end(origin)
+        return policy
+
+    async def obtain(self, origin: Origin, request: Request | None = None) -> Policy | None:
+        """The policy of *origin*, fetched if need be; None if the spider closes first."""
+        policy = self.known(origin, request)
+        if policy is not None:
+            self._stats.inc_value("robotstxt/cache_hits")
+            return policy
+        if compat.is_closing(self._crawler):
+            return None
+        # A Deferred each: one that is shared would answer its first waiter only.
+        waiter: Deferred[Policy | None] = Deferred()
+        flight = self._flights.get(origin)
+        if flight is not None:
+            flight.waiters.append(waiter)
+        else:
+            flight = _Flight(request)
+            flight.waiters.append(waiter)
+            self._take_off(origin, flight)
+        self._watch_closing()
+        return await compat.wait_for(waiter)
+
+    def _take_off(self, origin: Origin, flight: _Flight) -> None:
+        """Starts the fetch apart from the request that wants it, which may be cancelled."""
+        self._flights[origin] = flight
+        running = compat.run_in_background(self._fly(origin, flight))
+        running.addErrback(self._log_failure, origin)
+
+    async def _fly(self, origin: Origin, flight: _Flight) -> None:
+        policy = None
+        result = FetchResult(Failure.ERROR, origin.robots_url)
+        try:
+            try:
+                result = await self._fetcher.fetch(origin)
+            finally:  # cancelled or failing, it ends in a policy
+                policy = self._land(origin, result)
+            await self._announce(policy, flight.request)
+        finally:
+            del self._flights[origin]
+            flight.answer(None if compat.is_closing(self._crawler) else policy)
+
+    def _land(self, origin: Origin, result: FetchResult) -> Policy:
+        parser = None
+        if access_of(result.outcome, self._settings.status_policy) is Access.RULES:
+            try:
+                parser = self._parser.from_crawler(self._crawler, result.body)
+            except Exception:
+                logger.exception("The robots.txt parser failed on %s", result.url)
+                result = FetchResult(Failure.ERROR, result.url)
+        previous = self._cache.get(origin)
+        record = receive(
+            origin,
+            result,
+            previous.record if previous else None,
+            self._wall_clock(),
+            self._settings.status_policy,
+            self._settings.lifetimes,
+            self._jitter,
+        )
+        if isinstance(record.outcome, Failure):
+            self._stats.inc_value(f"robotstxt/failure_count/{record.outcome}")
+        policy = Policy(record, parser, self._settings, self._clock, self._stats)
+        self._remember(policy)
+        return policy
+
+    def _remember(self, policy: Policy) -> None:
+        self._cache[policy.origin] = policy
+        self._cache.move_to_end(policy.origin)
+        while len(self._cache) > self._settings.cache_size:
+            self._cache.popitem(last=False)
+            self._stats.inc_value("robotstxt/cache_evictions")
+
+    async def _announce(self, policy: Policy, request: Request | None) -> None:
+        if compat.robots_parsed is None or policy.parser is None or request is None:
+            return
+        await self._crawler.signals.send_catch_log_async(
+            compat.robots_parsed, robotparser=policy.parser, request=request
+        )
+
+    def _log_failure(self, failure: TwistedFailure, origin: Origin) -> None:
+        logger.error(
+            "Fetching the robots.txt of %s was interrupted: %r",
+            origin,
+            failure.value,
+            extra={"spider": self._crawler.spider},
+        )
+
+    def _watch_closing(self) -> None:
+        if self._closing_watch is None:
+            self._closing_watch = create_looping_call(self._check_closing)
+            self._closing_watch.start(self.CLOSING_CHECK_SECONDS, now=False)
+
+    def _check_closing(self) -> None:
+        """On closing, requests that wait are answered at once: the engine waits for them."""
+        if compat.is_closing(self._crawler):
+            for flight in list(self._flights.values()):
+                flight.answer(None)
+        if self._closing_watch and not any(flight.waiters for flight in self._flights.values()):
+            watch, self._closing_watch = self._closing_watch, None
+            watch.stop()
+
+
+def closing_verdict(origin: Origin) -> Verdict:
+    """The verdict for a request whose robots.txt was not read before the spider closed."""
+    return Verdict(allowed=False, reason=Reason.CLOSING, robots_url=origin.robots_url)

@@ -1,0 +1,151 @@
+"""One origin's robots.txt as a crawl holds it: the record, its parsed rules, its delays."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from scrapy_robots_plus.policy.access import Access
+from scrapy_robots_plus.policy.delay import Delay, delay_of
+from scrapy_robots_plus.protocol.verdict import Reason, Verdict
+
+from . import compat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy.robotstxt import RobotParser
+    from scrapy.statscollectors import StatsCollector
+
+    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.policy.record import RobotsRecord
+
+    from .settings import RobotsSettings
+
+logger = logging.getLogger(__name__)
+
+
+class Policy:
+    """What a crawl holds of one origin. Read only; a refresh makes a new one."""
+
+    __slots__ = ("_clock", "_delays", "_settings", "_stats", "parser", "received", "record")
+
+    def __init__(
+        self,
+        record: RobotsRecord,
+        parser: RobotParser | None,
+        settings: RobotsSettings,
+        clock: Callable[[], float],
+        stats: StatsCollector,
+    ) -> None:
+        self.record = record
+        self.received = clock()
+        """When it came, by the monotonic clock."""
+        self.parser = parser
+        self._settings = settings
+        self._clock = clock
+        self._stats = stats
+        self._delays: dict[str, Delay | None] = {}
+
+    @property
+    def origin(self) -> Origin:
+        return self.record.origin
+
+    @property
+    def access(self) -> Access:
+        """Whether there are rules, no file, or no way to read it (RFC 9309 2.3.1)."""
+        return self.record.access
+
+    @property
+    def status(self) -> str:
+        """The HTTP status of the robots.txt, or the failure to get it: ``200``, ``timeout``."""
+        return str(self.record.outcome)
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was fetched."""
+        return self._clock() - self.received
+
+    @property
+    def sitemaps(self) -> tuple[str, ...]:
+        """The Sitemap lines of the file, as far as the parser in use names them."""
+        return compat.parser_sitemaps(self.parser) if self.parser else ()
+
+    @property
+    def delay(self) -> float | None:
+        """The longest Crawl-delay kept for any agent asked about so far, in seconds."""
+        return max((delay.kept for delay in self._delays.values() if delay), default=None)
+
+    def refusal(self, url: str, agent: str) -> Verdict | None:
+        """Why *agent* may not fetch *url*; None where it may."""
+        if self.access is Access.UNAVAILABLE:
+            return None
+        verdict = self._refusal(url, agent)
+        # 2.2.2: "The /robots.txt URI is implicitly allowed."
+        return None if verdict and urlsplit(url).path == "/robots.txt" else verdict
+
+    def verdict(self, url: str, agent: str) -> Verdict:
+        """Whether *agent* may fetch *url*, and why."""
+        refusal = self.refusal(url, agent)
+        if refusal is not None:
+            return refusal
+        if self.access is Access.UNAVAILABLE:
+            return self._verdict(Reason.UNAVAILABLE, allowed=True)
+        if self.parser is None:  # unreachable, with ROBOTSTXT_OBEY off or for /robots.txt itself
+            return self._verdict(Reason.UNREACHABLE, allowed=True)
+        return self._explained(url, agent, allowed=True)
+
+    def delay_for(self, agent: str) -> Delay | None:
+        """The Crawl-delay of *agent*; None where there is none or it is not to be kept."""
+        if self.parser is None or not self._settings.keeps_delays:
+            return None
+        if agent not in self._delays:
+            self._delays[agent] = self._ask_delay(self.parser, agent)
+        return self._delays[agent]
+
+    def _refusal(self, url: str, agent: str) -> Verdict | None:
+        if self._settings.obey:
+            if self.parser is None:
+                return self._verdict(Reason.UNREACHABLE)
+            try:
+                allowed = self.parser.allowed(url, agent)
+            except Exception:
+                logger.exception("The robots.txt parser failed on %s", url)
+                return self._verdict(Reason.UNREACHABLE)
+            if not allowed:
+                return self._explained(url, agent, allowed=False)
+        delay = self.delay_for(agent)
+        if delay is not None and delay.skip:
+            return self._verdict(Reason.CRAWL_DELAY, delay=delay.asked)
+        return None
+
+    def _ask_delay(self, parser: RobotParser, agent: str) -> Delay | None:
+        try:
+            asked = compat.parser_crawl_delay(parser, agent)
+        except Exception:
+            logger.exception("The robots.txt parser failed on the Crawl-delay of %s", self.origin)
+            return None
+        settings = self._settings
+        delay = delay_of(asked, settings.crawl_delay_max, settings.crawl_delay_too_long)
+        if delay is not None and not delay.skip:
+            self._stats.inc_value("robotstxt/crawl_delay/applied")
+            if delay.clamped:
+                self._stats.inc_value("robotstxt/crawl_delay/clamped")
+        return delay
+
+    def _explained(self, url: str, agent: str, *, allowed: bool) -> Verdict:
+        """The parser's decision, with rule and line where the parser names them."""
+        explain = getattr(self.parser, "verdict", None)
+        if explain is None:
+            return self._verdict(Reason.RULE, allowed=allowed)
+        named: Verdict = explain(url, agent)
+        return replace(named, robots_url=self.record.url, outcome=self.status)
+
+    def _verdict(
+        self, reason: Reason, *, allowed: bool = False, delay: float | None = None
+    ) -> Verdict:
+        return Verdict(
+            allowed, reason, robots_url=self.record.url, outcome=self.status, delay=delay
+        )

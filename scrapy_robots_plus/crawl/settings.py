@@ -1,0 +1,275 @@
+"""Every setting: its name, default, unit and check, in one place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from math import isfinite
+from typing import TYPE_CHECKING, Any, cast
+
+from scrapy_robots_plus.policy.access import StatusTable, status_table
+from scrapy_robots_plus.policy.decide import Lifetimes
+from scrapy_robots_plus.policy.delay import TooLong
+from scrapy_robots_plus.protocol.rfc9309 import MAX_CACHE_SECONDS, MIN_PARSED_BYTES
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+
+class RobotsSettingsError(ValueError):
+    """A setting has a value that is not accepted. The message names both, and what is."""
+
+    def __init__(self, name: str, value: object, problem: str) -> None:
+        super().__init__(f"{name} = {value!r}: {problem}")
+        self.name = name
+        self.value = value
+
+
+Check = Callable[[Any], Any]
+"""Returns the value to use; raises ValueError saying what is accepted."""
+
+
+def setting(name: str, default: Any, check: Check, doc: str) -> Any:
+    """A field of :class:`RobotsSettings`. *default* is as a user would write it."""
+    return field(metadata={"name": name, "default": default, "check": check, "doc": doc})
+
+
+def boolean(value: object) -> bool:
+    text = str(value).lower()
+    if text in ("true", "1"):
+        return True
+    if text in ("false", "0"):
+        return False
+    raise ValueError("accepted are True and False")
+
+
+def boolean_or_none(value: object) -> bool | None:
+    return None if value is None or value in ("", "None") else boolean(value)
+
+
+def number(unit: str, low: float, high: float, why: str = "", *, whole: bool = False) -> Check:
+    """A check for a number of *unit* from *low* to *high*; *why* explains the bound."""
+    kind = "whole number" if whole else "number"
+    accepted = f"accepted is a {kind} of {unit} from {low:,g} to {high:,g}"
+    if why:
+        accepted += f" ({why})"
+
+    def check(value: object) -> float | int:
+        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+            raise ValueError(accepted)
+        try:
+            parsed = float(value)
+        except ValueError:
+            raise ValueError(accepted) from None
+        if not isfinite(parsed) or not low <= parsed <= high:
+            raise ValueError(accepted)
+        if not whole:
+            return parsed
+        if parsed != int(parsed):
+            raise ValueError(accepted)
+        return int(parsed)
+
+    return check
+
+
+def one_of(choices: type[TooLong]) -> Check:
+    def check(value: object) -> TooLong:
+        try:
+            return choices(value)
+        except ValueError:
+            names = ", ".join(repr(choice.value) for choice in choices)
+            raise ValueError(f"accepted are {names}") from None
+
+    return check
+
+
+def _json_if_text(value: object) -> object:
+    """Dicts come from ``-s`` and from environment files as JSON, as elsewhere in Scrapy."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            return json.loads(value)
+        except ValueError as error:
+            raise ValueError(f"not JSON: {error}") from None
+    return value
+
+
+def status_policy(value: object) -> StatusTable:
+    return status_table(_json_if_text(value))
+
+
+def string_keyed(value: object) -> Mapping[str, Any]:
+    value = _json_if_text(value)
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise ValueError("accepted is a dict whose keys are strings")
+    return dict(value)
+
+
+def headers(value: object) -> Mapping[str, Any]:
+    checked = string_keyed(value)
+    for name, content in checked.items():
+        contents = content if isinstance(content, (list, tuple)) else [content]
+        if not all(isinstance(item, (str, bytes)) for item in contents):
+            raise ValueError(f"the header {name!r} is neither a string nor a list of strings")
+    return checked
+
+
+def user_agent(value: object) -> str | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    if isinstance(value, str):
+        return value
+    raise ValueError("accepted is a product token (Foobot) or a User-Agent header, as a string")
+
+
+_DAY = MAX_CACHE_SECONDS
+_FOREVER = 10 * 365 * 86_400.0
+
+
+@dataclass(frozen=True)
+class RobotsSettings:
+    """The settings of one crawl, checked. :meth:`from_settings` makes it."""
+
+    obey: bool = setting(
+        "ROBOTSTXT_OBEY",
+        True,
+        boolean,
+        "Drop what robots.txt disallows. The add-on turns it on where the project does not say.",
+    )
+    user_agent: str | None = setting(
+        "ROBOTSTXT_USER_AGENT",
+        None,
+        user_agent,
+        "The product token to look for, or a whole User-Agent header. Unset: the header that each "
+        "request is sent with.",
+    )
+    status_policy: StatusTable = setting(
+        "ROBOTS_STATUS_POLICY",
+        "rfc9309",
+        status_policy,
+        "What a status or a failure means: `rfc9309`, `mk1996`, `fail-open`, `fail-closed`, or a "
+        'dict over one: `{"preset": "rfc9309", "403": "disallow", "timeout": "allow"}`.',
+    )
+    ttl: float = setting(
+        "ROBOTS_TTL",
+        86_400,
+        number("seconds", 1, _DAY, "RFC 9309 2.4: no longer than 24 hours"),
+        "Seconds after which a robots.txt is asked for again.",
+    )
+    error_ttl: float = setting(
+        "ROBOTS_ERROR_TTL",
+        60,
+        number("seconds", 0, _DAY),
+        "Seconds after which a robots.txt that cannot be read is asked for again; doubles with "
+        "each failure in a row.",
+    )
+    error_ttl_max: float = setting(
+        "ROBOTS_ERROR_TTL_MAX",
+        3_600,
+        number("seconds", 0, _DAY),
+        "Seconds to which `ROBOTS_ERROR_TTL` grows at the most.",
+    )
+    cache_size: int = setting(
+        "ROBOTS_CACHE_SIZE",
+        10_000,
+        number("origins", 1, 100_000_000, whole=True),
+        "Origins kept in memory; the least recently used goes first.",
+    )
+    fetch_timeout: float = setting(
+        "ROBOTS_FETCH_TIMEOUT",
+        15,
+        number("seconds", 0.001, 86_400),
+        "Seconds that one robots.txt request may take, body included.",
+    )
+    fetch_retries: int = setting(
+        "ROBOTS_FETCH_RETRIES",
+        1,
+        number("retries", 0, 100, whole=True),
+        "How many times a robots.txt request that failed (5xx, network) is sent again at once.",
+    )
+    fetch_max_bytes: int = setting(
+        "ROBOTS_FETCH_MAX_BYTES",
+        MIN_PARSED_BYTES,
+        number("bytes", MIN_PARSED_BYTES, 2**30, "RFC 9309 2.5: at least 500 KiB", whole=True),
+        "Bytes of a robots.txt that are read; the rest is ignored.",
+    )
+    fetch_meta: Mapping[str, Any] = setting(
+        "ROBOTS_FETCH_META",
+        {},
+        string_keyed,
+        "`Request.meta` of robots.txt requests, e.g. `proxy` or what a download handler needs.",
+    )
+    fetch_headers: Mapping[str, Any] = setting(
+        "ROBOTS_FETCH_HEADERS", {}, headers, "Headers of robots.txt requests."
+    )
+    crawl_delay: bool | None = setting(
+        "ROBOTS_CRAWL_DELAY",
+        None,
+        boolean_or_none,
+        "Keep the Crawl-delay. Unset: as `ROBOTSTXT_OBEY` says. True with `ROBOTSTXT_OBEY=False` "
+        "keeps delays and drops nothing.",
+    )
+    crawl_delay_max: float = setting(
+        "ROBOTS_CRAWL_DELAY_MAX",
+        60,
+        number("seconds", 0.001, _FOREVER),
+        "Seconds over which a Crawl-delay is too long.",
+    )
+    crawl_delay_too_long: TooLong = setting(
+        "ROBOTS_CRAWL_DELAY_TOO_LONG",
+        "clamp",
+        one_of(TooLong),
+        "`clamp` keeps the maximum, `skip` drops the host's requests, `obey` keeps what was asked.",
+    )
+
+    @classmethod
+    def from_settings(cls, settings: BaseSettings) -> RobotsSettings:
+        """Reads and checks all. Raises :class:`RobotsSettingsError` at the first that is wrong."""
+        values = {}
+        for item in fields(cls):
+            name, check = item.metadata["name"], item.metadata["check"]
+            # Scrapy's own default for ROBOTSTXT_OBEY (False) must win over ours here.
+            value = settings.get(name, item.metadata["default"])
+            try:
+                values[item.name] = check(value)
+            except ValueError as error:
+                raise RobotsSettingsError(name, value, str(error)) from None
+        made = cls(**values)
+        made._check_together()
+        return made
+
+    def _check_together(self) -> None:
+        if self.error_ttl > self.error_ttl_max:
+            raise RobotsSettingsError(
+                "ROBOTS_ERROR_TTL",
+                self.error_ttl,
+                f"accepted is at most ROBOTS_ERROR_TTL_MAX, which is {self.error_ttl_max:g}",
+            )
+
+    @property
+    def keeps_delays(self) -> bool:
+        """Whether Crawl-delay is kept."""
+        return self.obey if self.crawl_delay is None else self.crawl_delay
+
+    @property
+    def lifetimes(self) -> Lifetimes:
+        return Lifetimes(self.ttl, self.error_ttl, self.error_ttl_max)
+
+
+def names() -> list[str]:
+    """Every setting that :class:`RobotsSettings` reads."""
+    return [cast("str", item.metadata["name"]) for item in fields(RobotsSettings)]
+
+
+def unknown_settings(settings: BaseSettings) -> dict[str, str | None]:
+    """Settings named ``ROBOTS_…`` that do not exist, each with the nearest name that does."""
+    known = names()
+    unknown = [
+        name
+        for name in settings
+        if isinstance(name, str) and name.startswith("ROBOTS_") and name not in known
+    ]
+    return {name: next(iter(get_close_matches(name, known, 1)), None) for name in unknown}

@@ -1,0 +1,125 @@
+"""From the answer to a robots.txt request to what may be crawled (RFC 9309 2.3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from types import MappingProxyType
+from typing import TypeAlias
+
+
+class Access(str, Enum):
+    """The three results of RFC 9309 2.3.1."""
+
+    RULES = "rules"
+    """2.3.1.1: the file was read, its rules hold."""
+    UNAVAILABLE = "unavailable"
+    """2.3.1.3: there is no file, everything may be crawled."""
+    UNREACHABLE = "unreachable"
+    """2.3.1.4: the file cannot be read, nothing may be crawled until it can."""
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Failure(str, Enum):
+    """Why a robots.txt request brought no HTTP status to go by."""
+
+    TIMEOUT = "timeout"
+    """Not complete within ``ROBOTS_FETCH_TIMEOUT``."""
+    DNS = "dns"
+    """The host name has no address."""
+    CONNECTION = "connection"
+    """Refused, reset, TLS failure, or closed before an answer."""
+    CUT = "cut"
+    """The body ended before its time."""
+    UNDECODABLE = "undecodable"
+    """The body is not what its Content-Encoding says."""
+    REDIRECTS = "redirects"
+    """More than five redirects in a row (2.3.1.2)."""
+    BAD_REDIRECT = "bad_redirect"
+    """A redirect that leads to no http or https URL."""
+    ERROR = "error"
+    """Anything else: refused by another component, a failing parser, closing."""
+
+    def __str__(self) -> str:
+        return self.value
+
+
+Outcome: TypeAlias = int | Failure
+"""The HTTP status of the last response, or why there is none."""
+
+StatusTable: TypeAlias = Mapping[str, Access]
+"""From a status (``"404"``), a class of them (``"4xx"``) or a failure to an access."""
+
+_RULES, _ALLOW, _DENY = Access.RULES, Access.UNAVAILABLE, Access.UNREACHABLE
+_CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx", "other")
+
+
+def _table(default: Access, exceptions: Mapping[str, Access]) -> StatusTable:
+    names = [*_CLASSES, *map(str, Failure)]
+    return MappingProxyType({**dict.fromkeys(names, default), "2xx": _RULES, **exceptions})
+
+
+PRESETS: Mapping[str, StatusTable] = {
+    # 2.3.1.3: 4xx is unavailable; 429 asks for less, so it counts as a server error.
+    # 2.3.1.2: over five redirects may be taken as unavailable. The rest is unreachable.
+    "rfc9309": _table(_DENY, {"4xx": _ALLOW, "429": _DENY, "redirects": _ALLOW}),
+    # "A Standard for Robot Exclusion" (1994) and its Internet-Draft (1996), section 3.1.
+    "mk1996": _table(_ALLOW, {"401": _DENY, "403": _DENY}),
+    "fail-open": _table(_ALLOW, {}),
+    "fail-closed": _table(_DENY, {"404": _ALLOW, "410": _ALLOW}),
+}
+
+_WORDS = {"allow": _ALLOW, "disallow": _DENY}
+
+
+def access_of(outcome: Outcome, table: StatusTable) -> Access:
+    """What *outcome* means: the status itself, else its class, else the failure."""
+    if isinstance(outcome, Failure):
+        return table[outcome.value]
+    exact = table.get(str(outcome))
+    if exact is not None:
+        return exact
+    return table.get(f"{outcome // 100}xx", table["other"])
+
+
+def status_table(value: object) -> StatusTable:
+    """The table that a ``ROBOTS_STATUS_POLICY`` stands for.
+
+    *value* is the name of a preset, or a dict over one: ``{"preset": "rfc9309", "403":
+    "disallow", "timeout": "allow"}``. Raises ValueError naming what is not accepted.
+    """
+    if isinstance(value, str):
+        return _preset(value)
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{value!r} is neither the name of a preset nor a dict")
+    changes = {str(key): word for key, word in value.items()}
+    table = dict(_preset(changes.pop("preset", "rfc9309")))
+    for key, word in changes.items():
+        table[_key(key)] = _word(key, word)
+    return MappingProxyType(table)
+
+
+def _preset(name: object) -> StatusTable:
+    if not isinstance(name, str) or name not in PRESETS:
+        raise ValueError(f"{name!r} is no preset; the presets are {', '.join(PRESETS)}")
+    return PRESETS[name]
+
+
+def _key(key: str) -> str:
+    lowered = key.lower()
+    if lowered in _CLASSES or lowered in {str(failure) for failure in Failure}:
+        return lowered
+    if key.isascii() and key.isdigit() and 100 <= int(key) <= 999:
+        return key
+    raise ValueError(
+        f"{key!r} is no status (404), class ({', '.join(_CLASSES)}) "
+        f"or failure ({', '.join(map(str, Failure))})"
+    )
+
+
+def _word(key: str, word: object) -> Access:
+    if not isinstance(word, str) or word not in _WORDS:
+        raise ValueError(f"{key!r} is {word!r}; accepted are {' and '.join(map(repr, _WORDS))}")
+    return _WORDS[word]

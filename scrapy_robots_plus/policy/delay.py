@@ -1,0 +1,46 @@
+"""From the Crawl-delay a file asks for to the delay that is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from math import isfinite
+
+
+class TooLong(str, Enum):
+    """What becomes of a Crawl-delay over the maximum."""
+
+    CLAMP = "clamp"
+    """The maximum is kept instead."""
+    SKIP = "skip"
+    """The host is not crawled."""
+    OBEY = "obey"
+    """It is kept, however long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """A Crawl-delay, as asked and as kept, in seconds."""
+
+    asked: float
+    kept: float
+    skip: bool = False
+    """Whether the host is left alone for it."""
+
+    @property
+    def clamped(self) -> bool:
+        return self.kept < self.asked
+
+
+def delay_of(value: object, maximum: float, too_long: TooLong) -> Delay | None:
+    """The delay to keep for a Crawl-delay of *value*; None where that is no delay.
+
+    Crawl-delay is not in RFC 9309, and parsers let through what is none: negative, zero, ``nan``,
+    infinite.
+    """
+    if not isinstance(value, (int, float)) or not isfinite(value) or value <= 0:
+        return None
+    asked = float(value)
+    if asked <= maximum or too_long is TooLong.OBEY:
+        return Delay(asked, asked)
+    return Delay(asked, maximum, skip=too_long is TooLong.SKIP)

@@ -1,0 +1,43 @@
+"""The authority that one robots.txt speaks for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from urllib.parse import ParseResult, SplitResult, urlsplit
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class Origin(NamedTuple):
+    """Scheme, host and port: each has a robots.txt of its own (RFC 9309 2.3, RFC 6454)."""
+
+    scheme: str
+    host: str
+    port: int
+
+    @classmethod
+    def of(cls, url: str | SplitResult | ParseResult) -> Origin | None:
+        """The origin of *url*; None where robots.txt does not apply (not http or https).
+
+        Raises ValueError where the port is no port.
+        """
+        parts = urlsplit(url) if isinstance(url, str) else url
+        default_port = _DEFAULT_PORTS.get(parts.scheme)
+        if default_port is None or not parts.hostname:
+            return None
+        port = parts.port
+        return cls(parts.scheme, parts.hostname, default_port if port is None else port)
+
+    @property
+    def authority(self) -> str:
+        """``host`` or ``host:port``, as in a URL."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def robots_url(self) -> str:
+        """Where its robots.txt is (RFC 9309 2.3)."""
+        return f"{self}/robots.txt"
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.authority}"

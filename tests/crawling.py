@@ -1,0 +1,71 @@
+"""Real crawls: in this process with the reactor that pytest-twisted runs, or in one of their own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+import scrapy
+from scrapy.crawler import Crawler, CrawlerRunner
+from scrapy.utils.reactor import is_asyncio_reactor_installed
+
+ADDON = {"scrapy_robots_plus.Addon": 300}
+BASE_SETTINGS: dict[str, Any] = {
+    "ADDONS": ADDON,
+    "USER_AGENT": "Foobot/1.0 (+https://foobot.example/)",
+    "TELNETCONSOLE_ENABLED": False,
+    "RETRY_ENABLED": False,
+    "DOWNLOAD_DELAY": 0,
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
+    "LOG_LEVEL": "DEBUG",
+}
+
+
+class ProbeSpider(scrapy.Spider):
+    """Asks for each of *urls*, and keeps what became of it."""
+
+    name = "probe"
+
+    def __init__(self, urls: Iterable[str | scrapy.Request] = (), *, errback: bool = True) -> None:
+        super().__init__()
+        self.urls = list(urls)
+        self.errback = self.failed if errback else None
+        self.got: list[str] = []
+        self.failures: dict[str, BaseException] = {}
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for url in self.urls:
+            yield url if isinstance(url, scrapy.Request) else self.request(url)
+
+    def request(self, url: str, **arguments: Any) -> scrapy.Request:
+        return scrapy.Request(url, errback=self.errback, dont_filter=True, **arguments)
+
+    def parse(self, response: scrapy.http.Response) -> None:
+        self.got.append(response.url)
+
+    def failed(self, failure: Any) -> None:
+        self.failures[failure.request.url] = failure.value
+
+
+async def crawl(
+    *urls: str | scrapy.Request, spider: type[scrapy.Spider] = ProbeSpider, **settings: Any
+) -> Crawler:
+    """Runs a crawl to its end; settings in capitals, spider arguments in small letters."""
+    arguments = {name: settings.pop(name) for name in list(settings) if name.islower()}
+    crawler = make_crawler(spider, **settings)
+    await run(crawler, urls=urls, **arguments)
+    return crawler
+
+
+def make_crawler(spider: type[scrapy.Spider] = ProbeSpider, **settings: Any) -> Crawler:
+    reactor = {} if is_asyncio_reactor_installed() else {"TWISTED_REACTOR": None}
+    return CrawlerRunner({**BASE_SETTINGS, **reactor, **settings}).create_crawler(spider)
+
+
+async def run(crawler: Crawler, **arguments: Any) -> None:
+    # Awaited as a Deferred in all modes: that is what pytest-twisted runs tests on.
+    await crawler.crawl(**arguments)
+
+
+def stat(crawler: Crawler, name: str) -> Any:
+    return crawler.stats.get_value(name, 0)

@@ -1,0 +1,230 @@
+"""Real web sites on loopback, a host per address, that can fail in every way a site can.
+
+The server runs in a thread with an event loop of its own, so that it answers at its own pace
+whatever the crawler's loop is doing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import itertools
+import socket
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from email.utils import formatdate
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One request as a site received it."""
+
+    at: float
+    host: str
+    path: str
+    headers: dict[str, str] = field(repr=False)
+
+
+Reply = Callable[[Hit, asyncio.StreamWriter], Awaitable[None]]
+"""Writes an answer, or does what a broken server does instead."""
+
+
+def answer(body: str | bytes = "", status: int = 200, **headers: str) -> Reply:
+    """A complete response. Header names are given with underscores: ``content_type=``."""
+
+    async def reply(hit: Hit, writer: asyncio.StreamWriter) -> None:
+        writer.write(response_bytes(body, status, headers))
+
+    return reply
+
+
+def response_bytes(
+    body: str | bytes, status: int, headers: dict[str, str], *, length: int | None = None
+) -> bytes:
+    raw = body.encode() if isinstance(body, str) else body
+    fields = {
+        "content_type": "text/plain",
+        "content_length": str(len(raw) if length is None else length),
+        "date": formatdate(usegmt=True),
+        **headers,
+    }
+    lines = [f"HTTP/1.1 {status} Status"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in fields.items()]
+    return "\r\n".join([*lines, "", ""]).encode() + raw
+
+
+def after(seconds: float, then: Reply) -> Reply:
+    async def reply(hit: Hit, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(seconds)
+        await then(hit, writer)
+
+    return reply
+
+
+def in_turn(*replies: Reply) -> Reply:
+    """One reply after the other; the last one from then on."""
+    remaining = list(replies)
+
+    async def reply(hit: Hit, writer: asyncio.StreamWriter) -> None:
+        await (remaining.pop(0) if len(remaining) > 1 else remaining[0])(hit, writer)
+
+    return reply
+
+
+def redirect(url: str, status: int = 301) -> Reply:
+    return answer(status=status, location=url)
+
+
+def gzipped(body: bytes, *, keep: int | None = None) -> Reply:
+    """A compressed body; *keep* bytes of it only, with a Content-Length that fits them."""
+    return answer(gzip.compress(body)[:keep], content_encoding="gzip")
+
+
+async def hang_up(hit: Hit, writer: asyncio.StreamWriter) -> None:
+    """Closes the connection instead of answering."""
+
+
+async def hang(hit: Hit, writer: asyncio.StreamWriter) -> None:
+    """Accepts the request and never answers."""
+    await asyncio.sleep(60)
+
+
+def half(body: str) -> Reply:
+    """Announces *body*, sends half of it, and closes."""
+
+    async def reply(hit: Hit, writer: asyncio.StreamWriter) -> None:
+        writer.write(response_bytes(body[: len(body) // 2], 200, {}, length=len(body)))
+
+    return reply
+
+
+def drip(body: str, seconds: float) -> Reply:
+    """Sends a byte at a time, *seconds* apart."""
+
+    async def reply(hit: Hit, writer: asyncio.StreamWriter) -> None:
+        writer.write(response_bytes("", 200, {}, length=len(body)))
+        for byte in body.encode():
+            writer.write(bytes([byte]))
+            await writer.drain()
+            await asyncio.sleep(seconds)
+
+    return reply
+
+
+class Host:
+    """One address with its pages. A path that is not set answers with a small page."""
+
+    def __init__(self, sites: Sites, address: str) -> None:
+        self.sites = sites
+        self.address = address
+        self.pages: dict[str, Reply] = {"/robots.txt": answer(status=404)}
+
+    @property
+    def origin(self) -> str:
+        return f"http://{self.address}:{self.sites.port}"
+
+    def url(self, path: str = "/") -> str:
+        return self.origin + path
+
+    def robots(self, reply: Reply | str) -> Host:
+        self.pages["/robots.txt"] = answer(reply) if isinstance(reply, str) else reply
+        return self
+
+    @property
+    def hits(self) -> list[Hit]:
+        return [hit for hit in list(self.sites.hits) if hit.host == self.address]
+
+    @property
+    def fetched(self) -> list[str]:
+        """Paths of the pages that were asked for, in order, without robots.txt."""
+        return [hit.path for hit in self.hits if hit.path != "/robots.txt"]
+
+    @property
+    def robots_hits(self) -> int:
+        return sum(hit.path == "/robots.txt" for hit in self.hits)
+
+    @property
+    def gaps(self) -> list[float]:
+        """Seconds between one page request and the next."""
+        times = [hit.at for hit in self.hits if hit.path != "/robots.txt"]
+        return [later - earlier for earlier, later in itertools.pairwise(times)]
+
+
+class Sites:
+    """All hosts, on one port. Use as a context manager."""
+
+    def __init__(self) -> None:
+        self.hits: list[Hit] = []
+        self.hosts: dict[str, Host] = {}
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._servers: list[asyncio.Server] = []
+        self._numbers = itertools.count(2)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port: int = probe.getsockname()[1]
+
+    def __enter__(self) -> Sites:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._in_loop(self._stop())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def host(self, robots: Reply | str | None = None) -> Host:
+        """A new host at an address of its own."""
+        number = next(self._numbers)
+        address = f"127.0.{number // 250}.{number % 250 + 1}"
+        host = self.hosts[address] = Host(self, address)
+        if robots is not None:
+            host.robots(robots)
+        self._in_loop(self._serve(address))
+        return host
+
+    def closed_host(self) -> str:
+        """The origin of an address where nothing listens."""
+        return f"http://127.255.0.1:{self.port}"
+
+    def _in_loop(self, coroutine: Awaitable[None]) -> None:
+        asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(10)
+
+    async def _serve(self, address: str) -> None:
+        server = await asyncio.start_server(self._connected, address, self.port, backlog=1024)
+        self._servers.append(server)
+
+    async def _stop(self) -> None:
+        for server in self._servers:
+            server.close()
+        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while await self._answer_one(reader, writer):
+                pass
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    async def _answer_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Whether the connection may be used for another request."""
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        path = head[0].split(" ")[1]
+        headers = dict(line.lower().split(": ", 1) for line in head[1:] if ": " in line)
+        address = writer.get_extra_info("sockname")[0]
+        hit = Hit(time.monotonic(), address, path, headers)
+        self.hits.append(hit)
+        host = self.hosts[address]
+        page = host.pages.get(path) or host.pages.get(path.partition("?")[0])
+        complete = answer("<p>A page</p>", content_type="text/html")
+        await (page or complete)(hit, writer)
+        await writer.drain()
+        return page is None
