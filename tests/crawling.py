@@ -51,6 +51,8 @@ async def crawl(
     *urls: str | scrapy.Request, spider: type[scrapy.Spider] = ProbeSpider, **settings: Any
 ) -> Crawler:
     """Runs a crawl to its end; settings in capitals, spider arguments in small letters."""
+    for name, value in settings.pop("spider_attributes", {}).items():
+        spider = type(spider.__name__, (spider,), {name: value})
     arguments = {name: settings.pop(name) for name in list(settings) if name.islower()}
     crawler = make_crawler(spider, **settings)
     await run(crawler, urls=urls, **arguments)

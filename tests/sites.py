@@ -15,6 +15,12 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from email.utils import formatdate
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ssl
+
+    from typing_extensions import Self
 
 
 @dataclass(frozen=True)
@@ -116,14 +122,15 @@ def drip(body: str, seconds: float) -> Reply:
 class Host:
     """One address with its pages. A path that is not set answers with a small page."""
 
-    def __init__(self, sites: Sites, address: str) -> None:
+    def __init__(self, sites: Sites, address: str, scheme: str = "http") -> None:
         self.sites = sites
         self.address = address
+        self.scheme = scheme
         self.pages: dict[str, Reply] = {"/robots.txt": answer(status=404)}
 
     @property
     def origin(self) -> str:
-        return f"http://{self.address}:{self.sites.port}"
+        return f"{self.scheme}://{self.address}:{self.sites.port}"
 
     def url(self, path: str = "/") -> str:
         return self.origin + path
@@ -166,7 +173,7 @@ class Sites:
             probe.bind(("127.0.0.1", 0))
             self.port: int = probe.getsockname()[1]
 
-    def __enter__(self) -> Sites:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -176,14 +183,14 @@ class Sites:
         self._thread.join()
         self._loop.close()
 
-    def host(self, robots: Reply | str | None = None) -> Host:
+    def host(self, robots: Reply | str | None = None, tls: ssl.SSLContext | None = None) -> Host:
         """A new host at an address of its own."""
         number = next(self._numbers)
         address = f"127.0.{number // 250}.{number % 250 + 1}"
-        host = self.hosts[address] = Host(self, address)
+        host = self.hosts[address] = Host(self, address, "https" if tls else "http")
         if robots is not None:
             host.robots(robots)
-        self._in_loop(self._serve(address))
+        self._in_loop(self._serve(address, tls))
         return host
 
     def closed_host(self) -> str:
@@ -193,8 +200,10 @@ class Sites:
     def _in_loop(self, coroutine: Awaitable[None]) -> None:
         asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(10)
 
-    async def _serve(self, address: str) -> None:
-        server = await asyncio.start_server(self._connected, address, self.port, backlog=1024)
+    async def _serve(self, address: str, tls: ssl.SSLContext | None) -> None:
+        server = await asyncio.start_server(
+            self._connected, address, self.port, backlog=1024, ssl=tls
+        )
         self._servers.append(server)
 
     async def _stop(self) -> None:
@@ -209,7 +218,7 @@ class Sites:
         try:
             while await self._answer_one(reader, writer):
                 pass
-        except (ConnectionError, asyncio.IncompleteReadError):
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
             writer.close()

@@ -28,11 +28,17 @@ class Tap:
         """Whether headers have arrived."""
         self.received = 0
         self.response: Response | None = None
+        self.encoding = b""
+
+    def downloaded(self, response: Response) -> None:
+        self.response = response
+        # Now, because HttpCompressionMiddleware takes the header away.
+        self.encoding = content_encoding(response)
 
     @property
     def compressed(self) -> bool:
         """Whether the body is in an encoding that :meth:`inflated` undoes."""
-        return self.response is not None and content_encoding(self.response) in _DECODED_HERE
+        return self.encoding in _DECODED_HERE
 
     def inflated(self) -> bytes:
         """The first ``limit`` bytes of the body. Raises ValueError where it is damaged or short.
@@ -43,7 +49,7 @@ class Tap:
             raise ValueError("nothing has arrived")
         raw = self.response.body
         # 47: gzip or zlib, whichever it is; -15: deflate without the wrapper that it ought to have
-        bare = content_encoding(self.response) == b"deflate" and not _has_zlib_header(raw)
+        bare = self.encoding == b"deflate" and not _has_zlib_header(raw)
         decoder = zlib.decompressobj(-15 if bare else 47)
         try:
             body = decoder.decompress(raw, self.limit + 1)
@@ -105,7 +111,7 @@ class BodyTaps:
 
     def _response_downloaded(self, response: Response, request: Request, **_: Any) -> None:
         if tap := _tap_of(request):
-            tap.response = response
+            tap.downloaded(response)
             # The handler's own limit was none. This one is for HttpCompressionMiddleware, which
             # comes next and would inflate a bomb up to DOWNLOAD_MAXSIZE.
             request.meta["download_maxsize"] = tap.limit

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+import pytest
 import pytest_twisted
+import scrapy
+from scrapy import signals
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from twisted.internet.task import deferLater
 
-from scrapy_robots_plus import RobotsDisallowed
+from scrapy_robots_plus import (
+    Reason,
+    RobotsDisallowed,
+    RobotsMiddleware,
+    RobotsUnreachable,
+    request_disallowed,
+)
+from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
+from tests.sites import Sites, after, answer, hang, in_turn, redirect
 
-from ..crawling import crawl, stat
-from ..sites import Sites, after, answer
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from scrapy.http import Response
 
 CLOSED = "User-agent: *\nDisallow: /\n"
+RULES = "User-agent: *\nDisallow: /closed\n"
 
 
 @pytest_twisted.ensureDeferred
@@ -21,3 +39,288 @@ async def test_of_100_disallowed_urls_that_arrive_together_none_is_fetched(sites
     assert host.robots_hits == 1
     assert stat(crawler, "robotstxt/forbidden") == 100
     assert {type(error) for error in crawler.spider.failures.values()} == {RobotsDisallowed}
+
+
+@pytest_twisted.ensureDeferred
+async def test_each_origin_has_a_robots_txt_of_its_own(sites: Sites) -> None:
+    closed, open_ = sites.host(CLOSED), sites.host("User-agent: *\nAllow: /\n")
+    await crawl(closed.url("/a"), open_.url("/a"), closed.url("/b"), open_.url("/b"))
+    assert closed.fetched == []
+    assert sorted(open_.fetched) == ["/a", "/b"]
+    assert closed.robots_hits == open_.robots_hits == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_exception_tells_what_and_why(sites: Sites) -> None:
+    closed = sites.host(redirect(sites.host(RULES).url("/robots.txt")))
+    failing = sites.host(answer("", 503))
+    crawler = await crawl(closed.url("/closed/1"), failing.url("/a"))
+    denied = crawler.spider.failures[closed.url("/closed/1")]
+    unread = crawler.spider.failures[failing.url("/a")]
+    assert isinstance(denied, RobotsDisallowed)
+    assert denied.url == closed.url("/closed/1")
+    assert denied.verdict.reason is Reason.RULE
+    assert denied.verdict.robots_url == closed.sites.hosts["127.0.0.3"].url("/robots.txt")
+    assert isinstance(unread, RobotsUnreachable)
+    assert unread.verdict.reason is Reason.UNREACHABLE
+    assert unread.verdict.outcome == "503"
+    assert not denied.verdict
+
+
+@pytest_twisted.ensureDeferred
+async def test_dont_obey_robotstxt_and_other_schemes_pass(sites: Sites) -> None:
+    host = sites.host(CLOSED)
+    request = scrapy.Request(host.url("/anyway"), meta={"dont_obey_robotstxt": True})
+    crawler = await crawl(request, scrapy.Request("data:text/plain,hello"))
+    assert host.fetched == ["/anyway"]
+    assert host.robots_hits == 0
+    assert len(crawler.spider.got) == 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_start_urls_outside_allowed_domains_are_checked(sites: Sites) -> None:
+    """Scrapy's own middleware lets them through: its robots.txt request is filtered as offsite."""
+    elsewhere = sites.host(CLOSED)
+    host = sites.host(redirect(elsewhere.url("/robots.txt")))
+    attributes = {"allowed_domains": ["unrelated.example"]}
+    await crawl(host.url("/a"), elsewhere.url("/b"), spider_attributes=attributes)
+    assert host.fetched == elsewhere.fetched == []
+    assert elsewhere.robots_hits == 2  # for itself, and for the host that redirects to it
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_target_of_a_redirected_page_is_checked(sites: Sites) -> None:
+    host, target = sites.host(), sites.host(CLOSED)
+    host.pages["/moved"] = redirect(target.url("/closed"))
+    crawler = await crawl(host.url("/moved"))
+    assert host.fetched == ["/moved"]
+    assert target.fetched == []
+    assert list(crawler.spider.failures) == [target.url("/closed")]
+
+
+class FollowingSpider(ProbeSpider):
+    """Asks for the first URL, and for the rest when the policy is known."""
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        yield self.request(self.urls[0], callback=self.first)
+
+    def first(self, response: Response) -> Any:
+        for url in self.urls[1:]:
+            yield self.request(url)
+
+
+@pytest_twisted.ensureDeferred
+async def test_known_to_be_disallowed_is_dropped_before_it_is_queued(sites: Sites) -> None:
+    host = sites.host(RULES)
+    urls = [host.url("/open"), host.url("/closed/1"), host.url("/closed/2")]
+    crawler = await crawl(*urls, spider=FollowingSpider, errback=False)
+    assert stat(crawler, "scheduler/enqueued") == 1
+    assert stat(crawler, "robotstxt/forbidden/rule") == 2
+    assert host.fetched == ["/open"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_but_an_errback_is_always_called(sites: Sites) -> None:
+    host = sites.host(RULES)
+    urls = [host.url("/open"), host.url("/closed/1"), host.url("/closed/2")]
+    crawler = await crawl(*urls, spider=FollowingSpider)
+    assert sorted(crawler.spider.failures) == urls[1:]
+    assert stat(crawler, "robotstxt/forbidden/rule") == 2
+
+
+class DownloadingSpider(ProbeSpider):
+    """Downloads each URL as a pipeline does, past the scheduler."""
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self.urls:
+            request = scrapy.Request(url)
+            try:
+                self.got.append((await self.crawler.engine.download_async(request)).url)
+            except scrapy.exceptions.IgnoreRequest as error:
+                self.failures[url] = error
+        return
+        yield
+
+
+@pytest_twisted.ensureDeferred
+async def test_downloads_past_the_scheduler_are_checked(sites: Sites) -> None:
+    host = sites.host(RULES)
+    crawler = await crawl(host.url("/open"), host.url("/closed"), spider=DownloadingSpider)
+    assert crawler.spider.got == [host.url("/open")]
+    assert isinstance(crawler.spider.failures[host.url("/closed")], RobotsDisallowed)
+
+
+@pytest_twisted.ensureDeferred
+async def test_eviction_neither_leaks_nor_strands(sites: Sites) -> None:
+    hosts = [sites.host(after(0.05, answer(CLOSED))) for _ in range(6)]
+    urls = [host.url(f"/{number}") for number in range(5) for host in hosts]
+    crawler = await crawl(*urls, ROBOTS_CACHE_SIZE=1, CONCURRENT_REQUESTS=3)
+    assert [host.fetched for host in hosts] == [[]] * 6
+    assert len(crawler.spider.failures) == len(urls)
+    assert stat(crawler, "robotstxt/cache_evictions") > 0
+
+
+class SlowSpider(ProbeSpider):
+    """Asks for one URL after the other, 0.4 s apart."""
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        from twisted.internet import reactor
+
+        for url in self.urls:
+            yield self.request(url)
+            await maybe_deferred_to_future(deferLater(reactor, 0.4))
+
+
+@pytest_twisted.ensureDeferred
+async def test_an_expired_policy_answers_while_it_is_refreshed(sites: Sites) -> None:
+    host = sites.host(in_turn(answer(RULES), after(1, answer(CLOSED))))
+    urls = [host.url(f"/{number}") for number in range(8)]
+    crawler = await crawl(*urls, spider=SlowSpider, ROBOTS_TTL=1)
+    assert stat(crawler, "robotstxt/refresh_count") >= 1
+    hits = host.hits
+    refreshed = [number for number, hit in enumerate(hits) if hit.path == "/robots.txt"][1]
+    after_refresh = [hit for hit in hits[refreshed:] if hit.path != "/robots.txt"]
+    # Pages went on while the refresh took its second, and stopped when it said so.
+    assert after_refresh
+    assert all(hit.at < hits[refreshed].at + 1.2 for hit in after_refresh)
+    assert len(host.fetched) < 8
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_failure_is_remembered_for_its_own_time(sites: Sites) -> None:
+    host = sites.host(in_turn(answer("", 503), answer(RULES)))
+    urls = [host.url(f"/{number}") for number in range(6)]
+    crawler = await crawl(*urls, spider=SlowSpider, ROBOTS_ERROR_TTL=1, ROBOTS_FETCH_RETRIES=0)
+    assert host.robots_hits == 2
+    assert crawler.spider.failures.keys() < set(urls)
+    assert sorted(crawler.spider.failures) + sorted(crawler.spider.got) == urls
+
+
+@pytest_twisted.ensureDeferred
+async def test_closing_while_a_fetch_hangs(sites: Sites) -> None:
+    """Waiting requests are answered before the fetch ends; nothing is sent afterwards."""
+    host, other = sites.host(hang), sites.host(after(2, answer("")))
+    crawler = make_crawler(
+        ROBOTS_FETCH_TIMEOUT=3, ROBOTS_FETCH_RETRIES=5, ROBOTS_STATUS_POLICY="fail-open"
+    )
+    events: list[str] = []
+
+    class Watcher(ProbeSpider):
+        def failed(self, failure: Any) -> None:
+            events.append(str(failure.value.verdict.reason))
+
+    crawler.spidercls = Watcher
+
+    def fetch_over(request: scrapy.Request) -> None:
+        events.append(request.url)
+
+    def close_soon() -> None:
+        from twisted.internet import reactor
+
+        close = crawler.engine.close_spider_async
+        reactor.callLater(0.5, lambda: deferred_from_coro(close(reason="enough")))
+
+    crawler.signals.connect(fetch_over, signals.request_left_downloader)
+    crawler.signals.connect(close_soon, signals.spider_opened)
+    await run(crawler, urls=[host.url("/a"), host.url("/b"), other.url("/c")])
+    fetches = [other.url("/robots.txt"), host.url("/robots.txt")]
+    assert events == ["closing", "closing", "closing", *fetches]
+    assert host.fetched == other.fetched == []
+    assert host.robots_hits == other.robots_hits == 1
+    assert stat(crawler, "finish_reason") == "enough"
+
+
+@pytest.mark.parametrize("attribute", ["errback", "no errback"])
+@pytest_twisted.ensureDeferred
+async def test_a_crawl_that_was_denied_from_the_start_says_so(sites: Sites, attribute: str) -> None:
+    host, failing = sites.host(CLOSED), sites.host(answer("", 500))
+    errback = attribute == "errback"
+    crawler = await crawl(host.url("/a"), host.url("/b"), failing.url(), errback=errback)
+    assert stat(crawler, "finish_reason") == "robotstxt_denied"
+
+
+@pytest_twisted.ensureDeferred
+async def test_one_start_request_let_through_is_a_crawl(sites: Sites) -> None:
+    host = sites.host(RULES)
+    crawler = await crawl(host.url("/closed"), host.url("/open"))
+    assert stat(crawler, "finish_reason") == "finished"
+
+
+@pytest_twisted.ensureDeferred
+async def test_refusals_are_signalled(sites: Sites) -> None:
+    host = sites.host(RULES)
+    crawler = make_crawler()
+    told: list[tuple[str, Reason]] = []
+
+    def note(request: scrapy.Request, verdict: Any) -> None:
+        told.append((request.url, verdict.reason))
+
+    crawler.signals.connect(note, request_disallowed)
+    await run(crawler, urls=[host.url("/open"), host.url("/closed")])
+    assert told == [(host.url("/closed"), Reason.RULE)]
+
+
+@pytest.mark.skipif(not hasattr(signals, "robots_parsed"), reason="Scrapy 2.18 and later")
+@pytest_twisted.ensureDeferred
+async def test_scrapys_signal_for_a_parsed_file_is_sent(sites: Sites) -> None:
+    host = sites.host(RULES)
+    crawler = make_crawler()
+    told: list[tuple[bool, str]] = []
+
+    def note(robotparser: Any, request: scrapy.Request) -> None:
+        told.append((robotparser.allowed(host.url("/closed"), "Foobot"), request.url))
+
+    crawler.signals.connect(note, signals.robots_parsed)
+    await run(crawler, urls=[host.url("/open"), host.url("/closed")])
+    assert told == [(False, host.url("/open"))]
+
+
+@pytest_twisted.ensureDeferred
+async def test_policies_from_code(sites: Sites) -> None:
+    host = sites.host(f"{RULES}Crawl-delay: 0.1\nSitemap: https://x.example/map.xml\n")
+    crawler = make_crawler(AskingSpider)
+    await run(crawler, urls=[host.url("/open"), host.url("/closed"), "mailto:someone"])
+    assert crawler.spider.answers == [True, False, True]
+    assert crawler.spider.seen == [("200", "rules", 0.1, ("https://x.example/map.xml",))]
+    assert host.fetched == ["/open"]
+
+
+class AskingSpider(ProbeSpider):
+    async def start(self) -> AsyncIterator[Any]:
+        policies = self.crawler.get_downloader_middleware(RobotsMiddleware).policies
+        self.answers = [await policies.allowed(url) for url in self.urls]
+        yield self.request(self.urls[0])
+
+    def parse(self, response: Response) -> None:
+        policies = self.crawler.get_downloader_middleware(RobotsMiddleware).policies
+        assert len(policies) == 1
+        self.seen = [
+            (policy.status, policy.access.value, policy.delay, policy.sitemaps)
+            for policy in policies
+            if 0 <= policy.age < 60
+        ]
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_table_at_the_end(sites: Sites, caplog: pytest.LogCaptureFixture) -> None:
+    host, failing = sites.host(f"{RULES}Crawl-delay: 0.1\n"), sites.host(answer("", 503))
+    caplog.set_level("INFO", logger="scrapy_robots_plus")
+    urls = [host.url("/open"), host.url("/closed/1"), host.url("/closed/2"), failing.url("/a")]
+    await crawl(*urls)
+    table = next(line for line in caplog.messages if line.startswith("robots.txt:"))
+    lines = [line.split() for line in table.splitlines()]
+    assert lines[0] == "robots.txt: 2 origins, 1 requests allowed, 3 denied".split()
+    assert lines[2] == [host.origin, "200", "rules", "0.1", "s", "1", "2"]
+    assert lines[3] == [failing.origin, "503", "unreachable", "-", "0", "1"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_policies_are_kept_and_counted(sites: Sites) -> None:
+    host = sites.host(RULES)
+    crawler = await crawl(*(host.url(f"/{number}") for number in range(20)))
+    assert host.robots_hits == 1
+    assert len(host.fetched) == 20
+    assert stat(crawler, "robotstxt/request_count") == 1
+    assert stat(crawler, "robotstxt/response_count") == 1
+    assert stat(crawler, "robotstxt/response_status_count/200") == 1
+    assert stat(crawler, "robotstxt/cache_hits") >= 4

@@ -1,0 +1,194 @@
+"""Crawl-delay is a floor under the time between two pages of a host, whatever else is set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest_twisted
+from scrapy import signals
+from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import gatherResults
+from twisted.internet.task import deferLater
+
+from scrapy_robots_plus import Reason, RobotsDisallowed
+from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
+from tests.sites import Host, Sites, redirect
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+DELAY_1 = "User-agent: *\nCrawl-delay: 1\n"
+LEAST = 0.98
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "AutoThrottle": {
+        "AUTOTHROTTLE_ENABLED": True,
+        "AUTOTHROTTLE_START_DELAY": 0.1,
+        "AUTOTHROTTLE_TARGET_CONCURRENCY": 8.0,
+    },
+    "jitter": {"DOWNLOAD_DELAY": 0.9},
+    "jitter that would take a longer delay below": {"DOWNLOAD_DELAY": 1.2},
+    "lower DOWNLOAD_DELAY": {"DOWNLOAD_DELAY": 0.2},
+    "ROBOTSTXT_OBEY off": {"ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY": True},
+    "clamped": {"ROBOTS_CRAWL_DELAY_MAX": 1},
+}
+"""A jitter of 0.5 is Scrapy's default."""
+
+
+def pages(host: Host, count: int = 4) -> list[str]:
+    return [host.url(f"/{number}") for number in range(count)]
+
+
+@pytest_twisted.ensureDeferred
+async def test_no_setting_makes_the_gap_shorter(sites: Sites) -> None:
+    hosts = {name: sites.host(DELAY_1) for name in SETTINGS}
+    hosts["clamped"].robots("User-agent: *\nCrawl-delay: 86400\n")
+    crawlers = []
+    for name, settings in SETTINGS.items():
+        slots = {"DOWNLOAD_SLOTS": {hosts[name].address: {"delay": 0.1, "concurrency": 5}}}
+        crawlers.append(make_crawler(**{**settings, **(slots if name == "plain" else {})}))
+    await gatherResults(
+        [
+            crawler.crawl(urls=pages(host))
+            for crawler, host in zip(crawlers, hosts.values(), strict=True)
+        ]
+    )
+    assert {name: len(host.fetched) for name, host in hosts.items()} == dict.fromkeys(SETTINGS, 4)
+    gaps = {name: min(host.gaps) for name, host in hosts.items()}
+    assert {name: gap for name, gap in gaps.items() if gap < LEAST} == {}
+
+
+@pytest_twisted.ensureDeferred
+async def test_without_a_delay_nothing_waits(sites: Sites) -> None:
+    """Else the test above could pass with a crawl that is slow anyway."""
+    host = sites.host(DELAY_1)
+    await crawl(*pages(host), ROBOTS_CRAWL_DELAY=False)
+    assert min(host.gaps) < LEAST / 2
+
+
+class PausingSpider(ProbeSpider):
+    """Leaves the slot idle after the first page until it is dropped, then asks for the rest."""
+
+    async def start(self) -> AsyncIterator[Any]:
+        yield self.request(self.urls[0], callback=self.first)
+
+    async def first(self, response: Response) -> AsyncIterator[Any]:
+        from twisted.internet import reactor
+
+        await maybe_deferred_to_future(deferLater(reactor, 1.3))
+        self.slots_before_rest = dict(self.crawler.engine.downloader.slots)
+        for url in self.urls[1:]:
+            yield self.request(url)
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_delay_survives_slot_clean_up(sites: Sites) -> None:
+    host = sites.host(DELAY_1)
+    crawler = make_crawler(PausingSpider)
+
+    def clean_up_often() -> None:
+        sweep = create_looping_call(crawler.engine.downloader._slot_gc, 0.0)
+        sweep.start(0.05)
+        crawler.signals.connect(sweep.stop, signals.spider_closed, weak=False)
+
+    crawler.signals.connect(clean_up_often, signals.spider_opened)
+    await run(crawler, urls=pages(host, 5))
+    assert host.address not in crawler.spider.slots_before_rest
+    assert len(host.gaps) == 4
+    assert min(host.gaps) >= LEAST
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_redirect_from_another_host_does_not_escape_the_delay(sites: Sites) -> None:
+    slow = sites.host(DELAY_1)
+    other = sites.host()
+    for number in range(3):
+        other.pages[f"/{number}"] = redirect(slow.url(f"/from-other-{number}"), 302)
+    await crawl(*pages(slow, 3), *pages(other, 3))
+    assert len(slow.fetched) == 6
+    assert min(slow.gaps) >= LEAST
+    assert max(other.gaps) < LEAST  # and does not slow the other host down
+
+
+@pytest_twisted.ensureDeferred
+async def test_two_origins_in_one_slot_keep_the_longer_delay(sites: Sites) -> None:
+    slow, fast = sites.host(DELAY_1), sites.host("User-agent: *\nCrawl-delay: 0.2\n")
+    spider = ProbeSpider()
+    requests = [
+        spider.request(url, meta={"download_slot": "shared"})
+        for pair in zip(pages(slow, 3), pages(fast, 3), strict=True)
+        for url in pair
+    ]
+    await crawl(*requests)
+    assert len(slow.fetched) == len(fast.fetched) == 3
+    assert min(slow.gaps) >= LEAST
+    assert min(fast.gaps) >= LEAST
+
+
+@pytest_twisted.ensureDeferred
+async def test_one_origin_in_two_slots_is_not_asked_twice_as_often(sites: Sites) -> None:
+    host = sites.host(DELAY_1)
+    spider = ProbeSpider()
+    requests = [
+        spider.request(url, meta={"download_slot": f"slot {number % 2}"})
+        for number, url in enumerate(pages(host))
+    ]
+    await crawl(*requests)
+    assert len(host.fetched) == 4
+    assert min(host.gaps) >= LEAST
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_longer_delay_of_the_project_stays(sites: Sites) -> None:
+    host = sites.host("User-agent: *\nCrawl-delay: 0.2\n")
+    no_jitter = {"jitter": 0, "randomize_delay": False}  # from 2.19, up to 2.18
+    await crawl(*pages(host, 3), DOWNLOAD_SLOTS={host.address: {"delay": 1, **no_jitter}})
+    assert min(host.gaps) >= LEAST
+
+
+@pytest_twisted.ensureDeferred
+async def test_too_long_and_skipped(sites: Sites) -> None:
+    host = sites.host("User-agent: *\nCrawl-delay: 86400\n")
+    crawler = await crawl(*pages(host), ROBOTS_CRAWL_DELAY_TOO_LONG="skip")
+    assert host.fetched == []
+    assert stat(crawler, "robotstxt/forbidden/crawl_delay") == 4
+    failures = list(crawler.spider.failures.values())
+    assert {type(error) for error in failures} == {RobotsDisallowed}
+    assert {error.verdict.reason for error in failures} == {Reason.CRAWL_DELAY}
+    assert "86400" in str(failures[0])
+
+
+@pytest_twisted.ensureDeferred
+async def test_too_long_and_obeyed(sites: Sites) -> None:
+    host = sites.host(DELAY_1)
+    settings = {"ROBOTS_CRAWL_DELAY_MAX": 0.1, "ROBOTS_CRAWL_DELAY_TOO_LONG": "obey"}
+    crawler = await crawl(*pages(host, 3), **settings)
+    assert min(host.gaps) >= LEAST
+    assert stat(crawler, "robotstxt/crawl_delay/clamped") == 0
+
+
+@pytest_twisted.ensureDeferred
+async def test_delays_kept_and_clamped_are_counted(sites: Sites) -> None:
+    hosts = [
+        sites.host("User-agent: *\nCrawl-delay: 0.01\n"),
+        sites.host("User-agent: *\nCrawl-delay: 86400\n"),
+        sites.host("User-agent: *\nCrawl-delay: -3\n"),
+    ]
+    crawler = await crawl(*(host.url() for host in hosts), ROBOTS_CRAWL_DELAY_MAX=0.1)
+    assert stat(crawler, "robotstxt/crawl_delay/applied") == 2
+    assert stat(crawler, "robotstxt/crawl_delay/clamped") == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_delays_without_disallow(sites: Sites) -> None:
+    """Asked for as Scrapy's issue 892: the delay holds, nothing is dropped."""
+    host = sites.host(f"{DELAY_1}Disallow: /\n")
+    crawler: Crawler = await crawl(*pages(host, 3), ROBOTSTXT_OBEY=False, ROBOTS_CRAWL_DELAY=True)
+    assert len(host.fetched) == 3
+    assert min(host.gaps) >= LEAST
+    assert stat(crawler, "robotstxt/forbidden") == 0

@@ -1,0 +1,216 @@
+"""Whatever a site answers for its robots.txt, what is fetched is what the preset says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+import pytest_twisted
+
+from scrapy_robots_plus import RobotsUnreachable
+from tests.certificates import self_signed
+from tests.crawling import crawl, stat
+from tests.sites import (
+    Reply,
+    Sites,
+    after,
+    answer,
+    drip,
+    gzipped,
+    half,
+    hang,
+    hang_up,
+    in_turn,
+    redirect,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PRESETS = ("rfc9309", "mk1996", "fail-open", "fail-closed")
+RULES = "User-agent: *\nDisallow: /closed\n"
+CLOSES_ALL = "User-agent: *\nDisallow: /\n"
+CHALLENGE = "<!DOCTYPE html><html><body><script>challenge()</script>Checking.</body></html>"
+
+# What happens under each preset, in their order: the rules of the file hold (R), everything may be
+# fetched (A), nothing may (-).
+FAILED = "-AA-"
+
+
+class Case(NamedTuple):
+    name: str
+    robots: Callable[[Sites], Reply]
+    expected: str
+
+
+def case(name: str, reply: Reply, expected: str) -> Case:
+    return Case(name, lambda _: reply, expected)
+
+
+def endless(sites: Sites) -> Reply:
+    return lambda hit, writer: redirect(f"http://{hit.host}:{sites.port}/robots.txt")(hit, writer)
+
+
+def moved(robots: Reply | str) -> Callable[[Sites], Reply]:
+    return lambda sites: redirect(sites.host(robots).url("/robots.txt"))
+
+
+CASES = [
+    case("404 with rules in its body", answer(CLOSES_ALL, 404), "AAAA"),
+    case("401", answer(CLOSES_ALL, 401), "A-A-"),
+    case("403", answer(CLOSES_ALL, 403), "A-A-"),
+    case("410", answer(CLOSES_ALL, 410), "AAAA"),
+    case("429", answer("", 429), FAILED),
+    case("500", answer("", 500), FAILED),
+    case("503", answer("", 503), FAILED),
+    case("999", answer("", 999), FAILED),
+    case("204", answer("", 204), "AAAA"),
+    case("304 that nobody asked for", answer("", 304), FAILED),
+    case("hang-up", hang_up, FAILED),
+    case("half a body", half(RULES), FAILED),
+    case("dripping body", drip(RULES, 0.1), FAILED),
+    case("no answer", hang, FAILED),
+    Case("endless redirect", endless, "AAA-"),
+    Case("moved", moved(RULES), "RRRR"),
+    Case("moved to a file that closes all", moved(CLOSES_ALL), "----"),
+    Case("redirect to a closed port", lambda sites: redirect(sites.closed_host() + "/r"), FAILED),
+    Case(
+        "https", lambda sites: redirect(sites.host(RULES, self_signed()).url("/robots.txt")), "RRRR"
+    ),
+    case("redirect to another scheme", redirect("ftp://127.0.0.1/robots.txt"), FAILED),
+    case("redirect to a data URL", redirect("data:text/plain,"), FAILED),
+    case("redirect to no URL", redirect("http://[:80/"), FAILED),
+    case("redirect without a target", answer("", 302), FAILED),
+    case("DNS failure", redirect("http://no-such-host.invalid/robots.txt"), FAILED),
+    case("700 kB, rules at the top", answer(RULES + "# filler\n" * 80_000), "RRRR"),
+    case("700 kB, rules at the end", answer("# filler\n" * 80_000 + CLOSES_ALL), "AAAA"),
+    case("BOM", answer(b"\xef\xbb\xbf" + RULES.encode()), "RRRR"),
+    case("gzip", gzipped(RULES.encode()), "RRRR"),
+    case("gzip cut short", gzipped(RULES.encode() * 50, keep=30), FAILED),
+    case("not gzip", answer(RULES, content_encoding="gzip"), FAILED),
+    case("unknown encoding", answer(RULES, content_encoding="rot13"), FAILED),
+    case("gzip bomb, rules at the top", gzipped(RULES.encode() + b"#" * 50_000_000), "RRRR"),
+    case("HTML challenge page", answer(CHALLENGE, content_type="text/html"), "AAAA"),
+    case("slow but in time", after(0.3, answer(RULES)), "RRRR"),
+]
+
+PAGES = {"R": ["/open"], "A": ["/closed", "/open"], "-": []}
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest_twisted.ensureDeferred
+async def test_what_is_fetched_is_what_the_preset_says(sites: Sites, preset: str) -> None:
+    hosts = {case.name: sites.host(case.robots(sites)) for case in CASES}
+    await crawl(
+        *(host.url(path) for host in hosts.values() for path in ("/open", "/closed")),
+        ROBOTS_STATUS_POLICY=preset,
+        ROBOTS_FETCH_TIMEOUT=1.5,
+        ROBOTS_FETCH_RETRIES=0,
+        CONCURRENT_REQUESTS=200,
+    )
+    column = PRESETS.index(preset)
+    fetched = {name: sorted(host.fetched) for name, host in hosts.items()}
+    assert fetched == {case.name: PAGES[case.expected[column]] for case in CASES}
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_preset_can_be_changed_by_status_class_and_failure(sites: Sites) -> None:
+    hosts = {
+        "403": sites.host(answer("", 403)),
+        "404": sites.host(answer("", 404)),
+        "500": sites.host(answer("", 500)),
+        "503": sites.host(answer("", 503)),
+        "timeout": sites.host(hang),
+        "hang-up": sites.host(hang_up),
+    }
+    await crawl(
+        *(host.url("/page") for host in hosts.values()),
+        ROBOTS_STATUS_POLICY={
+            "403": "disallow",
+            "5xx": "allow",
+            503: "disallow",
+            "timeout": "allow",
+        },
+        ROBOTS_FETCH_TIMEOUT=0.5,
+        ROBOTS_FETCH_RETRIES=0,
+    )
+    assert [name for name, host in hosts.items() if host.fetched] == ["404", "500", "timeout"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_failure_is_retried_at_once_as_often_as_the_setting_says(sites: Sites) -> None:
+    host = sites.host(in_turn(answer("", 500), hang_up, answer(RULES)))
+    await crawl(host.url("/open"), host.url("/closed"), ROBOTS_FETCH_RETRIES=2)
+    assert host.robots_hits == 3
+    assert host.fetched == ["/open"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_no_retry_where_the_server_asks_for_patience(sites: Sites) -> None:
+    busy = sites.host(answer("", 429))
+    later = sites.host(answer("", 503, retry_after="120"))
+    await crawl(busy.url(), later.url(), ROBOTS_FETCH_RETRIES=3)
+    assert (busy.robots_hits, later.robots_hits) == (1, 1)
+
+
+@pytest_twisted.ensureDeferred
+async def test_failures_are_counted_by_kind(sites: Sites) -> None:
+    hosts = [
+        sites.host(hang_up),
+        sites.host(half(RULES)),
+        sites.host(hang),
+        sites.host(redirect("http://no-such-host.invalid/")),
+        sites.host(answer(RULES, content_encoding="gzip")),
+    ]
+    crawler = await crawl(
+        *(host.url() for host in hosts), ROBOTS_FETCH_TIMEOUT=1, ROBOTS_FETCH_RETRIES=0
+    )
+    counted = {
+        kind: stat(crawler, f"robotstxt/failure_count/{kind}")
+        for kind in ("connection", "cut", "timeout", "dns", "undecodable", "error")
+    }
+    assert counted == {
+        "connection": 1, "cut": 1, "timeout": 1, "dns": 1, "undecodable": 1, "error": 0,
+    }  # fmt: skip
+    assert {type(error) for error in crawler.spider.failures.values()} == {RobotsUnreachable}
+
+
+@pytest_twisted.ensureDeferred
+async def test_five_redirects_are_followed_and_the_rules_apply_to_the_first(sites: Sites) -> None:
+    last = sites.host(RULES)
+    url = last.url("/robots.txt")
+    for _ in range(4):
+        url = sites.host(redirect(url)).url("/robots.txt")
+    first = sites.host(redirect(url))
+    too_far = sites.host(redirect(first.url("/robots.txt")))
+    await crawl(*(host.url(path) for host in (first, too_far) for path in ("/open", "/closed")))
+    assert first.fetched == ["/open"]
+    assert sorted(too_far.fetched) == ["/closed", "/open"]
+    assert last.robots_hits == 1  # the sixth redirect is not followed
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_settings_for_pages_neither_hinder_nor_learn_from_the_fetch(
+    sites: Sites, tmp_path: object
+) -> None:
+    """1.10 and 1.11 of what is known of Scrapy's settings: each of these once opened a host."""
+    target = sites.host(CLOSES_ALL)
+    host = sites.host(redirect(target.url("/robots.txt")))
+    flaky = sites.host(in_turn(answer("", 503, retry_after="1"), answer(CLOSES_ALL)))
+    crawler = await crawl(
+        host.url("/a"),
+        flaky.url("/a"),
+        spider_attributes={
+            "allowed_domains": ["unrelated.example"],
+            "handle_httpstatus_list": [301],
+        },
+        REDIRECT_ENABLED=False,
+        HTTPCACHE_ENABLED=True,
+        HTTPCACHE_DIR=str(tmp_path),
+        DOWNLOAD_MAXSIZE=10,
+        DOWNLOAD_TIMEOUT=1,
+        DOWNLOAD_FAIL_ON_DATALOSS=False,
+        COOKIES_ENABLED=True,
+    )
+    assert host.fetched == flaky.fetched == []
+    assert stat(crawler, "httpcache/store") == 0

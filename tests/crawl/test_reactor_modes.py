@@ -1,0 +1,87 @@
+"""The promises of the gate, in a process of its own for each reactor mode."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.crawl_process import MODES, crawl_in_process
+from tests.sites import after, answer, drip, gzipped, half, hang, hang_up, redirect
+
+if TYPE_CHECKING:
+    from tests.sites import Sites
+
+pytestmark = pytest.mark.parametrize("mode", MODES)
+
+CLOSED = "User-agent: *\nDisallow: /\n"
+RULES = "User-agent: *\nDisallow: /closed\n"
+
+
+def test_of_100_disallowed_urls_that_arrive_together_none_is_fetched(
+    sites: Sites, mode: str
+) -> None:
+    host = sites.host(after(0.3, answer(CLOSED)))
+    result = crawl_in_process(mode, *(host.url(f"/{number}") for number in range(100)))
+    assert host.fetched == []
+    assert host.robots_hits == 1
+    assert set(result["failures"].values()) == {"RobotsDisallowed"}
+    assert len(result["failures"]) == 100
+
+
+def test_failures_close_the_site_and_are_told_apart(sites: Sites, mode: str) -> None:
+    replies = {
+        "hang-up": hang_up,
+        "half": half(RULES),
+        "hang": hang,
+        "drip": drip(RULES * 10, 0.1),
+        "503": answer("", 503),
+        "dns": redirect("http://no-such-host.invalid/robots.txt"),
+        "not gzip": answer(RULES, content_encoding="gzip"),
+        "endless": answer("", 301, location="/robots.txt"),
+        "bomb": gzipped(RULES.encode() + b"#" * 50_000_000),
+        "large": answer(RULES + "# filler\n" * 80_000),
+        "404": answer(CLOSED, 404),
+    }
+    hosts = {name: sites.host(reply) for name, reply in replies.items()}
+    urls = [host.url(path) for host in hosts.values() for path in ("/open", "/closed")]
+    settings = {"ROBOTS_FETCH_TIMEOUT": 1.5, "ROBOTS_FETCH_RETRIES": 0, "CONCURRENT_REQUESTS": 64}
+    result = crawl_in_process(mode, *urls, **settings)
+    assert {name: sorted(host.fetched) for name, host in hosts.items()} == {
+        **dict.fromkeys(replies, []),
+        **dict.fromkeys(("endless", "404"), ["/closed", "/open"]),
+        **dict.fromkeys(("bomb", "large"), ["/open"]),
+    }
+    prefix = "robotstxt/failure_count/"
+    counts = {
+        name.removeprefix(prefix): count
+        for name, count in result["stats"].items()
+        if name.startswith(prefix)
+    }
+    assert counts == {
+        "connection": 1, "cut": 1, "dns": 1, "redirects": 1, "timeout": 2, "undecodable": 1,
+    }  # fmt: skip
+
+
+def test_the_crawl_delay_is_kept(sites: Sites, mode: str) -> None:
+    host = sites.host("User-agent: *\nCrawl-delay: 1\n")
+    urls = [host.url(f"/{number}") for number in range(3)]
+    crawl_in_process(mode, *urls, AUTOTHROTTLE_ENABLED=True, AUTOTHROTTLE_START_DELAY=0.1)
+    assert len(host.fetched) == 3
+    assert min(host.gaps) >= 0.98
+
+
+def test_closing_while_a_fetch_hangs(sites: Sites, mode: str) -> None:
+    host = sites.host(hang)
+    began = time.monotonic()
+    result = crawl_in_process(
+        mode, host.url("/a"), host.url("/b"),
+        CLOSESPIDER_TIMEOUT=1, ROBOTS_FETCH_TIMEOUT=3, ROBOTS_FETCH_RETRIES=9,
+    )  # fmt: skip
+    assert result["stats"]["finish_reason"] == "closespider_timeout"
+    assert result["stats"]["robotstxt/forbidden/closing"] == 2
+    assert host.fetched == []
+    assert host.robots_hits == 1
+    # Had the ten tries of three seconds each been waited for, it would be over 30.
+    assert time.monotonic() - began < 25
