@@ -54,8 +54,7 @@ class _Flight:
     def answer(self, policy: Policy | None) -> None:
         waiters, self.waiters = self.waiters, []
         for waiter in waiters:
-            if not waiter.called:  # a waiter that was cancelled has been called
-                waiter.callback(policy)
+            waiter.callback(policy)
 
 
 class Policies:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from .origin import Origin
 
+KEPT_HEADERS = ("cache-control", "content-type", "date", "etag", "expires", "last-modified")
+"""The response headers that a record keeps: for freshness, validation and the charset."""
+
 
 @dataclass(frozen=True, slots=True)
 class FetchResult:
@@ -28,21 +31,37 @@ class FetchResult:
 
 @dataclass(frozen=True, slots=True)
 class RobotsRecord:
-    """What is known of an origin's robots.txt since it was last asked for."""
+    """What is known of an origin's robots.txt: its last readable answer, and failures since.
+
+    Times are wall clock, in seconds since the epoch; spans are seconds.
+    """
 
     origin: Origin
     access: Access
+    """Of the last readable answer; unreachable where there never was one."""
     outcome: Outcome
     url: str
     """Where the answer came from, after redirects."""
     fetched_at: float
-    """Wall clock, seconds since the epoch."""
+    """When the answer was received, or last found to be unchanged."""
     lifetime: float
-    """Seconds after which it is asked for again."""
+    """How long after ``fetched_at`` it is fresh."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Those of :data:`KEPT_HEADERS` that came with the answer, names in lower case."""
+    sha256: str = ""
+    """Of ``body``, in hexadecimal; empty where there are no rules."""
+    failure: Outcome | None = None
+    """Why the file could not be read when it was last asked for; None where it could."""
     failures: int = 0
     """How many times in a row it could not be read."""
+    failed_at: float = 0.0
+    """When that was last."""
+    retry_after: float = 0.0
+    """How long after ``failed_at`` it is asked for again."""
+    body: bytes = field(default=b"", repr=False)
+    """The rules, as they were parsed. Empty in what is held in memory beside the parsed rules."""
 
     @property
     def readable(self) -> bool:
-        """Whether the origin gave a definite answer: its rules, or that it has none."""
+        """Whether the origin ever gave a definite answer: its rules, or that it has none."""
         return self.access is not Access.UNREACHABLE
