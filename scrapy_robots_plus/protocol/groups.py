@@ -1,0 +1,147 @@
+"""Lines to groups (RFC 9309 2.1, 2.2.1): who is spoken to, and on which lines."""
+
+from __future__ import annotations
+
+from .dialect import Dialect, Names
+from .lines import Kind, Line, read_line
+from .product_token import token_in
+
+# The way most rules are written: seen at once, they need no taking apart yet.
+_RULES = (b"Disallow:", b"Allow:", b"disallow:", b"allow:")
+
+_RULE_KINDS = frozenset({Kind.ALLOW, Kind.DISALLOW})
+_GLOBAL_KINDS = frozenset({Kind.NOTHING, Kind.SITEMAP, Kind.HOST, Kind.CLEAN_PARAM, Kind.LICENSE})
+
+STAR = "*"
+
+
+class Section:
+    """A group as it stands in the file: user-agent lines, and the lines of their rules.
+
+    However many agents it has, its rules are held once.
+    """
+
+    __slots__ = ("agents", "members", "names", "open", "rules", "run")
+
+    def __init__(self) -> None:
+        self.agents: list[bytes] = []
+        """Values of the user-agent lines, as served."""
+        self.names: list[str] = []
+        """What the dialect takes each of them for; ``*`` for all crawlers."""
+        self.rules: list[int] = []
+        """Numbers of the allow and disallow lines."""
+        self.members: list[tuple[Line, int, int]] = []
+        """Other lines of the group, each with the span of the agents it speaks to."""
+        self.run = 0
+        self.open = True
+
+    def add_agent(self, value: bytes, name: str) -> None:
+        self.agents.append(value)
+        self.names.append(name)
+
+    def add_member(self, line: Line) -> None:
+        # ``a, delay 1, b, delay 2``: one group for its rules (2.2.4), yet each delay was written
+        # for the agents right above it.
+        self.members.append((line, self.run, len(self.agents)))
+
+
+def name_in(value: bytes, dialect: Dialect) -> str:
+    """What a user-agent value is taken for: a token in lower case, ``*``, or nothing."""
+    if value[:1] == b"*" and (len(value) == 1 or value[1:2].isspace()):
+        return STAR
+    text = value.decode("utf-8", "replace")
+    return token_in(text) if dialect.names is Names.TOKEN else text.lower()
+
+
+class Scanner:
+    """Reads lines once, in order, and puts each where it belongs."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self.sections: list[Section] = []
+        self.globals: list[Line] = []
+        """Lines that belong to no group (2.2.4)."""
+        self.unknown: list[int] = []
+        """Numbers of the lines that mean nothing."""
+        self._current: Section | None = None
+        self._collecting = False
+
+    def scan(self, lines: list[bytes]) -> None:
+        orphans = self.dialect.orphans_for_all
+        blank_ends = self.dialect.blank_line_ends_group
+        rules: list[int] | None = None
+        for number, line in enumerate(lines, 1):
+            if line.startswith(_RULES):
+                if rules is not None:
+                    self._collecting = False
+                    rules.append(number)
+                    continue
+                rules = self._orphan(number) if orphans else None
+            elif line:
+                rules = self._read(number, line)
+            elif blank_ends:
+                rules = self._end()
+
+    def _read(self, number: int, text: bytes) -> list[int] | None:
+        """Takes a line in; returns where the rules that follow it go."""
+        line = read_line(number, text, self.dialect)
+        if line is None:
+            self._note(number, text)
+            return self._rest(text)
+        if line.kind is Kind.USER_AGENT:
+            self._agent(line)
+        elif line.kind in _RULE_KINDS:
+            self._collecting = False
+            if self._current is not None:
+                self._current.rules.append(number)
+            elif self.dialect.orphans_for_all:
+                return self._orphan(number)
+        else:
+            self._other(line)
+        return self._current.rules if self._current else None
+
+    def _agent(self, line: Line) -> None:
+        section = self._current
+        if section is None or not self._collecting:
+            # 2.1: a user-agent line after a rule starts a new group; another line does not (2.2.4).
+            section = self._current = Section()
+            self.sections.append(section)
+            self._collecting = True
+        if not section.open:
+            section.run = len(section.agents)
+            section.open = True
+        section.add_agent(line.value, name_in(line.value, self.dialect))
+
+    def _other(self, line: Line) -> None:
+        if line.kind is not Kind.NOTHING and self.dialect.any_line_ends_agents:
+            self._collecting = False
+        if line.kind in _GLOBAL_KINDS:
+            if line.kind is Kind.NOTHING:
+                self.unknown.append(line.number)
+            else:
+                self.globals.append(line)
+        elif self._current is not None:
+            self._current.add_member(line)
+            self._current.open = False
+
+    def _orphan(self, number: int) -> list[int]:
+        section = self._current = Section()
+        section.add_agent(b"*", STAR)
+        section.rules.append(number)
+        self.sections.append(section)
+        self._collecting = False
+        return section.rules
+
+    def _note(self, number: int, text: bytes) -> None:
+        if text.partition(b"#")[0].strip():
+            self.unknown.append(number)
+
+    def _rest(self, text: bytes) -> list[int] | None:
+        if self.dialect.blank_line_ends_group and not text.strip():
+            return self._end()
+        return self._current.rules if self._current else None
+
+    def _end(self) -> None:
+        self._current = None
+        self._collecting = False
+
