@@ -8,6 +8,7 @@ from collections.abc import Callable
 from . import rfc9309
 from .dialect import Escapes
 
+_USUAL = re.compile(rb"https?://[^/?;#]+(/[^#]*)")
 _HEAD = re.compile(rb"(?://)?(?:[^/?;]*?://)?[^/?;]*")
 _ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
 _ESCAPE_OR_UNSAFE = re.compile(rb"%[0-9A-Fa-f]{2}|[^!#-;=?-\[\]_a-z~]")
@@ -15,6 +16,9 @@ _ESCAPE_OR_HIGH = re.compile(rb"%[0-9A-Fa-f]{2}|[\x80-\xff]")
 
 # The octets that stay as they are when a rule or a URL is brought into one form.
 _PLAIN = bytes(rfc9309.UNRESERVED | rfc9309.RESERVED)
+SIMPLE = bytes(rfc9309.UNRESERVED | rfc9309.RESERVED - frozenset(b"*$"))
+"""Octets that no dialect changes, nor takes for more than themselves."""
+
 _ASCII_BUT_PERCENT = bytes(octet for octet in range(128) if octet != 0x25)
 
 
@@ -24,13 +28,14 @@ def path_of(url: bytes) -> bytes:
     Read as the reference parser reads it: without scheme, authority and fragment, ``/`` for a URL
     that has no path.
     """
+    usual = _USUAL.match(url)
+    if usual:
+        return usual[1]
     head = _HEAD.match(url)
     at = head.end() if head else 0
-    path = url[at:]
-    if b"#" in url:
-        if b"#" in url[:at]:
-            return b"/"
-        path = path.partition(b"#")[0]
+    if b"#" in url[:at]:
+        return b"/"
+    path = url[at:].partition(b"#")[0]
     return path if path.startswith(b"/") else b"/" + path
 
 
@@ -72,6 +77,7 @@ def upper(value: bytes) -> bytes:
 
 
 def unchanged(value: bytes) -> bytes:
+    """The value as it is."""
     return value
 
 

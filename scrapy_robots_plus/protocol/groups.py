@@ -9,8 +9,11 @@ from .product_token import token_in
 # The way most rules are written: seen at once, they need no taking apart yet.
 _RULES = (b"Disallow:", b"Allow:", b"disallow:", b"allow:")
 
-_RULE_KINDS = frozenset({Kind.ALLOW, Kind.DISALLOW})
-_GLOBAL_KINDS = frozenset({Kind.NOTHING, Kind.SITEMAP, Kind.HOST, Kind.CLEAN_PARAM, Kind.LICENSE})
+# What no key that means anything begins with: most lines of an HTML page are left at that.
+_COMMENT_OR_MARKUP = frozenset(b"#<{}")
+_INITIALS = frozenset(bytes((octet,)) for octet in b"acdhlrsuvACDHLRSUV")
+
+_GLOBAL_KINDS = frozenset({Kind.SITEMAP, Kind.HOST, Kind.CLEAN_PARAM, Kind.LICENSE})
 
 STAR = "*"
 
@@ -61,51 +64,64 @@ class Scanner:
         self.sections: list[Section] = []
         self.globals: list[Line] = []
         """Lines that belong to no group (2.2.4)."""
-        self.unknown: list[int] = []
-        """Numbers of the lines that mean nothing."""
         self._current: Section | None = None
         self._collecting = False
 
     def scan(self, lines: list[bytes]) -> None:
-        orphans = self.dialect.orphans_for_all
+        """Takes in all lines of a file."""
         blank_ends = self.dialect.blank_line_ends_group
         rules: list[int] | None = None
         for number, line in enumerate(lines, 1):
             if line.startswith(_RULES):
                 if rules is not None:
-                    self._collecting = False
                     rules.append(number)
-                    continue
-                rules = self._orphan(number) if orphans else None
-            elif line:
+                else:
+                    rules = self._rule(number)
+            elif line and line[0] not in _COMMENT_OR_MARKUP:
                 rules = self._read(number, line)
-            elif blank_ends:
+            elif blank_ends and not line:
                 rules = self._end()
 
     def _read(self, number: int, text: bytes) -> list[int] | None:
-        """Takes a line in; returns where the rules that follow it go."""
-        line = read_line(number, text, self.dialect)
-        if line is None:
-            self._note(number, text)
-            return self._rest(text)
-        if line.kind is Kind.USER_AGENT:
-            self._agent(line)
-        elif line.kind in _RULE_KINDS:
-            self._collecting = False
-            if self._current is not None:
-                self._current.rules.append(number)
-            elif self.dialect.orphans_for_all:
-                return self._orphan(number)
+        """Takes a line in; returns where the rules right behind it go, if that is settled."""
+        start = text.lstrip()[:1]
+        if start not in _INITIALS:
+            if not start and self.dialect.blank_line_ends_group:
+                return self._end()
         else:
-            self._other(line)
-        return self._current.rules if self._current else None
+            line = read_line(number, text, self.dialect)
+            if line is None:
+                pass
+            elif line.kind is Kind.USER_AGENT:
+                self._agent(line)
+            elif line.kind is Kind.ALLOW or line.kind is Kind.DISALLOW:
+                return self._rule(number)
+            else:
+                self._other(line)
+        return None
+
+    def _rule(self, number: int) -> list[int] | None:
+        self._collecting = False
+        section = self._current
+        if section is None:
+            if not self.dialect.orphans_for_all:
+                # 2.2.2: rules before any user-agent line SHOULD be ignored.
+                return None
+            section = self._begin()
+            section.add_agent(b"*", STAR)
+        section.rules.append(number)
+        return section.rules
+
+    def _begin(self) -> Section:
+        section = self._current = Section()
+        self.sections.append(section)
+        return section
 
     def _agent(self, line: Line) -> None:
         section = self._current
         if section is None or not self._collecting:
             # 2.1: a user-agent line after a rule starts a new group; another line does not (2.2.4).
-            section = self._current = Section()
-            self.sections.append(section)
+            section = self._begin()
             self._collecting = True
         if not section.open:
             section.run = len(section.agents)
@@ -113,35 +129,17 @@ class Scanner:
         section.add_agent(line.value, name_in(line.value, self.dialect))
 
     def _other(self, line: Line) -> None:
-        if line.kind is not Kind.NOTHING and self.dialect.any_line_ends_agents:
+        if line.kind is Kind.NOTHING:
+            # 2.2.4: other records MUST NOT interfere with the groups.
+            return
+        if self.dialect.any_line_ends_agents:
             self._collecting = False
         if line.kind in _GLOBAL_KINDS:
-            if line.kind is Kind.NOTHING:
-                self.unknown.append(line.number)
-            else:
-                self.globals.append(line)
+            self.globals.append(line)
         elif self._current is not None:
             self._current.add_member(line)
             self._current.open = False
 
-    def _orphan(self, number: int) -> list[int]:
-        section = self._current = Section()
-        section.add_agent(b"*", STAR)
-        section.rules.append(number)
-        self.sections.append(section)
-        self._collecting = False
-        return section.rules
-
-    def _note(self, number: int, text: bytes) -> None:
-        if text.partition(b"#")[0].strip():
-            self.unknown.append(number)
-
-    def _rest(self, text: bytes) -> list[int] | None:
-        if self.dialect.blank_line_ends_group and not text.strip():
-            return self._end()
-        return self._current.rules if self._current else None
-
     def _end(self) -> None:
         self._current = None
         self._collecting = False
-

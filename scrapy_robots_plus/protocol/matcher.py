@@ -7,15 +7,14 @@ with the rules and with the URL, never with their product, and nothing is tried 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from operator import itemgetter
 from typing import TypeVar
 
-from .pattern import Pattern, ends_with, find_runs, take_apart
-from .wildcards import Starred, WildcardIndex
+from .pattern import Pattern
+from .wildcards import Hit, WildcardIndex
 
-Hit = tuple[int, int, bool]
-"""A rule: its rank, its line number negated, and whether it allows. The greatest one decides."""
+Starred = tuple[bytes, tuple[Hit, Pattern]]
+"""Octets that a path must hold for a rule with wildcards to match, and the rule."""
 
 NO_HIT: Hit = (-(2**62), 0, True)
 """Less than any rule."""
@@ -35,9 +34,11 @@ class Family:
 
     __slots__ = ("lengths", "rules")
 
-    def __init__(self, rules: dict[bytes, Hit]) -> None:
-        self.rules = rules
-        self.lengths = tuple(sorted(set(map(len, rules))))
+    def __init__(self, rules: list[tuple[bytes, Hit]]) -> None:
+        self.rules: dict[bytes, Hit] = {}
+        for prefix, hit in rules:
+            _keep_best(self.rules, prefix, hit)
+        self.lengths = tuple(sorted(set(map(len, self.rules))))
 
     def best(self, path: bytes, best: Hit) -> Hit:
         for length in self.lengths:
@@ -49,56 +50,64 @@ class Family:
         return best
 
 
+class Compiler:
+    """Rules on their way to being compiled: add them, then :meth:`seal`."""
+
+    __slots__ = ("_exact", "_heads", "_short", "_starred")
+
+    def __init__(self) -> None:
+        self._short: dict[bytes, Hit] = {}
+        self._exact: dict[bytes, Hit] = {}
+        self._heads: dict[bytes, list[tuple[bytes, Hit]]] = {}
+        self._starred: dict[Pattern, Hit] = {}
+
+    def add_literal(self, prefix: bytes, hit: Hit) -> None:
+        """A rule for all paths that begin with ``prefix``."""
+        if len(prefix) < _HEAD:
+            _keep_best(self._short, prefix, hit)
+            return
+        head = prefix[:_HEAD]
+        family = self._heads.get(head)
+        if family is None:
+            self._heads[head] = [(prefix, hit)]
+        else:
+            family.append((prefix, hit))
+
+    def add(self, pattern: Pattern, hit: Hit) -> None:
+        """A rule with or without wildcards."""
+        if pattern.runs or pattern.tail:
+            _keep_best(self._starred, pattern, hit)
+        elif pattern.tail is not None:
+            _keep_best(self._exact, pattern.prefix, hit)
+        else:
+            self.add_literal(pattern.prefix, hit)
+
+    def seal(self) -> Matcher:
+        """The rules, ready to be asked."""
+        return Matcher(self._short, self._exact, self._heads, self._starred)
+
+
 class Matcher:
-    """Rules that are compiled for asking."""
+    """Compiled rules."""
 
     __slots__ = ("_exact", "_families", "_index", "_lengths", "_short", "_starred")
 
-    def __init__(self, rules: Iterable[tuple[bytes, Hit]], wildcards: bool = True) -> None:
-        """``rules`` are patterns, in the form in which paths will come, with their rank."""
-        self._short: dict[bytes, Hit] = {}
-        self._exact: dict[bytes, Hit] = {}
-        starred: dict[Pattern, Hit] = {}
-        long: dict[bytes, dict[bytes, Hit]] = {}
-        for text, hit in rules:
-            if wildcards and (b"*" in text or text.endswith(b"$")):
-                self._add_special(take_apart(text), hit, long, starred)
-            elif len(text) < _HEAD:
-                _keep_best(self._short, text, hit)
-            else:
-                _keep_best(long.setdefault(text[:_HEAD], {}), text, hit)
-        self._lengths = tuple(sorted(set(map(len, self._short))))
-        self._families = {
-            head: tuple(rules.items()) if len(rules) <= _FEW else Family(rules)
-            for head, rules in long.items()
-        }
-        self._compile_starred(starred)
-
-    def _add_special(
+    def __init__(
         self,
-        pattern: Pattern,
-        hit: Hit,
-        long: dict[bytes, dict[bytes, Hit]],
+        short: dict[bytes, Hit],
+        exact: dict[bytes, Hit],
+        heads: dict[bytes, list[tuple[bytes, Hit]]],
         starred: dict[Pattern, Hit],
     ) -> None:
-        prefix, runs, tail = pattern
-        if runs or tail:
-            _keep_best(starred, pattern, hit)
-        elif tail is not None:
-            _keep_best(self._exact, prefix, hit)
-        elif len(prefix) < _HEAD:
-            _keep_best(self._short, prefix, hit)
-        else:
-            _keep_best(long.setdefault(prefix[:_HEAD], {}), prefix, hit)
-
-    def _compile_starred(self, starred: dict[Pattern, Hit]) -> None:
-        self._index: WildcardIndex | None = None
-        self._starred: tuple[Starred, ...] = ()
-        if len(starred) > _MANY:
-            self._index = WildcardIndex(starred)
-            return
-        ordered = sorted(starred.items(), key=itemgetter(1), reverse=True)
-        self._starred = tuple((hit, _needed(pattern), *pattern) for pattern, hit in ordered)
+        self._short = short
+        self._exact = exact
+        self._lengths = tuple(sorted(set(map(len, short))))
+        self._families: dict[bytes, list[tuple[bytes, Hit]] | Family] = {
+            head: rules if len(rules) <= _FEW else Family(rules) for head, rules in heads.items()
+        }
+        many = len(starred) > _MANY
+        self._index = WildcardIndex(starred) if many else None
+        self._starred = () if many else _best_first(starred)
 
     def best(self, path: bytes) -> Hit:
         """The rule that decides about a path, or :data:`NO_HIT`."""
@@ -110,26 +119,33 @@ class Matcher:
                 best = hit
         family = self._families.get(path[:_HEAD])
         if family is not None:
-            if type(family) is tuple:
-                for prefix, hit in family:
-                    if path.startswith(prefix) and hit > best:
-                        best = hit
-            else:
-                best = family.best(path, best)  # type: ignore[union-attr]
-        if self._exact:
-            hit = self._exact.get(path)
-            if hit is not None and hit > best:
-                best = hit
-        for hit, needed, prefix, runs, tail in self._starred:
-            if needed in path and path.startswith(prefix):
+            best = _best_of_family(family, path, best)
+        if self._exact and path in self._exact:
+            best = max(best, self._exact[path])
+        for needed, starred in self._starred:
+            if needed in path:
+                hit, pattern = starred
                 if hit < best:
                     break
-                at = find_runs(path, runs, len(prefix))
-                if at >= 0 and (tail is None or ends_with(path, tail, at)):
+                if pattern.matches(path):
                     return hit
         if self._index is not None:
             return self._index.best(path, best)
         return best
+
+
+def _best_of_family(family: list[tuple[bytes, Hit]] | Family, path: bytes, best: Hit) -> Hit:
+    if isinstance(family, Family):
+        return family.best(path, best)
+    for prefix, hit in family:
+        if path.startswith(prefix) and hit > best:
+            best = hit
+    return best
+
+
+def _best_first(starred: dict[Pattern, Hit]) -> tuple[Starred, ...]:
+    ordered = sorted(starred.items(), key=itemgetter(1), reverse=True)
+    return tuple((_needed(pattern), (hit, pattern)) for pattern, hit in ordered)
 
 
 _Key = TypeVar("_Key")

@@ -189,9 +189,14 @@ class RobotsTxt:
     def unknown(self) -> tuple[tuple[int, str], ...]:
         """Number and text of the lines that mean nothing; comments and blank lines are not among
         them."""
-        return tuple(
-            (number, text(self._lines[number - 1].strip())) for number in self._scanner.unknown
-        )
+        return tuple(self._unknown())
+
+    def _unknown(self) -> Iterator[tuple[int, str]]:
+        for number, line in enumerate(self._lines, 1):
+            if line.partition(b"#")[0].strip():
+                read = read_line(number, line, self.dialect)
+                if read is None or read.kind is Kind.NOTHING:
+                    yield number, text(line.strip())
 
 
 def _clean_param(value: str) -> CleanParam:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from .dialect import Dialect, Order
-from .escapes import RULE_FORM, URL_FORM, path_of
+from .escapes import RULE_FORM, SIMPLE, URL_FORM, path_of
 from .groups import Section
 from .lines import split_line
-from .matcher import NO_HIT, Hit, Matcher
+from .matcher import NO_HIT, Compiler, Hit, Matcher
 from .pattern import take_apart
 from .verdict import Explanation, Reason, Verdict
 
@@ -27,7 +27,25 @@ def read_rules(
         if not colon:
             # The scanner took this line for a rule, so it is one without a colon.
             key, value = split_line(line, dialect) or (b"", b"")
-        yield number, key.lstrip()[:1] in b"Aa", value.strip()
+        # Of the keys of rules, those that allow begin with an A; most are not indented.
+        first = key[0] if key else 0
+        allow = first == 0x41 or first == 0x61 or (first < 0x41 and key.lstrip()[:1] in b"Aa")
+        yield number, allow, value.strip()
+
+
+def compile_rules(rules: Iterable[tuple[int, bool, bytes]], dialect: Dialect) -> Matcher:
+    """The rules of a crawler's groups, ready to be asked."""
+    compiler = Compiler()
+    usual = dialect.order is Order.OCTETS and dialect.allow_wins_ties
+    for number, allow, value in rules:
+        if usual and value and not (allow and b"/index.htm" in value):
+            if not value.translate(None, SIMPLE):
+                # Nothing in it that could mean more than itself: four rules of five.
+                compiler.add_literal(value, (len(value) * 2 + allow, -number, allow))
+                continue
+        for pattern, hit in ranked(((number, allow, value),), dialect):
+            compiler.add(take_apart(pattern, dialect.wildcards), hit)
+    return compiler.seal()
 
 
 def ranked(
@@ -39,26 +57,26 @@ def ranked(
     allow. Of equals the first in the file is named.
     """
     form = RULE_FORM[dialect.escapes]
-    by_octets = dialect.order is Order.OCTETS
-    allow_bonus = 1 if dialect.allow_wins_ties else 0
     for number, allow, value in rules:
         pattern = form(value)
+        hit = _rank(pattern, allow, number, dialect), -number, allow
         if not pattern:
             # 2.2.2: an empty pattern says nothing, or, to some, the contrary of its rule.
             if dialect.empty_decides:
-                yield b"", (0 if by_octets else -number, -number, _empty_allows(allow, dialect))
+                yield b"", (hit[0], -number, _empty_allows(allow, dialect))
             continue
-        if not by_octets:
-            rank = -number
-        elif dialect.dollar_counts:
-            rank = len(pattern) * 2 + (allow_bonus if allow else 0)
-        else:
-            rank = len(pattern.rstrip(b"$")) * 2 + (allow_bonus if allow else 0)
-        yield pattern, (rank, -number, allow)
+        yield pattern, hit
         if allow and dialect.index_is_slash and b"/index.htm" in pattern:
-            yield from _directory_of_index(pattern, -number, allow_bonus)
+            yield from _directory_of_index(pattern, number, dialect)
         if dialect.dollar_before_query and pattern.endswith(b"$"):
-            yield pattern[:-1] + b"?", (rank, -number, allow)
+            yield pattern[:-1] + b"?", hit
+
+
+def _rank(pattern: bytes, allow: bool, number: int, dialect: Dialect) -> int:
+    if dialect.order is Order.FIRST:
+        return -number
+    length = len(pattern if dialect.dollar_counts else pattern.rstrip(b"$"))
+    return length * 2 + (allow and dialect.allow_wins_ties)
 
 
 def _empty_allows(allow: bool, dialect: Dialect) -> bool:
@@ -66,12 +84,14 @@ def _empty_allows(allow: bool, dialect: Dialect) -> bool:
     return not (allow and dialect.empty_allow_denies)
 
 
-def _directory_of_index(pattern: bytes, order: int, bonus: int) -> Iterator[tuple[bytes, Hit]]:
+def _directory_of_index(
+    pattern: bytes, number: int, dialect: Dialect
+) -> Iterator[tuple[bytes, Hit]]:
     """The directory, where its index page is allowed: a rule of its own length (GoogleOnly)."""
     slash = pattern.rindex(b"/")
     if pattern.startswith(b"/index.htm", slash):
         directory = pattern[: slash + 1] + b"$"
-        yield directory, (len(directory) * 2 + bonus, order, True)
+        yield directory, (_rank(directory, True, number, dialect), -number, True)
 
 
 class Rules:
@@ -87,7 +107,7 @@ class Rules:
         self._lines = lines
         self._dialect = dialect
         self._form: Callable[[bytes], bytes] = URL_FORM[dialect.escapes]
-        self._best = Matcher(ranked(self._read(), dialect), dialect.wildcards).best
+        self._best = compile_rules(self._read(), dialect).best
 
     def _read(self) -> Iterator[tuple[int, bool, bytes]]:
         for section in self.chosen:

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from .pattern import Pattern, Run, ends_with, find_runs
 
 Hit = tuple[int, int, bool]
-Starred = tuple[Hit, bytes, bytes, tuple[Run, ...], bytes | None]
-"""Rule, octets that the path must hold, and the parts of the pattern."""
+"""A rule: its rank, its line number negated, and whether it allows. The greatest one decides."""
 
 _Rule = tuple[Hit, tuple[Run, ...], bytes | None]
 
