@@ -80,14 +80,14 @@ class Scanner:
             elif line and line[0] not in _COMMENT_OR_MARKUP:
                 rules = self._read(number, line)
             elif blank_ends and not line:
-                rules = self._end()
+                rules = self._current = None
 
     def _read(self, number: int, text: bytes) -> list[int] | None:
         """Takes a line in; returns where the rules right behind it go, if that is settled."""
         start = text.lstrip()[:1]
         if start not in _INITIALS:
             if not start and self.dialect.blank_line_ends_group:
-                return self._end()
+                self._current = None
         else:
             line = read_line(number, text, self.dialect)
             if line is None:
@@ -139,7 +139,3 @@ class Scanner:
         elif self._current is not None:
             self._current.add_member(line)
             self._current.open = False
-
-    def _end(self) -> None:
-        self._current = None
-        self._collecting = False

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import codecs
 from enum import IntEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from .dialect import Dialect
+if TYPE_CHECKING:
+    from .dialect import Dialect
 
 _UTF8 = frozenset({"utf-8", "ascii"})
 _BOM = codecs.BOM_UTF8

@@ -118,8 +118,14 @@ class Matcher:
             if hit is not None and hit > best:
                 best = hit
         family = self._families.get(path[:_HEAD])
-        if family is not None:
-            best = _best_of_family(family, path, best)
+        if family is None:
+            pass
+        elif isinstance(family, Family):
+            best = family.best(path, best)
+        else:
+            for prefix, hit in family:
+                if path.startswith(prefix) and hit > best:
+                    best = hit
         if self._exact and path in self._exact:
             best = max(best, self._exact[path])
         for needed, starred in self._starred:
@@ -132,15 +138,6 @@ class Matcher:
         if self._index is not None:
             return self._index.best(path, best)
         return best
-
-
-def _best_of_family(family: list[tuple[bytes, Hit]] | Family, path: bytes, best: Hit) -> Hit:
-    if isinstance(family, Family):
-        return family.best(path, best)
-    for prefix, hit in family:
-        if path.startswith(prefix) and hit > best:
-            best = hit
-    return best
 
 
 def _best_first(starred: dict[Pattern, Hit]) -> tuple[Starred, ...]:

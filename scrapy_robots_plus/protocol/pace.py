@@ -12,7 +12,9 @@ from datetime import time
 
 _NUMBER = re.compile(rb"\d{1,300}(?:\.\d{0,300})?|\.\d{1,300}")
 _RATE = re.compile(rb"(\d{1,9})\s*/\s*(\d{1,9})\s*([smhd]?)(?:\s+(.*))?", re.IGNORECASE)
-_WINDOW = re.compile(rb"(\d\d):?(\d\d)\s*[-\s]\s*(\d\d):?(\d\d)(?:\s*(?:UTC|GMT|Z))?", re.IGNORECASE)
+_WINDOW = re.compile(
+    rb"(\d\d):?(\d\d)\s*[-\s]\s*(\d\d):?(\d\d)(?:\s*(?:UTC|GMT|Z))?", re.IGNORECASE
+)
 _SECONDS = {b"": 1, b"s": 1, b"m": 60, b"h": 3600, b"d": 86_400}
 
 

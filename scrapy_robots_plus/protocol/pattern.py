@@ -56,13 +56,20 @@ def ends_with(path: bytes, tail: bytes, at: int) -> bool:
 def take_apart(pattern: bytes, wildcards: bool = True) -> Pattern:
     """The parts of a pattern; without ``wildcards``, ``*`` and ``$`` are octets like any other."""
     if not wildcards:
-        return Pattern(pattern)
+        return Pattern(pattern, (), None)
     anchored = pattern.endswith(b"$")
-    prefix, star, rest = pattern.removesuffix(b"$").partition(b"*")
+    if anchored:
+        pattern = pattern[:-1]
+    prefix, star, rest = pattern.partition(b"*")
     if not star:
         return Pattern(prefix, (), b"" if anchored else None)
+    if not rest:
+        # ``/dir/*`` and ``/dir/*$`` are ``/dir/``, but for their length.
+        return Pattern(prefix, (), None)
     parts = rest.split(b"*")
     # What stands before ``*$`` is open at its end.
     tail = (parts.pop() or None) if anchored else None
+    if len(parts) == 1 and parts[0]:
+        return Pattern(prefix, ((parts[0], 1),), tail)
     runs = tuple((part, len(list(same))) for part, same in groupby(filter(None, parts)))
     return Pattern(prefix, runs, tail)

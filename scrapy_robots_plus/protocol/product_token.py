@@ -27,12 +27,47 @@ _URL = re.compile(r"\+?https?://|\+?www\.|\S@\S", re.IGNORECASE)
 
 # Products and words of browsers' headers, none of which names a crawler.
 _BROWSERS = frozenset(
-    """
-    applewebkit brave chrome chromium crios edg edga edge edgios firefox fxios gecko headlesschrome
-    iemobile khtml konqueror like lynx maxthon mobile mozilla msie netscape opera opios opr
-    opx presto safari samsungbrowser seamonkey silk trident ubuntu ucbrowser version vivaldi windows
-    yabrowser
-    """.split()
+    [
+        "applewebkit",
+        "brave",
+        "chrome",
+        "chromium",
+        "crios",
+        "edg",
+        "edga",
+        "edge",
+        "edgios",
+        "firefox",
+        "fxios",
+        "gecko",
+        "headlesschrome",
+        "iemobile",
+        "khtml",
+        "konqueror",
+        "like",
+        "lynx",
+        "maxthon",
+        "mobile",
+        "mozilla",
+        "msie",
+        "netscape",
+        "opera",
+        "opios",
+        "opr",
+        "opx",
+        "presto",
+        "safari",
+        "samsungbrowser",
+        "seamonkey",
+        "silk",
+        "trident",
+        "ubuntu",
+        "ucbrowser",
+        "version",
+        "vivaldi",
+        "windows",
+        "yabrowser",
+    ]
 )
 
 
@@ -93,7 +128,7 @@ def _candidates(header: str) -> Iterator[str]:
         # ``(compatible; MSIE 7.0; ...)`` is a browser; any other name here was put here to be read,
         # even Mozilla's.
         token = token_in(match.group(1))
-        if token and (token == "mozilla" or token not in _BROWSERS):
+        if token and token not in _BROWSERS - {"mozilla"}:
             yield token
     products = _COMMENT.sub(" ", header).split()
     first = token_in(products[0]) if products else ""

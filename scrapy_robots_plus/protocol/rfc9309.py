@@ -21,9 +21,7 @@ parser trims the other three as well."""
 TOKEN_OCTETS: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-")
 """What a product token may hold (2.2.1)."""
 
-UNRESERVED: Final = frozenset(
-    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
-)
+UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 """Octets that mean the same escaped or not (RFC 3986 2.3)."""
 
 RESERVED: Final = frozenset(b":/?#[]@!$&'()*+,;=")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from . import pace, rfc9309
 from .choice import Choices
 from .dialect import RFC9309, Dialect
 from .groups import Scanner, Section
 from .lines import Kind, Line, read_line, to_lines, to_octets
-from .pace import RequestRate, VisitTime
 from .product_token import Agent, as_names
 from .rules import Rules, agents_of, read_rules, text
-from .verdict import Explanation, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .pace import RequestRate, VisitTime
+    from .verdict import Explanation, Verdict
 
 _MAX_ASKED = 64
 """Crawlers whose rules one file keeps compiled."""
@@ -101,7 +105,11 @@ class RobotsTxt:
 
     def allowed(self, url: str | bytes, agent: Agent) -> bool:
         """Whether the crawler may fetch the URL."""
-        return self.rules_for(agent).allowed(url)
+        try:
+            rules = self._asked[agent]
+        except (KeyError, TypeError):
+            rules = self.rules_for(agent)
+        return rules.allowed(url)
 
     def verdict(self, url: str | bytes, agent: Agent) -> Verdict:
         """Whether the crawler may fetch the URL, and which rule on which line says so."""
@@ -165,9 +173,7 @@ class RobotsTxt:
 
     def _globals(self, kind: Kind) -> Iterator[str]:
         return (
-            text(line.value)
-            for line in self._scanner.globals
-            if line.kind is kind and line.value
+            text(line.value) for line in self._scanner.globals if line.kind is kind and line.value
         )
 
     @property

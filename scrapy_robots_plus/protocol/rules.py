@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from .dialect import Dialect, Order
-from .escapes import RULE_FORM, SIMPLE, URL_FORM, path_of
-from .groups import Section
+from .escapes import RULE_FORM, SIMPLE, URL_FORM, path_of, usual_url
 from .lines import split_line
-from .matcher import NO_HIT, Compiler, Hit, Matcher
+from .matcher import NO_HIT, Compiler, Matcher
 from .pattern import take_apart
 from .verdict import Explanation, Reason, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from .groups import Section
+    from .wildcards import Hit
 
 _ROBOTS_TXT = b"/robots.txt"
 
@@ -38,11 +43,15 @@ def compile_rules(rules: Iterable[tuple[int, bool, bytes]], dialect: Dialect) ->
     compiler = Compiler()
     usual = dialect.order is Order.OCTETS and dialect.allow_wins_ties
     for number, allow, value in rules:
-        if usual and value and not (allow and b"/index.htm" in value):
-            if not value.translate(None, SIMPLE):
-                # Nothing in it that could mean more than itself: four rules of five.
-                compiler.add_literal(value, (len(value) * 2 + allow, -number, allow))
-                continue
+        if (
+            usual
+            and value
+            and not value.translate(None, SIMPLE)
+            and not (allow and b"/index.htm" in value)
+        ):
+            # Nothing in it that could mean more than itself: four rules of five.
+            compiler.add_literal(value, (len(value) * 2 + allow, -number, allow))
+            continue
         for pattern, hit in ranked(((number, allow, value),), dialect):
             compiler.add(take_apart(pattern, dialect.wildcards), hit)
     return compiler.seal()
@@ -56,9 +65,9 @@ def ranked(
     2.2.2: the rule with the most octets decides, and of an allow and a disallow with as many the
     allow. Of equals the first in the file is named.
     """
-    form = RULE_FORM[dialect.escapes]
+    safe, form = RULE_FORM[dialect.escapes]
     for number, allow, value in rules:
-        pattern = form(value)
+        pattern = form(value) if value.translate(None, safe) else value
         hit = _rank(pattern, allow, number, dialect), -number, allow
         if not pattern:
             # 2.2.2: an empty pattern says nothing, or, to some, the contrary of its rule.
@@ -100,13 +109,13 @@ class Rules:
     ``chosen`` are the groups meant for the crawler; with none, everything is allowed.
     """
 
-    __slots__ = ("_best", "_dialect", "_form", "_lines", "chosen")
+    __slots__ = ("_best", "_dialect", "_form", "_lines", "_safe", "chosen")
 
     def __init__(self, chosen: tuple[Section, ...], lines: list[bytes], dialect: Dialect) -> None:
         self.chosen = chosen
         self._lines = lines
         self._dialect = dialect
-        self._form: Callable[[bytes], bytes] = URL_FORM[dialect.escapes]
+        self._safe, self._form = URL_FORM[dialect.escapes]
         self._best = compile_rules(self._read(), dialect).best
 
     def _read(self) -> Iterator[tuple[int, bool, bytes]]:
@@ -115,14 +124,21 @@ class Rules:
 
     def _path(self, url: str | bytes) -> bytes:
         octets = url.encode("utf-8", "surrogatepass") if isinstance(url, str) else url
-        return self._form(path_of(octets))
+        usual = usual_url(octets)
+        path = usual[1] if usual else path_of(octets)
+        return self._form(path) if path.translate(None, self._safe) else path
 
     def _is_robots_txt(self, path: bytes) -> bool:
         return path == _ROBOTS_TXT and self._dialect.robots_txt_allowed
 
     def allowed(self, url: str | bytes) -> bool:
         """Whether the URL may be fetched."""
-        path = self._path(url)
+        # This is what a crawl asks for each URL, so :meth:`_path` is spelt out.
+        octets = url.encode("utf-8", "surrogatepass") if isinstance(url, str) else url
+        usual = usual_url(octets)
+        path = usual[1] if usual else path_of(octets)
+        if path.translate(None, self._safe):
+            path = self._form(path)
         return self._best(path)[2] or self._is_robots_txt(path)
 
     def verdict(self, url: str | bytes) -> Verdict:
@@ -154,9 +170,7 @@ class Rules:
         """A rule as it stands in the file."""
         number = -hit[1]
         section = next(each for each in self.chosen if _holds(each.rules, number))
-        return Verdict(
-            hit[2], Reason.RULE, self.text_of(number), number, agents_of(section)
-        )
+        return Verdict(hit[2], Reason.RULE, self.text_of(number), number, agents_of(section))
 
     def text_of(self, number: int) -> str:
         return text(self._lines[number - 1].partition(b"#")[0].strip())
@@ -173,5 +187,3 @@ def agents_of(section: Section) -> tuple[str, ...]:
 def text(octets: bytes) -> str:
     """For people: octets that are no UTF-8 are shown as ``\\xe9``."""
     return octets.decode("utf-8", "backslashreplace")
-
-

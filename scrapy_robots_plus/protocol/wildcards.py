@@ -8,9 +8,12 @@ tens of thousands of wildcard rules costs milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from .pattern import Pattern, Run, ends_with, find_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Hit = tuple[int, int, bool]
 """A rule: its rank, its line number negated, and whether it allows. The greatest one decides."""
