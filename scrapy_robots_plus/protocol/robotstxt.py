@@ -171,6 +171,11 @@ class RobotsTxt:
             if read is not None:
                 yield read
 
+    @property
+    def size(self) -> int:
+        """Octets of the lines that were read."""
+        return sum(map(len, self._lines))
+
     def _globals(self, kind: Kind) -> Iterator[str]:
         return (
             text(line.value) for line in self._scanner.globals if line.kind is kind and line.value
