@@ -8,12 +8,7 @@ tens of thousands of wildcard rules costs milliseconds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .pattern import Pattern, Run, ends_with, find_runs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Hit = tuple[int, int, bool]
 """A rule: its rank, its line number negated, and whether it allows. The greatest one decides."""
@@ -35,6 +30,7 @@ class Grams:
         self._tables: dict[int, dict[bytes, int]] = {}
 
     def table(self, size: int) -> dict[bytes, int]:
+        """Sequence to position, for sequences of one size."""
         table = self._tables.get(size)
         if table is None:
             path = self._path
@@ -43,19 +39,27 @@ class Grams:
         return table
 
 
-def gram_of(part: bytes) -> bytes:
-    """A few octets of a part by which to tell soon that a path does not hold it.
+Probe = tuple[int, bytes, bytes]
+"""A size of sequences, and two of that size: a path without both does not hold the part."""
 
-    The greatest in byte order, so that of ``aaaaab`` those with the odd octet are taken.
+
+def probe(part: bytes) -> Probe:
+    """What to look up before a part is looked for: its first and its last octets.
+
+    They cover it up to 64 octets. Of a longer one the greatest octets in byte order are taken for
+    the first: those that differ where nearly all are alike.
     """
     size = next(size for size in _GRAMS if size <= len(part))
-    return max(part[at : at + size] for at in range(len(part) - size + 1))
+    first = part[:size]
+    if len(part) > 2 * size:
+        first = max(part[at : at + size] for at in range(len(part) - size + 1))
+    return size, part[-size:], first
 
 
 class Leaf:
     """What is left of one rule."""
 
-    __slots__ = ("best", "needs", "runs", "tail", "width")
+    __slots__ = ("best", "end", "needs", "runs", "tail", "width")
 
     def __init__(self, rule: _Rule, depth: int) -> None:
         self.best, runs, self.tail = rule
@@ -63,6 +67,8 @@ class Leaf:
         # Most paths that do not match lack a part altogether, or are too short for all of them.
         self.needs = frozenset(part for part, _ in self.runs) if len(self.runs) > 2 else ()
         self.width = sum(len(part) * times for part, times in self.runs) + len(self.tail or b"")
+        end = self.tail or (self.runs[-1][0] if self.runs else b"")
+        self.end = probe(end) if end else None
 
     def walk(self, path: bytes, at: int, best: Hit) -> Hit:
         """The better of ``best`` and this rule, if it matches."""
@@ -79,10 +85,11 @@ class Leaf:
 class Branch:
     """Rules that are alike so far: those that end here, and the ways on."""
 
-    __slots__ = ("best", "few", "hit", "many", "sizes", "tails")
+    __slots__ = ("best", "end", "hit", "sizes", "tails", "ways")
 
     def __init__(self, rules: list[_Rule], depth: int) -> None:
         self.best = max(rule[0] for rule in rules)
+        self.end: Probe | None = None
         self.hit: Hit | None = None
         self.tails: dict[bytes, Hit] = {}
         for hit, runs, tail in rules:
@@ -93,28 +100,14 @@ class Branch:
             else:
                 self.tails[tail] = hit
         self.sizes = tuple(sorted(set(map(len, self.tails))))
-        self.few: tuple[tuple[bytes, int, Way], ...] = ()
-        self.many: dict[int, dict[bytes, list[Way]]] = {}
+        self.ways: dict[int, dict[bytes, list[Way]]] = {}
 
-    def grow(self, ways: list[Way]) -> None:
-        """Takes the ways on from here."""
-        grams = [gram_of(part) for part, _, _ in ways]
-        if len(ways) <= _FEW:
-            self.few = tuple((gram, len(gram), way) for gram, way in zip(grams, ways, strict=True))
-            return
-        for gram, way in zip(grams, ways, strict=True):
-            self.many.setdefault(len(gram), {}).setdefault(gram, []).append(way)
-
-    def ways(self, at: int, grams: Grams) -> Iterator[Way]:
-        """The ways on for whose next part the path may have room behind ``at``."""
-        for gram, size, way in self.few:
-            if grams.table(size).get(gram, -1) >= at:
-                yield way
-        for size, table in self.many.items():
-            held = grams.table(size)
-            for gram in table.keys() & held.keys():
-                if held[gram] >= at:
-                    yield from table[gram]
+    def lead(self, part: bytes, times: int, node: Branch | Leaf) -> None:
+        """Takes in a way on from here: ``part``, ``times`` in a row, and what comes then."""
+        look = probe(part)
+        # A rule that is alone from here on is found by its end, which the path may well lack.
+        size, guard, _ = node.end or look
+        self.ways.setdefault(size, {}).setdefault(guard, []).append((part, times, look, node))
 
     def ended(self, path: bytes, at: int, best: Hit) -> Hit:
         """The best of ``best`` and the rules that end here and match."""
@@ -128,9 +121,36 @@ class Branch:
                 best = hit
         return best
 
+    def go_on(self, path: bytes, at: int, best: Hit, grams: Grams) -> list[Visit]:
+        """Where the ways on lead whose next part stands in the path behind ``at``."""
+        visits: list[Visit] = []
+        for size, ways in self.ways.items():
+            held = grams.table(size)
+            # Intersecting is fast, but not for nothing.
+            for guard in ways.keys() & held.keys() if len(ways) > _FEW else ways:
+                end = held.get(guard, -1)
+                if end < at:
+                    continue
+                for part, times, (width, last, first), node in ways[guard]:
+                    if node.best <= best:
+                        continue
+                    there = held if width == size else grams.table(width)
+                    if there.get(last, -1) < at or there.get(first, -1) < at:
+                        continue
+                    if times == 1:
+                        behind = path.find(part, at) + len(part)
+                        if behind < at + len(part):
+                            continue
+                    else:
+                        behind = find_runs(path, ((part, times),), at)
+                    if behind >= 0 and (behind <= end or not node.end):
+                        visits.append((node, behind))
+        return visits
 
-Way = tuple[bytes, int, Branch | Leaf]
-"""A part to be found, how many times, and what comes then."""
+
+Way = tuple[bytes, int, Probe, Branch | Leaf]
+Visit = tuple[Branch | Leaf, int]
+"""What is left to be matched, and the position behind which."""
 
 
 def _grown(rules: list[_Rule]) -> Branch | Leaf:
@@ -146,15 +166,13 @@ def _grown(rules: list[_Rule]) -> Branch | Leaf:
         for rule in rules:
             if len(rule[1]) > depth:
                 alike.setdefault(rule[1][depth], []).append(rule)
-        ways: list[Way] = []
         for (part, times), found in alike.items():
             if len(found) == 1:
-                ways.append((part, times, Leaf(found[0], depth + 1)))
-                continue
-            grown = Branch(found, depth + 1)
-            todo.append((grown, found, depth + 1))
-            ways.append((part, times, grown))
-        branch.grow(ways)
+                branch.lead(part, times, Leaf(found[0], depth + 1))
+            else:
+                grown = Branch(found, depth + 1)
+                branch.lead(part, times, grown)
+                todo.append((grown, found, depth + 1))
     return root
 
 
@@ -173,26 +191,22 @@ class WildcardIndex:
     def best(self, path: bytes, best: Hit) -> Hit:
         """The best of ``best`` and the rules that match."""
         grams = Grams(path)
-        stack = list(self._starts(path))
+        stack = self._starts(path)
         while stack:
             node, at = stack.pop()
-            if node.best < best:
+            if node.best <= best:
                 continue
             if isinstance(node, Leaf):
                 best = node.walk(path, at, best)
-                continue
-            best = node.ended(path, at, best)
-            for part, times, way in node.ways(at, grams):
-                if way.best > best:
-                    behind = find_runs(path, ((part, times),), at)
-                    if behind >= 0:
-                        stack.append((way, behind))
+            else:
+                best = node.ended(path, at, best)
+                stack += node.go_on(path, at, best, grams)
         return best
 
-    def _starts(self, path: bytes) -> Iterator[tuple[Branch | Leaf, int]]:
-        for length in self._lengths:
-            if length > len(path):
-                break
-            node = self._roots.get(path[:length])
-            if node is not None:
-                yield node, length
+    def _starts(self, path: bytes) -> list[Visit]:
+        nodes = (
+            (self._roots.get(path[:length]), length)
+            for length in self._lengths
+            if length <= len(path)
+        )
+        return [(node, length) for node, length in nodes if node is not None]
