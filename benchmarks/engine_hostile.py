@@ -76,6 +76,11 @@ def hostile() -> Iterator[tuple[str, bytes, list[str]]]:
     yield "*a*a*a...b", _fill(lambda n: f"Disallow: /{'*a' * (n % 300 + 1)}*b"), [same]
     yield "*a*a*a... and an end", _fill(lambda n: f"Disallow: /{'*a' * (n % 300 + 1)}b$"), [same]
     yield "16 KiB of *a", _fill(lambda n: f"Disallow: /{n}{deep}"), [same, anything, "/1" + same]
+    yield (
+        "*a*b*a*b...*c",
+        _fill(lambda n: f"Disallow: /*{n}{'*a*b' * (400 + n % 90)}*c*{n}"),
+        [("/" + "0123456789" * 10 + "ab" * 450 + "c" + "ab" * 500)[:URL_SIZE]],
+    )
     yield "*ab*ab*ab...", _fill(lambda n: f"Disallow: /*{'ab*' * (n % 500)}c{n}"), [_url("ab")]
     yield (
         "random words",

@@ -25,8 +25,8 @@ _HEAD = 5
 _FEW = 8
 """Literal rules with the same first octets that are tried one by one."""
 
-_MANY = 256
-"""Wildcard rules from which on an index pays."""
+_MANY = 512
+"""Parts of wildcard rules from which on an index pays."""
 
 
 class Family:
@@ -105,7 +105,7 @@ class Matcher:
         self._families: dict[bytes, list[tuple[bytes, Hit]] | Family] = {
             head: rules if len(rules) <= _FEW else Family(rules) for head, rules in heads.items()
         }
-        many = len(starred) > _MANY
+        many = sum(len(pattern.runs) + 1 for pattern in starred) > _MANY
         self._index = WildcardIndex(starred) if many else None
         self._starred = () if many else _best_first(starred)
 

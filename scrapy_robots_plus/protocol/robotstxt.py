@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _MAX_ASKED = 64
 """Crawlers whose rules one file keeps compiled."""
 
+_LARGE = 65_536
+"""Octets from which on compiling rules takes so long that parsing does it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -84,7 +87,20 @@ class RobotsTxt:
         """
         if max_bytes is not None and len(body) > max_bytes:
             body = _first(body, max_bytes)
-        return cls(to_lines(to_octets(body, dialect, charset), dialect), dialect)
+        file = cls(to_lines(to_octets(body, dialect, charset), dialect), dialect)
+        if len(body) > _LARGE:
+            file._compile_most()
+        return file
+
+    def _compile_most(self) -> None:
+        """Compiles the rules most likely to be asked for, so that no decision has to wait for it.
+
+        Not those of all agents: groups may be shared in so many ways that it would take for ever.
+        """
+        largest = max(self._scanner.sections, key=lambda each: len(each.rules), default=None)
+        if largest is not None:
+            self.rules_for(largest.names[0])
+            self.rules_for("*")
 
     def rules_for(self, agent: Agent) -> Rules:
         """The rules that count for a crawler, compiled once for all who share them."""

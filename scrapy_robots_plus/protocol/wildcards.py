@@ -85,11 +85,12 @@ class Leaf:
 class Branch:
     """Rules that are alike so far: those that end here, and the ways on."""
 
-    __slots__ = ("best", "end", "hit", "sizes", "tails", "ways")
+    __slots__ = ("best", "end", "hit", "sizes", "tails", "ways", "width")
 
     def __init__(self, rules: list[_Rule], depth: int) -> None:
         self.best = max(rule[0] for rule in rules)
         self.end: Probe | None = None
+        self.width = 0
         self.hit: Hit | None = None
         self.tails: dict[bytes, Hit] = {}
         for hit, runs, tail in rules:
@@ -143,7 +144,8 @@ class Branch:
                             continue
                     else:
                         behind = find_runs(path, ((part, times),), at)
-                    if behind >= 0 and (behind <= end or not node.end):
+                    # All that is left must fit in before the last place of its end.
+                    if behind >= 0 and end + size - behind >= node.width:
                         visits.append((node, behind))
         return visits
 
