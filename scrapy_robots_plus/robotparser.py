@@ -96,7 +96,7 @@ class RobotFileParser(_RobotFileParser):
     def request_rate(self, useragent: str) -> RequestRate | None:
         """Requests and seconds, or None if none are asked for."""
         rate = None if self._unread() else self._file.request_rate(useragent)
-        return rate and RequestRate(rate.requests, rate.seconds)
+        return None if rate is None else RequestRate(rate.requests, rate.seconds)
 
     def site_maps(self) -> list[str] | None:
         """Sitemap URLs, or None if there are none."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from .dialect import Choice, Dialect, Names
 from .groups import STAR, Section
 from .product_token import product_tokens
@@ -22,16 +24,16 @@ class Choices:
         for position, section in enumerate(sections):
             # Groups without rules are no groups to those who end them at blank lines.
             if section.rules or not dialect.blank_line_ends_group:
-                for name in set(section.names):
+                for name in set(chain.from_iterable(section.names)):
                     self._by_name.setdefault(name, []).append(position)
 
     def names_for(self, agent: str | tuple[str, ...]) -> tuple[str, ...]:
         """The names by which a crawler looks for its groups, in order of preference."""
         if self._dialect.names is Names.TOKEN:
             # The reference parser compares what it is given, be it nothing.
-            if agent == "" and self._dialect.bare_names:
+            if agent == "" and self._dialect.tokens_only:
                 return ("",)
-            return product_tokens(agent, self._dialect.bare_names)
+            return product_tokens(agent, self._dialect.tokens_only)
         names = (agent,) if isinstance(agent, str) else agent
         return tuple(name.strip().lower() for name in names)
 
@@ -55,8 +57,8 @@ class Choices:
 
     def _in_order(self, names: tuple[str, ...]) -> Chosen:
         for position, section in enumerate(self._sections):
-            for name in names or ("",):
-                if any(self._fits(each, name) for each in section.names):
+            for each in chain.from_iterable(section.names):
+                if any(self._fits(each, name) for name in names):
                     return (position,)
         return ()
 

@@ -76,8 +76,9 @@ class Dialect:
     orphans_for_all: bool = False
     """Rules before any user-agent line are for ``*``; otherwise for nobody (2.2.2, SHOULD)."""
     names: Names = Names.TOKEN
-    bare_names: bool = False
-    """A name with a space in it is no header and fits nothing but ``*``."""
+    tokens_only: bool = False
+    """A crawler's name that is no token (``008``, ``Foo Bar``) fits nothing but ``*``; otherwise it
+    fits lines that begin with the same word."""
     choice: Choice = Choice.MERGED
     order: Order = Order.OCTETS
     allow_wins_ties: bool = True
@@ -104,7 +105,7 @@ class Dialect:
 RFC9309 = Dialect("RFC9309")
 """RFC 9309; where it is silent, google/robotstxt."""
 
-GOOGLE = Dialect("GOOGLE", bare_names=True, escapes=Escapes.NONE, robots_txt_allowed=False)
+GOOGLE = Dialect("GOOGLE", tokens_only=True, escapes=Escapes.NONE, robots_txt_allowed=False)
 """google/robotstxt, verdict for verdict."""
 
 GYM2008 = Dialect(

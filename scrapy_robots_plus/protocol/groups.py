@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .dialect import Dialect, Names
 from .lines import Kind, Line, read_line
-from .product_token import token_in
+from .product_token import token_in, word_in
 
 # The way most rules are written: seen at once, they need no taking apart yet.
 _RULES = (b"Disallow:", b"Allow:", b"disallow:", b"allow:")
@@ -16,6 +16,7 @@ _INITIALS = frozenset(bytes((octet,)) for octet in b"acdhlrsuvACDHLRSUV")
 _GLOBAL_KINDS = frozenset({Kind.SITEMAP, Kind.HOST, Kind.CLEAN_PARAM, Kind.LICENSE})
 
 STAR = "*"
+_STAR = (STAR,)
 
 
 class Section:
@@ -29,7 +30,7 @@ class Section:
     def __init__(self) -> None:
         self.agents: list[bytes] = []
         """Values of the user-agent lines, as served."""
-        self.names: list[str] = []
+        self.names: list[tuple[str, ...]] = []
         """What the dialect takes each of them for; ``*`` for all crawlers."""
         self.rules: list[int] = []
         """Numbers of the allow and disallow lines."""
@@ -38,9 +39,10 @@ class Section:
         self.run = 0
         self.open = True
 
-    def add_agent(self, value: bytes, name: str) -> None:
+    def add_agent(self, value: bytes, names: tuple[str, ...]) -> None:
+        """Takes in a user-agent line."""
         self.agents.append(value)
-        self.names.append(name)
+        self.names.append(names)
 
     def add_member(self, line: Line) -> None:
         # ``a, delay 1, b, delay 2``: one group for its rules (2.2.4), yet each delay was written
@@ -48,12 +50,16 @@ class Section:
         self.members.append((line, self.run, len(self.agents)))
 
 
-def name_in(value: bytes, dialect: Dialect) -> str:
-    """What a user-agent value is taken for: a token in lower case, ``*``, or nothing."""
+def names_in(value: bytes, dialect: Dialect) -> tuple[str, ...]:
+    """The names that a user-agent value stands for, in lower case: a token, and, where they are
+    not the same, a whole word; ``*``; or whatever it is where names are no tokens."""
     if value[:1] == b"*" and (len(value) == 1 or value[1:2].isspace()):
-        return STAR
+        return _STAR
     text = value.decode("utf-8", "replace")
-    return token_in(text) if dialect.names is Names.TOKEN else text.lower()
+    if dialect.names is not Names.TOKEN:
+        return (text.lower(),)
+    token, word = token_in(text), word_in(text)
+    return (token,) if token == word or dialect.tokens_only else (token, word)
 
 
 class Scanner:
@@ -108,7 +114,7 @@ class Scanner:
                 # 2.2.2: rules before any user-agent line SHOULD be ignored.
                 return None
             section = self._begin()
-            section.add_agent(b"*", STAR)
+            section.add_agent(b"*", _STAR)
         section.rules.append(number)
         return section.rules
 
@@ -126,7 +132,7 @@ class Scanner:
         if not section.open:
             section.run = len(section.agents)
             section.open = True
-        section.add_agent(line.value, name_in(line.value, self.dialect))
+        section.add_agent(line.value, names_in(line.value, self.dialect))
 
     def _other(self, line: Line) -> None:
         if line.kind is Kind.NOTHING:

@@ -21,6 +21,7 @@ Agent = str | bytes | Sequence[str]
 """A product token, a whole User-Agent header, or a list of them in order of preference."""
 
 _TOKEN = re.compile(r"[A-Za-z_-]+")
+_WORD = re.compile(r"[^\s/;,()]+")
 _COMMENT = re.compile(r"\(([^()]*)\)?")
 _COMPATIBLE = re.compile(r"\bcompatible\b\s*[;,]\s*([^;,()]*)", re.IGNORECASE)
 _URL = re.compile(r"\+?https?://|\+?www\.|\S@\S", re.IGNORECASE)
@@ -75,21 +76,31 @@ def token_in(value: str) -> str:
     """The token that a user-agent line's value starts with, in lower case; maybe empty.
 
     The value is cut at the first character that no token has, as the reference parser cuts it:
-    ``Foobot/1.0`` means ``foobot``. A crawler's own name is cut in the same way.
+    ``Foobot/1.0`` means ``foobot``.
     """
     match = _TOKEN.match(value)
     return match.group().lower() if match else ""
 
 
+def word_in(value: str) -> str:
+    """The word that a value starts with, in lower case; maybe empty.
+
+    It is the token where that is all there is to it. ``MJ12bot``, ``008`` and ``Jävla-bot`` are no
+    tokens, but crawlers have such names, and sites mean them by the whole word.
+    """
+    match = _WORD.match(value)
+    return match.group().lower() if match else ""
+
+
 @lru_cache(maxsize=256)
-def product_tokens(agent: str | tuple[str, ...], bare_names: bool = False) -> tuple[str, ...]:
+def product_tokens(agent: str | tuple[str, ...], strict: bool = False) -> tuple[str, ...]:
     """The tokens that a crawler answers to, in lower case and in order of preference.
 
-    Empty for ``*``, for a browser's header and for what holds no token at all. With
-    ``bare_names``, a name with white space in it that is no header has no token either.
+    Empty for ``*``, for a browser's header and for what holds no name at all. With ``strict``, a
+    name that is neither a token nor stands in a header has none either.
     """
     names = (agent,) if isinstance(agent, str) else agent
-    tokens = (_token_of_header(name.strip(), bare_names) for name in names)
+    tokens = (_token_of_header(name.strip(), strict) for name in names)
     return tuple(dict.fromkeys(token for token in tokens if token))
 
 
@@ -114,31 +125,32 @@ def as_text(name: str | bytes) -> str:
     return name if isinstance(name, str) else name.decode("iso-8859-1")
 
 
-def _token_of_header(header: str, bare_names: bool) -> str:
+def _token_of_header(header: str, strict: bool) -> str:
     if _TOKEN.fullmatch(header):
         return header.lower()
-    if bare_names and "/" not in header and "(" not in header:
+    if strict and "/" not in header and "(" not in header:
         return ""
-    return next(_candidates(header), "")
+    return next(filter(None, _candidates(header)), "")
 
 
 def _candidates(header: str) -> Iterator[str]:
-    """Tokens of a whole header, the likeliest first."""
+    """Names in a whole header, the likeliest first; some may be empty."""
     for match in _COMPATIBLE.finditer(header):
         # ``(compatible; MSIE 7.0; ...)`` is a browser; any other name here was put here to be read,
         # even Mozilla's.
-        token = token_in(match.group(1))
-        if token and token not in _BROWSERS - {"mozilla"}:
-            yield token
+        if token_in(match.group(1)) not in _BROWSERS - {"mozilla"}:
+            yield word_in(match.group(1))
     products = _COMMENT.sub(" ", header).split()
-    first = token_in(products[0]) if products else ""
-    if first and first not in _BROWSERS:
-        yield first
+    if products:
+        yield _unless_browser(products[0])
     yield from _in_comments(header)
     for product in products[1:]:
-        token = token_in(product)
-        if "/" in product and token and token not in _BROWSERS:
-            yield token
+        if "/" in product:
+            yield _unless_browser(product)
+
+
+def _unless_browser(product: str) -> str:
+    return "" if product[:1] == "*" or token_in(product) in _BROWSERS else word_in(product)
 
 
 def _in_comments(header: str) -> Iterator[str]:
@@ -147,6 +159,5 @@ def _in_comments(header: str) -> Iterator[str]:
         if not _URL.search(comment):
             continue
         for part in comment.split(";"):
-            token = token_in(part.strip())
-            if token and "/" in part and not _URL.search(part) and token not in _BROWSERS:
-                yield token
+            if "/" in part and not _URL.search(part):
+                yield _unless_browser(part.strip())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from . import pace, rfc9309
@@ -99,7 +100,7 @@ class RobotsTxt:
         """
         largest = max(self._scanner.sections, key=lambda each: len(each.rules), default=None)
         if largest is not None:
-            self.rules_for(largest.names[0])
+            self.rules_for(largest.names[0][0])
             self.rules_for("*")
 
     def rules_for(self, agent: Agent) -> Rules:
@@ -160,10 +161,10 @@ class RobotsTxt:
         names = set(self._choices.names_for(as_names(agent)))
         for section in self.rules_for(agent).chosen:
             for line, start, end in section.members:
-                spoken_to = section.names[start:end]
                 # Outside of one token per line, who is meant is the whole group.
                 if line.kind is kind and (
-                    names.intersection(spoken_to) or not names.intersection(section.names)
+                    names.intersection(chain.from_iterable(section.names[start:end]))
+                    or not names.intersection(chain.from_iterable(section.names))
                 ):
                     yield line
 
