@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .crawl.exceptions import RobotsDisallowed, RobotsIgnored, RobotsUnreachable
     from .crawl.extension import RobotsExtension
     from .crawl.middleware import RobotsMiddleware
+    from .crawl.parser import RobotsParser
     from .crawl.settings import RobotsSettingsError
     from .crawl.signals import request_disallowed
     from .protocol.verdict import Reason, Verdict
@@ -27,6 +28,7 @@ _HOMES = {
     "RobotsExtension": "crawl.extension",
     "RobotsIgnored": "crawl.exceptions",
     "RobotsMiddleware": "crawl.middleware",
+    "RobotsParser": "crawl.parser",
     "RobotsSettingsError": "crawl.settings",
     "RobotsUnreachable": "crawl.exceptions",
     "Verdict": "protocol.verdict",
@@ -40,6 +42,7 @@ __all__ = [
     "RobotsExtension",
     "RobotsIgnored",
     "RobotsMiddleware",
+    "RobotsParser",
     "RobotsSettingsError",
     "RobotsUnreachable",
     "Verdict",

@@ -1,13 +1,15 @@
-"""Real crawls: in this process with the reactor that pytest-twisted runs, or in one of their own."""
+"""Real crawls in this process, with the reactor that pytest-twisted runs."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import scrapy
 from scrapy.crawler import Crawler, CrawlerRunner
 from scrapy.utils.reactor import is_asyncio_reactor_installed
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
 
 ADDON = {"scrapy_robots_plus.Addon": 300}
 BASE_SETTINGS: dict[str, Any] = {

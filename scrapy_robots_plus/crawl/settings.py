@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from scrapy_robots_plus.policy.access import StatusTable, status_table
 from scrapy_robots_plus.policy.decide import Lifetimes
 from scrapy_robots_plus.policy.delay import TooLong
-from scrapy_robots_plus.protocol.rfc9309 import MAX_CACHE_SECONDS, MIN_PARSED_BYTES
+from scrapy_robots_plus.protocol.rfc9309 import EXPIRY, MAX_BYTES
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -125,7 +125,7 @@ def user_agent(value: object) -> str | None:
     raise ValueError("accepted is a product token (Foobot) or a User-Agent header, as a string")
 
 
-_DAY = MAX_CACHE_SECONDS
+_DAY = EXPIRY
 _FOREVER = 10 * 365 * 86_400.0
 
 
@@ -192,8 +192,8 @@ class RobotsSettings:
     )
     fetch_max_bytes: int = setting(
         "ROBOTS_FETCH_MAX_BYTES",
-        MIN_PARSED_BYTES,
-        number("bytes", MIN_PARSED_BYTES, 2**30, "RFC 9309 2.5: at least 500 KiB", whole=True),
+        MAX_BYTES,
+        number("bytes", MAX_BYTES, 2**30, "RFC 9309 2.5: at least 500 KiB", whole=True),
         "Bytes of a robots.txt that are read; the rest is ignored.",
     )
     fetch_meta: Mapping[str, Any] = setting(

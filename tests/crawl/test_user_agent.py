@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest_twisted
 import scrapy
 
 from tests.crawling import crawl, stat
-from tests.sites import Sites
+
+if TYPE_CHECKING:
+    from tests.sites import Sites
 
 ONLY_FOOBOT = "User-agent: foobot\nAllow: /\n\nUser-agent: *\nDisallow: /\n"
 NOT_FOOBOT = "User-agent: foobot\nDisallow: /\n"
