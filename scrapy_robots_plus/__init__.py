@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .crawl.middleware import RobotsMiddleware
     from .crawl.parser import RobotsParser
     from .crawl.settings import RobotsSettingsError
-    from .crawl.signals import request_disallowed
+    from .crawl.signals import request_disallowed, robots_changed
     from .protocol.verdict import Reason, Verdict
 
 _HOMES = {
@@ -33,6 +33,7 @@ _HOMES = {
     "RobotsUnreachable": "crawl.exceptions",
     "Verdict": "protocol.verdict",
     "request_disallowed": "crawl.signals",
+    "robots_changed": "crawl.signals",
 }
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "request_disallowed",
+    "robots_changed",
 ]
 
 

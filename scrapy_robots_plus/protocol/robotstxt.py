@@ -136,6 +136,11 @@ class RobotsTxt:
         """The verdict, and every rule that matches the URL as well but was beaten."""
         return self.rules_for(agent).explain(url)
 
+    def rules(self, agent: Agent) -> tuple[Rule, ...]:
+        """The rules that count for the crawler, in file order."""
+        chosen = self.rules_for(agent).chosen
+        return tuple(rule for section in chosen for rule in self._group(section).rules)
+
     def crawl_delay(self, agent: Agent) -> float | None:
         """Seconds between requests that the crawler's groups ask for; the most, if several do.
 
