@@ -1,0 +1,72 @@
+"""Where records live between crawls. No Scrapy, no Twisted, no clock.
+
+``ROBOTS_STORE`` names a store: ``memory``, or ``sqlite:`` and a path, which may be relative to the
+working directory and hold any character (``sqlite:robots.db``, ``sqlite:/var/lib/my crawls/r.db``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .base import Standing, Store, StoreError
+from .memory import MemoryStore
+from .sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Standing", "Store", "StoreError", "check_store_uri", "open_store"]
+
+
+def check_store_uri(uri: object) -> str:
+    """*uri* as it is, if it names a store. Opens nothing.
+
+    Raises ValueError saying what is accepted.
+    """
+    scheme, rest = _split(uri)
+    _SCHEMES[scheme][0](rest)
+    return str(uri)
+
+
+def open_store(uri: str, max_records: int) -> Store:
+    """The store that *uri* names, made if there is none yet, for at most *max_records* records.
+
+    Raises ValueError where *uri* names no store or *max_records* is below 1, and
+    :class:`StoreError` where it cannot be opened.
+    """
+    scheme, rest = _split(uri)
+    check, opened = _SCHEMES[scheme]
+    check(rest)
+    return opened(rest, max_records)
+
+
+def _split(uri: object) -> tuple[str, str]:
+    if not isinstance(uri, str):
+        raise ValueError(f"{uri!r} is not a string; {_ACCEPTED}")
+    scheme, colon, rest = uri.partition(":")
+    if scheme not in _SCHEMES:
+        raise ValueError(f"{uri!r} names no store; {_ACCEPTED}")
+    return scheme, colon + rest
+
+
+def _check_memory(rest: str) -> None:
+    if rest:
+        raise ValueError(f"'memory' takes nothing after it; {_ACCEPTED}")
+
+
+def _check_sqlite(rest: str) -> None:
+    path = rest[1:]
+    if not path.strip() or "\0" in path:
+        raise ValueError(f"'sqlite:' needs a path; {_ACCEPTED}")
+    if path.startswith("//"):  # elsewhere sqlite:///x is a relative path: do not guess
+        raise ValueError(f"'sqlite:' takes a path, without '//' before it; {_ACCEPTED}")
+    if path == ":memory:":
+        raise ValueError(f"'sqlite::memory:' would be lost at the end; {_ACCEPTED}")
+
+
+_ACCEPTED = "accepted are 'memory' and 'sqlite:PATH' (sqlite:robots.db, sqlite:/var/lib/robots.db)"
+
+_SCHEMES: dict[str, tuple[Callable[[str], None], Callable[[str, int], Store]]] = {
+    "memory": (_check_memory, lambda _, max_records: MemoryStore(max_records)),
+    "sqlite": (_check_sqlite, lambda rest, max_records: SqliteStore(rest[1:], max_records)),
+}

@@ -1,0 +1,106 @@
+"""What every store does, and what it raises."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.policy.record import RobotsRecord
+
+
+class StoreError(Exception):
+    """A store cannot do what it was asked. The message names the store and says why.
+
+    Nothing is half done: what was stored before still is. The crawl can go on without the store.
+    """
+
+
+class Standing(NamedTuple):
+    """Which of two records of one origin is the newer: the greater one.
+
+    An answer is newer than any failure to get one. A failure since then adds to its answer, so
+    the time of the answer counts before the time of the failure.
+    """
+
+    readable: bool
+    fetched_at: float
+    failed_at: float
+
+    @classmethod
+    def of(cls, record: RobotsRecord) -> Standing:
+        return cls(record.readable, record.fetched_at, record.failed_at)
+
+    @property
+    def touched_at(self) -> float:
+        """When the origin was last asked, answer or not: wall clock, seconds since the epoch."""
+        return max(self.fetched_at, self.failed_at)
+
+
+class Store(ABC):
+    """Records by origin, outliving what is in memory.
+
+    All methods but :meth:`close` raise :class:`StoreError`, and nothing else, where the store is
+    not up to it (disk full, read-only, locked, closed). Times are wall clock, in seconds since the
+    epoch. A store has no clock: whoever asks says what time it is.
+    """
+
+    @abstractmethod
+    def get(self, origin: Origin) -> RobotsRecord | None:
+        """The record of *origin*; None where there is none, or none that can be trusted."""
+
+    @abstractmethod
+    def put(self, record: RobotsRecord) -> None:
+        """Stores *record*, unless what is stored is newer (:class:`Standing`).
+
+        When this returns, the record is stored whole: it is still there after the process is
+        killed. The record must hold its body; one whose ``sha256`` is not that of its body is
+        refused. Over its maximum, a store drops what it holds dearest last.
+        """
+
+    @abstractmethod
+    def delete(self, origin: Origin) -> None:
+        """Forgets *origin*, known or not."""
+
+    @abstractmethod
+    def purge(self, before: float, after: float = float("inf"), limit: int | None = None) -> int:
+        """Drops what is long dead, at most *limit* records of it; returns how many that was.
+
+        That is each record whose ``fetched_at`` and ``failed_at`` are both earlier than *before*.
+        Given *after*, also each that claims a later time than that: a clock that ran ahead wrote
+        it, and no honest record would ever be newer.
+        """
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """How many records there are."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Lets go of files and memory. Does nothing the second time. Never raises."""
+
+    def __bool__(self) -> bool:
+        return True  # an empty store is a store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def checked_maximum(max_records: int) -> int:
+    """*max_records*, or ValueError where that is no size for a store."""
+    if max_records < 1:
+        raise ValueError(f"max_records = {max_records!r}: accepted is a whole number from 1")
+    return max_records

@@ -1,0 +1,197 @@
+"""A record as bytes and back. Nothing in them is ever executed.
+
+======  ====  =============================================================================
+offset  size  version 1; numbers are big-endian
+======  ====  =============================================================================
+0       1     the version, 1
+1       16    the first half of the SHA-256 of all other bytes, in order
+17      1     1 where ``readable``, else 0
+18      8     ``fetched_at``, IEEE 754 double
+26      8     ``failed_at``, IEEE 754 double
+34      4     length of the content, before compression
+38            the content, as a zlib stream (RFC 1950) with :data:`_DICTIONARY` preset
+======  ====  =============================================================================
+
+Content: the length of the header (4 bytes), the header (a JSON object in ASCII), the body. The
+header's names are those of :class:`~scrapy_robots_plus.policy.record.RobotsRecord`; ``origin`` is
+``[scheme, host, port]``, outcomes are a number (status) or a string (failure).
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from hashlib import sha256
+from math import isfinite
+from typing import TypeVar
+
+from scrapy_robots_plus.policy.access import Access, Failure, Outcome
+from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.policy.record import RobotsRecord
+
+from .base import Standing
+
+VERSION = 1
+"""What :func:`encode` writes."""
+
+_T = TypeVar("_T")
+
+_PREFIX = struct.Struct(">B16s?ddI")
+_DIGEST = slice(1, 17)
+_HEADER_LENGTH = struct.Struct(">I")
+
+# Part of version 1: changing one byte of it makes every stored record unreadable.
+_DICTIONARY = (
+    b"Disallow: /search\nDisallow: /*?\nCrawl-delay: 10\n"
+    b"User-agent: *\nDisallow: /wp-admin/\nAllow: /wp-admin/admin-ajax.php\n\n"
+    b"Sitemap: https://www.sitemap.xml"
+    b'{"access": "unreachable", "access": "unavailable", "failure": "timeout", "connection", '
+    b'"outcome": 404, "etag": "W/\\"", "expires": "no-cache, no-store, must-revalidate", '
+    b'"last-modified": " GMT", "text/html; charset=UTF-8", "http", 80], '
+    b'{"access": "rules", "failure": null, "failures": 0, "headers": {"cache-control": '
+    b'"public, max-age=86400", "content-type": "text/plain; charset=utf-8", "date": ", '
+    b'"lifetime": 86400.0, "origin": ["https", "www..com", 443], "outcome": 200, '
+    b'"retry_after": 0.0, "sha256": "", "url": "https://www..com/robots.txt"}User-agent: *\n'
+)
+
+
+class CodecError(ValueError):
+    """These bytes are not a record, or this record cannot be made into bytes."""
+
+
+class NewerVersionError(CodecError):
+    """A later version of this package wrote the record."""
+
+
+def encode(record: RobotsRecord) -> bytes:
+    """*record* as bytes.
+
+    Raises :class:`CodecError` where :func:`decode` would not give the same record back. A record
+    without its body is one of them: read back, it would allow everything.
+    """
+    _check(record)
+    fields = {
+        "access": record.access,
+        "failure": record.failure,
+        "failures": record.failures,
+        "headers": dict(record.headers),
+        "lifetime": float(record.lifetime),
+        "origin": record.origin,
+        "outcome": record.outcome,
+        "retry_after": float(record.retry_after),
+        "sha256": record.sha256,
+        "url": record.url,
+    }
+    try:
+        header = json.dumps(fields, allow_nan=False).encode("ascii")
+        content = _HEADER_LENGTH.pack(len(header)) + header + record.body
+        standing = Standing.of(record)
+        prefix = _PREFIX.pack(VERSION, bytes(16), *standing, len(content))
+    except (TypeError, ValueError, struct.error) as error:
+        raise CodecError(f"{record.origin} cannot be encoded: {error}") from error
+    packed = bytearray(prefix + _deflate(content))
+    packed[_DIGEST] = _digest(packed)
+    return bytes(packed)
+
+
+def decode(data: bytes) -> RobotsRecord:
+    """The record that *data* is.
+
+    Raises :class:`CodecError` for anything but the whole and unchanged output of :func:`encode`;
+    :class:`NewerVersionError` if the version is one that is not known yet.
+    """
+    readable, fetched_at, failed_at, length = _unpack_prefix(data)
+    if _digest(data) != data[_DIGEST]:
+        raise CodecError("the record is damaged: its checksum differs")
+    try:
+        content = _inflate(memoryview(data)[_PREFIX.size :], length)
+        (header_length,) = _HEADER_LENGTH.unpack_from(content)
+        body_at = _HEADER_LENGTH.size + header_length
+        fields = json.loads(content[_HEADER_LENGTH.size : body_at].decode("ascii"))
+        record = _record(fields, fetched_at, failed_at, content[body_at:])
+    except (KeyError, RecursionError, TypeError, ValueError, struct.error, zlib.error) as error:
+        raise CodecError(f"not a record: {error!r}") from error
+    _check(record)
+    if record.readable != readable:
+        raise CodecError("the record contradicts itself")
+    return record
+
+
+def standing(data: bytes) -> Standing:
+    """When the record that *data* is was made, read without decoding or checking the rest."""
+    return Standing(*_unpack_prefix(data)[:3])
+
+
+def _unpack_prefix(data: bytes) -> tuple[bool, float, float, int]:
+    if not isinstance(data, bytes) or not data:
+        raise CodecError("not a record: no bytes")
+    if data[0] > VERSION:
+        raise NewerVersionError(
+            f"the record has version {data[0]}; this version of scrapy-robots-plus reads up to "
+            f"{VERSION}"
+        )
+    if data[0] != VERSION or len(data) < _PREFIX.size:
+        raise CodecError("not a record")
+    _, _, readable, fetched_at, failed_at, length = _PREFIX.unpack_from(data)
+    return readable, fetched_at, failed_at, length
+
+
+def _digest(data: bytes | bytearray) -> bytes:
+    return sha256(data[: _DIGEST.start] + data[_DIGEST.stop :]).digest()[:16]
+
+
+def _deflate(content: bytes) -> bytes:
+    deflate = zlib.compressobj(zdict=_DICTIONARY)
+    return deflate.compress(content) + deflate.flush()
+
+
+def _inflate(stream: memoryview, length: int) -> bytes:
+    inflate = zlib.decompressobj(zdict=_DICTIONARY)
+    # One byte more than promised, so that neither a longer content nor a "bomb" gets through.
+    content = inflate.decompress(stream, length + 1)
+    if len(content) != length or not inflate.eof or inflate.unused_data:
+        raise ValueError("the content is not as long as promised")
+    return content
+
+
+def _check(record: RobotsRecord) -> None:
+    times = (record.fetched_at, record.failed_at, record.lifetime, record.retry_after)
+    if not all(isfinite(time) for time in times):
+        raise CodecError(f"{record.origin} has a time that is not finite: {times}")
+    if (record.body or record.sha256) and record.sha256 != sha256(record.body).hexdigest():
+        raise CodecError(f"{record.origin} has a body that is not the one of its sha256")
+
+
+def _record(fields: object, fetched_at: float, failed_at: float, body: bytes) -> RobotsRecord:
+    if not isinstance(fields, dict):
+        raise TypeError("the header is no object")
+    scheme, host, port = _typed(fields["origin"], list)
+    headers = _typed(fields["headers"], dict)
+    failure = fields["failure"]
+    return RobotsRecord(
+        origin=Origin(_typed(scheme, str), _typed(host, str), _typed(port, int)),
+        access=Access(_typed(fields["access"], str)),
+        outcome=_outcome(fields["outcome"]),
+        url=_typed(fields["url"], str),
+        fetched_at=fetched_at,
+        lifetime=_typed(fields["lifetime"], float),
+        headers={name: _typed(value, str) for name, value in headers.items()},
+        sha256=_typed(fields["sha256"], str),
+        failure=None if failure is None else _outcome(failure),
+        failures=_typed(fields["failures"], int),
+        failed_at=failed_at,
+        retry_after=_typed(fields["retry_after"], float),
+        body=body,
+    )
+
+
+def _outcome(value: object) -> Outcome:
+    return Failure(value) if isinstance(value, str) else _typed(value, int)
+
+
+def _typed(value: object, wanted: type[_T]) -> _T:
+    # Not isinstance: a bool is an int.
+    if type(value) is not wanted:
+        raise TypeError(f"{value!r:.80} is no {wanted.__name__}")
+    return value

@@ -1,0 +1,71 @@
+"""Records for as long as the process lives."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from . import codec
+from .base import Standing, Store, StoreError, checked_maximum
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.policy.record import RobotsRecord
+
+
+class MemoryStore(Store):
+    """The least recently used records go first.
+
+    Records are kept encoded: some hundred bytes each rather than some thousand.
+    """
+
+    def __init__(self, max_records: int) -> None:
+        self._max_records = checked_maximum(max_records)
+        self._encoded: OrderedDict[Origin, bytes] | None = OrderedDict()
+
+    def get(self, origin: Origin) -> RobotsRecord | None:
+        encoded = self._open()
+        data = encoded.get(origin)
+        if data is None:
+            return None
+        encoded.move_to_end(origin)
+        return codec.decode(data)
+
+    def put(self, record: RobotsRecord) -> None:
+        encoded = self._open()
+        held = encoded.get(record.origin)
+        if held is not None and codec.standing(held) > Standing.of(record):
+            return
+        try:
+            encoded[record.origin] = codec.encode(record)
+        except codec.CodecError as error:
+            raise StoreError(str(error)) from error
+        encoded.move_to_end(record.origin)
+        if len(encoded) > self._max_records:
+            encoded.popitem(last=False)
+
+    def delete(self, origin: Origin) -> None:
+        self._open().pop(origin, None)
+
+    def purge(self, before: float, after: float = float("inf"), limit: int | None = None) -> int:
+        encoded = self._open()
+        dead = [
+            origin
+            for origin, data in encoded.items()
+            if not before <= codec.standing(data).touched_at <= after
+        ]
+        dead = dead[:limit]
+        for origin in dead:
+            del encoded[origin]
+        return len(dead)
+
+    def __len__(self) -> int:
+        return len(self._open())
+
+    def close(self) -> None:
+        self._encoded = None
+
+    def _open(self) -> OrderedDict[Origin, bytes]:
+        if self._encoded is None:
+            raise StoreError("the memory store is closed")
+        return self._encoded

@@ -1,0 +1,217 @@
+"""Records in an SQLite file, shared by all processes that name it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from . import codec, sqlite_file
+from .base import Standing, Store, StoreError, checked_maximum
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.policy.record import RobotsRecord
+
+logger = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+
+_GET = "SELECT readable, fetched_at, failed_at, data FROM records WHERE origin = ?"
+_PUT = """
+    INSERT INTO records (origin, readable, fetched_at, failed_at, data) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (origin) DO UPDATE SET
+        readable = excluded.readable,
+        fetched_at = excluded.fetched_at,
+        failed_at = excluded.failed_at,
+        data = excluded.data
+    WHERE (excluded.readable, excluded.fetched_at, excluded.failed_at)
+        >= (records.readable, records.fetched_at, records.failed_at)
+"""
+_DELETE = "DELETE FROM records WHERE origin = ?"
+_COUNT = "SELECT records FROM tally"
+# The expression is that of the index: SQLite finds the rows by it, without a scan.
+_EVICT = """
+    DELETE FROM records WHERE rowid IN
+        (SELECT rowid FROM records ORDER BY max(fetched_at, failed_at) LIMIT ?)
+"""
+_PURGE_BEFORE = """
+    DELETE FROM records WHERE rowid IN
+        (SELECT rowid FROM records WHERE max(fetched_at, failed_at) < ? LIMIT ?)
+"""
+_PURGE_AFTER = """
+    DELETE FROM records WHERE rowid IN
+        (SELECT rowid FROM records WHERE max(fetched_at, failed_at) > ? LIMIT ?)
+"""
+
+# Rows that one statement deletes at the most: so long may other processes have to wait.
+_BATCH = 200
+
+# Connections of a parent process. SQLite forbids to use them, and to close them, after a fork.
+_inherited: list[sqlite3.Connection] = []
+
+
+class SqliteStore(Store):
+    """The least recently fetched records go first.
+
+    Each put is a transaction of its own: see docs/storage.md for what that costs and guarantees.
+    Any thread may use it, one at a time; after a fork, the child opens the file anew.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], max_records: int) -> None:
+        self._path = Path(os.path.realpath(path))
+        self._max_records = checked_maximum(max_records)
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._why_closed = "it is closed"
+        self._patient = True
+        self._pid = os.getpid()
+        try:
+            self._connection = self._connect()
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(f"{self._path}: {error}") from error
+
+    def get(self, origin: Origin) -> RobotsRecord | None:
+        key = str(origin)
+        row = self._run(lambda connection: connection.execute(_GET, (key,)).fetchone())
+        if row is None:
+            return None
+        try:
+            record = codec.decode(row[3])
+        except codec.NewerVersionError as error:
+            logger.warning("%s: %s: %s; it is not used", self._path, origin, error)
+            return None
+        except codec.CodecError as error:
+            self._drop(origin, str(error))
+            return None
+        if record.origin != origin or Standing.of(record) != row[:3]:
+            self._drop(origin, "the row is not the record's")
+            return None
+        return record
+
+    def put(self, record: RobotsRecord) -> None:
+        try:
+            row = (str(record.origin), *Standing.of(record), codec.encode(record))
+        except codec.CodecError as error:
+            raise StoreError(str(error)) from error
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute(_PUT, row)
+            excess: int = connection.execute(_COUNT).fetchone()[0] - self._max_records
+            if excess > 0:
+                connection.execute(_EVICT, (min(excess, _BATCH),))
+
+        self._run(work, writes=True)
+
+    def delete(self, origin: Origin) -> None:
+        self._run(lambda connection: connection.execute(_DELETE, (str(origin),)), writes=True)
+
+    def purge(self, before: float, after: float = float("inf"), limit: int | None = None) -> int:
+        removed = 0
+        for statement, time in ((_PURGE_BEFORE, before), (_PURGE_AFTER, after)):
+            batch = found = _BATCH
+            while found == batch:
+                batch = _BATCH if limit is None else min(_BATCH, limit - removed)
+                if not batch:
+                    return removed
+                found = self._purge_batch(statement, time, batch)
+                removed += found
+        return removed
+
+    def __len__(self) -> int:
+        count: int = self._run(lambda connection: connection.execute(_COUNT).fetchone()[0])
+        return count
+
+    def close(self) -> None:
+        with self._lock:
+            self._let_go("it is closed")
+
+    def _purge_batch(self, statement: str, time: float, batch: int) -> int:
+        return self._run(
+            lambda connection: connection.execute(statement, (time, batch)).rowcount, writes=True
+        )
+
+    def _drop(self, origin: Origin, why: str) -> None:
+        logger.warning("%s: the record of %s is dropped: %s", self._path, origin, why)
+        with suppress(StoreError):  # it is not used in any case
+            self.delete(origin)
+
+    def _run(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool = False) -> _T:
+        if self._pid != os.getpid():
+            self._start_over_after_fork()
+        with self._lock:
+            try:
+                return self._attempt(work, writes=writes)
+            except (sqlite3.Error, OSError, UnicodeEncodeError) as error:
+                if "locked" in str(error):
+                    self._wait_for_locks(False)
+                raise StoreError(f"{self._path}: {error}") from error
+
+    def _attempt(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool) -> _T:
+        connection = self._opened()
+        if writes and sqlite_file.identity(self._path) != self._identity:
+            # Set aside by another process, or removed: what is written there would be lost.
+            connection = self._reopened()
+        try:
+            result = work(connection)
+        except sqlite3.Error as error:
+            if not sqlite_file.is_damage(error):
+                raise
+            damaged, damage = self._identity, error
+        else:
+            if not self._patient:
+                self._wait_for_locks(True)
+            return result
+        self._let_go(f"it is damaged: {damage}")
+        sqlite_file.set_aside(self._path, damaged, damage)
+        return work(self._reopened())
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            raise StoreError(f"{self._path}: {self._why_closed}")
+        return self._connection
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite_file.connect(self._path)
+        self._identity = sqlite_file.identity(self._path)
+        self._patient = True
+        return connection
+
+    def _reopened(self) -> sqlite3.Connection:
+        self._let_go("it could not be opened again")
+        self._connection = self._connect()
+        return self._connection
+
+    def _let_go(self, why: str) -> None:
+        if self._connection is not None:
+            self._why_closed = why
+            with suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
+
+    def _wait_for_locks(self, patient: bool) -> None:
+        """After one wait in vain, no more of them until the file is free again.
+
+        Each would stop the whole crawl for its length.
+        """
+        self._patient = patient
+        if self._connection is not None:
+            seconds = sqlite_file.BUSY_SECONDS if patient else 0
+            self._connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+
+    def _start_over_after_fork(self) -> None:
+        self._lock = threading.Lock()  # the other one may be held by a thread that is not here
+        self._pid = os.getpid()
+        if self._connection is not None:
+            _inherited.append(self._connection)
+            self._connection = None
+            try:
+                self._connection = self._connect()
+            except (sqlite3.Error, OSError) as error:
+                raise StoreError(f"{self._path}: {error}") from error

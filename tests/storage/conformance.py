@@ -1,0 +1,205 @@
+"""What every store promises. A test class for a store inherits this and says how to open one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_robots_plus.policy.access import Access
+from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.storage import Store, StoreError
+
+from .records import START, never_read, origin, rules
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scrapy_robots_plus.policy.record import RobotsRecord
+
+Opener = Callable[[int], Store]
+
+
+class StoreConformance(ABC):
+    @abstractmethod
+    def open(self, folder: Path, max_records: int) -> Store:
+        """A store of the kind under test, empty at first."""
+
+    @pytest.fixture
+    def open_store(self, tmp_path: Path) -> Iterator[Opener]:
+        with ExitStack() as stack:
+            yield lambda max_records: stack.enter_context(self.open(tmp_path, max_records))
+
+    @pytest.fixture
+    def store(self, open_store: Opener) -> Store:
+        return open_store(1000)
+
+    def test_an_unknown_origin_has_no_record(self, store: Store) -> None:
+        assert store.get(origin(1)) is None
+
+    @pytest.mark.parametrize(
+        "record",
+        [
+            rules(1),
+            rules(1, lines=20_000),
+            rules(1, body=b"", sha256=""),
+            rules(1, outcome=404, access=Access.UNAVAILABLE, body=b"", sha256="", headers={}),
+            rules(1, failure=503, failures=3, failed_at=START + 9.25, retry_after=120.5),
+            never_read(1),
+            rules(1, origin=Origin("http", "2001:db8::1", 8080)),
+            rules(1, origin=Origin("http", "xn--bcher-kva.example", 80), url="http://b\u00fccher/"),
+        ],
+        ids=["rules", "large", "empty", "unavailable", "failing", "never read", "ipv6", "unicode"],
+    )
+    def test_what_is_put_is_what_is_got(self, store: Store, record: RobotsRecord) -> None:
+        store.put(record)
+        assert store.get(record.origin) == record
+
+    def test_scheme_host_and_port_each_make_another_origin(self, store: Store) -> None:
+        origins = [
+            Origin("http", "a.example", 80),
+            Origin("https", "a.example", 443),
+            Origin("http", "a.example", 443),
+            Origin("https", "b.example", 443),
+        ]
+        for number, each in enumerate(origins):
+            store.put(rules(number, origin=each))
+        assert len(store) == len(origins)
+        for number, each in enumerate(origins):
+            assert store.get(each) == rules(number, origin=each)
+
+    def test_a_newer_answer_takes_the_place_of_an_older_one(self, store: Store) -> None:
+        store.put(rules(1, START))
+        store.put(rules(1, START + 1))
+        assert store.get(origin(1)) == rules(1, START + 1)
+        assert len(store) == 1
+
+    def test_an_older_answer_never_takes_the_place_of_a_newer_one(self, store: Store) -> None:
+        store.put(rules(1, START + 1))
+        store.put(rules(1, START))
+        store.put(rules(1, START, failure=503, failures=1, failed_at=START + 2))
+        assert store.get(origin(1)) == rules(1, START + 1)
+
+    def test_a_later_failure_is_added_to_its_answer(self, store: Store) -> None:
+        later = rules(1, failure=503, failures=2, failed_at=START + 20)
+        store.put(rules(1))
+        store.put(later)
+        store.put(rules(1, failure=503, failures=1, failed_at=START + 10))
+        store.put(rules(1))
+        assert store.get(origin(1)) == later
+
+    def test_a_host_never_read_is_no_newer_than_an_answer(self, store: Store) -> None:
+        store.put(never_read(1, START))
+        store.put(rules(1, START))
+        store.put(never_read(1, START + 99))
+        store.put(never_read(1, START + 99, fetched_at=START + 99))
+        assert store.get(origin(1)) == rules(1, START)
+
+    def test_the_same_moment_takes_the_place(self, store: Store) -> None:
+        store.put(rules(1))
+        store.put(replace(rules(1), lifetime=60.0))
+        assert store.get(origin(1)) == replace(rules(1), lifetime=60.0)
+
+    def test_a_record_without_its_body_is_refused(self, store: Store) -> None:
+        store.put(rules(1))
+        with pytest.raises(StoreError, match="sha256"):
+            store.put(replace(rules(1, START + 1), body=b""))
+        assert store.get(origin(1)) == rules(1)
+
+    @pytest.mark.parametrize("time", [float("nan"), float("inf"), float("-inf")])
+    def test_a_record_of_no_time_is_refused(self, store: Store, time: float) -> None:
+        for name in ("fetched_at", "failed_at", "lifetime", "retry_after"):
+            with pytest.raises(StoreError, match="not finite"):
+                store.put(replace(rules(1), **{name: time}))
+        assert len(store) == 0
+
+    def test_what_is_deleted_is_gone(self, store: Store) -> None:
+        store.put(rules(1, START + 1))
+        store.put(rules(2))
+        store.delete(origin(1))
+        store.delete(origin(3))
+        assert store.get(origin(1)) is None
+        assert len(store) == 1
+        store.put(rules(1, START))  # no memory of the newer one
+        assert store.get(origin(1)) == rules(1, START)
+
+    def test_purge_drops_what_neither_answered_nor_failed_since(self, store: Store) -> None:
+        kept = [
+            rules(1, START),
+            rules(2, START + 50),
+            rules(3, START - 50, failure=503, failures=1, failed_at=START + 1),
+            never_read(4, START + 1),
+        ]
+        dead = [
+            rules(5, START - 1),
+            rules(6, START - 50, failure=503, failures=1, failed_at=START - 20),
+            never_read(7, START - 1),
+        ]
+        for record in kept + dead:
+            store.put(record)
+        assert store.purge(START) == len(dead)
+        assert [store.get(record.origin) for record in kept] == kept
+        assert [store.get(record.origin) for record in dead] == [None] * len(dead)
+        assert len(store) == len(kept)
+        assert store.purge(START) == 0
+
+    def test_purge_drops_what_a_clock_that_ran_ahead_wrote(self, store: Store) -> None:
+        store.put(rules(1, START))
+        store.put(rules(2, START + 1_000))
+        store.put(rules(3, START, failure=503, failures=1, failed_at=START + 1_000))
+        assert store.purge(before=0, after=START + 999) == 2
+        assert store.get(origin(1)) == rules(1, START)
+        assert len(store) == 1
+
+    def test_purge_stops_at_its_limit(self, store: Store) -> None:
+        for number in range(7):
+            store.put(rules(number, START + number))
+        assert store.purge(START + 5, after=START + 5, limit=0) == 0
+        assert store.purge(START + 5, after=START + 5, limit=4) == 4
+        assert store.purge(START + 5, after=START + 5, limit=4) == 2
+        assert store.get(origin(5)) == rules(5, START + 5)
+
+    def test_purge_of_many(self, open_store: Opener) -> None:
+        store = open_store(10_000)
+        for number in range(1_234):
+            store.put(rules(number, START + number))
+        assert store.purge(START + 1_200) == 1_200
+        assert len(store) == 34
+
+    def test_it_never_grows_over_its_maximum(self, open_store: Opener) -> None:
+        store = open_store(10)
+        for number in range(50):
+            store.put(rules(number, START + number))
+            assert len(store) <= 10
+        for number in range(40, 50):  # an origin that is known makes no room
+            store.put(rules(number, START + 100 + number))
+        assert [store.get(origin(number)) is not None for number in range(38, 50)] == [
+            *[False] * 2,
+            *[True] * 10,
+        ]
+
+    def test_a_maximum_below_one_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(ValueError, match="max_records"):
+            self.open(tmp_path, 0)
+
+    def test_an_empty_store_is_true(self, store: Store) -> None:
+        assert len(store) == 0
+        assert store
+
+    def test_closed_it_says_so(self, store: Store) -> None:
+        store.put(rules(1))
+        store.close()
+        store.close()
+        for use in (
+            lambda: store.get(origin(1)),
+            lambda: store.put(rules(1)),
+            lambda: store.delete(origin(1)),
+            lambda: store.purge(START),
+            lambda: len(store),
+        ):
+            with pytest.raises(StoreError, match="closed"):
+                use()
