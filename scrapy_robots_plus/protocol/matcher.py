@@ -63,15 +63,13 @@ class Compiler:
 
     def add_literal(self, prefix: bytes, hit: Hit) -> None:
         """A rule for all paths that begin with ``prefix``."""
-        if len(prefix) < _HEAD:
-            _keep_best(self._short, prefix, hit)
-            return
         head = prefix[:_HEAD]
-        family = self._heads.get(head)
-        if family is None:
+        if head in self._heads:
+            self._heads[head].append((prefix, hit))
+        elif len(prefix) >= _HEAD:
             self._heads[head] = [(prefix, hit)]
         else:
-            family.append((prefix, hit))
+            _keep_best(self._short, prefix, hit)
 
     def add(self, pattern: Pattern, hit: Hit) -> None:
         """A rule with or without wildcards."""
