@@ -8,7 +8,7 @@ from .dialect import Dialect, Order
 from .escapes import RULE_FORM, SIMPLE, URL_FORM, path_of, usual_url
 from .lines import split_line
 from .matcher import NO_HIT, Compiler, Matcher
-from .pattern import take_apart
+from .pattern import matches, take_apart
 from .verdict import Explanation, Reason, Verdict
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class Rules:
         verdict, path = self.verdict(url), self._path(url)
         hits: set[Hit] = set()
         for pattern, hit in ranked(self._read(), self._dialect):
-            if take_apart(pattern, self._dialect.wildcards).matches(path):
+            if matches(take_apart(pattern, self._dialect.wildcards), path):
                 hits.add(hit)
         # One line may stand for two patterns; it is named once.
         named = {-hit[1]: self._named(hit) for hit in sorted(hits)}
