@@ -18,8 +18,8 @@ _ESCAPE_OR_HIGH = re.compile(rb"%[0-9A-Fa-f]{2}|[\x80-\xff]")
 
 # The octets that stay as they are when a rule or a URL is brought into one form.
 _PLAIN = bytes(rfc9309.UNRESERVED | rfc9309.RESERVED)
-SIMPLE = bytes(rfc9309.UNRESERVED | rfc9309.RESERVED - frozenset(b"*$"))
-"""Octets that no dialect changes, nor takes for more than themselves."""
+SIMPLE = bytes(rfc9309.UNRESERVED | rfc9309.RESERVED - frozenset(b"*$#"))
+"""Octets of a value that no dialect changes, nor takes for more than themselves."""
 
 _ASCII_BUT_PERCENT = bytes(octet for octet in range(128) if octet != 0x25)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TypeVar
 
-from .pattern import Pattern
+from .pattern import Pattern, matches
 from .wildcards import Hit, WildcardIndex
 
 Starred = tuple[bytes, tuple[Hit, Pattern]]
@@ -63,24 +63,23 @@ class Compiler:
 
     def add_literal(self, prefix: bytes, hit: Hit) -> None:
         """A rule for all paths that begin with ``prefix``."""
-        if len(prefix) < _HEAD:
-            _keep_best(self._short, prefix, hit)
-            return
         head = prefix[:_HEAD]
-        family = self._heads.get(head)
-        if family is None:
+        if head in self._heads:
+            self._heads[head].append((prefix, hit))
+        elif len(prefix) >= _HEAD:
             self._heads[head] = [(prefix, hit)]
         else:
-            family.append((prefix, hit))
+            _keep_best(self._short, prefix, hit)
 
     def add(self, pattern: Pattern, hit: Hit) -> None:
         """A rule with or without wildcards."""
-        if pattern.runs or pattern.tail:
+        prefix, runs, tail = pattern
+        if runs or tail:
             _keep_best(self._starred, pattern, hit)
-        elif pattern.tail is not None:
-            _keep_best(self._exact, pattern.prefix, hit)
+        elif tail is not None:
+            _keep_best(self._exact, prefix, hit)
         else:
-            self.add_literal(pattern.prefix, hit)
+            self.add_literal(prefix, hit)
 
     def seal(self) -> Matcher:
         """The rules, ready to be asked."""
@@ -105,7 +104,7 @@ class Matcher:
         self._families: dict[bytes, list[tuple[bytes, Hit]] | Family] = {
             head: rules if len(rules) <= _FEW else Family(rules) for head, rules in heads.items()
         }
-        many = sum(len(pattern.runs) + 1 for pattern in starred) > _MANY
+        many = sum(len(runs) + 1 for _, runs, _ in starred) > _MANY
         self._index = WildcardIndex(starred) if many else None
         self._starred = () if many else _best_first(starred)
 
@@ -133,7 +132,7 @@ class Matcher:
                 hit, pattern = starred
                 if hit < best:
                     break
-                if pattern.matches(path):
+                if matches(pattern, path):
                     return hit
         if self._index is not None:
             return self._index.best(path, best)
@@ -156,4 +155,7 @@ def _keep_best(table: dict[_Key, Hit], key: _Key, hit: Hit) -> None:
 
 def _needed(pattern: Pattern) -> bytes:
     """Octets that a path must hold somewhere for the pattern to match it: the longest there are."""
-    return max((part for part, _ in pattern.runs), key=len, default=b"") or pattern.tail or b""
+    _, runs, tail = pattern
+    if len(runs) == 1 and not tail:
+        return runs[0][0]
+    return max([tail or b"", *(part for part, _ in runs)], key=len)

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import NamedTuple
 
 Run = tuple[bytes, int]
 """Octets that must be found, and how many times in a row (``*a*a*a`` is three times ``a``)."""
 
 
-class Pattern(NamedTuple):
-    """``prefix``, then each of ``runs`` somewhere behind the last, then ``tail`` at the very end.
+Pattern = tuple[bytes, tuple[Run, ...], bytes | None]
+"""Prefix, then each of the runs somewhere behind the last, then the tail at the very end.
 
-    Since ``*`` takes any octets, the leftmost place of each part leaves the most room for the next:
-    no other place needs to be tried, and matching never goes back.
-    """
+The tail is None where the pattern is open at its end, and empty where it is the prefix and no more.
+Since ``*`` takes any octets, the leftmost place of each part leaves the most room for the next: no
+other place needs to be tried, and matching never goes back.
+"""
 
-    prefix: bytes
-    runs: tuple[Run, ...] = ()
-    tail: bytes | None = None
-    """None where the pattern is open at its end; empty where it is the prefix and no more."""
 
-    def matches(self, path: bytes) -> bool:
-        """Whether the pattern matches a path: the plain way, for explanations."""
-        if self.tail == b"":
-            return path == self.prefix
-        if not path.startswith(self.prefix):
-            return False
-        at = find_runs(path, self.runs, len(self.prefix))
-        return at >= 0 and (self.tail is None or ends_with(path, self.tail, at))
+def matches(pattern: Pattern, path: bytes) -> bool:
+    """Whether a pattern matches a path."""
+    prefix, runs, tail = pattern
+    if tail == b"":
+        return path == prefix
+    if not path.startswith(prefix):
+        return False
+    at = find_runs(path, runs, len(prefix))
+    return at >= 0 and (tail is None or ends_with(path, tail, at))
 
 
 def find_runs(path: bytes, runs: tuple[Run, ...], at: int) -> int:
@@ -56,20 +53,20 @@ def ends_with(path: bytes, tail: bytes, at: int) -> bool:
 def take_apart(pattern: bytes, wildcards: bool = True) -> Pattern:
     """The parts of a pattern; without ``wildcards``, ``*`` and ``$`` are octets like any other."""
     if not wildcards:
-        return Pattern(pattern, (), None)
+        return pattern, (), None
     anchored = pattern.endswith(b"$")
     if anchored:
         pattern = pattern[:-1]
     prefix, star, rest = pattern.partition(b"*")
     if not star:
-        return Pattern(prefix, (), b"" if anchored else None)
+        return prefix, (), b"" if anchored else None
     if not rest:
         # ``/dir/*`` and ``/dir/*$`` are ``/dir/``, but for their length.
-        return Pattern(prefix, (), None)
+        return prefix, (), None
     parts = rest.split(b"*")
     # What stands before ``*$`` is open at its end.
     tail = (parts.pop() or None) if anchored else None
     if len(parts) == 1 and parts[0]:
-        return Pattern(prefix, ((parts[0], 1),), tail)
+        return prefix, ((parts[0], 1),), tail
     runs = tuple((part, len(list(same))) for part, same in groupby(filter(None, parts)))
-    return Pattern(prefix, runs, tail)
+    return prefix, runs, tail

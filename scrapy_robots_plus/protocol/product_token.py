@@ -21,7 +21,7 @@ Agent = str | bytes | Sequence[str]
 """A product token, a whole User-Agent header, or a list of them in order of preference."""
 
 _TOKEN = re.compile(r"[A-Za-z_-]+")
-_WORD = re.compile(r"[^\s/;,()]+")
+_WORD = re.compile(r"\w[^\s/;,()]*")
 _COMMENT = re.compile(r"\(([^()]*)\)?")
 _COMPATIBLE = re.compile(r"\bcompatible\b\s*[;,]\s*([^;,()]*)", re.IGNORECASE)
 _URL = re.compile(r"\+?https?://|\+?www\.|\S@\S", re.IGNORECASE)
@@ -138,8 +138,9 @@ def _candidates(header: str) -> Iterator[str]:
     for match in _COMPATIBLE.finditer(header):
         # ``(compatible; MSIE 7.0; ...)`` is a browser; any other name here was put here to be read,
         # even Mozilla's.
-        if token_in(match.group(1)) not in _BROWSERS - {"mozilla"}:
-            yield word_in(match.group(1))
+        name = match.group(1)
+        if token_in(name) not in _BROWSERS - {"mozilla"} and not _URL.search(name):
+            yield word_in(name)
     products = _COMMENT.sub(" ", header).split()
     if products:
         yield _unless_browser(products[0])
