@@ -11,6 +11,7 @@ import gzip
 import logging
 import sys
 import warnings
+from itertools import pairwise
 from platform import python_version
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from twisted.internet.task import react
 
 from docs.tables import README, between, put_between, table
 from tests.crawling import ADDON, ProbeSpider, crawl
-from tests.sites import Sites, after, answer, gzipped, half, hang, hang_up, redirect
+from tests.sites import Sites, after, answer, drip, half, hang, hang_up, redirect
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -74,12 +75,12 @@ async def server_errors(sites: Sites, side: dict[str, Any]) -> str:
     return await fetched_despite(sites, side, replies)
 
 
-@situation("robots.txt breaks off or never comes: hang-up, half a body, broken gzip, timeout")
+@situation("robots.txt breaks off or never comes: hang-up, half a body, dripping body, timeout")
 async def network_failures(sites: Sites, side: dict[str, Any]) -> str:
     replies = {
         "hang-up": hang_up,
         "half a body": half(CLOSED),
-        "broken gzip": gzipped(BIG.encode(), keep=60),
+        "dripping body": drip(CLOSED, 0.1),
         "timeout": hang,
     }
     return await fetched_despite(sites, side, replies)
@@ -171,6 +172,19 @@ async def crawl_delay_redirected(sites: Sites, side: dict[str, Any]) -> str:
         fast.pages[f"/{number}"] = redirect(slow.url(f"/{number}"))
     await crawl(*(fast.url(f"/{number}") for number in range(3)), **side)
     return f"smallest gap {min(slow.gaps):.2f} s"
+
+
+@situation("`Crawl-delay: 1`, two hosts in one downloader slot")
+async def crawl_delay_shared(sites: Sites, side: dict[str, Any]) -> str:
+    hosts = [sites.host(SLOW), sites.host(SLOW)]
+    requests = [
+        scrapy.Request(host.url(f"/{number}"), meta={"download_slot": "shared"})
+        for number in range(2)
+        for host in hosts
+    ]
+    await crawl(*requests, **side)
+    times = sorted(hit.at for host in hosts for hit in host.hits if hit.path != "/robots.txt")
+    return f"smallest gap {min(later - earlier for earlier, later in pairwise(times)):.2f} s"
 
 
 async def measure() -> list[tuple[str, str, str]]:
