@@ -56,7 +56,7 @@ def boolean_or_none(value: object) -> bool | None:
 def number(unit: str, low: float, high: float, why: str = "", *, whole: bool = False) -> Check:
     """A check for a number of *unit* from *low* to *high*; *why* explains the bound."""
     kind = "whole number" if whole else "number"
-    accepted = f"accepted is a {kind} of {unit} from {low:,g} to {high:,g}"
+    accepted = f"accepted is a {kind} of {unit} from {_plain(low)} to {_plain(high)}"
     if why:
         accepted += f" ({why})"
 
@@ -65,7 +65,7 @@ def number(unit: str, low: float, high: float, why: str = "", *, whole: bool = F
             raise ValueError(accepted)
         try:
             parsed = float(value)
-        except ValueError:
+        except (ValueError, OverflowError):
             raise ValueError(accepted) from None
         if not isfinite(parsed) or not low <= parsed <= high:
             raise ValueError(accepted)
@@ -76,6 +76,11 @@ def number(unit: str, low: float, high: float, why: str = "", *, whole: bool = F
         return int(parsed)
 
     return check
+
+
+def _plain(bound: float) -> str:
+    """A number as people write it: ``:g`` makes ``1e+08`` of a hundred million."""
+    return f"{int(bound):,}" if bound == int(bound) else f"{bound:g}"
 
 
 def one_of(choices: type[TooLong]) -> Check:
