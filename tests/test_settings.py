@@ -22,6 +22,7 @@ BOOLEAN = "accepted are True and False"
 DICT = "accepted is a dict whose keys are strings"
 AGENT = "accepted is a product token (Foobot) or a User-Agent header, as a string"
 TTL = "accepted is a number of seconds from 1 to 86,400 (RFC 9309 2.4: no longer than 24 hours)"
+STALE = "accepted is a number of seconds from 0 to 315,360,000"
 BYTES = (
     "accepted is a whole number of bytes from 512,000 to 1,073,741,824 "
     "(RFC 9309 2.5: at least 500 KiB)"
@@ -58,8 +59,24 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_TTL", True, TTL),
     ("ROBOTS_TTL", float("nan"), TTL),
     ("ROBOTS_TTL", 10**400, TTL),
+    ("ROBOTS_TTL_MIN", 0, TTL),
+    ("ROBOTS_TTL_MIN", 86_401, TTL),
+    ("ROBOTS_TTL_MAX", 604_800, TTL),
+    ("ROBOTS_TTL_MAX", 299.0, "accepted is at least ROBOTS_TTL_MIN (300)"),
+    ("ROBOTS_STALE_MAX", -1, STALE),
+    ("ROBOTS_STALE_MAX", "for ever", STALE),
+    (
+        "ROBOTS_DIALECT",
+        "RFC9310",
+        "unknown robots.txt dialect 'RFC9310': it is one of RFC9309, GOOGLE, ",
+    ),
+    ("ROBOTS_DIALECT", 9309, "accepted is the name of a dialect or a Dialect"),
+    ("ROBOTS_STORE", "mysql://x", "'mysql://x' names no store; accepted are 'memory' and 'sqlite:"),
+    ("ROBOTS_STORE", "sqlite:", "'sqlite:' needs a path; accepted are 'memory' and 'sqlite:"),
+    ("ROBOTS_STORE", 5, "5 is not a string; accepted are 'memory' and 'sqlite:"),
+    ("ROBOTS_STORE_MAX", 0, "accepted is a whole number of records from 1 to 1,000,000,000"),
     ("ROBOTS_ERROR_TTL", -1, DAY),
-    ("ROBOTS_ERROR_TTL", 3_601.0, "accepted is at most ROBOTS_ERROR_TTL_MAX, which is 3600"),
+    ("ROBOTS_ERROR_TTL", 3_601.0, "accepted is at most ROBOTS_ERROR_TTL_MAX (3600)"),
     ("ROBOTS_ERROR_TTL_MAX", 1e9, DAY),
     ("ROBOTS_CACHE_SIZE", 0, ORIGINS),
     ("ROBOTS_CACHE_SIZE", 1.5, ORIGINS),

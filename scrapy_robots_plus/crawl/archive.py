@@ -52,7 +52,10 @@ class Archive:
     def load(self, origin: Origin) -> RobotsRecord | None:
         """The record of *origin*, with its body; None where there is none to be had."""
         record = self._guarded(lambda: self._store.get(origin), None)
-        self._stats.inc_value(f"robotstxt/store/{'misses' if record is None else 'hits'}")
+        if record is None:
+            self._stats.inc_value("robotstxt/store/misses")
+        else:
+            self._stats.inc_value("robotstxt/store/hits")
         return record
 
     def save(self, record: RobotsRecord) -> None:

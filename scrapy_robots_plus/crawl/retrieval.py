@@ -93,8 +93,8 @@ class Retrieval:
                 result = FetchResult(Failure.ERROR, result.url)
                 return self._received(origin, result, before)
         self._archive.save(record)
-        if record.failure is not None and isinstance(record.failure, Failure):
-            self._stats.inc_value(f"robotstxt/failure_count/{record.failure}")
+        if isinstance(result.outcome, Failure):
+            self._stats.inc_value(f"robotstxt/failure_count/{result.outcome}")
         if before is not None:
             self._compare(before, policy, record)
         return policy

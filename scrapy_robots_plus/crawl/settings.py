@@ -185,19 +185,19 @@ class RobotsSettings:
     ttl: float = setting(
         "ROBOTS_TTL",
         86_400,
-        number("seconds", 0, _DAY, _RFC_2_4),
+        number("seconds", 1, _DAY, _RFC_2_4),
         "Seconds for which a robots.txt is fresh where its headers do not say.",
     )
     ttl_min: float = setting(
         "ROBOTS_TTL_MIN",
         300,
-        number("seconds", 0, _DAY, _RFC_2_4),
+        number("seconds", 1, _DAY, _RFC_2_4),
         "Seconds for which it is taken as fresh whatever its headers say.",
     )
     ttl_max: float = setting(
         "ROBOTS_TTL_MAX",
         86_400,
-        number("seconds", 0, _DAY, _RFC_2_4),
+        number("seconds", 1, _DAY, _RFC_2_4),
         "Seconds after which it is asked for again whatever its headers say.",
     )
     stale_max: float = setting(
@@ -302,13 +302,12 @@ class RobotsSettings:
         return made
 
     def _check_together(self) -> None:
-        for lower, upper in (("error_ttl", "error_ttl_max"), ("ttl_min", "ttl_max")):
-            if getattr(self, lower) > getattr(self, upper):
-                raise RobotsSettingsError(
-                    f"ROBOTS_{lower.upper()}",
-                    getattr(self, lower),
-                    f"accepted is at most ROBOTS_{upper.upper()} ({getattr(self, upper):g})",
-                )
+        if self.error_ttl > self.error_ttl_max:
+            problem = f"accepted is at most ROBOTS_ERROR_TTL_MAX ({self.error_ttl_max:g})"
+            raise RobotsSettingsError("ROBOTS_ERROR_TTL", self.error_ttl, problem)
+        if self.ttl_max < self.ttl_min:
+            problem = f"accepted is at least ROBOTS_TTL_MIN ({self.ttl_min:g})"
+            raise RobotsSettingsError("ROBOTS_TTL_MAX", self.ttl_max, problem)
 
     @property
     def keeps_delays(self) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 RULES = "User-agent: *\nDisallow: /closed\n"
 CLOSED = "User-agent: *\nDisallow: /\n"
 EACH_SECOND = {"cache_control": "max-age=1"}
-AT_ONCE = {"ROBOTS_TTL_MIN": 0, "ROBOTS_FETCH_RETRIES": 0}
+AT_ONCE = {"ROBOTS_TTL_MIN": 1, "ROBOTS_FETCH_RETRIES": 0}
 
 
 class SteadySpider(ProbeSpider):
