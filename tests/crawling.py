@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import scrapy
 from scrapy.crawler import Crawler, CrawlerRunner
 from scrapy.utils.reactor import is_asyncio_reactor_installed
@@ -21,6 +23,19 @@ BASE_SETTINGS: dict[str, Any] = {
     "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
     "LOG_LEVEL": "DEBUG",
 }
+OTHER_PARSER = os.environ.get("ROBOTS_TEST_PARSER")
+"""One of Scrapy's own, to run the crawls with in place of ours."""
+if OTHER_PARSER:
+    BASE_SETTINGS["ROBOTSTXT_PARSER"] = f"scrapy.robotstxt.{OTHER_PARSER}"
+
+names_rules = pytest.mark.skipif(OTHER_PARSER is not None, reason="only our parser names rules")
+parts_of_seconds = pytest.mark.skipif(
+    OTHER_PARSER == "PythonRobotParser", reason="this parser takes no part of a second for a delay"
+)
+reads_headers = pytest.mark.skipif(
+    OTHER_PARSER in ("PythonRobotParser", "RerpRobotParser"),
+    reason="this parser finds no token in a browser-like header",
+)
 
 
 class ProbeSpider(scrapy.Spider):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from codecs import BOM_UTF8
 from collections.abc import Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -125,7 +126,8 @@ def _is_connection_loss(exception: BaseException) -> bool:
 def make_parser(parsers: Any, crawler: Crawler, body: bytes, content_type: str) -> RobotParser:
     """A ``RobotParser`` of *body*. Those that take a charset get that of the Content-Type."""
     if "charset" not in inspect.signature(parsers.from_crawler).parameters:
-        return cast("RobotParser", parsers.from_crawler(crawler, body))
+        # Not all of Scrapy's parsers see a rule behind a byte order mark.
+        return cast("RobotParser", parsers.from_crawler(crawler, body.removeprefix(BOM_UTF8)))
     charset = http_content_type_encoding(content_type)
     return cast("RobotParser", parsers.from_crawler(crawler, body, charset=charset))
 

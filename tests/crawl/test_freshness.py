@@ -10,7 +10,15 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.task import deferLater
 
 from scrapy_robots_plus import robots_changed
-from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
+from tests.crawling import (
+    ProbeSpider,
+    crawl,
+    make_crawler,
+    names_rules,
+    parts_of_seconds,
+    run,
+    stat,
+)
 from tests.sites import Host, Sites, after, answer, in_turn, validated
 
 if TYPE_CHECKING:
@@ -68,6 +76,7 @@ async def test_a_file_that_expires_is_revalidated_behind_the_requests(sites: Sit
     assert max(host.gaps) < 0.55
 
 
+@names_rules
 @pytest_twisted.ensureDeferred
 async def test_a_file_that_closes_in_mid_crawl_closes_the_site(sites: Sites) -> None:
     host = sites.host(
@@ -90,6 +99,7 @@ async def test_a_file_that_closes_in_mid_crawl_closes_the_site(sites: Sites) -> 
     assert stat(crawler, "robotstxt/changed") == 1
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_requests_in_the_queue_are_judged_by_the_rules_of_their_turn(sites: Sites) -> None:
     delay = "Crawl-delay: 0.3\n"
@@ -141,6 +151,7 @@ async def test_a_server_that_never_had_rules_is_not_crawled_until_it_answers(sit
     assert crawler.spider.failures
 
 
+@names_rules
 @pytest.mark.parametrize(
     ("then", "words"),
     [

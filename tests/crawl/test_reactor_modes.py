@@ -66,7 +66,7 @@ def test_failures_close_the_site_and_are_told_apart(sites: Sites, mode: str) -> 
 
 
 def test_the_crawl_delay_is_kept(sites: Sites, mode: str) -> None:
-    host = sites.host("User-agent: *\nCrawl-delay: 1\n")
+    host = sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 1\n")
     urls = [host.url(f"/{number}") for number in range(3)]
     crawl_in_process(mode, *urls, AUTOTHROTTLE_ENABLED=True, AUTOTHROTTLE_START_DELAY=0.1)
     assert len(host.fetched) == 3
