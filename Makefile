@@ -14,7 +14,14 @@ PYTEST = -m pytest
 demo: .venv/installed
 	cd sample_project && ../$(BIN)/scrapy crawl s2_why
 
-test: test-newest test-oldest
+# Crawls mostly wait, so the two versions of Scrapy are tested side by side. The output of the
+# oldest is shown when that of the newest is complete.
+test: .venv/installed-dev .venv-oldest/installed-dev
+	@$(MAKE) --no-print-directory test-oldest > .venv-oldest/test.log 2>&1 & oldest=$$!; \
+	$(MAKE) --no-print-directory test-newest; newest=$$?; \
+	wait $$oldest; oldest=$$?; \
+	cat .venv-oldest/test.log; \
+	exit $$((newest + oldest))
 
 test-newest: .venv/installed-dev
 	$(BIN)/python $(PYTEST) --reactor=asyncio

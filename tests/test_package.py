@@ -75,7 +75,7 @@ def test_every_public_name_can_be_imported() -> None:
         scrapy_robots_plus.Nothing  # noqa: B018
 
 
-@pytest.mark.parametrize("layer", ["protocol", "policy"])
+@pytest.mark.parametrize("layer", ["protocol", "policy", "storage"])
 def test_the_lower_layers_import_neither_scrapy_nor_twisted(layer: str) -> None:
     modules = [
         ".".join(path.relative_to(ROOT).with_suffix("").parts)
@@ -95,7 +95,11 @@ print([name for name in ("scrapy", "twisted", "asyncio") if name in sys.modules]
 
 @pytest.mark.parametrize(
     ("layer", "above"),
-    [("protocol", ("policy", "crawl", "addon")), ("policy", ("crawl", "addon"))],
+    [
+        ("protocol", ("policy", "storage", "crawl", "addon")),
+        ("policy", ("storage", "crawl", "addon")),
+        ("storage", ("crawl", "addon")),
+    ],
 )
 def test_a_layer_imports_only_from_those_before_it(layer: str, above: tuple[str, ...]) -> None:
     for path in SOURCES:

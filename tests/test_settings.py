@@ -13,6 +13,7 @@ from scrapy_robots_plus import RobotsSettingsError
 from scrapy_robots_plus.crawl.settings import RobotsSettings, names, unknown_settings
 from scrapy_robots_plus.policy.access import PRESETS, Access
 from scrapy_robots_plus.policy.delay import TooLong
+from scrapy_robots_plus.protocol import RFC9309
 
 from .crawling import crawl, make_crawler, run
 from .sites import Sites
@@ -133,6 +134,9 @@ def test_without_settings_all_are_at_their_defaults() -> None:
     assert settings.user_agent is None
     assert settings.status_policy == PRESETS["rfc9309"]
     assert (settings.ttl, settings.error_ttl, settings.error_ttl_max) == (86_400, 60, 3_600)
+    assert (settings.ttl_min, settings.ttl_max, settings.stale_max) == (300, 86_400, 30 * 86_400)
+    assert (settings.store, settings.store_max) == (None, 100_000)
+    assert settings.dialect is RFC9309
     assert settings.cache_size == 10_000
     assert (settings.fetch_timeout, settings.fetch_retries) == (15, 1)
     assert settings.fetch_max_bytes == 512_000

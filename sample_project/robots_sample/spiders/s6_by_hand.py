@@ -10,6 +10,7 @@ class ByHandSpider(scrapy.Spider):
     custom_settings = {
         "ADDONS": {},
         "ROBOTSTXT_OBEY": True,
+        "ROBOTSTXT_PARSER": "scrapy_robots_plus.RobotsParser",
         "DOWNLOADER_MIDDLEWARES": {
             "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
             "scrapy_robots_plus.RobotsMiddleware": 100,
