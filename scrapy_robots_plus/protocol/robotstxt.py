@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from . import pace, rfc9309
 from .choice import Choices
 from .dialect import RFC9309, Dialect
-from .groups import Scanner, Section
+from .groups import STAR, Scanner, Section
 from .lines import Kind, Line, read_line, to_lines, to_octets
 from .product_token import Agent, as_names
 from .rules import Rules, agents_of, read_rules, text
@@ -160,11 +160,12 @@ class RobotsTxt:
         """The lines of a kind in the crawler's groups that are no rules, in file order."""
         names = set(self._choices.names_for(as_names(agent)))
         for section in self.rules_for(agent).chosen:
+            named = set(chain.from_iterable(section.names))
+            # Who is meant by the group: the crawler's name, else ``*``; by a part of a name, all.
+            meant = named & names or named & {STAR} or named
             for line, start, end in section.members:
-                # Outside of one token per line, who is meant is the whole group.
-                if line.kind is kind and (
-                    names.intersection(chain.from_iterable(section.names[start:end]))
-                    or not names.intersection(chain.from_iterable(section.names))
+                if line.kind is kind and meant.intersection(
+                    chain.from_iterable(section.names[start:end])
                 ):
                     yield line
 
