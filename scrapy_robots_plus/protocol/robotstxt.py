@@ -76,7 +76,7 @@ class RobotsTxt:
     @classmethod
     def parse(
         cls,
-        body: bytes | str,
+        body: bytes | bytearray | memoryview | str,
         dialect: Dialect = RFC9309,
         charset: str | None = None,
         max_bytes: int | None = rfc9309.MAX_BYTES,
@@ -86,6 +86,8 @@ class RobotsTxt:
         ``charset`` is that of the Content-Type header, if it has one. Of a body of more than
         ``max_bytes`` octets (None: no limit) the lines that lie wholly before them are read (2.5).
         """
+        if not isinstance(body, (bytes, str)):
+            body = bytes(body)
         if max_bytes is not None and len(body) > max_bytes:
             body = _first(body, max_bytes)
         file = cls(to_lines(to_octets(body, dialect, charset), dialect), dialect)
