@@ -75,6 +75,10 @@ def test_charset():
     assert not found.allowed("/%C3%A9", "bot")
 
 
+def test_the_whole_file_is_read():
+    assert not parser(body=b"#" * 600_000 + b"\n" + BODY).allowed("/foo", "foobot")
+
+
 class TestDialect:
     @pytest.mark.parametrize(
         ("value", "dialect"),

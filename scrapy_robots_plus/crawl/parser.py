@@ -147,7 +147,8 @@ class RobotsParser(RobotParser):
             _hot.touch(self)
             return file
         body = zlib.decompress(self._packed)
-        file = self._file = RobotsTxt.parse(body, self._shared.dialect, self._charset)
+        # How much of a file is read is settled where it is fetched.
+        file = self._file = RobotsTxt.parse(body, self._shared.dialect, self._charset, None)
         _hot.add(self, file.size + _OVERHEAD)
         return file
 
