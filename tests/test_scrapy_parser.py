@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import logging
+import weakref
 
 import pytest
 from scrapy.robotstxt import RobotParser
@@ -47,6 +49,14 @@ def test_urls_and_agents_of_all_types(url, agent):
     assert parser().allowed("https://e.example/star", agent)
 
 
+def test_names_beyond_ascii():
+    body = "User-agent: UnicödeBöt\nDisallow: /x\nUser-agent: *\nDisallow: /wiki/K%C3%A4:".encode()
+    found = parser(body=body)
+    for agent in ("UnicödeBöt", "UnicödeBöt".encode(), "UnicödeBöt".encode("iso-8859-1")):
+        assert not found.allowed("https://e.example/x", agent)
+    assert not found.allowed("https://e.example/wiki/Kä:".encode(), "*")
+
+
 def test_answers():
     found = parser()
     verdict = found.verdict("https://e.example/foo", "foobot")
@@ -63,6 +73,10 @@ def test_charset():
     body = "User-agent: *\nDisallow: /é".encode("iso-8859-1")
     found = RobotsParser.from_crawler(get_crawler(), body, charset="iso-8859-1")
     assert not found.allowed("/%C3%A9", "bot")
+
+
+def test_the_whole_file_is_read():
+    assert not parser(body=b"#" * 600_000 + b"\n" + BODY).allowed("/foo", "foobot")
 
 
 class TestDialect:
@@ -106,6 +120,17 @@ class TestWarning:
 
 
 class TestMemory:
+    def test_a_crawler_that_is_over_is_forgotten(self):
+        crawler = get_crawler()
+        crawler.spider = crawler._create_spider("x")
+        found = RobotsParser.from_crawler(crawler, BODY)
+        found.allowed("/", "foobot")
+        reference = weakref.ref(crawler)
+        del crawler
+        gc.collect()
+        assert reference() is None
+        assert not found.allowed("/foo", "foobot")
+
     def test_only_the_files_asked_last_are_kept_parsed(self, monkeypatch):
         hot = HotFiles(octets=3000)
         monkeypatch.setattr(module, "_hot", hot)

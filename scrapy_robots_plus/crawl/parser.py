@@ -6,7 +6,7 @@ import logging
 import zlib
 from collections import OrderedDict
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from scrapy.robotstxt import RobotParser
 
@@ -21,6 +21,7 @@ from scrapy_robots_plus.protocol.dialect import Names
 from scrapy_robots_plus.protocol.product_token import as_names
 
 if TYPE_CHECKING:
+    from scrapy import Spider
     from scrapy.crawler import Crawler
     from typing_extensions import Self
 
@@ -68,7 +69,8 @@ class _Shared:
 
     def __init__(self, crawler: Crawler | None) -> None:
         self.dialect = dialect_of(crawler)
-        self.spider = crawler.spider if crawler else None
+        # No more than a weak reference: the crawler is the key under which this is kept.
+        self._crawler = ref(crawler) if crawler else None
         self._known: set[Agent] = set()
         self._warned = self.dialect.names is not Names.TOKEN
 
@@ -87,8 +89,12 @@ class _Shared:
             "The user agent %r holds no product token of its own, so only the robots.txt rules for "
             "all crawlers (*) are obeyed. Name your crawler in USER_AGENT or ROBOTSTXT_USER_AGENT.",
             agent,
-            extra={"spider": self.spider},
+            extra={"spider": self._spider()},
         )
+
+    def _spider(self) -> Spider | None:
+        crawler = self._crawler() if self._crawler else None
+        return crawler.spider if crawler else None
 
 
 def dialect_of(crawler: Crawler | None) -> Dialect:
@@ -141,7 +147,8 @@ class RobotsParser(RobotParser):
             _hot.touch(self)
             return file
         body = zlib.decompress(self._packed)
-        file = self._file = RobotsTxt.parse(body, self._shared.dialect, self._charset)
+        # How much of a file is read is settled where it is fetched.
+        file = self._file = RobotsTxt.parse(body, self._shared.dialect, self._charset, None)
         _hot.add(self, file.size + _OVERHEAD)
         return file
 

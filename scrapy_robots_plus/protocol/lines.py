@@ -8,6 +8,7 @@ is not read. Nothing here raises, whatever the octets.
 from __future__ import annotations
 
 import codecs
+import re
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -89,6 +90,10 @@ _FORGIVEN = {
 }
 
 
+_TIMED = re.compile(rb"(visit[- ]?time|request[- ]?rate)[ \t]+(.+)", re.IGNORECASE)
+_SCHEMES = frozenset({b"https", b" http"})
+
+
 def to_octets(body: bytes | str, dialect: Dialect, charset: str | None = None) -> bytes:
     """The body in UTF-8 (2.3) without byte order mark.
 
@@ -147,7 +152,11 @@ def split_line(line: bytes, dialect: Dialect) -> tuple[bytes, bytes] | None:
     # People forget the colon. Two words, parted by spaces or tabs, are a key and a value; more
     # are prose.
     words = [word for word in line.replace(b"\t", b" ").split(b" ") if word]
-    return (words[0].strip(), words[1].strip()) if len(words) == 2 else None
+    if len(words) == 2:
+        return words[0].strip(), words[1].strip()
+    # Of these the value is no single word; the reference parser knows neither.
+    timed = _TIMED.fullmatch(line)
+    return (timed[1], timed[2]) if timed else None
 
 
 def kind_of(key: bytes, dialect: Dialect) -> Kind:
@@ -167,4 +176,12 @@ def kind_of(key: bytes, dialect: Dialect) -> Kind:
 def read_line(number: int, line: bytes, dialect: Dialect) -> Line | None:
     """A numbered line with its key and value, or None where it has none."""
     pair = split_line(line, dialect)
-    return pair and Line(number, kind_of(pair[0], dialect), *pair)
+    if pair is None:
+        return None
+    key, value = pair
+    kind = kind_of(key, dialect)
+    if kind is Kind.SITEMAP and key[-5:].lower() in _SCHEMES:
+        # ``Sitemap https://...``: the first colon is the URL's.
+        key, _, scheme = key.rpartition(b" ")
+        value = scheme + b":" + value
+    return Line(number, kind, key, value)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 Run = tuple[bytes, int]
 """Octets that must be found, and how many times in a row (``*a*a*a`` is three times ``a``)."""
 
@@ -66,7 +64,15 @@ def take_apart(pattern: bytes, wildcards: bool = True) -> Pattern:
     parts = rest.split(b"*")
     # What stands before ``*$`` is open at its end.
     tail = (parts.pop() or None) if anchored else None
-    if len(parts) == 1 and parts[0]:
-        return prefix, ((parts[0], 1),), tail
-    runs = tuple((part, len(list(same))) for part, same in groupby(filter(None, parts)))
-    return prefix, runs, tail
+    return prefix, tuple(_runs(parts)), tail
+
+
+def _runs(parts: list[bytes]) -> list[Run]:
+    """The parts, equal neighbours counted: ``*a*a`` is one run."""
+    runs: list[Run] = []
+    for part in parts:
+        if runs and runs[-1][0] == part:
+            runs[-1] = part, runs[-1][1] + 1
+        elif part:
+            runs.append((part, 1))
+    return runs

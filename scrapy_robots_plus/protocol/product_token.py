@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-Agent = str | bytes | Sequence[str]
+Agent = str | bytes | Sequence[str] | Sequence[bytes]
 """A product token, a whole User-Agent header, or a list of them in order of preference."""
 
 _TOKEN = re.compile(r"[A-Za-z_-]+")
@@ -92,15 +92,19 @@ def word_in(value: str) -> str:
     return match.group().lower() if match else ""
 
 
-@lru_cache(maxsize=256)
-def product_tokens(agent: str | tuple[str, ...], strict: bool = False) -> tuple[str, ...]:
+def product_tokens(agent: Agent, strict: bool = False) -> tuple[str, ...]:
     """The tokens that a crawler answers to, in lower case and in order of preference.
 
     Empty for ``*``, for a browser's header and for what holds no name at all. With ``strict``, a
     name that is neither a token nor stands in a header has none either.
     """
-    names = (agent,) if isinstance(agent, str) else agent
-    tokens = (_token_of_header(name.strip(), strict) for name in names)
+    return _product_tokens(as_names(agent), strict)
+
+
+@lru_cache(maxsize=256)
+def _product_tokens(names: str | tuple[str, ...], strict: bool) -> tuple[str, ...]:
+    headers = (names,) if isinstance(names, str) else names
+    tokens = (_token_of_header(header.strip(), strict) for header in headers)
     return tuple(dict.fromkeys(token for token in tokens if token))
 
 
@@ -109,20 +113,24 @@ def has_product_token(agent: Agent) -> bool:
 
     False for the header of a browser: its user should be told that sites cannot address it.
     """
-    return bool(product_tokens(as_names(agent)))
+    return bool(product_tokens(agent))
 
 
 def as_names(agent: Agent) -> str | tuple[str, ...]:
-    """The names as text, hashable. Octets are taken for ISO-8859-1, as HTTP headers are."""
-    if isinstance(agent, str):
-        return agent
-    if isinstance(agent, (bytes, bytearray)):
-        return agent.decode("iso-8859-1")
-    return tuple(as_text(name) for name in agent)
+    """The names as text, hashable."""
+    if isinstance(agent, (str, bytes, bytearray)):
+        return _as_text(agent)
+    return tuple(_as_text(name) for name in agent)
 
 
-def as_text(name: str | bytes) -> str:
-    return name if isinstance(name, str) else name.decode("iso-8859-1")
+def _as_text(name: str | bytes | bytearray) -> str:
+    """Octets are UTF-8, which Scrapy writes headers in, or else ISO-8859-1."""
+    if isinstance(name, str):
+        return name
+    try:
+        return name.decode("utf-8")
+    except UnicodeDecodeError:
+        return name.decode("iso-8859-1")
 
 
 def _token_of_header(header: str, strict: bool) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from . import pace, rfc9309
 from .choice import Choices
 from .dialect import RFC9309, Dialect
-from .groups import Scanner, Section
+from .groups import STAR, Scanner, Section
 from .lines import Kind, Line, read_line, to_lines, to_octets
 from .product_token import Agent, as_names
 from .rules import Rules, agents_of, read_rules, text
@@ -76,7 +76,7 @@ class RobotsTxt:
     @classmethod
     def parse(
         cls,
-        body: bytes | str,
+        body: bytes | bytearray | memoryview | str,
         dialect: Dialect = RFC9309,
         charset: str | None = None,
         max_bytes: int | None = rfc9309.MAX_BYTES,
@@ -86,6 +86,8 @@ class RobotsTxt:
         ``charset`` is that of the Content-Type header, if it has one. Of a body of more than
         ``max_bytes`` octets (None: no limit) the lines that lie wholly before them are read (2.5).
         """
+        if not isinstance(body, (bytes, str)):
+            body = bytes(body)
         if max_bytes is not None and len(body) > max_bytes:
             body = _first(body, max_bytes)
         file = cls(to_lines(to_octets(body, dialect, charset), dialect), dialect)
@@ -165,11 +167,12 @@ class RobotsTxt:
         """The lines of a kind in the crawler's groups that are no rules, in file order."""
         names = set(self._choices.names_for(as_names(agent)))
         for section in self.rules_for(agent).chosen:
+            named = set(chain.from_iterable(section.names))
+            # Who is meant by the group: the crawler's name, else ``*``; by a part of a name, all.
+            meant = named & names or named & {STAR} or named
             for line, start, end in section.members:
-                # Outside of one token per line, who is meant is the whole group.
-                if line.kind is kind and (
-                    names.intersection(chain.from_iterable(section.names[start:end]))
-                    or not names.intersection(chain.from_iterable(section.names))
+                if line.kind is kind and meant.intersection(
+                    chain.from_iterable(section.names[start:end])
                 ):
                     yield line
 

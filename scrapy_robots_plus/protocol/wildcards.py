@@ -15,7 +15,9 @@ Hit = tuple[int, int, bool]
 
 _Rule = tuple[Hit, tuple[Run, ...], bytes | None]
 
-_GRAMS = (32, 16, 8, 4, 2, 1)
+_LONGEST = 32
+"""Octets of the longest sequences that are looked up."""
+
 _FEW = 12
 """Branches that are tried one by one."""
 
@@ -49,7 +51,7 @@ def probe(part: bytes) -> Probe:
     They cover it up to 64 octets. Of a longer one the greatest octets in byte order are taken for
     the first: those that differ where nearly all are alike.
     """
-    size = next(size for size in _GRAMS if size <= len(part))
+    size = 1 << (min(len(part), _LONGEST).bit_length() - 1)
     first = part[:size]
     if len(part) > 2 * size:
         first = max(part[at : at + size] for at in range(len(part) - size + 1))
@@ -66,7 +68,9 @@ class Leaf:
         self.runs = runs[depth:]
         # Most paths that do not match lack a part altogether, or are too short for all of them.
         self.needs = frozenset(part for part, _ in self.runs) if len(self.runs) > 2 else ()
-        self.width = sum(len(part) * times for part, times in self.runs) + len(self.tail or b"")
+        self.width = len(self.tail or b"")
+        for part, times in self.runs:
+            self.width += len(part) * times
         end = self.tail or (self.runs[-1][0] if self.runs else b"")
         self.end = probe(end) if end else None
 

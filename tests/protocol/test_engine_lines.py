@@ -27,12 +27,11 @@ BLOCKED = "/%C3%A9"
         (BODY.encode("cp1252"), "windows-1252"),
         (BODY.encode("utf-16-le"), "utf-16-le"),
         (bytearray(BODY.encode()), None),
+        (memoryview(BODY.encode()), None),
     ],
 )
 def test_encodings(body, charset):
-    assert not RobotsTxt.parse(
-        bytes(body) if isinstance(body, bytearray) else body, charset=charset
-    ).allowed(BLOCKED, "x")
+    assert not RobotsTxt.parse(body, charset=charset).allowed(BLOCKED, "x")
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,11 @@ class TestWhoseDelayItIs:
         assert [file.crawl_delay(agent) for agent in "abcd"] == [1, 2, 2, None]
         assert not any(file.allowed("/x", agent) for agent in "abcd")
 
+    def test_a_delay_for_others_of_a_group_is_not_that_of_star(self):
+        file = RobotsTxt.parse("User-agent: a\nCrawl-delay: 1\nUser-agent: *\nDisallow: /x")
+        assert file.crawl_delay("b") is None
+        assert not file.allowed("/x", "b")
+
     def test_of_several_the_longest_counts(self):
         assert parse("Crawl-delay: 1", "Crawl-delay: 7", "Crawl-delay: 3").crawl_delay("bot") == 7
 
@@ -86,6 +91,7 @@ class TestWhoseDelayItIs:
         ("1 / 10 s", RequestRate(1, 10)),
         ("1/10s 1820-1940", RequestRate(1, 10, VisitTime(time(18, 20), time(19, 40)))),
         ("1/5 9-17", None),
+        ("1/5 0600-0700 x", None),
         ("0/5", None),
         ("1/0", None),
         ("-1/5", None),
@@ -120,6 +126,16 @@ def test_of_several_rates_the_slowest_of_all_day_counts():
 )
 def test_visit_time(value, window):
     assert parse(f"Visit-time: {value}").visit_time("bot") == window
+
+
+def test_colons_may_be_missing():
+    file = parse("visit-time 0200 0630", "request rate 1/10s 1820-1940", "crawl-delay 3")
+    assert file.visit_time("bot") == VisitTime(time(2), time(6, 30))
+    assert file.request_rate("bot").requests == 1
+    assert file.crawl_delay("bot") == 3
+    assert RobotsTxt.parse("Sitemap https://e.example/s.xml").sitemaps == (
+        "https://e.example/s.xml",
+    )
 
 
 def test_a_window_may_go_over_midnight():
