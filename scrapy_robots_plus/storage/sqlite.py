@@ -74,7 +74,7 @@ class SqliteStore(Store):
         self._pid = os.getpid()
         try:
             self._connection = self._connect()
-        except (sqlite3.Error, OSError) as error:
+        except (*sqlite_file.FAULTS, OSError) as error:
             raise StoreError(f"{self._path}: {error}") from error
 
     def get(self, origin: Origin) -> RobotsRecord | None:
@@ -148,9 +148,9 @@ class SqliteStore(Store):
         with self._lock:
             try:
                 return self._attempt(work, writes=writes)
-            except (sqlite3.Error, OSError, UnicodeEncodeError) as error:
+            except (*sqlite_file.FAULTS, OSError) as error:
                 if "locked" in str(error):
-                    self._wait_for_locks(False)
+                    self._be_patient(False)
                 raise StoreError(f"{self._path}: {error}") from error
 
     def _attempt(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool) -> _T:
@@ -160,13 +160,13 @@ class SqliteStore(Store):
             connection = self._reopened()
         try:
             result = work(connection)
-        except sqlite3.Error as error:
+        except sqlite_file.FAULTS as error:
             if not sqlite_file.is_damage(error):
                 raise
             damaged, damage = self._identity, error
         else:
             if not self._patient:
-                self._wait_for_locks(True)
+                self._be_patient(True)
             return result
         self._let_go(f"it is damaged: {damage}")
         sqlite_file.set_aside(self._path, damaged, damage)
@@ -195,7 +195,7 @@ class SqliteStore(Store):
                 self._connection.close()
             self._connection = None
 
-    def _wait_for_locks(self, patient: bool) -> None:
+    def _be_patient(self, patient: bool) -> None:
         """After one wait in vain, no more of them until the file is free again.
 
         Each would stop the whole crawl for its length.
@@ -203,7 +203,7 @@ class SqliteStore(Store):
         self._patient = patient
         if self._connection is not None:
             seconds = sqlite_file.BUSY_SECONDS if patient else 0
-            self._connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+            sqlite_file.wait_for_locks(self._connection, seconds)
 
     def _start_over_after_fork(self) -> None:
         self._lock = threading.Lock()  # the other one may be held by a thread that is not here
@@ -213,5 +213,5 @@ class SqliteStore(Store):
             self._connection = None
             try:
                 self._connection = self._connect()
-            except (sqlite3.Error, OSError) as error:
+            except (*sqlite_file.FAULTS, OSError) as error:
                 raise StoreError(f"{self._path}: {error}") from error

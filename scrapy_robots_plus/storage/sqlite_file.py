@@ -10,6 +10,7 @@ import logging
 import os
 import sqlite3
 from contextlib import closing, contextmanager, suppress
+from time import sleep
 from typing import TYPE_CHECKING
 
 from .base import StoreError
@@ -31,8 +32,14 @@ APPLICATION_ID = int.from_bytes(b"RbTs", "big")
 BUSY_SECONDS = 0.25
 """How long another process may keep a caller, often a reactor, waiting."""
 
+_TRIES = 25
+"""How often that time is used where SQLite does not wait by itself."""
+
 WAL_BYTES = 16 * 2**20
 """To what the write-ahead log shrinks back after it has grown."""
+
+FAULTS = (sqlite3.Error, UnicodeError)
+"""What :mod:`sqlite3` raises: the latter for a message that quotes a damaged file."""
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -65,16 +72,19 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 def connect(path: Path) -> sqlite3.Connection:
     """Opens the store at *path*: makes it, brings it up to date or sets it aside, as need be.
 
-    Raises StoreError where the file is not ours or too new, and sqlite3.Error or OSError where it
-    cannot be used.
+    Raises StoreError where the file is not ours, too new or read-only, and one of :data:`FAULTS` or
+    OSError where it cannot be used.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if not is_store(path):
         return _prepared(path)
+    if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        # SQLite would open it all the same and leave a log beside it that nobody may write.
+        raise StoreError(f"{path} is read-only")
     opened = identity(path)
     try:
         return _prepared(path)
-    except sqlite3.Error as error:
+    except FAULTS as error:
         if not is_damage(error):
             raise
         set_aside(path, opened, error)
@@ -100,15 +110,17 @@ def is_store(path: Path) -> bool:
             # With this, SQLite reads the header of a file that was cut off, too.
             connection.execute("PRAGMA writable_schema = ON")
             ours = _pragma(connection, "application_id") == APPLICATION_ID
-    except sqlite3.Error as error:
+    except FAULTS as error:
         raise StoreError(f"{path} is not a store of scrapy-robots-plus: {error}") from error
     if not ours:
         raise StoreError(f"{path} is not a store of scrapy-robots-plus; it is left as it is")
     return True
 
 
-def is_damage(error: sqlite3.Error) -> bool:
+def is_damage(error: Exception) -> bool:
     """Whether *error* says that the file is damaged, rather than that it cannot be used now."""
+    if isinstance(error, UnicodeDecodeError):
+        return True
     # Our SQL is fixed: where it does not fit, the schema is no longer what we made.
     if any(words in str(error) for words in ("no such table", "no such column", "already exists")):
         return True
@@ -127,7 +139,7 @@ def identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def set_aside(path: Path, damaged: tuple[int, int] | None, why: sqlite3.Error) -> None:
+def set_aside(path: Path, damaged: tuple[int, int] | None, why: Exception) -> None:
     """Renames the store at *path*, if it is still the *damaged* one, and warns.
 
     Another process may see the same damage at the same time and be faster: its new store stays.
@@ -151,7 +163,7 @@ def _prepared(path: Path) -> sqlite3.Connection:
     )
     try:
         _migrate(connection, path)
-        connection.execute("PRAGMA journal_mode = WAL")
+        _switch_to_wal(connection)
         # In WAL mode a power failure may take the last records, never the file.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
@@ -183,6 +195,25 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {newest}")
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    """Does nothing to a file that is in WAL mode: only who opens a new file at once with others
+    has to wait, and for this lock alone SQLite does not wait by itself."""
+    wait_for_locks(connection, 0)
+    for _ in range(_TRIES):
+        with suppress(sqlite3.OperationalError):
+            connection.execute("PRAGMA journal_mode = WAL")
+            break
+        sleep(BUSY_SECONDS / _TRIES)
+    else:
+        connection.execute("PRAGMA journal_mode = WAL")
+    wait_for_locks(connection, BUSY_SECONDS)
+
+
+def wait_for_locks(connection: sqlite3.Connection, seconds: float) -> None:
+    """How long each statement waits for other processes from now on."""
+    connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
 
 
 @contextmanager

@@ -1,10 +1,20 @@
 from __future__ import annotations
 
+import os
+import sqlite3
+import threading
+import time
+from contextlib import closing
 from typing import TYPE_CHECKING
 
+import pytest
+
+from scrapy_robots_plus.storage import StoreError, codec, sqlite_file
 from scrapy_robots_plus.storage.sqlite import SqliteStore
 
 from .conformance import StoreConformance
+from .records import START, never_read, origin, rules
+from .writer import ORIGINS, expected, reported, start
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,3 +25,287 @@ if TYPE_CHECKING:
 class TestSqliteStore(StoreConformance):
     def open(self, folder: Path, max_records: int) -> Store:
         return SqliteStore(folder / "robots.db", max_records)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "robots.db"
+
+
+def test_records_outlive_the_store(path: Path) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        store.put(never_read(2))
+    with SqliteStore(path, 10) as store:
+        assert store.get(origin(1)) == rules(1)
+        assert store.get(origin(2)) == never_read(2)
+        assert len(store) == 2
+
+
+def test_closed_it_leaves_one_file(path: Path) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+    assert [found.name for found in path.parent.iterdir()] == [path.name]
+
+
+def test_it_is_in_wal_mode_and_known_as_ours(path: Path) -> None:
+    SqliteStore(path, 10).close()
+    with closing(sqlite3.connect(path)) as connection:
+        for pragma, value in {
+            "journal_mode": "wal",
+            "application_id": sqlite_file.APPLICATION_ID,
+            "user_version": len(sqlite_file.MIGRATIONS),
+        }.items():
+            assert connection.execute(f"PRAGMA {pragma}").fetchone() == (value,)
+    assert path.read_bytes()[68:72] == b"RbTs"
+
+
+def test_the_least_recently_fetched_goes_first(path: Path) -> None:
+    with SqliteStore(path, 3) as store:
+        store.put(rules(1, START + 1))
+        store.put(rules(2, START, failure=503, failures=1, failed_at=START + 9))
+        store.put(rules(3, START + 3))
+        store.put(rules(4, START + 4))
+        assert [store.get(origin(number)) is None for number in (1, 2, 3, 4)] == [
+            True,
+            False,
+            False,
+            False,
+        ]
+
+
+def test_a_lower_maximum_is_reached_in_small_steps(path: Path) -> None:
+    with SqliteStore(path, 1_000) as store:
+        for number in range(1_000):
+            store.put(rules(number, START + number))
+    with SqliteStore(path, 10) as store:
+        store.put(rules(999, START + 1_000))
+        assert 10 < len(store) < 1_000
+        for number in range(990, 1_000):
+            store.put(rules(number, START + 1_000 + number))
+        assert len(store) == 10
+        assert store.get(origin(990)) is not None
+
+
+@pytest.mark.parametrize(
+    "statement", ["_GET", "_PUT", "_DELETE", "_COUNT", "_EVICT", "_PURGE_BEFORE", "_PURGE_AFTER"]
+)
+def test_no_statement_scans_the_table(path: Path, statement: str) -> None:
+    from scrapy_robots_plus.storage import sqlite
+
+    sql = getattr(sqlite, statement)
+    with SqliteStore(path, 10) as store:
+        plan = store._connection.execute(f"EXPLAIN QUERY PLAN {sql}", [1] * sql.count("?"))
+        scans = [row[3] for row in plan if "SCAN" in row[3]]
+    assert all("tally" in scan or ("USING" in scan and "INDEX" in scan) for scan in scans)
+
+
+def test_the_counter_follows_every_change(path: Path) -> None:
+    with SqliteStore(path, 5) as store:
+        for number in (1, 2, 1, 3, 4, 5, 6, 2, 9):
+            store.put(rules(number, START + number))
+        store.delete(origin(9))
+        store.delete(origin(99))
+        store.purge(START + 4)
+        count = store._connection.execute("SELECT count(*) FROM records").fetchone()[0]
+        assert len(store) == count == 3
+
+
+def test_two_stores_see_each_other(path: Path) -> None:
+    with SqliteStore(path, 10) as one, SqliteStore(path, 10) as other:
+        one.put(rules(1, START + 1))
+        other.put(rules(1, START))
+        assert one.get(origin(1)) == other.get(origin(1)) == rules(1, START + 1)
+        other.put(rules(1, START + 2))
+        assert one.get(origin(1)) == rules(1, START + 2)
+        one.delete(origin(1))
+        assert other.get(origin(1)) is None
+
+
+def test_processes_that_start_together_share_a_new_file(path: Path, tmp_path: Path) -> None:
+    reports = [tmp_path / f"{which}.txt" for which in range(6)]
+    writers = [start(path, report, which, puts=100) for which, report in enumerate(reports)]
+    assert [writer.wait(120) for writer in writers] == [0] * len(writers)
+    latest: dict[int, float] = {}
+    for report in reports:
+        assert len(report.read_bytes().splitlines()) == 100
+        for number, fetched_at in reported(report).items():
+            latest[number] = max(fetched_at, latest.get(number, 0))
+    with SqliteStore(path, 10_000) as store:
+        assert len(store) == len(latest)
+        for number in range(ORIGINS):
+            record = store.get(origin(number))
+            # Times of all writers interleave, each rising: the latest of all must have stayed.
+            assert record == (expected(number, latest[number]) if number in latest else None)
+
+
+def test_any_thread_may_use_it(path: Path) -> None:
+    errors: list[BaseException] = []
+
+    def work(first: int) -> None:
+        try:
+            for number in range(first, first + 100):
+                store.put(rules(number))
+                assert store.get(origin(number)) == rules(number)
+        except (AssertionError, StoreError) as error:
+            errors.append(error)
+
+    with SqliteStore(path, 10_000) as store:
+        threads = [threading.Thread(target=work, args=(1000 * which,)) for which in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not errors
+        assert len(store) == 400
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_after_a_fork_both_go_on(path: Path) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        child = os.fork()
+        if not child:
+            status = 1
+            try:
+                store.put(rules(2))
+                if store.get(origin(1)) == rules(1) and len(store) == 2:
+                    store.close()
+                    status = 0
+            finally:
+                os._exit(status)
+        assert os.waitpid(child, 0)[1] == 0
+        store.put(rules(3))
+        assert [store.get(origin(number)) for number in (1, 2, 3)] == list(map(rules, (1, 2, 3)))
+
+
+def test_a_file_that_is_removed_is_made_again(path: Path) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        path.unlink()
+        store.put(rules(2))
+        assert store.get(origin(1)) is None
+    with SqliteStore(path, 10) as store:
+        assert store.get(origin(2)) == rules(2)
+
+
+def test_an_older_layout_is_brought_up_to_date(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+    step = ("ALTER TABLE tally ADD COLUMN note TEXT", "UPDATE tally SET note = 'new'")
+    monkeypatch.setattr(sqlite_file, "MIGRATIONS", (*sqlite_file.MIGRATIONS, step))
+    for _ in range(2):
+        with SqliteStore(path, 10) as store:
+            assert store.get(origin(1)) == rules(1)
+            assert store._connection.execute("SELECT * FROM tally").fetchall() == [(1, "new")]
+            assert store._connection.execute("PRAGMA user_version").fetchone() == (2,)
+
+
+def test_a_migration_that_fails_changes_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+    step = ("ALTER TABLE tally ADD COLUMN note TEXT", "SELECT no_such_function()")
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite_file, "MIGRATIONS", (*sqlite_file.MIGRATIONS, step))
+        with pytest.raises(StoreError, match="no_such_function"):
+            SqliteStore(path, 10)
+    with SqliteStore(path, 10) as store:
+        assert store.get(origin(1)) == rules(1)
+        assert store._connection.execute("SELECT * FROM tally").fetchall() == [(1,)]
+
+
+def test_a_newer_layout_is_left_alone(path: Path) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 7")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"robots\.db has layout 7, .* knows up to 1"):
+        SqliteStore(path, 10)
+    assert path.read_bytes() == before
+
+
+def test_a_record_of_a_newer_version_is_left_alone(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    newer = bytes([codec.VERSION + 1]) + codec.encode(rules(1))[1:]
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        store._connection.execute("UPDATE records SET data = ?", (newer,))
+        assert store.get(origin(1)) is None
+        assert len(store) == 1
+        assert "version 2" in caplog.text
+        store.put(rules(1, START + 1))
+        assert store.get(origin(1)) == rules(1, START + 1)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "data = x''",
+        "data = 'text'",
+        "data = 7",
+        "data = substr(data, 1, length(data) - 1)",
+        "data = (SELECT data FROM records WHERE fetched_at = :other)",
+        "fetched_at = fetched_at + 1",
+        "readable = 0",
+        "failed_at = 1e300",
+    ],
+)
+def test_a_damaged_row_is_dropped(
+    path: Path, caplog: pytest.LogCaptureFixture, damage: str
+) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        store.put(rules(2, START + 5))
+        store._connection.execute(
+            f"UPDATE records SET {damage} WHERE fetched_at = :one",
+            {"one": START, "other": START + 5},
+        )
+        assert store.get(origin(1)) is None
+        assert len(store) == 1
+        assert store.get(origin(2)) == rules(2, START + 5)
+        store.put(rules(1, START - 5))
+        assert store.get(origin(1)) == rules(1, START - 5)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "the record of https://host1.example is dropped" in caplog.text
+
+
+def test_a_host_that_is_no_text_is_a_store_error(path: Path) -> None:
+    strange = rules(1, origin=origin(1)._replace(host="\ud800"))
+    with SqliteStore(path, 10) as store:
+        with pytest.raises(StoreError):
+            store.put(strange)
+        with pytest.raises(StoreError):
+            store.get(strange.origin)
+        store.put(rules(1))
+        assert len(store) == 1
+
+
+def test_a_locked_file_is_waited_for_once(path: Path) -> None:
+    with SqliteStore(path, 10) as store, closing(sqlite3.connect(path)) as other:
+        store.put(rules(1))
+        other.isolation_level = None
+        other.execute("BEGIN IMMEDIATE")
+        waits = []
+        for _ in range(5):
+            began = time.perf_counter()
+            with pytest.raises(StoreError, match="locked"):
+                store.put(rules(2))
+            waits.append(time.perf_counter() - began)
+        assert waits[0] > 0.2
+        assert sum(waits) < 0.6
+        other.execute("ROLLBACK")
+        store.put(rules(2))
+        assert store._connection.execute("PRAGMA busy_timeout").fetchone() == (250,)
+
+
+def test_a_writer_does_not_stop_readers(path: Path) -> None:
+    with SqliteStore(path, 10) as store, closing(sqlite3.connect(path)) as other:
+        store.put(rules(1))
+        other.isolation_level = None
+        other.execute("BEGIN IMMEDIATE")
+        assert store.get(origin(1)) == rules(1)

@@ -1,0 +1,66 @@
+"""A process that fills a store: ``python -m tests.storage.writer PATH REPORT STEP PUTS``.
+
+Writes to REPORT what was reported stored, once it was. Any record it writes can be told from its
+origin and time.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.storage import StoreError
+from scrapy_robots_plus.storage.sqlite import SqliteStore
+
+from .records import START, rules
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.policy.record import RobotsRecord
+
+ORIGINS = 150
+
+
+def expected(number: int, fetched_at: float) -> RobotsRecord:
+    """From a few lines to what needs many pages."""
+    size = random.Random(f"{number} {fetched_at}").choice([0, 1, 3, 10, 50, 2_000])
+    return rules(number, fetched_at, lines=size)
+
+
+def start(path: Path, report: Path, step: int, puts: int = 100_000) -> subprocess.Popen[bytes]:
+    """Starts one. *step*: its times are START + step, + 2 more for each put."""
+    arguments = [str(path), str(report), str(step), str(puts)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.storage.writer", *arguments],
+        cwd=Path(__file__).parents[2],
+    )
+
+
+def reported(report: Path) -> dict[int, float]:
+    """The latest time by origin that was reported stored. A line cut off was not reported."""
+    latest: dict[int, float] = {}
+    if report.exists():
+        for line in report.read_bytes().split(b"\n")[:-1]:
+            number, _, fetched_at = line.partition(b" ")
+            latest[int(number)] = float(fetched_at)
+    return latest
+
+
+def main(path: str, report: str, step: str, puts: str) -> None:
+    chance = random.Random(step)
+    out = os.open(report, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    with SqliteStore(path, max_records=10_000) as store:
+        for count in range(int(puts)):
+            number = chance.randrange(ORIGINS)
+            fetched_at = START + int(step) + 2 * count
+            with suppress(StoreError):  # locked for too long by the other, on a busy machine
+                store.put(expected(number, fetched_at))
+                os.write(out, b"%d %d\n" % (number, fetched_at))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
