@@ -7,6 +7,8 @@ PACKAGE = setup.cfg pyproject.toml
 BIN = .venv/bin
 OLDEST = .venv-oldest/bin
 PYTEST = -m pytest
+# Crawls in this process; those of test_reactor_modes.py have processes of their own in any case.
+CRAWLS = tests/crawl --ignore=tests/crawl/test_reactor_modes.py
 
 .NOTPARALLEL:
 .PHONY: demo test test-newest test-oldest lint build stress comparison tables clean
@@ -25,11 +27,11 @@ test: .venv/installed-dev .venv-oldest/installed-dev
 
 test-newest: .venv/installed-dev
 	$(BIN)/python $(PYTEST) --reactor=asyncio
-	$(BIN)/python $(PYTEST) --reactor=default tests/crawl
+	$(BIN)/python $(PYTEST) --reactor=default $(CRAWLS)
 
 test-oldest: .venv-oldest/installed-dev
 	$(OLDEST)/python $(PYTEST) --reactor=asyncio tests/crawl
-	$(OLDEST)/python $(PYTEST) --reactor=default tests/crawl
+	$(OLDEST)/python $(PYTEST) --reactor=default $(CRAWLS)
 
 stress: .venv/installed-dev
 	$(BIN)/python $(PYTEST) --reactor=asyncio -m stress

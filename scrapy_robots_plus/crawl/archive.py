@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 
 from scrapy_robots_plus.policy.access import Access
+from scrapy_robots_plus.policy.decide import is_refusal
+from scrapy_robots_plus.policy.freshness import CLOCK_SKEW
 from scrapy_robots_plus.storage import StoreError, open_store
 
 from . import compat
@@ -32,6 +34,9 @@ logger = logging.getLogger(__name__)
 
 FILE_IN_JOBDIR = "robots.sqlite"
 
+PURGED_AT_A_START = 10_000
+"""Dead records that one start removes at the most, so that it does not take long."""
+
 
 class Archive:
     """Keeps readable records in ``ROBOTS_STORE``; those that never were readable are not kept,
@@ -44,9 +49,11 @@ class Archive:
         self._warned = False
         self._max = settings.store_max
         self._store = self._opened(settings.store or _default_uri(crawler))
-        # A record that outlived ROBOTS_STALE_MAX can answer no more.
+        # What outlived ROBOTS_STALE_MAX can answer no more, nor can what claims to come from the
+        # future: a clock that ran ahead wrote it.
         dead = now - settings.stale_max - settings.ttl_max
-        self._guarded(lambda: self._store.purge(dead), 0)
+        unborn = now + CLOCK_SKEW
+        self._guarded(lambda: self._store.purge(dead, unborn, PURGED_AT_A_START), 0)
         crawler.signals.connect(self._close, signals.spider_closed)
 
     def load(self, origin: Origin) -> RobotsRecord | None:
@@ -61,6 +68,8 @@ class Archive:
     def save(self, record: RobotsRecord) -> None:
         """Stores *record*. One without its body takes that of the record it renews."""
         if not record.readable:
+            if is_refusal(record.outcome):  # what is stored holds no more
+                self._guarded(lambda: self._store.delete(record.origin), None)
             return
         if record.access is Access.RULES and not record.body:
             stored = self._guarded(lambda: self._store.get(record.origin), None)

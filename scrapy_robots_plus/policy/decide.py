@@ -83,7 +83,7 @@ def receive(
     access = access_of(result.outcome, rulebook.statuses)
     if access is not Access.UNREACHABLE:
         return _answered(origin, access, result, now, rulebook.limits)
-    if previous is None or not previous.readable or _is_refusal(result.outcome):
+    if previous is None or not previous.readable or is_refusal(result.outcome):
         failures = 0 if previous is None else previous.failures
         previous = RobotsRecord(origin, access, result.outcome, result.url, now, 0.0)
         previous = replace(previous, failures=failures)
@@ -137,7 +137,7 @@ def _failing(
     )
 
 
-def _is_refusal(outcome: Outcome) -> bool:
+def is_refusal(outcome: Outcome) -> bool:
     """Whether the server said no, where the status policy takes that for an answer.
 
     An outage leaves the last copy in force (2.3.1.4); a 403 that closes the site does not.

@@ -118,7 +118,10 @@ async def test_a_redirect_from_another_host_does_not_escape_the_delay(sites: Sit
 @parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_two_origins_in_one_slot_keep_the_longer_delay(sites: Sites) -> None:
-    slow, fast = sites.host(DELAY_1), sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.2\n")
+    slow, fast = (
+        sites.host(DELAY_1),
+        sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.2\n"),
+    )
     spider = ProbeSpider()
     requests = [
         spider.request(url, meta={"download_slot": "shared"})

@@ -210,6 +210,20 @@ def age_records(path: Path, host: Host) -> None:
 
 
 @pytest_twisted.ensureDeferred
+async def test_a_site_that_closed_with_a_403_is_not_opened_by_the_store(
+    sites: Sites, tmp_path: Path
+) -> None:
+    host = sites.host(in_turn(answer(RULES, **EACH_SECOND), answer("", 403)))
+    settings = {"ROBOTS_STORE": f"sqlite:{tmp_path / 'robots.db'}", **AT_ONCE}
+    await crawl(*steadily(host, 8), spider=SteadySpider, ROBOTS_STATUS_POLICY="mk1996", **settings)
+    pages = len(host.fetched)
+    assert 0 < pages < 8
+    await crawl(host.url("/again"), ROBOTS_STATUS_POLICY="mk1996", **settings)
+    assert len(host.fetched) == pages
+    assert host.robots_hits == 3
+
+
+@pytest_twisted.ensureDeferred
 async def test_with_jobdir_the_store_is_there(sites: Sites, tmp_path: Path) -> None:
     host = sites.host(answer(RULES))
     for page in ("/a", "/b"):
