@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from .crawl.exceptions import RobotsDisallowed, RobotsIgnored, RobotsUnreachable
     from .crawl.extension import RobotsExtension
     from .crawl.middleware import RobotsMiddleware
+    from .crawl.parser import RobotsParser
     from .crawl.settings import RobotsSettingsError
-    from .crawl.signals import request_disallowed
+    from .crawl.signals import request_disallowed, robots_changed
     from .protocol.verdict import Reason, Verdict
 
 _HOMES = {
@@ -27,10 +28,12 @@ _HOMES = {
     "RobotsExtension": "crawl.extension",
     "RobotsIgnored": "crawl.exceptions",
     "RobotsMiddleware": "crawl.middleware",
+    "RobotsParser": "crawl.parser",
     "RobotsSettingsError": "crawl.settings",
     "RobotsUnreachable": "crawl.exceptions",
     "Verdict": "protocol.verdict",
     "request_disallowed": "crawl.signals",
+    "robots_changed": "crawl.signals",
 }
 
 __all__ = [
@@ -40,11 +43,13 @@ __all__ = [
     "RobotsExtension",
     "RobotsIgnored",
     "RobotsMiddleware",
+    "RobotsParser",
     "RobotsSettingsError",
     "RobotsUnreachable",
     "Verdict",
     "__version__",
     "request_disallowed",
+    "robots_changed",
 ]
 
 

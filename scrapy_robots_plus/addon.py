@@ -10,6 +10,7 @@ from scrapy.utils.python import global_object_name
 
 from .crawl.extension import RobotsExtension
 from .crawl.middleware import RobotsMiddleware
+from .crawl.parser import RobotsParser
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -20,8 +21,9 @@ _DEFAULT_PLACE = 100
 
 
 class Addon:
-    """Puts :class:`RobotsMiddleware` in the place of Scrapy's own, adds the extension, and turns
-    ``ROBOTSTXT_OBEY`` on unless the project says otherwise.
+    """Puts :class:`RobotsMiddleware` in the place of Scrapy's own, adds the extension, and, unless
+    the project says otherwise, turns ``ROBOTSTXT_OBEY`` on and sets ``ROBOTSTXT_PARSER`` to
+    :class:`RobotsParser`.
 
     ``ADDONS = {"scrapy_robots_plus.Addon": 300}``
     """
@@ -32,6 +34,7 @@ class Addon:
         settings.setdefault_in_component_priority_dict(_MIDDLEWARES, RobotsMiddleware, place)
         settings.setdefault_in_component_priority_dict("EXTENSIONS", RobotsExtension, 0)
         settings.set("ROBOTSTXT_OBEY", True, "addon")
+        settings.set("ROBOTSTXT_PARSER", RobotsParser, "addon")
 
 
 def _take_out_built_in(settings: BaseSettings) -> int:

@@ -1,13 +1,17 @@
-"""Real crawls: in this process with the reactor that pytest-twisted runs, or in one of their own."""
+"""Real crawls in this process, with the reactor that pytest-twisted runs."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
-from typing import Any
+import os
+from typing import TYPE_CHECKING, Any
 
+import pytest
 import scrapy
 from scrapy.crawler import Crawler, CrawlerRunner
 from scrapy.utils.reactor import is_asyncio_reactor_installed
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
 
 ADDON = {"scrapy_robots_plus.Addon": 300}
 BASE_SETTINGS: dict[str, Any] = {
@@ -19,6 +23,19 @@ BASE_SETTINGS: dict[str, Any] = {
     "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
     "LOG_LEVEL": "DEBUG",
 }
+OTHER_PARSER = os.environ.get("ROBOTS_TEST_PARSER")
+"""One of Scrapy's own, to run the crawls with in place of ours."""
+if OTHER_PARSER:
+    BASE_SETTINGS["ROBOTSTXT_PARSER"] = f"scrapy.robotstxt.{OTHER_PARSER}"
+
+names_rules = pytest.mark.skipif(OTHER_PARSER is not None, reason="only our parser names rules")
+parts_of_seconds = pytest.mark.skipif(
+    OTHER_PARSER == "PythonRobotParser", reason="this parser takes no part of a second for a delay"
+)
+reads_headers = pytest.mark.skipif(
+    OTHER_PARSER in ("PythonRobotParser", "RerpRobotParser"),
+    reason="this parser finds no token in a browser-like header",
+)
 
 
 class ProbeSpider(scrapy.Spider):

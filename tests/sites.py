@@ -50,12 +50,14 @@ def response_bytes(
     body: str | bytes, status: int, headers: dict[str, str], *, length: int | None = None
 ) -> bytes:
     raw = body.encode() if isinstance(body, str) else body
-    fields = {
+    fields: dict[str, str] = {
         "content_type": "text/plain",
         "content_length": str(len(raw) if length is None else length),
         "date": formatdate(usegmt=True),
         **headers,
     }
+    if status == 304:
+        del fields["content_length"], fields["content_type"]
     lines = [f"HTTP/1.1 {status} Status"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in fields.items()]
     return "\r\n".join([*lines, "", ""]).encode() + raw
@@ -75,6 +77,17 @@ def in_turn(*replies: Reply) -> Reply:
 
     async def reply(hit: Hit, writer: asyncio.StreamWriter) -> None:
         await (remaining.pop(0) if len(remaining) > 1 else remaining[0])(hit, writer)
+
+    return reply
+
+
+def validated(body: str, etag: str, **headers: str) -> Reply:
+    """Answers 304 to a request that has *etag* already."""
+
+    async def reply(hit: Hit, writer: asyncio.StreamWriter) -> None:
+        known = hit.headers.get("if-none-match") == etag
+        then = answer("" if known else body, 304 if known else 200, etag=etag, **headers)
+        await then(hit, writer)
 
     return reply
 

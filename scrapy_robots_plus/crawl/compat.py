@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from codecs import BOM_UTF8
 from collections.abc import Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -9,6 +11,7 @@ import scrapy.exceptions
 import scrapy.signals
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet import error as tx
+from w3lib.encoding import http_content_type_encoding
 
 from scrapy_robots_plus.policy.access import Failure
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from scrapy.core.downloader import Downloader, Slot
     from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
+    from scrapy.robotstxt import RobotParser
     from scrapy.statscollectors import StatsCollector
     from twisted.internet.defer import Deferred
 
@@ -117,6 +121,15 @@ def failure_of(exception: BaseException, *, headers_received: bool) -> Failure:
 def _is_connection_loss(exception: BaseException) -> bool:
     # twisted.web's ResponseFailed wraps what happened; it reaches us as it is up to 2.14.
     return isinstance(exception, _CONNECTION) or hasattr(exception, "reasons")
+
+
+def make_parser(parsers: Any, crawler: Crawler, body: bytes, content_type: str) -> RobotParser:
+    """A ``RobotParser`` of *body*. Those that take a charset get that of the Content-Type."""
+    if "charset" not in inspect.signature(parsers.from_crawler).parameters:
+        # Not all of Scrapy's parsers see a rule behind a byte order mark.
+        return cast("RobotParser", parsers.from_crawler(crawler, body.removeprefix(BOM_UTF8)))
+    charset = http_content_type_encoding(content_type)
+    return cast("RobotParser", parsers.from_crawler(crawler, body, charset=charset))
 
 
 def parser_crawl_delay(parser: Any, user_agent: str) -> object:

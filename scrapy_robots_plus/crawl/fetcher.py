@@ -10,6 +10,7 @@ from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_robots_plus.policy.access import Failure, Outcome
+from scrapy_robots_plus.policy.freshness import validators
 from scrapy_robots_plus.policy.origin import Origin
 from scrapy_robots_plus.policy.record import FetchResult
 from scrapy_robots_plus.protocol.rfc9309 import MAX_REDIRECTS
@@ -18,8 +19,12 @@ from . import compat
 from .body_tap import TAP_META_KEY, BodyTaps, Tap, content_encoding
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from scrapy.crawler import Crawler
     from scrapy.http import Headers, Response
+
+    from scrapy_robots_plus.policy.record import RobotsRecord
 
     from .settings import RobotsSettings
 
@@ -38,17 +43,20 @@ class Fetcher:
         self._stats = compat.stats_of(crawler)
         self._taps = BodyTaps(crawler)
 
-    async def fetch(self, origin: Origin) -> FetchResult:
-        """The robots.txt of *origin*, retried as ``ROBOTS_FETCH_RETRIES`` says."""
-        result = await self._follow(origin)
+    async def fetch(self, origin: Origin, known: RobotsRecord | None = None) -> FetchResult:
+        """The robots.txt of *origin*, retried as ``ROBOTS_FETCH_RETRIES`` says.
+
+        Where *known* has validators, it is asked whether that still holds; a status of 304 says so.
+        """
+        result = await self._follow(origin, known)
         for _ in range(self._settings.fetch_retries):
             if not _worth_a_retry(result) or compat.is_closing(self._crawler):
                 break
             self._stats.inc_value("robotstxt/retry_count")
-            result = await self._follow(origin)
+            result = await self._follow(origin, known)
         return result
 
-    async def _follow(self, origin: Origin) -> FetchResult:
+    async def _follow(self, origin: Origin, known: RobotsRecord | None) -> FetchResult:
         """Follows redirects ourselves: what the spider does with those of pages must not matter.
 
         2.3.1.2: at least five, across authorities; the rules still apply to the first.
@@ -57,7 +65,8 @@ class Fetcher:
         for _ in range(1 + MAX_REDIRECTS):
             if compat.is_closing(self._crawler):
                 return FetchResult(Failure.ERROR, url)
-            result = await self._get(url)
+            conditions = validators(known.headers) if known and known.url == url else {}
+            result = await self._get(url, conditions)
             if result.outcome not in _REDIRECTS:
                 return result
             target = _redirect_target(url, result.headers.get("location", ""))
@@ -67,12 +76,12 @@ class Fetcher:
             url = target
         return FetchResult(Failure.REDIRECTS, url)
 
-    async def _get(self, url: str) -> FetchResult:
+    async def _get(self, url: str, conditions: Mapping[str, str]) -> FetchResult:
         tap = Tap(self._settings.fetch_max_bytes)
         self._taps.open()
         self._stats.inc_value("robotstxt/request_count")
         try:
-            request = self._request(url, tap)
+            request = self._request(url, conditions, tap)
             response = await compat.engine_of(self._crawler).download_async(request)
         except Exception as exception:  # noqa: BLE001 - whatever is raised is a failure
             return self._failed(url, exception, tap)
@@ -80,10 +89,10 @@ class Fetcher:
             self._taps.close()
         return self._answered(url, response, tap)
 
-    def _request(self, url: str, tap: Tap) -> Request:
+    def _request(self, url: str, conditions: Mapping[str, str], tap: Tap) -> Request:
         settings = self._settings
         # gzip alone, because Tap can inflate it up to a limit.
-        headers: dict[str, Any] = {"Accept-Encoding": "gzip", **settings.fetch_headers}
+        headers = {"Accept-Encoding": "gzip", **settings.fetch_headers, **conditions}
         meta: dict[str, Any] = {
             # A slot of its own: in the pages' it would wait behind them, a Crawl-delay each.
             compat.SLOT_META_KEY: f"robots.txt of {Origin.of(url)}",

@@ -13,10 +13,13 @@ from scrapy_robots_plus.policy.origin import Origin
 
 from . import compat
 from .agent import Agents
+from .archive import Archive
+from .clock import DEFAULT_CLOCK, Clock
 from .exceptions import RobotsIgnored, refusal
 from .fetcher import Fetcher
 from .pacing import Pacing
 from .policies import Policies, closing_verdict
+from .retrieval import Retrieval
 from .settings import RobotsSettings, unknown_settings
 from .signals import request_disallowed
 from .tally import Tally
@@ -43,7 +46,7 @@ class RobotsMiddleware:
     Raises :class:`~scrapy_robots_plus.crawl.settings.RobotsSettingsError` where a setting is wrong.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, clock: Clock = DEFAULT_CLOCK) -> None:
         self.settings = RobotsSettings.from_settings(crawler.settings)
         if not (self.settings.obey or self.settings.keeps_delays):
             raise NotConfigured("ROBOTSTXT_OBEY is False")
@@ -51,8 +54,7 @@ class RobotsMiddleware:
         self._crawler = crawler
         self._stats = compat.stats_of(crawler)
         self._agents = Agents(crawler, self.settings)
-        fetcher = Fetcher(crawler, self.settings)
-        self.policies = Policies(crawler, self.settings, fetcher, self._agents)
+        self.policies = self._make_policies(crawler, clock)
         self.tally = Tally(self.settings.cache_size)
         self._pacing = Pacing(crawler, self.settings.cache_size)
         self.start_requests_allowed = 0
@@ -60,6 +62,13 @@ class RobotsMiddleware:
         crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
         if self._agents.fixed is None:
             crawler.signals.connect(self._watch_user_agents, signals.spider_opened)
+
+    def _make_policies(self, crawler: Crawler, clock: Clock) -> Policies:
+        settings, agents = self.settings, self._agents
+        fetcher = Fetcher(crawler, settings)
+        archive = Archive(crawler, settings, clock.wall())
+        retrieval = Retrieval(crawler, settings, fetcher, archive, agents, clock)
+        return Policies(crawler, retrieval, agents, settings.cache_size)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

@@ -3,44 +3,32 @@
 from __future__ import annotations
 
 import logging
-import random
-import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import create_looping_call
-from scrapy.utils.misc import load_object
 from twisted.internet.defer import Deferred
 
-from scrapy_robots_plus.policy.access import Access, Failure, access_of
-from scrapy_robots_plus.policy.decide import Lookup, lookup, receive
+from scrapy_robots_plus.policy.decide import Lookup
 from scrapy_robots_plus.policy.origin import Origin
-from scrapy_robots_plus.policy.record import FetchResult
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from . import compat
-from .policy import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.robotstxt import RobotParser
     from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
     from twisted.python.failure import Failure as TwistedFailure
 
     from .agent import Agents
-    from .settings import RobotsSettings
+    from .policy import Policy
+    from .retrieval import Retrieval
 
 logger = logging.getLogger(__name__)
-
-
-class FetchesRobots(Protocol):
-    """What :class:`~scrapy_robots_plus.crawl.fetcher.Fetcher` does."""
-
-    async def fetch(self, origin: Origin) -> FetchResult: ...
 
 
 class _Flight:
@@ -70,24 +58,14 @@ class Policies:
     def __init__(
         self,
         crawler: Crawler,
-        settings: RobotsSettings,
-        fetcher: FetchesRobots,
+        retrieval: Retrieval,
         agents: Agents,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        wall_clock: Callable[[], float] = time.time,
-        jitter: Callable[[], float] = random.random,
+        size: int,
     ) -> None:
         self._crawler = crawler
-        self._settings = settings
-        self._fetcher = fetcher
+        self._retrieval = retrieval
         self._agents = agents
-        self._clock = clock
-        self._wall_clock = wall_clock
-        self._jitter = jitter
-        self._parser: type[RobotParser] = load_object(crawler.settings["ROBOTSTXT_PARSER"])
-        # A parser that lacks a dependency raises now rather than in the middle of the crawl.
-        self._parser.from_crawler(crawler, b"")
+        self._size = size
         self._stats = compat.stats_of(crawler)
         self._cache: OrderedDict[Origin, Policy] = OrderedDict()
         self._flights: dict[Origin, _Flight] = {}
@@ -121,8 +99,8 @@ class Policies:
         policy = self._cache.get(origin)
         if policy is None:
             return None
-        todo = lookup(policy.record, policy.age)
-        if todo is Lookup.FETCH:
+        todo = policy.lookup
+        if todo is Lookup.FETCH or todo is Lookup.REVALIDATE:
             return None
         if todo is Lookup.USE_AND_REFRESH and origin not in self._flights:
             self._stats.inc_value("robotstxt/refresh_count")
@@ -157,55 +135,32 @@ class Policies:
         running.addErrback(self._log_failure, origin)
 
     async def _fly(self, origin: Origin, flight: _Flight) -> None:
-        policy = None
-        result = FetchResult(Failure.ERROR, origin.robots_url)
+        held, policy = self._cache.get(origin), None
         try:
             try:
-                result = await self._fetcher.fetch(origin)
+                policy = await self._retrieval.retrieve(origin, held)
             finally:  # cancelled or failing, it ends in a policy
-                policy = self._land(origin, result)
-            await self._announce(policy, flight.request)
+                policy = policy or self._retrieval.failed(origin, held)
+                self._remember(policy)
+            await self._announce(policy, held, flight.request)
         finally:
             del self._flights[origin]
             flight.answer(None if compat.is_closing(self._crawler) else policy)
 
-    def _land(self, origin: Origin, result: FetchResult) -> Policy:
-        parser = None
-        if access_of(result.outcome, self._settings.status_policy) is Access.RULES:
-            try:
-                parser = self._parser.from_crawler(self._crawler, result.body)
-            except Exception:
-                logger.exception("The robots.txt parser failed on %s", result.url)
-                result = FetchResult(Failure.ERROR, result.url)
-        previous = self._cache.get(origin)
-        record = receive(
-            origin,
-            result,
-            previous.record if previous else None,
-            self._wall_clock(),
-            self._settings.status_policy,
-            self._settings.lifetimes,
-            self._jitter,
-        )
-        if isinstance(record.outcome, Failure):
-            self._stats.inc_value(f"robotstxt/failure_count/{record.outcome}")
-        policy = Policy(record, parser, self._settings, self._clock, self._stats)
-        self._remember(policy)
-        return policy
-
     def _remember(self, policy: Policy) -> None:
         self._cache[policy.origin] = policy
         self._cache.move_to_end(policy.origin)
-        while len(self._cache) > self._settings.cache_size:
+        while len(self._cache) > self._size:
             self._cache.popitem(last=False)
             self._stats.inc_value("robotstxt/cache_evictions")
 
-    async def _announce(self, policy: Policy, request: Request | None) -> None:
-        if compat.robots_parsed is None or policy.parser is None or request is None:
-            return
-        await self._crawler.signals.send_catch_log_async(
-            compat.robots_parsed, robotparser=policy.parser, request=request
-        )
+    async def _announce(self, policy: Policy, held: Policy | None, request: Request | None) -> None:
+        """Sends Scrapy's signal for rules that were parsed, not for those found to be unchanged."""
+        parsed = policy.parser is not None and (held is None or policy.parser is not held.parser)
+        if compat.robots_parsed is not None and parsed and request is not None:
+            await self._crawler.signals.send_catch_log_async(
+                compat.robots_parsed, robotparser=policy.parser, request=request
+            )
 
     def _log_failure(self, failure: TwistedFailure, origin: Origin) -> None:
         logger.error(

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from scrapy_robots_plus.policy.access import Access
+from scrapy_robots_plus.policy.decide import Lookup, access_at, lookup
 from scrapy_robots_plus.policy.delay import Delay, delay_of
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from . import compat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scrapy.robotstxt import RobotParser
     from scrapy.statscollectors import StatsCollector
 
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import RobotsRecord
 
+    from .clock import Clock
     from .settings import RobotsSettings
 
 logger = logging.getLogger(__name__)
@@ -30,23 +30,23 @@ logger = logging.getLogger(__name__)
 class Policy:
     """What a crawl holds of one origin. Read only; a refresh makes a new one."""
 
-    __slots__ = ("_clock", "_delays", "_settings", "_stats", "parser", "received", "record")
+    __slots__ = ("_clock", "_delays", "_received", "_settings", "_stats", "parser", "record")
 
     def __init__(
         self,
         record: RobotsRecord,
         parser: RobotParser | None,
         settings: RobotsSettings,
-        clock: Callable[[], float],
+        clock: Clock,
         stats: StatsCollector,
     ) -> None:
         self.record = record
-        self.received = clock()
-        """When it came, by the monotonic clock."""
         self.parser = parser
+        """The parsed rules; None where there are none."""
         self._settings = settings
         self._clock = clock
         self._stats = stats
+        self._received = clock.wall(), clock.monotonic()
         self._delays: dict[str, Delay | None] = {}
 
     @property
@@ -54,19 +54,38 @@ class Policy:
         return self.record.origin
 
     @property
+    def now(self) -> float:
+        """The time by the clock of the record. While it is held, setting the clock is not felt."""
+        wall, monotonic = self._received
+        return wall + (self._clock.monotonic() - monotonic)
+
+    @property
     def access(self) -> Access:
         """Whether there are rules, no file, or no way to read it (RFC 9309 2.3.1)."""
-        return self.record.access
+        if self.record.failure is None:
+            return self.record.access
+        return access_at(self.record, self.now, self._settings.limits)
+
+    @property
+    def lookup(self) -> Lookup:
+        """Whether it may answer as it is."""
+        return lookup(self.record, self.now, self._settings.limits)
 
     @property
     def status(self) -> str:
-        """The HTTP status of the robots.txt, or the failure to get it: ``200``, ``timeout``."""
-        return str(self.record.outcome)
+        """The HTTP status of the robots.txt, or the failure to get it: ``200``, ``timeout``.
+
+        Of the last good copy in an outage both: ``200, now 503``.
+        """
+        record = self.record
+        if record.failure is None or not record.readable:
+            return str(record.outcome)
+        return f"{record.outcome}, now {record.failure}"
 
     @property
     def age(self) -> float:
-        """Seconds since it was fetched."""
-        return self._clock() - self.received
+        """Seconds since it was fetched, or last found to be unchanged."""
+        return max(0.0, self.now - self.record.fetched_at)
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
@@ -93,7 +112,7 @@ class Policy:
             return refusal
         if self.access is Access.UNAVAILABLE:
             return self._verdict(Reason.UNAVAILABLE, allowed=True)
-        if self.parser is None:  # unreachable, with ROBOTSTXT_OBEY off or for /robots.txt itself
+        if self.access is Access.UNREACHABLE:  # /robots.txt itself, or ROBOTSTXT_OBEY is off
             return self._verdict(Reason.UNREACHABLE, allowed=True)
         return self._explained(url, agent, allowed=True)
 
@@ -107,7 +126,7 @@ class Policy:
 
     def _refusal(self, url: str, agent: str) -> Verdict | None:
         if self._settings.obey:
-            if self.parser is None:
+            if self.parser is None or self.access is Access.UNREACHABLE:
                 return self._verdict(Reason.UNREACHABLE)
             try:
                 allowed = self.parser.allowed(url, agent)

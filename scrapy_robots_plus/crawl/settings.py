@@ -6,13 +6,17 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
+from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy_robots_plus.policy.access import StatusTable, status_table
-from scrapy_robots_plus.policy.decide import Lifetimes
+from scrapy_robots_plus.policy.decide import Rulebook
 from scrapy_robots_plus.policy.delay import TooLong
-from scrapy_robots_plus.protocol.rfc9309 import MAX_CACHE_SECONDS, MIN_PARSED_BYTES
+from scrapy_robots_plus.policy.freshness import Limits
+from scrapy_robots_plus.protocol.dialect import Dialect, dialect_named
+from scrapy_robots_plus.protocol.rfc9309 import EXPIRY, MAX_BYTES
+from scrapy_robots_plus.storage import check_store_uri
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -52,7 +56,7 @@ def boolean_or_none(value: object) -> bool | None:
 def number(unit: str, low: float, high: float, why: str = "", *, whole: bool = False) -> Check:
     """A check for a number of *unit* from *low* to *high*; *why* explains the bound."""
     kind = "whole number" if whole else "number"
-    accepted = f"accepted is a {kind} of {unit} from {low:,g} to {high:,g}"
+    accepted = f"accepted is a {kind} of {unit} from {_plain(low)} to {_plain(high)}"
     if why:
         accepted += f" ({why})"
 
@@ -61,7 +65,7 @@ def number(unit: str, low: float, high: float, why: str = "", *, whole: bool = F
             raise ValueError(accepted)
         try:
             parsed = float(value)
-        except ValueError:
+        except (ValueError, OverflowError):
             raise ValueError(accepted) from None
         if not isfinite(parsed) or not low <= parsed <= high:
             raise ValueError(accepted)
@@ -72,6 +76,11 @@ def number(unit: str, low: float, high: float, why: str = "", *, whole: bool = F
         return int(parsed)
 
     return check
+
+
+def _plain(bound: float) -> str:
+    """A number as people write it: ``:g`` makes ``1e+08`` of a hundred million."""
+    return f"{int(bound):,}" if bound == int(bound) else f"{bound:g}"
 
 
 def one_of(choices: type[TooLong]) -> Check:
@@ -115,6 +124,18 @@ def headers(value: object) -> Mapping[str, Any]:
     return checked
 
 
+def store_uri(value: object) -> str | None:
+    return None if value is None or value == "" else check_store_uri(value)
+
+
+def dialect(value: object) -> Dialect:
+    if isinstance(value, Dialect):
+        return value
+    if not isinstance(value, str):
+        raise ValueError("accepted is the name of a dialect or a Dialect")
+    return dialect_named(value)
+
+
 def user_agent(value: object) -> str | None:
     if value is None or value == "":
         return None
@@ -125,7 +146,8 @@ def user_agent(value: object) -> str | None:
     raise ValueError("accepted is a product token (Foobot) or a User-Agent header, as a string")
 
 
-_DAY = MAX_CACHE_SECONDS
+_DAY = EXPIRY
+_RFC_2_4 = "RFC 9309 2.4: no longer than 24 hours"
 _FOREVER = 10 * 365 * 86_400.0
 
 
@@ -146,6 +168,13 @@ class RobotsSettings:
         "The product token to look for, or a whole User-Agent header. Unset: the header that each "
         "request is sent with.",
     )
+    dialect: Dialect = setting(
+        "ROBOTS_DIALECT",
+        "RFC9309",
+        dialect,
+        "How a file is read: `RFC9309`, `GOOGLE`, `GYM2008`, `MK1996`, `FIRST_MATCH`, or a "
+        "`scrapy_robots_plus.protocol.Dialect`.",
+    )
     status_policy: StatusTable = setting(
         "ROBOTS_STATUS_POLICY",
         "rfc9309",
@@ -156,8 +185,26 @@ class RobotsSettings:
     ttl: float = setting(
         "ROBOTS_TTL",
         86_400,
-        number("seconds", 1, _DAY, "RFC 9309 2.4: no longer than 24 hours"),
-        "Seconds after which a robots.txt is asked for again.",
+        number("seconds", 1, _DAY, _RFC_2_4),
+        "Seconds for which a robots.txt is fresh where its headers do not say.",
+    )
+    ttl_min: float = setting(
+        "ROBOTS_TTL_MIN",
+        300,
+        number("seconds", 1, _DAY, _RFC_2_4),
+        "Seconds for which it is taken as fresh whatever its headers say.",
+    )
+    ttl_max: float = setting(
+        "ROBOTS_TTL_MAX",
+        86_400,
+        number("seconds", 1, _DAY, _RFC_2_4),
+        "Seconds after which it is asked for again whatever its headers say.",
+    )
+    stale_max: float = setting(
+        "ROBOTS_STALE_MAX",
+        30 * 86_400,
+        number("seconds", 0, _FOREVER),
+        "Seconds for which the last good copy is obeyed while the file cannot be read.",
     )
     error_ttl: float = setting(
         "ROBOTS_ERROR_TTL",
@@ -171,6 +218,19 @@ class RobotsSettings:
         3_600,
         number("seconds", 0, _DAY),
         "Seconds to which `ROBOTS_ERROR_TTL` grows at the most.",
+    )
+    store: str | None = setting(
+        "ROBOTS_STORE",
+        None,
+        store_uri,
+        "Where records are kept: `memory`, or `sqlite:PATH` to have them in the next crawl too. "
+        "Unset: a file in `JOBDIR` where that is set, else `memory`.",
+    )
+    store_max: int = setting(
+        "ROBOTS_STORE_MAX",
+        100_000,
+        number("records", 1, 1_000_000_000, whole=True),
+        "Records kept in the store at the most; the least recently fetched go first.",
     )
     cache_size: int = setting(
         "ROBOTS_CACHE_SIZE",
@@ -192,8 +252,8 @@ class RobotsSettings:
     )
     fetch_max_bytes: int = setting(
         "ROBOTS_FETCH_MAX_BYTES",
-        MIN_PARSED_BYTES,
-        number("bytes", MIN_PARSED_BYTES, 2**30, "RFC 9309 2.5: at least 500 KiB", whole=True),
+        MAX_BYTES,
+        number("bytes", MAX_BYTES, 2**30, "RFC 9309 2.5: at least 500 KiB", whole=True),
         "Bytes of a robots.txt that are read; the rest is ignored.",
     )
     fetch_meta: Mapping[str, Any] = setting(
@@ -243,20 +303,33 @@ class RobotsSettings:
 
     def _check_together(self) -> None:
         if self.error_ttl > self.error_ttl_max:
-            raise RobotsSettingsError(
-                "ROBOTS_ERROR_TTL",
-                self.error_ttl,
-                f"accepted is at most ROBOTS_ERROR_TTL_MAX, which is {self.error_ttl_max:g}",
-            )
+            problem = f"accepted is at most ROBOTS_ERROR_TTL_MAX ({self.error_ttl_max:g})"
+            raise RobotsSettingsError("ROBOTS_ERROR_TTL", self.error_ttl, problem)
+        if self.ttl_max < self.ttl_min:
+            problem = f"accepted is at least ROBOTS_TTL_MIN ({self.ttl_min:g})"
+            raise RobotsSettingsError("ROBOTS_TTL_MAX", self.ttl_max, problem)
 
     @property
     def keeps_delays(self) -> bool:
         """Whether Crawl-delay is kept."""
         return self.obey if self.crawl_delay is None else self.crawl_delay
 
-    @property
-    def lifetimes(self) -> Lifetimes:
-        return Lifetimes(self.ttl, self.error_ttl, self.error_ttl_max)
+    @cached_property
+    def limits(self) -> Limits:
+        """The bounds of all lifetimes."""
+        return Limits(
+            ttl=self.ttl,
+            ttl_min=self.ttl_min,
+            ttl_max=self.ttl_max,
+            stale_max=self.stale_max,
+            error_ttl=self.error_ttl,
+            error_ttl_max=self.error_ttl_max,
+        )
+
+    @cached_property
+    def rulebook(self) -> Rulebook:
+        """What decides on records."""
+        return Rulebook(self.limits, self.status_policy)
 
 
 def names() -> list[str]:

@@ -2,3 +2,9 @@
 
 request_disallowed = object()
 """Sent when a request is dropped: ``handler(request, verdict)``, not asynchronous."""
+
+robots_changed = object()
+"""Sent when a robots.txt says something else than before, not asynchronous:
+``handler(origin, before, after, change)``. ``before`` and ``after`` are a
+:class:`~scrapy_robots_plus.crawl.policy.Policy` each, ``change`` is a
+:class:`~scrapy_robots_plus.crawl.changes.RobotsChange`."""

@@ -1,18 +1,29 @@
-"""What to do with a record: may it answer, must it be asked for again, how long is it good."""
+"""What to do with a record: may it answer, must it be asked for again, what comes after it.
+
+Pure functions of a record and the time. The states of a record and the ways between them are drawn
+in docs/freshness.md.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from .access import Access, StatusTable, access_of
-from .record import FetchResult, RobotsRecord
+from .access import Access, Outcome, StatusTable, access_of
+from .freshness import Limits, elapsed, error_lifetime, lifetime, retry_after, validators
+from .record import KEPT_HEADERS, FetchResult, RobotsRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
     from .origin import Origin
+
+REFRESH_GRACE = 3_600.0
+"""Seconds past its lifetime for which a record answers while it is refreshed behind the request."""
+
+NOT_MODIFIED = 304
 
 
 class Lookup(Enum):
@@ -20,26 +31,42 @@ class Lookup(Enum):
 
     USE = "use"
     USE_AND_REFRESH = "use and refresh behind"
+    REVALIDATE = "revalidate"
     FETCH = "fetch"
 
 
 @dataclass(frozen=True, slots=True)
-class Lifetimes:
-    """How long an answer is good, in seconds."""
+class Rulebook:
+    """What the settings say on records: how long they last, and what a status means."""
 
-    ttl: float
-    error_ttl: float
-    error_ttl_max: float
+    limits: Limits
+    statuses: StatusTable
 
 
-def lookup(record: RobotsRecord | None, age: float) -> Lookup:
-    """Whether *record*, received *age* seconds ago, may answer."""
+def lookup(record: RobotsRecord | None, now: float, limits: Limits) -> Lookup:
+    """Whether *record* may answer at *now*, and what is to be done about it."""
     if record is None:
         return Lookup.FETCH
+    if record.failure is not None and elapsed(record.failed_at, now) < record.retry_after:
+        return Lookup.USE
+    again = Lookup.REVALIDATE if validators(record.headers) else Lookup.FETCH
+    if not record.readable:
+        return again
+    age = elapsed(record.fetched_at, now)
+    if record.failure is not None:  # the last good copy, through an outage
+        return Lookup.USE_AND_REFRESH if age < limits.stale_max else again
     if age < record.lifetime:
         return Lookup.USE
-    # 2.4 wants a fresh copy, not a wait: what was readable answers until the new one is there.
-    return Lookup.USE_AND_REFRESH if record.readable else Lookup.FETCH
+    return Lookup.USE_AND_REFRESH if age < record.lifetime + REFRESH_GRACE else again
+
+
+def access_at(record: RobotsRecord, now: float, limits: Limits) -> Access:
+    """What *record* lets be crawled at *now*.
+
+    RFC 9309 2.3.1.4: after a long time of failures the last copy no longer counts.
+    """
+    outlived = record.failure is not None and elapsed(record.fetched_at, now) >= limits.stale_max
+    return Access.UNREACHABLE if outlived else record.access
 
 
 def receive(
@@ -47,25 +74,76 @@ def receive(
     result: FetchResult,
     previous: RobotsRecord | None,
     now: float,
-    table: StatusTable,
-    lifetimes: Lifetimes,
-    jitter: Callable[[], float],
+    rulebook: Rulebook,
+    jitter: float,
 ) -> RobotsRecord:
-    """The record that *result* makes. *jitter* gives a number from 0 to 1; *now* is wall clock."""
-    access = access_of(result.outcome, table)
-    failures = 0
-    lifetime = lifetimes.ttl
-    if access is Access.UNREACHABLE:
-        failures = 1 + (previous.failures if previous else 0)
-        lifetime = error_lifetime(failures, lifetimes, jitter)
-    return RobotsRecord(origin, access, result.outcome, result.url, now, lifetime, failures)
+    """The record that *result* makes of *previous*. *jitter* is a number from 0 to 1."""
+    if result.outcome == NOT_MODIFIED and previous is not None and previous.readable:
+        return _renewed(previous, result, now, rulebook.limits)
+    access = access_of(result.outcome, rulebook.statuses)
+    if access is not Access.UNREACHABLE:
+        return _answered(origin, access, result, now, rulebook.limits)
+    if previous is None or not previous.readable or is_refusal(result.outcome):
+        failures = 0 if previous is None else previous.failures
+        previous = RobotsRecord(origin, access, result.outcome, result.url, now, 0.0)
+        previous = replace(previous, failures=failures)
+    return _failing(previous, result, now, rulebook.limits, jitter)
 
 
-def error_lifetime(failures: int, lifetimes: Lifetimes, jitter: Callable[[], float]) -> float:
-    """Doubles with each failure in a row, up to the maximum, less up to a tenth of itself.
+def _answered(
+    origin: Origin, access: Access, result: FetchResult, now: float, limits: Limits
+) -> RobotsRecord:
+    body = result.body if access is Access.RULES else b""
+    return RobotsRecord(
+        origin,
+        access,
+        result.outcome,
+        result.url,
+        now,
+        lifetime(result.headers, now, limits),
+        _kept(result.headers),
+        hashlib.sha256(body).hexdigest() if access is Access.RULES else "",
+        body=body,
+    )
 
-    The jitter keeps hosts that failed together from being asked again together.
+
+def _renewed(
+    previous: RobotsRecord, result: FetchResult, now: float, limits: Limits
+) -> RobotsRecord:
+    """RFC 9111 4.3.4: the headers of a 304 take the place of the stored ones."""
+    # An answer without a Date is dated when it is received (RFC 9110 6.6.1), not as the old one.
+    stored = {name: value for name, value in previous.headers.items() if name != "date"}
+    return replace(
+        previous,
+        fetched_at=now,
+        lifetime=lifetime({**stored, **result.headers}, now, limits),
+        headers={**stored, **_kept(result.headers)},
+        failure=None,
+        failures=0,
+    )
+
+
+def _failing(
+    previous: RobotsRecord, result: FetchResult, now: float, limits: Limits, jitter: float
+) -> RobotsRecord:
+    failures = previous.failures + 1
+    asked = retry_after(result.headers, now)
+    return replace(
+        previous,
+        failure=result.outcome,
+        failures=failures,
+        failed_at=now,
+        retry_after=error_lifetime(failures, asked, limits, jitter),
+    )
+
+
+def is_refusal(outcome: Outcome) -> bool:
+    """Whether the server said no, where the status policy takes that for an answer.
+
+    An outage leaves the last copy in force (2.3.1.4); a 403 that closes the site does not.
     """
-    doublings = min(failures - 1, 32)
-    longest = min(lifetimes.error_ttl * 2.0**doublings, lifetimes.error_ttl_max)
-    return longest * (1 - 0.1 * jitter())
+    return isinstance(outcome, int) and 400 <= outcome < 500 and outcome != 429
+
+
+def _kept(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: headers[name] for name in KEPT_HEADERS if name in headers}

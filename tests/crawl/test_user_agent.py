@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest_twisted
 import scrapy
 
-from tests.crawling import crawl, stat
-from tests.sites import Sites
+from tests.crawling import crawl, reads_headers, stat
+
+if TYPE_CHECKING:
+    from tests.sites import Sites
 
 ONLY_FOOBOT = "User-agent: foobot\nAllow: /\n\nUser-agent: *\nDisallow: /\n"
 NOT_FOOBOT = "User-agent: foobot\nDisallow: /\n"
@@ -30,6 +32,7 @@ async def test_the_setting_is_what_is_looked_for(sites: Sites) -> None:
     assert host.hits[-1].headers["user-agent"] == "mozilla/5.0"
 
 
+@reads_headers
 @pytest_twisted.ensureDeferred
 async def test_the_setting_may_be_a_whole_header(sites: Sites) -> None:
     host = sites.host(ONLY_FOOBOT)

@@ -1,0 +1,73 @@
+# Everything is set up where it is needed: Python 3.10 or later and make are enough.
+
+PYTHON ?= python3
+OLDEST_SCRAPY = Scrapy==2.14.0
+PACKAGE = setup.cfg pyproject.toml
+
+BIN = .venv/bin
+OLDEST = .venv-oldest/bin
+PYTEST = -m pytest
+# Crawls in this process; those of test_reactor_modes.py have processes of their own in any case.
+CRAWLS = tests/crawl --ignore=tests/crawl/test_reactor_modes.py
+
+.NOTPARALLEL:
+.PHONY: demo test test-newest test-oldest lint build stress comparison tables clean
+
+demo: .venv/installed
+	cd sample_project && ../$(BIN)/scrapy crawl s2_why
+
+# Crawls mostly wait, so the two versions of Scrapy are tested side by side. The output of the
+# oldest is shown when that of the newest is complete.
+test: .venv/installed-dev .venv-oldest/installed-dev
+	@$(MAKE) --no-print-directory test-oldest > .venv-oldest/test.log 2>&1 & oldest=$$!; \
+	$(MAKE) --no-print-directory test-newest; newest=$$?; \
+	wait $$oldest; oldest=$$?; \
+	cat .venv-oldest/test.log; \
+	exit $$((newest + oldest))
+
+test-newest: .venv/installed-dev
+	$(BIN)/python $(PYTEST) --reactor=asyncio
+	$(BIN)/python $(PYTEST) --reactor=default $(CRAWLS)
+
+test-oldest: .venv-oldest/installed-dev
+	$(OLDEST)/python $(PYTEST) --reactor=asyncio tests/crawl
+	$(OLDEST)/python $(PYTEST) --reactor=default $(CRAWLS)
+
+stress: .venv/installed-dev
+	$(BIN)/python $(PYTEST) --reactor=asyncio -m stress
+
+lint: .venv/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+build: .venv/installed
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+# What the README and docs show, measured and generated anew.
+comparison: .venv/installed-dev
+	$(BIN)/python -m benchmarks.comparison
+
+tables: .venv/installed
+	$(BIN)/python -m docs.tables
+
+clean:
+	rm -rf .venv .venv-oldest build dist *.egg-info
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/python .venv-oldest/python:
+	$(PYTHON) -m venv $(@D)
+	touch $@
+
+.venv/installed: .venv/python $(PACKAGE)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+.venv/installed-dev: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+.venv-oldest/installed-dev: .venv-oldest/python $(PACKAGE)
+	$(OLDEST)/python -m pip install --quiet --disable-pip-version-check $(OLDEST_SCRAPY) --editable '.[dev]'
+	touch $@

@@ -1,0 +1,98 @@
+"""The tables of the README and the docs that come from the code.
+
+``python -m docs.tables`` writes them; a test compares them with the code.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.crawl.settings import RobotsSettings
+from scrapy_robots_plus.policy.access import PRESETS, Access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+FAILURES = ROOT / "docs" / "failures.md"
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table."""
+    head = list(head)
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def between(page: Path, name: str) -> str:
+    """What stands between ``<!-- name -->`` and ``<!-- end name -->`` on *page*."""
+    start, end = _markers(name)
+    return page.read_text().partition(start)[2].partition(end)[0].strip()
+
+
+def put_between(page: Path, name: str, text: str) -> None:
+    start, end = _markers(name)
+    before, found, rest = page.read_text().partition(start)
+    _, found_end, after = rest.partition(end)
+    if not (found and found_end):
+        raise ValueError(f"{page.name} has no {start} and {end}")
+    page.write_text(f"{before}{start}\n{text}\n{end}{after}")
+
+
+def _markers(name: str) -> tuple[str, str]:
+    return f"<!-- {name} -->", f"<!-- end {name} -->"
+
+
+def settings_table() -> str:
+    rows = []
+    for field in fields(RobotsSettings):
+        default = field.metadata["default"]
+        shown = json.dumps(default) if isinstance(default, str) else repr(default)
+        rows.append((f"`{field.metadata['name']}`", f"`{shown}`", field.metadata["doc"]))
+    return table(("setting", "default", "what it does"), rows)
+
+
+MEANINGS = {
+    "1xx": "a status from 100 to 199",
+    "2xx": "success",
+    "3xx": "a redirect status that is no redirect to follow, such as 304",
+    "4xx": "a client error",
+    "5xx": "a server error",
+    "other": "any other status, 600 for example",
+    "timeout": "not complete within `ROBOTS_FETCH_TIMEOUT`",
+    "dns": "the host name has no address",
+    "connection": "refused, reset, TLS failure, closed before an answer",
+    "cut": "the body ended before its time",
+    "undecodable": "the body is not what its Content-Encoding says",
+    "redirects": "more than five redirects in a row",
+    "bad_redirect": "a redirect to nowhere, or to something that is not http or https",
+    "error": "anything else: refused by another component, a failing parser",
+}
+_WORDS = {Access.RULES: "rules", Access.UNAVAILABLE: "allow", Access.UNREACHABLE: "disallow"}
+
+
+def presets_table() -> str:
+    keys = sorted({key for preset in PRESETS.values() for key in preset}, key=_order)
+    rows = []
+    for key in keys:
+        words = [_WORDS[preset.get(key) or preset[f"{key[0]}xx"]] for preset in PRESETS.values()]
+        rows.append((f"`{key}`", MEANINGS.get(key, ""), *words))
+    return table(("key", "meaning", *(f"`{name}`" for name in PRESETS)), rows)
+
+
+def _order(key: str) -> tuple[int, str]:
+    """Statuses by number, each after its class; then what is no status."""
+    if key[0].isdigit():
+        return 0, key.replace("xx", "")
+    return 1 + list(MEANINGS).index(key), key
+
+
+TABLES = [(README, "settings", settings_table), (FAILURES, "presets", presets_table)]
+
+if __name__ == "__main__":
+    for page, name, make in TABLES:
+        put_between(page, name, make())

@@ -1,0 +1,143 @@
+"""How long an answer is good: HTTP's freshness (RFC 9111) within the bounds of RFC 9309 2.4.
+
+A crawler's cache is a private one, so ``s-maxage`` does not count. What is broken or contradicts
+itself counts as stale (RFC 9111 4.2.1), and the minimum lifetime makes that harmless.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timezone
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Headers = Mapping[str, str]
+    """Names in lower case; a header that came twice has its values joined with commas."""
+
+CLOCK_SKEW = 60.0
+"""Seconds by which a time may lie in the future before its clock is not believed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The bounds of all lifetimes, in seconds: the ``ROBOTS_…`` settings of the same names."""
+
+    ttl: float
+    ttl_min: float
+    ttl_max: float
+    stale_max: float
+    error_ttl: float
+    error_ttl_max: float
+
+
+def lifetime(headers: Headers, now: float, limits: Limits) -> float:
+    """Seconds from *now* (wall clock) for which an answer that just came is fresh.
+
+    Cache-Control ``max-age``, else ``Expires``, less the age that the answer has already, and not
+    under ``ROBOTS_TTL_MIN``; ``ROBOTS_TTL`` where the server says nothing. Never over
+    ``ROBOTS_TTL_MAX``.
+    """
+    declared = _declared_lifetime(headers, now)
+    if declared is None:
+        return min(limits.ttl, limits.ttl_max)
+    return min(max(declared - age(headers, now), limits.ttl_min), limits.ttl_max)
+
+
+def age(headers: Headers, now: float) -> float:
+    """Seconds since the origin server made or validated the answer (RFC 9111 4.2.3)."""
+    date = http_date(headers.get("date", ""))
+    apparent = max(0.0, now - date) if date is not None else 0.0
+    # 5.1: of several values the first counts, and one that is no number does not.
+    stated = _delta_seconds(headers.get("age", "").split(",")[0].strip())
+    return max(apparent, stated or 0.0)
+
+
+def _declared_lifetime(headers: Headers, now: float) -> float | None:
+    """What the server asks for (RFC 9111 4.2.1); None where it asks for nothing."""
+    directives = _cache_control(headers.get("cache-control", ""))
+    if "no-store" in directives or "no-cache" in directives:
+        return 0.0
+    if "max-age" in directives:
+        values = {_delta_seconds(value) for value in directives["max-age"]}
+        # 4.2.1: "either the first occurrence should be used or the response considered stale".
+        return (values.pop() or 0.0) if len(values) == 1 else 0.0
+    if "expires" in headers:
+        expires = http_date(headers["expires"])
+        date = http_date(headers.get("date", ""))
+        # 5.3: an invalid date, "0" above all, means already expired.
+        return 0.0 if expires is None else expires - (now if date is None else date)
+    return None
+
+
+def _cache_control(value: str) -> dict[str, list[str]]:
+    """Directives, names in lower case, each with its arguments (RFC 9111 5.2)."""
+    directives: dict[str, list[str]] = {}
+    for part in value.split(","):
+        name, _, argument = part.partition("=")
+        # 5.2: recipients ought to accept both the token and the quoted form.
+        directives.setdefault(name.strip().lower(), []).append(argument.strip().strip('"'))
+    return directives
+
+
+def _delta_seconds(value: str) -> float | None:
+    """RFC 9111 1.2.2; None where *value* is no such number."""
+    if not (value.isascii() and value.isdigit()):
+        return None
+    return float(min(int(value[:12]), 2**31))
+
+
+def http_date(value: str) -> float | None:
+    """Seconds since the epoch, for each of the three forms of RFC 9110 5.6.7; None for others."""
+    if value.count(":") != 2:  # the parser below would read the first of two dates
+        return None
+    try:
+        parsed = parsedate_to_datetime(value)
+        if parsed.tzinfo is None:
+            parsed = parsed.replace(tzinfo=timezone.utc)
+        return parsed.timestamp()
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+
+
+def retry_after(headers: Headers, now: float) -> float | None:
+    """Seconds from *now* that Retry-After asks for (RFC 9110 10.2.3); None where it does not."""
+    value = headers.get("retry-after", "").strip()
+    seconds = _delta_seconds(value)
+    if seconds is not None:
+        return seconds
+    moment = http_date(value)
+    return None if moment is None else max(0.0, moment - now)
+
+
+def error_lifetime(failures: int, asked: float | None, limits: Limits, jitter: float) -> float:
+    """Seconds until a file that could not be read is asked for again.
+
+    What Retry-After *asked* for, from a second up to the maximum; else ``ROBOTS_ERROR_TTL``,
+    doubled with each of the *failures* in a row up to the maximum, less up to a tenth: *jitter*,
+    from 0 to 1, keeps hosts that failed together from being asked again together.
+    """
+    if asked is not None:
+        return min(max(asked, 1.0), limits.error_ttl_max)
+    doubled = limits.error_ttl * 2.0 ** min(failures - 1, 32)
+    return float(min(doubled, limits.error_ttl_max) * (1 - 0.1 * jitter))
+
+
+def validators(headers: Headers) -> dict[str, str]:
+    """The request headers that ask whether an answer with *headers* still holds (RFC 9110 13.1)."""
+    if "etag" in headers:
+        return {"If-None-Match": headers["etag"]}
+    if "last-modified" in headers:
+        return {"If-Modified-Since": headers["last-modified"]}
+    return {}
+
+
+def elapsed(since: float, now: float) -> float:
+    """Seconds from *since* to *now*; infinite where *since* lies in the future.
+
+    A clock that was set back would else make what was stored before immortal.
+    """
+    seconds = now - since
+    return float("inf") if seconds < -CLOCK_SKEW else max(0.0, seconds)

@@ -1,0 +1,92 @@
+"""Which groups of a file are meant for a crawler (RFC 9309 2.2.1)."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from .dialect import Choice, Dialect, Names
+from .groups import STAR, Section
+from .product_token import product_tokens
+
+Chosen = tuple[int, ...]
+"""Positions of groups in the file."""
+
+
+class Choices:
+    """The groups of a file by the names they speak to."""
+
+    __slots__ = ("_by_name", "_dialect", "_sections")
+
+    def __init__(self, sections: list[Section], dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._sections = sections
+        self._by_name: dict[str, list[int]] = {}
+        for position, section in enumerate(sections):
+            # Groups without rules are no groups to those who end them at blank lines.
+            if section.rules or not dialect.blank_line_ends_group:
+                for name in set(chain.from_iterable(section.names)):
+                    self._by_name.setdefault(name, []).append(position)
+
+    def names_for(self, agent: str | tuple[str, ...]) -> tuple[str, ...]:
+        """The names by which a crawler looks for its groups, in order of preference."""
+        if self._dialect.names is Names.TOKEN:
+            # The reference parser compares what it is given, be it nothing.
+            if agent == "" and self._dialect.tokens_only:
+                return ("",)
+            return product_tokens(agent, self._dialect.tokens_only)
+        names = (agent,) if isinstance(agent, str) else agent
+        return tuple(name.strip().lower() for name in names)
+
+    def groups_for(self, agent: str | tuple[str, ...]) -> Chosen:
+        """The groups whose rules count for a crawler, in file order; none where none is meant.
+
+        2.2.1: all groups that name it, else all groups for ``*``, else none. Of several names, the
+        first that any group names.
+        """
+        names = self.names_for(agent)
+        if self._dialect.choice is Choice.IN_ORDER:
+            return self._in_order(names)
+        for name in names:
+            chosen = self._named(name)
+            if chosen:
+                return self._counted(chosen)
+        return self._counted(tuple(self._by_name.get(STAR, ())))
+
+    def _counted(self, chosen: Chosen) -> Chosen:
+        return chosen if self._dialect.choice is Choice.MERGED else chosen[:1]
+
+    def _in_order(self, names: tuple[str, ...]) -> Chosen:
+        for position, section in enumerate(self._sections):
+            for each in chain.from_iterable(section.names):
+                if any(self._fits(each, name) for name in names):
+                    return (position,)
+        return ()
+
+    def _named(self, name: str) -> Chosen:
+        exact = self._by_name.get(name, ()) if name != STAR else ()
+        if self._dialect.names is Names.TOKEN or (exact and self._dialect.names is Names.EITHER):
+            return tuple(exact)
+        found: set[int] = set()
+        for each, positions in self._by_name.items():
+            if each != STAR and self._fits(each, name):
+                found.update(positions)
+        return tuple(sorted(found))
+
+    def _fits(self, line: str, name: str) -> bool:
+        """Whether a user-agent line's name means a crawler's name, both in lower case."""
+        if self._dialect.names is Names.GLOB:
+            return name in line or _holds(name, line.split("*"))
+        if not line or not name:
+            return False
+        return line in name or (self._dialect.names is Names.EITHER and name in line)
+
+
+def _holds(name: str, parts: list[str]) -> bool:
+    """Whether the parts stand in the name, one behind the other."""
+    at = 0
+    for part in parts:
+        at = name.find(part, at)
+        if at < 0:
+            return False
+        at += len(part)
+    return True

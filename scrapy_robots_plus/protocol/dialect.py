@@ -1,0 +1,178 @@
+"""The ways of reading a robots.txt: one engine, and the answers it asks for.
+
+RFC 9309 settles most of what its forerunners left open. Whoever has to agree with an older system
+picks its dialect; whoever needs another one makes it with :func:`dataclasses.replace`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from . import rfc9309
+
+
+class Names(Enum):
+    """When a user-agent line is meant for a crawler. Case never counts."""
+
+    TOKEN = "token"  # noqa: S105 - a product token is no secret
+    """The line holds the crawler's product token (RFC 9309 2.2.1)."""
+    SUBSTRING = "substring"
+    """The line's name stands somewhere in the crawler's name or header."""
+    EITHER = "either"
+    """One of the two stands somewhere in the other."""
+    GLOB = "glob"
+    """As EITHER, where ``*`` in the line stands for any characters."""
+
+
+class Choice(Enum):
+    """Which of the groups that are meant for a crawler count."""
+
+    MERGED = "merged"
+    """All that name it, as one; those for ``*`` only if none does (RFC 9309 2.2.1)."""
+    FIRST = "first"
+    """The first that names it; the first for ``*`` only if none does."""
+    IN_ORDER = "in order"
+    """The first in the file, be it for ``*``."""
+
+
+class Order(Enum):
+    """Which of the rules that match a URL decides."""
+
+    OCTETS = "octets"
+    """The one with the most octets (RFC 9309 2.2.2)."""
+    FIRST = "first"
+    """The first in the file."""
+
+
+class Escapes(Enum):
+    """Which percent-escapes are undone before a rule and a URL are compared."""
+
+    NONE = "none"
+    """None. In rules, hex digits become upper case and octets over 0x7F are escaped."""
+    UNRESERVED = "unreserved"
+    """Those of unreserved characters; what no URI may hold is escaped (RFC 9309 2.2.2)."""
+    BUT_SLASH = "all but /"
+    """All but ``%2F``."""
+    BUT_DELIMITERS = "all but / ? & ="
+    """All but ``%2F``, ``%3F``, ``%26`` and ``%3D``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """A way of reading a robots.txt. The defaults are RFC 9309 as the reference parser takes it."""
+
+    name: str
+    forgiving: bool = True
+    """Take misspelt and longer keys, and white space for a missing colon, as the reference parser
+    does; otherwise only ``useragent`` passes for ``user-agent``."""
+    max_line: int | None = rfc9309.MAX_LINE
+    """Octets of a line that count; None for all."""
+    charset: str = "utf-8"
+    """The encoding of a file that comes without one."""
+    blank_line_ends_group: bool = False
+    any_line_ends_agents: bool = False
+    """A sitemap or Crawl-delay line, too, ends a run of user-agent lines."""
+    orphans_for_all: bool = False
+    """Rules before any user-agent line are for ``*``; otherwise for nobody (2.2.2, SHOULD)."""
+    names: Names = Names.TOKEN
+    tokens_only: bool = False
+    """A crawler's name that is no token (``008``, ``Foo Bar``) fits nothing but ``*``; otherwise it
+    fits lines that begin with the same word."""
+    choice: Choice = Choice.MERGED
+    order: Order = Order.OCTETS
+    allow_wins_ties: bool = True
+    """An allow beats a disallow as long (2.2.2, SHOULD); otherwise the first in the file wins."""
+    dollar_counts: bool = True
+    """A final ``$`` is one of the octets by which rules are compared."""
+    wildcards: bool = True
+    """``*`` and a final ``$`` are special (2.2.3); otherwise they are literal."""
+    dollar_before_query: bool = False
+    """A final ``$`` matches before a ``?``, too."""
+    index_is_slash: bool = True
+    """``Allow: /dir/index.html`` allows ``/dir/``, too."""
+    empty_allow_denies: bool = False
+    """A blank allow allows nothing, that is, it disallows everything."""
+    empty_decides: bool = False
+    """A blank rule matches every URL; otherwise it says nothing (2.2.2, ``empty-pattern``)."""
+    escapes: Escapes = Escapes.UNRESERVED
+    robots_txt_allowed: bool = True
+    """``/robots.txt`` is allowed whatever the rules say (2.2.2)."""
+    expiry: int = rfc9309.EXPIRY
+    """Seconds that a copy may be used where its headers do not say."""
+
+
+RFC9309 = Dialect("RFC9309")
+"""RFC 9309; where it is silent, google/robotstxt."""
+
+GOOGLE = Dialect("GOOGLE", tokens_only=True, escapes=Escapes.NONE, robots_txt_allowed=False)
+"""google/robotstxt, verdict for verdict."""
+
+GYM2008 = Dialect(
+    "GYM2008",
+    forgiving=False,
+    max_line=None,
+    charset="iso-8859-1",
+    blank_line_ends_group=True,
+    any_line_ends_agents=True,
+    names=Names.SUBSTRING,
+    choice=Choice.FIRST,
+    order=Order.FIRST,
+    index_is_slash=False,
+    empty_allow_denies=True,
+    empty_decides=True,
+    escapes=Escapes.BUT_SLASH,
+    robots_txt_allowed=False,
+    expiry=7 * 86_400,
+)
+"""robotexclusionrulesparser's syntax of Google, Yahoo and Microsoft's agreement of 2008."""
+
+MK1996 = Dialect(
+    "MK1996",
+    forgiving=False,
+    max_line=None,
+    charset="iso-8859-1",
+    blank_line_ends_group=True,
+    any_line_ends_agents=True,
+    names=Names.SUBSTRING,
+    choice=Choice.FIRST,
+    order=Order.FIRST,
+    wildcards=False,
+    index_is_slash=False,
+    empty_allow_denies=True,
+    empty_decides=True,
+    escapes=Escapes.BUT_SLASH,
+    robots_txt_allowed=False,
+    expiry=7 * 86_400,
+)
+"""robotexclusionrulesparser's syntax of Martijn Koster's Internet-Draft of 1996."""
+
+FIRST_MATCH = Dialect(
+    "FIRST_MATCH",
+    forgiving=False,
+    max_line=None,
+    orphans_for_all=True,
+    names=Names.GLOB,
+    choice=Choice.IN_ORDER,
+    order=Order.FIRST,
+    dollar_before_query=True,
+    index_is_slash=False,
+    empty_decides=True,
+    escapes=Escapes.BUT_DELIMITERS,
+    robots_txt_allowed=False,
+)
+"""The Ruby library robotstxt: the first section that fits, and its first rule that fits."""
+
+DIALECTS = {each.name: each for each in (RFC9309, GOOGLE, GYM2008, MK1996, FIRST_MATCH)}
+
+
+def dialect_named(name: str) -> Dialect:
+    """The dialect of this name, in any case.
+
+    Raises ValueError, listing the names there are, for any other.
+    """
+    try:
+        return DIALECTS[name.upper()]
+    except (KeyError, AttributeError):
+        accepted = ", ".join(DIALECTS)
+        raise ValueError(f"unknown robots.txt dialect {name!r}: it is one of {accepted}") from None

@@ -1,0 +1,187 @@
+"""Octets to numbered lines, and lines to keys and values.
+
+A line means what the reference parser takes it for (RFC 9309 2.2 leaves errors to the reader):
+CR, LF and CRLF end it, NUL and ``#`` cut it off, and what follows :data:`rfc9309.MAX_LINE` octets
+is not read. Nothing here raises, whatever the octets.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from .dialect import Dialect
+
+_UTF8 = frozenset({"utf-8", "ascii"})
+_BOM = codecs.BOM_UTF8
+
+
+class Kind(IntEnum):
+    """What a line is for."""
+
+    NOTHING = 0
+    USER_AGENT = 1
+    ALLOW = 2
+    DISALLOW = 3
+    SITEMAP = 4
+    CRAWL_DELAY = 5
+    REQUEST_RATE = 6
+    VISIT_TIME = 7
+    HOST = 8
+    CLEAN_PARAM = 9
+    CONTENT_USAGE = 10
+    CONTENT_SIGNAL = 11
+    LICENSE = 12
+
+
+class Line(NamedTuple):
+    """A line that has a key and a value."""
+
+    number: int
+    """Counted from 1, in the file as served."""
+    kind: Kind
+    key: bytes
+    value: bytes
+    """Without comment and surrounding white space."""
+
+
+# The order is the reference parser's: a key belongs to the first that it starts with.
+_PREFIXES = (
+    (b"user-agent", Kind.USER_AGENT),
+    (b"useragent", Kind.USER_AGENT),
+    (b"user agent", Kind.USER_AGENT),
+    (b"allow", Kind.ALLOW),
+    (b"disallow", Kind.DISALLOW),
+    (b"dissallow", Kind.DISALLOW),
+    (b"dissalow", Kind.DISALLOW),
+    (b"disalow", Kind.DISALLOW),
+    (b"diasllow", Kind.DISALLOW),
+    (b"disallaw", Kind.DISALLOW),
+    (b"sitemap", Kind.SITEMAP),
+    (b"site-map", Kind.SITEMAP),
+)
+_EXACT = {
+    b"user-agent": Kind.USER_AGENT,
+    b"useragent": Kind.USER_AGENT,
+    b"allow": Kind.ALLOW,
+    b"disallow": Kind.DISALLOW,
+    b"sitemap": Kind.SITEMAP,
+    b"crawl-delay": Kind.CRAWL_DELAY,
+    b"request-rate": Kind.REQUEST_RATE,
+    b"visit-time": Kind.VISIT_TIME,
+    b"host": Kind.HOST,
+    b"clean-param": Kind.CLEAN_PARAM,
+    b"content-usage": Kind.CONTENT_USAGE,
+    b"content-signal": Kind.CONTENT_SIGNAL,
+    b"content-signals": Kind.CONTENT_SIGNAL,
+    b"license": Kind.LICENSE,
+}
+_FORGIVEN = {
+    b"crawl delay": Kind.CRAWL_DELAY,
+    b"crawldelay": Kind.CRAWL_DELAY,
+    b"request rate": Kind.REQUEST_RATE,
+    b"requestrate": Kind.REQUEST_RATE,
+    b"visit time": Kind.VISIT_TIME,
+    b"visittime": Kind.VISIT_TIME,
+    b"site map": Kind.SITEMAP,
+}
+
+
+_TIMED = re.compile(rb"(visit[- ]?time|request[- ]?rate)[ \t]+(.+)", re.IGNORECASE)
+_SCHEMES = frozenset({b"https", b" http"})
+
+
+def to_octets(body: bytes | str, dialect: Dialect, charset: str | None = None) -> bytes:
+    """The body in UTF-8 (2.3) without byte order mark.
+
+    A mark beats ``charset``, which beats the dialect's own. What cannot be decoded, and a body in
+    a charset that nobody knows, stays as it is: ASCII keys are still found in it.
+    """
+    if isinstance(body, str):
+        return body.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
+    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return body.decode("utf-16", "replace").encode("utf-8", "surrogatepass")
+    if body.startswith(b"\xef"):
+        return _without_mark(body)
+    return _transcoded(body, charset or dialect.charset)
+
+
+def _without_mark(body: bytes) -> bytes:
+    """Without the byte order mark, or as much of it as is there, as the reference parser skips."""
+    length = next((n for n in (3, 2) if body.startswith(_BOM[:n])), 1)
+    return body[length:]
+
+
+def _transcoded(body: bytes, charset: str) -> bytes:
+    if charset in _UTF8:
+        return body
+    try:
+        codec = codecs.lookup(charset)
+        if codec.name in _UTF8:
+            return body
+        return body.decode(codec.name).encode("utf-8", "surrogatepass")
+    except (LookupError, ValueError, TypeError):
+        # An unknown or lying charset, or one that is no text encoding (``hex``).
+        return body
+
+
+def to_lines(octets: bytes, dialect: Dialect) -> list[bytes]:
+    """The lines of a body in UTF-8, cut at NUL and at the dialect's limit."""
+    # bytes.splitlines() ends lines at CR, LF and CRLF; str.splitlines() would also at FF and more.
+    lines = octets.splitlines()
+    limit = dialect.max_line
+    if limit is not None and len(octets) > limit:
+        lines = [line if len(line) <= limit else line[:limit] for line in lines]
+    if b"\0" in octets:
+        lines = [line.partition(b"\0")[0] for line in lines]
+    return lines
+
+
+def split_line(line: bytes, dialect: Dialect) -> tuple[bytes, bytes] | None:
+    """Key and value of a line, or None for one that has none (a comment, words)."""
+    line = line.partition(b"#")[0].strip()
+    key, colon, value = line.partition(b":")
+    if colon:
+        key = key.strip()
+        return (key, value.strip()) if key else None
+    if not dialect.forgiving:
+        return None
+    # People forget the colon. Two words, parted by spaces or tabs, are a key and a value; more
+    # are prose.
+    words = [word for word in line.replace(b"\t", b" ").split(b" ") if word]
+    if len(words) == 2:
+        return words[0].strip(), words[1].strip()
+    # Of these the value is no single word; the reference parser knows neither.
+    timed = _TIMED.fullmatch(line)
+    return (timed[1], timed[2]) if timed else None
+
+
+def kind_of(key: bytes, dialect: Dialect) -> Kind:
+    """What a key stands for; ``Kind.NOTHING`` if nothing is known of it (2.2.4)."""
+    key = key.lower()
+    kind = _EXACT.get(key)
+    if kind is not None:
+        return kind
+    if not dialect.forgiving:
+        return Kind.NOTHING
+    for prefix, kind in _PREFIXES:
+        if key.startswith(prefix):
+            return kind
+    return _FORGIVEN.get(key, Kind.NOTHING)
+
+
+def read_line(number: int, line: bytes, dialect: Dialect) -> Line | None:
+    """A numbered line with its key and value, or None where it has none."""
+    pair = split_line(line, dialect)
+    if pair is None:
+        return None
+    key, value = pair
+    kind = kind_of(key, dialect)
+    if kind is Kind.SITEMAP and key[-5:].lower() in _SCHEMES:
+        # ``Sitemap https://...``: the first colon is the URL's.
+        key, _, scheme = key.rpartition(b" ")
+        value = scheme + b":" + value
+    return Line(number, kind, key, value)

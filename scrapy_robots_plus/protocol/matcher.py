@@ -1,0 +1,161 @@
+"""The rule that decides, out of all that match a path, without trying each of them.
+
+A rule without wildcards is found by looking up the path's beginnings; only those with wildcards
+are tried, best first (:mod:`wildcards <.wildcards>` takes over where there are many). Time grows
+with the rules and with the URL, never with their product, and nothing is tried twice.
+"""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import TypeVar
+
+from .pattern import Pattern, matches
+from .wildcards import Hit, WildcardIndex
+
+Starred = tuple[bytes, tuple[Hit, Pattern]]
+"""Octets that a path must hold for a rule with wildcards to match, and the rule."""
+
+NO_HIT: Hit = (-(2**62), 0, True)
+"""Less than any rule."""
+
+_HEAD = 5
+"""Octets by which longer literal rules are told apart first."""
+
+_FEW = 8
+"""Literal rules with the same first octets that are tried one by one."""
+
+_MANY = 512
+"""Parts of wildcard rules from which on an index pays."""
+
+
+class Family:
+    """Many literal rules with the same first octets: looked up by each length there is."""
+
+    __slots__ = ("lengths", "rules")
+
+    def __init__(self, rules: list[tuple[bytes, Hit]]) -> None:
+        self.rules: dict[bytes, Hit] = {}
+        for prefix, hit in rules:
+            _keep_best(self.rules, prefix, hit)
+        self.lengths = tuple(sorted(set(map(len, self.rules))))
+
+    def best(self, path: bytes, best: Hit) -> Hit:
+        for length in self.lengths:
+            if length > len(path):
+                break
+            hit = self.rules.get(path[:length])
+            if hit is not None and hit > best:
+                best = hit
+        return best
+
+
+class Compiler:
+    """Rules on their way to being compiled: add them, then :meth:`seal`."""
+
+    __slots__ = ("_exact", "_heads", "_short", "_starred")
+
+    def __init__(self) -> None:
+        self._short: dict[bytes, Hit] = {}
+        self._exact: dict[bytes, Hit] = {}
+        self._heads: dict[bytes, list[tuple[bytes, Hit]]] = {}
+        self._starred: dict[Pattern, Hit] = {}
+
+    def add_literal(self, prefix: bytes, hit: Hit) -> None:
+        """A rule for all paths that begin with ``prefix``."""
+        head = prefix[:_HEAD]
+        if head in self._heads:
+            self._heads[head].append((prefix, hit))
+        elif len(prefix) >= _HEAD:
+            self._heads[head] = [(prefix, hit)]
+        else:
+            _keep_best(self._short, prefix, hit)
+
+    def add(self, pattern: Pattern, hit: Hit) -> None:
+        """A rule with or without wildcards."""
+        prefix, runs, tail = pattern
+        if runs or tail:
+            _keep_best(self._starred, pattern, hit)
+        elif tail is not None:
+            _keep_best(self._exact, prefix, hit)
+        else:
+            self.add_literal(prefix, hit)
+
+    def seal(self) -> Matcher:
+        """The rules, ready to be asked."""
+        return Matcher(self._short, self._exact, self._heads, self._starred)
+
+
+class Matcher:
+    """Compiled rules."""
+
+    __slots__ = ("_exact", "_families", "_index", "_lengths", "_short", "_starred")
+
+    def __init__(
+        self,
+        short: dict[bytes, Hit],
+        exact: dict[bytes, Hit],
+        heads: dict[bytes, list[tuple[bytes, Hit]]],
+        starred: dict[Pattern, Hit],
+    ) -> None:
+        self._short = short
+        self._exact = exact
+        self._lengths = tuple(sorted(set(map(len, short))))
+        self._families: dict[bytes, list[tuple[bytes, Hit]] | Family] = {
+            head: rules if len(rules) <= _FEW else Family(rules) for head, rules in heads.items()
+        }
+        many = sum(len(runs) + 1 for _, runs, _ in starred) > _MANY
+        self._index = WildcardIndex(starred) if many else None
+        self._starred = () if many else _best_first(starred)
+
+    def best(self, path: bytes) -> Hit:
+        """The rule that decides about a path, or :data:`NO_HIT`."""
+        best = NO_HIT
+        short = self._short
+        for length in self._lengths:
+            hit = short.get(path[:length])
+            if hit is not None and hit > best:
+                best = hit
+        family = self._families.get(path[:_HEAD])
+        if family is None:
+            pass
+        elif isinstance(family, Family):
+            best = family.best(path, best)
+        else:
+            for prefix, hit in family:
+                if path.startswith(prefix) and hit > best:
+                    best = hit
+        if self._exact and path in self._exact:
+            best = max(best, self._exact[path])
+        for needed, starred in self._starred:
+            if needed in path:
+                hit, pattern = starred
+                if hit < best:
+                    break
+                if matches(pattern, path):
+                    return hit
+        if self._index is not None:
+            return self._index.best(path, best)
+        return best
+
+
+def _best_first(starred: dict[Pattern, Hit]) -> tuple[Starred, ...]:
+    ordered = sorted(starred.items(), key=itemgetter(1), reverse=True)
+    return tuple((_needed(pattern), (hit, pattern)) for pattern, hit in ordered)
+
+
+_Key = TypeVar("_Key")
+
+
+def _keep_best(table: dict[_Key, Hit], key: _Key, hit: Hit) -> None:
+    """Of rules that match the same paths, only the best is ever seen."""
+    if key not in table or hit > table[key]:
+        table[key] = hit
+
+
+def _needed(pattern: Pattern) -> bytes:
+    """Octets that a path must hold somewhere for the pattern to match it: the longest there are."""
+    _, runs, tail = pattern
+    if len(runs) == 1 and not tail:
+        return runs[0][0]
+    return max([tail or b"", *(part for part, _ in runs)], key=len)

@@ -1,0 +1,82 @@
+"""Crawl-delay, Request-rate and Visit-time: how fast and when, as values (no RFC covers them).
+
+A value that is not understood says nothing: it never raises and never becomes a huge delay.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import time
+
+_NUMBER = re.compile(rb"\d{1,300}(?:\.\d{0,300})?|\.\d{1,300}")
+_RATE = re.compile(rb"(\d{1,9})\s*/\s*(\d{1,9})\s*([smhd]?)(?:\s+(.*))?", re.IGNORECASE)
+_WINDOW = re.compile(
+    rb"(\d\d):?(\d\d)\s*[-\s]\s*(\d\d):?(\d\d)(?:\s*(?:UTC|GMT|Z))?", re.IGNORECASE
+)
+_SECONDS = {b"": 1, b"s": 1, b"m": 60, b"h": 3600, b"d": 86_400}
+
+
+@dataclass(frozen=True, slots=True)
+class VisitTime:
+    """A daily window in UTC in which a site wants to be visited.
+
+    It goes over midnight where ``end`` is before ``start``.
+    """
+
+    start: time
+    end: time
+
+    def __contains__(self, moment: time) -> bool:
+        """Whether a UTC time of day is in the window, both ends included."""
+        if self.start <= self.end:
+            return self.start <= moment <= self.end
+        return moment >= self.start or moment <= self.end
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRate:
+    """No more than ``requests`` in ``seconds``; in ``window`` only, if there is one."""
+
+    requests: int
+    seconds: int
+    window: VisitTime | None = None
+
+    @property
+    def delay(self) -> float:
+        """Seconds from the start of one request to that of the next."""
+        return self.seconds / self.requests
+
+
+def crawl_delay(value: bytes) -> float | None:
+    """Seconds, or None where the value is negative, infinite or no number."""
+    if not _NUMBER.fullmatch(value):
+        return None
+    seconds = float(value)
+    return seconds if math.isfinite(seconds) else None
+
+
+def visit_time(value: bytes) -> VisitTime | None:
+    """``0600-0845`` or ``0600 0845`` (UTC); None for anything else."""
+    match = _WINDOW.fullmatch(value)
+    if not match:
+        return None
+    hour, minute, end_hour, end_minute = map(int, match.groups())
+    try:
+        return VisitTime(time(hour, minute), time(end_hour, end_minute))
+    except ValueError:
+        return None
+
+
+def request_rate(value: bytes) -> RequestRate | None:
+    """``10/60``, ``1/10s``, ``100/15m 0600-0845``; None for anything else."""
+    match = _RATE.fullmatch(value)
+    if not match:
+        return None
+    requests, seconds = int(match[1]), int(match[2]) * _SECONDS[match[3].lower()]
+    window = visit_time(match[4].strip()) if match[4] else None
+    # A window that is not understood makes the whole line mean nothing.
+    if not requests or not seconds or (match[4] and not window):
+        return None
+    return RequestRate(requests, seconds, window)

@@ -1,0 +1,252 @@
+"""A robots.txt as a value: what it says to whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from . import pace, rfc9309
+from .choice import Choices
+from .dialect import RFC9309, Dialect
+from .groups import STAR, Scanner, Section
+from .lines import Kind, Line, read_line, to_lines, to_octets
+from .product_token import Agent, as_names
+from .rules import Rules, agents_of, read_rules, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .pace import RequestRate, VisitTime
+    from .verdict import Explanation, Verdict
+
+_MAX_ASKED = 64
+"""Crawlers whose rules one file keeps compiled."""
+
+_LARGE = 65_536
+"""Octets from which on compiling rules takes so long that parsing does it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """An allow or disallow line."""
+
+    allow: bool
+    pattern: str
+    """As served; empty for a rule that names no path."""
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group as it stands in the file, before groups of equal token are merged."""
+
+    agents: tuple[str, ...]
+    """The values of its user-agent lines, as served."""
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CleanParam:
+    """Query parameters that do not change a page (Yandex's Clean-param)."""
+
+    params: tuple[str, ...]
+    path: str = ""
+    """The beginning of the paths that this holds for; empty for all."""
+
+
+class RobotsTxt:
+    """A parsed robots.txt. Made by :meth:`parse`; never changes.
+
+    An ``agent`` is a product token (``Foobot``), a whole User-Agent header, or a list of names in
+    order of preference. A URL may be absolute, or a path and query.
+    """
+
+    __slots__ = ("_asked", "_choices", "_compiled", "_lines", "_scanner", "dialect")
+
+    def __init__(self, lines: list[bytes], dialect: Dialect) -> None:
+        self.dialect = dialect
+        self._lines = lines
+        self._scanner = Scanner(dialect)
+        self._scanner.scan(lines)
+        self._choices = Choices(self._scanner.sections, dialect)
+        self._compiled: dict[tuple[int, ...], Rules] = {}
+        self._asked: dict[Agent, Rules] = {}
+
+    @classmethod
+    def parse(
+        cls,
+        body: bytes | bytearray | memoryview | str,
+        dialect: Dialect = RFC9309,
+        charset: str | None = None,
+        max_bytes: int | None = rfc9309.MAX_BYTES,
+    ) -> RobotsTxt:
+        """Reads a body. Never raises, whatever it holds.
+
+        ``charset`` is that of the Content-Type header, if it has one. Of a body of more than
+        ``max_bytes`` octets (None: no limit) the lines that lie wholly before them are read (2.5).
+        """
+        if not isinstance(body, (bytes, str)):
+            body = bytes(body)
+        if max_bytes is not None and len(body) > max_bytes:
+            body = _first(body, max_bytes)
+        file = cls(to_lines(to_octets(body, dialect, charset), dialect), dialect)
+        if len(body) > _LARGE:
+            file._compile_most()
+        return file
+
+    def _compile_most(self) -> None:
+        """Compiles the rules most likely to be asked for, so that no decision has to wait for it.
+
+        Not those of all agents: groups may be shared in so many ways that it would take for ever.
+        """
+        largest = max(self._scanner.sections, key=lambda each: len(each.rules), default=None)
+        if largest is not None:
+            self.rules_for(largest.names[0][0])
+            self.rules_for("*")
+
+    def rules_for(self, agent: Agent) -> Rules:
+        """The rules that count for a crawler, compiled once for all who share them."""
+        try:
+            return self._asked[agent]
+        except (KeyError, TypeError):
+            names = as_names(agent)
+        chosen = self._choices.groups_for(names)
+        rules = self._compiled.get(chosen)
+        if rules is None:
+            sections = tuple(self._scanner.sections[position] for position in chosen)
+            rules = self._compiled[chosen] = Rules(sections, self._lines, self.dialect)
+        if len(self._asked) >= _MAX_ASKED:
+            self._asked.clear()
+            self._compiled = {chosen: rules}
+        self._asked[agent if isinstance(agent, (str, bytes)) else names] = rules
+        return rules
+
+    def allowed(self, url: str | bytes, agent: Agent) -> bool:
+        """Whether the crawler may fetch the URL."""
+        try:
+            rules = self._asked[agent]
+        except (KeyError, TypeError):
+            rules = self.rules_for(agent)
+        return rules.allowed(url)
+
+    def verdict(self, url: str | bytes, agent: Agent) -> Verdict:
+        """Whether the crawler may fetch the URL, and which rule on which line says so."""
+        return self.rules_for(agent).verdict(url)
+
+    def explain(self, url: str | bytes, agent: Agent) -> Explanation:
+        """The verdict, and every rule that matches the URL as well but was beaten."""
+        return self.rules_for(agent).explain(url)
+
+    def rules(self, agent: Agent) -> tuple[Rule, ...]:
+        """The rules that count for the crawler, in file order."""
+        chosen = self.rules_for(agent).chosen
+        return tuple(rule for section in chosen for rule in self._group(section).rules)
+
+    def crawl_delay(self, agent: Agent) -> float | None:
+        """Seconds between requests that the crawler's groups ask for; the most, if several do.
+
+        None where they ask for none; that of ``*`` is not inherited by a group of its own.
+        """
+        found = (pace.crawl_delay(line.value) for line in self.members(agent, Kind.CRAWL_DELAY))
+        return max((seconds for seconds in found if seconds is not None), default=None)
+
+    def request_rate(self, agent: Agent) -> RequestRate | None:
+        """The slowest rate that the crawler's groups ask for; one for all day before one for
+        some hours."""
+        found = (pace.request_rate(line.value) for line in self.members(agent, Kind.REQUEST_RATE))
+        rates = [rate for rate in found if rate is not None]
+        return max(rates, key=lambda rate: (rate.window is None, rate.delay), default=None)
+
+    def visit_time(self, agent: Agent) -> VisitTime | None:
+        """The first window that the crawler's groups name."""
+        found = (pace.visit_time(line.value) for line in self.members(agent, Kind.VISIT_TIME))
+        return next((window for window in found if window is not None), None)
+
+    def members(self, agent: Agent, kind: Kind) -> Iterator[Line]:
+        """The lines of a kind in the crawler's groups that are no rules, in file order."""
+        names = set(self._choices.names_for(as_names(agent)))
+        for section in self.rules_for(agent).chosen:
+            named = set(chain.from_iterable(section.names))
+            # Who is meant by the group: the crawler's name, else ``*``; by a part of a name, all.
+            meant = named & names or named & {STAR} or named
+            for line, start, end in section.members:
+                if line.kind is kind and meant.intersection(
+                    chain.from_iterable(section.names[start:end])
+                ):
+                    yield line
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The groups, in file order."""
+        return tuple(map(self._group, self._scanner.sections))
+
+    def _group(self, section: Section) -> Group:
+        rules = read_rules(section.rules, self._lines, self.dialect)
+        return Group(
+            agents_of(section),
+            tuple(Rule(allow, text(value), number) for number, allow, value in rules),
+        )
+
+    @property
+    def lines(self) -> Iterator[Line]:
+        """The lines that have a key and a value, in file order."""
+        for number, line in enumerate(self._lines, 1):
+            read = read_line(number, line, self.dialect)
+            if read is not None:
+                yield read
+
+    @property
+    def size(self) -> int:
+        """Octets of the lines that were read."""
+        return sum(map(len, self._lines))
+
+    def _globals(self, kind: Kind) -> Iterator[str]:
+        return (
+            text(line.value) for line in self._scanner.globals if line.kind is kind and line.value
+        )
+
+    @property
+    def sitemaps(self) -> tuple[str, ...]:
+        """Sitemap URLs as served, each once, in file order."""
+        return tuple(dict.fromkeys(self._globals(Kind.SITEMAP)))
+
+    @property
+    def host(self) -> str | None:
+        """The first Host line's value: the host name that the site prefers (Yandex, once)."""
+        return next(self._globals(Kind.HOST), None)
+
+    @property
+    def clean_params(self) -> tuple[CleanParam, ...]:
+        """Clean-param lines, in file order."""
+        return tuple(map(_clean_param, self._globals(Kind.CLEAN_PARAM)))
+
+    @property
+    def unknown(self) -> tuple[tuple[int, str], ...]:
+        """Number and text of the lines that mean nothing; comments and blank lines are not among
+        them."""
+        return tuple(self._unknown())
+
+    def _unknown(self) -> Iterator[tuple[int, str]]:
+        for number, line in enumerate(self._lines, 1):
+            if line.partition(b"#")[0].strip():
+                read = read_line(number, line, self.dialect)
+                if read is None or read.kind is Kind.NOTHING:
+                    yield number, text(line.strip())
+
+
+def _clean_param(value: str) -> CleanParam:
+    params, _, path = value.partition(" ")
+    return CleanParam(tuple(filter(None, params.split("&"))), path.strip())
+
+
+def _first(body: bytes | str, size: int) -> bytes | str:
+    """Not more than ``size`` octets or characters, without the line that the limit cuts in two.
+
+    Half a rule is another rule: of ``Disallow: /private`` a cut could leave ``Disallow: /``.
+    """
+    if isinstance(body, str):
+        end = max(body.rfind("\n", 0, size + 1), body.rfind("\r", 0, size + 1))
+    else:
+        end = max(body.rfind(b"\n", 0, size + 1), body.rfind(b"\r", 0, size + 1))
+    return body[:size] if end < 0 else body[:end]

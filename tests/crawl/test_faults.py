@@ -1,0 +1,167 @@
+"""A fault at every await of the way from a request to its verdict, one at a time.
+
+The modules are compiled again with each ``await`` passing through a function that can fail there.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import logging
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+from scrapy import signals
+from scrapy.utils.reactor import is_asyncio_reactor_installed
+from twisted.internet.defer import CancelledError, Deferred
+
+from tests.crawl.scripted import Scenario, turn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+# In the order in which they import each other.
+MODULES = [
+    import_module(f"scrapy_robots_plus.crawl.{name}")
+    for name in ("compat", "fetcher", "retrieval", "policies", "middleware")
+]
+RULES, ERROR = 0, 2  # of scripted.ANSWERS
+FAULTS = ("raise before", "raise after", "cancel before", "cancel after", "close")
+HERE = "__fault_here__"
+
+
+class _Wrap(ast.NodeTransformer):
+    """``await x`` becomes ``await __fault_here__(site, x)``."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+        self.sites: list[str] = []
+
+    def visit_Await(self, node: ast.Await) -> ast.Await:
+        self.generic_visit(node)
+        site = f"{self.module}:{node.lineno} {ast.unparse(node)[:50]}"
+        self.sites.append(site)
+        call = ast.Call(ast.Name(HERE, ast.Load()), [ast.Constant(site), node.value], [])
+        return ast.copy_location(ast.Await(call), node)
+
+
+def wrapped(module: ModuleType) -> tuple[Any, list[str]]:
+    wrap = _Wrap(module.__name__.rpartition(".")[2])
+    tree = ast.fix_missing_locations(wrap.visit(ast.parse(inspect.getsource(module))))
+    return compile(tree, module.__file__ or "", "exec"), wrap.sites
+
+
+WRAPPED = [wrapped(module) for module in MODULES]
+SITES = [
+    site
+    for _, sites in WRAPPED
+    for site in sites
+    # Scrapy has the signal from 2.18 on.
+    if "send_catch_log_async" not in site or hasattr(signals, "robots_parsed")
+]
+
+
+class Injector:
+    """Fails once, at one site, in one way."""
+
+    def __init__(self, site: str, fault: str) -> None:
+        self.site = site
+        self.fault = fault
+        self.hit = False
+        self.close: Any = None
+
+    async def __call__(self, site: str, awaitable: Any) -> Any:
+        if site != self.site or self.hit:
+            return await awaitable
+        self.hit = True
+        if self.fault == "close":
+            self.close()
+        elif self.fault.endswith("before"):
+            discard(awaitable)
+            raise self.error()
+        result = await awaitable
+        if self.fault.endswith("after"):
+            raise self.error()
+        return result
+
+    def error(self) -> BaseException:
+        if self.fault.startswith("raise"):
+            return RuntimeError("injected")
+        return asyncio.CancelledError() if is_asyncio_reactor_installed() else CancelledError()
+
+
+def discard(awaitable: Any) -> None:
+    """Ends what is not awaited, as a failing await would."""
+    if hasattr(awaitable, "close"):
+        awaitable.close()
+    else:
+        awaitable.cancel()
+
+
+@pytest.fixture
+def injector(request: pytest.FixtureRequest) -> Iterator[Injector]:
+    made = Injector(*request.param)
+    before = [dict(vars(module)) for module in MODULES]
+    logging.disable(logging.CRITICAL)
+    for module, (code, _) in zip(MODULES, WRAPPED, strict=True):
+        vars(module)[HERE] = made
+        exec(code, vars(module))
+    yield made
+    logging.disable(logging.NOTSET)
+    for module, names in zip(MODULES, before, strict=True):
+        vars(module).clear()
+        vars(module).update(names)
+
+
+async def settle(scenario: Scenario) -> None:
+    """Answers the first download with an error, so that it is tried again, and then with rules,
+    until every request and every fetch has come to an end.
+    """
+    for number in range(200):
+        done = len(scenario.results) == len(scenario.running)
+        if done and not scenario.middleware.policies._flights:
+            break
+        scenario.crawler.engine.answer(0, ERROR if number == 0 else RULES)
+        await turn(0.001)
+
+
+@pytest.mark.parametrize(
+    "injector",
+    [(site, fault) for site in SITES for fault in FAULTS],
+    indirect=True,
+    ids=[f"{site} | {fault}" for site in SITES for fault in FAULTS],
+)
+@pytest_twisted.ensureDeferred
+async def test_no_leak_no_hung_waiter_no_lost_request(injector: Injector) -> None:
+    MODULES[3].Policies.CLOSING_CHECK_SECONDS = 0.001
+    scenario = Scenario(cache_size=2)
+    engine = scenario.crawler.engine
+
+    def close() -> None:
+        engine._slot.closing = Deferred()
+
+    injector.close = close
+    changed = {"User-Agent": "Foobot"}
+    for page, headers in [("open", {}), ("closed", {}), ("open", changed), ("closed", changed)]:
+        scenario.request(0, page, headers)
+        scenario.request(1, page, headers)
+        await turn()
+    scenario.ask(1, "closed")
+    await settle(scenario)
+    assert injector.hit, "this await is never reached"
+    assert len(scenario.results) == len(scenario.running), "a waiter hangs"
+    assert "passed closed" not in scenario.results.values(), "a leak"
+    assert not scenario.middleware.policies._flights
+
+    if injector.fault != "close":  # one fault is no lasting harm
+        scenario.now += 100_000
+        first = len(scenario.running)
+        scenario.request(0, "open")
+        scenario.request(0, "closed")
+        await settle(scenario)
+        after = [scenario.results[number] for number in (first, first + 1)]
+        assert after == ["passed open", "RobotsDisallowed: rule"]

@@ -1,0 +1,154 @@
+"""How long an answer is fresh, section by section of RFC 9111."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_robots_plus.policy.freshness import (
+    CLOCK_SKEW,
+    Limits,
+    elapsed,
+    error_lifetime,
+    http_date,
+    lifetime,
+    retry_after,
+    validators,
+)
+
+DAY = 86_400.0
+LIMITS = Limits(
+    ttl=7_200, ttl_min=300, ttl_max=DAY, stale_max=30 * DAY, error_ttl=60, error_ttl_max=3_600
+)
+NOW = 784_111_777.0  # Sun, 06 Nov 1994 08:49:37 GMT, the example of RFC 9110 5.6.7
+AT_NOW = "Sun, 06 Nov 1994 08:49:37 GMT"
+AN_HOUR_AGO = "Sun, 06 Nov 1994 07:49:37 GMT"
+IN_AN_HOUR = "Sun, 06 Nov 1994 09:49:37 GMT"
+IN_TWO_DAYS = "Tue, 08 Nov 1994 08:49:37 GMT"
+
+DEFAULT, LEAST, MOST = LIMITS.ttl, LIMITS.ttl_min, LIMITS.ttl_max
+
+TABLE: list[tuple[str, dict[str, str], float]] = [
+    # 4.2.1: which lifetime counts
+    ("nothing declared", {}, DEFAULT),
+    ("max-age", {"cache-control": "max-age=3600"}, 3600),
+    ("max-age among others", {"cache-control": "public, max-age=3600, must-revalidate"}, 3600),
+    ("max-age goes before Expires", {"cache-control": "max-age=3600", "expires": "0"}, 3600),
+    ("s-maxage is for shared caches", {"cache-control": "s-maxage=600"}, DEFAULT),
+    ("s-maxage beside max-age", {"cache-control": "s-maxage=600, max-age=3600"}, 3600),
+    ("Expires less Date", {"expires": IN_AN_HOUR, "date": AT_NOW}, 3600),
+    ("Expires without Date", {"expires": IN_AN_HOUR}, 3600),
+    ("Expires in the past", {"expires": AN_HOUR_AGO, "date": AT_NOW}, LEAST),
+    ("private counts for nothing", {"cache-control": "private"}, DEFAULT),
+    ("an unknown directive", {"cache-control": "immutable, max-age=1200"}, 1200),
+    # 5.2: the syntax of directives
+    ("names in any case", {"cache-control": "Max-Age=3600"}, 3600),
+    ("quoted", {"cache-control": 'max-age="3600"'}, 3600),
+    ("white space", {"cache-control": "  max-age=3600 ,public"}, 3600),
+    ("empty elements", {"cache-control": ",,max-age=3600,,"}, 3600),
+    ("an empty header", {"cache-control": ""}, DEFAULT),
+    ("garbage", {"cache-control": "=;=,,\"'"}, DEFAULT),
+    # what is broken or contradicts itself is stale
+    ("max-age twice the same", {"cache-control": "max-age=3600, max-age=3600"}, 3600),
+    ("max-age twice otherwise", {"cache-control": "max-age=3600, max-age=60"}, LEAST),
+    ("max-age without a value", {"cache-control": "max-age"}, LEAST),
+    ("negative", {"cache-control": "max-age=-5"}, LEAST),
+    ("a fraction", {"cache-control": "max-age=3600.5"}, LEAST),
+    ("words", {"cache-control": "max-age=hour"}, LEAST),
+    ("digits of other scripts", {"cache-control": "max-age=٣٦٠٠"}, LEAST),
+    ("an exponent", {"cache-control": "max-age=1e5"}, LEAST),
+    ("one broken, one not", {"cache-control": "max-age=x, max-age=3600"}, LEAST),
+    ("Expires: 0", {"expires": "0"}, LEAST),
+    ("Expires: -1", {"expires": "-1", "date": AT_NOW}, LEAST),
+    ("Expires that is no date", {"expires": "tomorrow"}, LEAST),
+    ("Expires twice", {"expires": f"{IN_AN_HOUR}, {IN_AN_HOUR}"}, LEAST),
+    ("no-store", {"cache-control": "no-store, max-age=3600"}, LEAST),
+    ("no-cache", {"cache-control": "no-cache"}, LEAST),
+    ('no-cache="field"', {"cache-control": 'no-cache="set-cookie", max-age=3600'}, LEAST),
+    # clamps
+    ("max-age=0", {"cache-control": "max-age=0"}, LEAST),
+    ("under the minimum", {"cache-control": "max-age=10"}, LEAST),
+    ("over the maximum", {"cache-control": "max-age=604800"}, MOST),
+    ("beyond any number", {"cache-control": f"max-age={'9' * 5000}"}, MOST),
+    ("Expires over the maximum", {"expires": IN_TWO_DAYS, "date": AT_NOW}, MOST),
+    # 4.2.3: age
+    ("Age", {"cache-control": "max-age=3600", "age": "600"}, 3000),
+    ("Age near max-age, as of a proxy", {"cache-control": "max-age=3600", "age": "3599"}, LEAST),
+    ("Age over max-age", {"cache-control": "max-age=3600", "age": "7200"}, LEAST),
+    ("Age that is no number", {"cache-control": "max-age=3600", "age": "old"}, 3600),
+    ("a negative Age", {"cache-control": "max-age=3600", "age": "-600"}, 3600),
+    ("Age twice: the first", {"cache-control": "max-age=3600", "age": "600, 60"}, 3000),
+    ("Date of an hour ago", {"cache-control": "max-age=7200", "date": AN_HOUR_AGO}, 3600),
+    ("the larger of Date and Age", {
+        "cache-control": "max-age=7200", "date": AN_HOUR_AGO, "age": "60"}, 3600),
+    ("a Date in the future", {"cache-control": "max-age=3600", "date": IN_AN_HOUR}, 3600),
+    ("a Date that is none", {"cache-control": "max-age=3600", "date": "noon"}, 3600),
+    ("a server whose clock stands", {
+        "cache-control": "max-age=3600", "date": "Thu, 01 Jan 1970 00:00:00 GMT"}, LEAST),
+    ("age does not shorten the default", {"age": "3600"}, DEFAULT),
+    # the three forms of a date, RFC 9110 5.6.7
+    ("RFC 850", {"expires": "Sunday, 06-Nov-94 09:49:37 GMT", "date": AT_NOW}, 3600),
+    ("asctime", {"expires": "Sun Nov  6 09:49:37 1994", "date": AT_NOW}, 3600),
+    ("a year without end", {"expires": "Sun, 06 Nov 99999 09:49:37 GMT"}, LEAST),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "headers", "seconds"), TABLE, ids=[row[0] for row in TABLE])
+def test_lifetime(name: str, headers: dict[str, str], seconds: float) -> None:
+    assert lifetime(headers, NOW, LIMITS) == seconds
+
+
+def test_the_default_is_not_longer_than_the_maximum() -> None:
+    limits = Limits(DAY, 0, 3_600, DAY, 60, 3_600)
+    assert lifetime({}, NOW, limits) == 3_600
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("120", 120.0),
+        (IN_AN_HOUR, 3600.0),
+        (AN_HOUR_AGO, 0.0),
+        ("soon", None),
+        ("", None),
+        ("-5", None),
+    ],
+)
+def test_retry_after(value: str, seconds: float | None) -> None:
+    assert retry_after({"retry-after": value}, NOW) == seconds
+
+
+def test_no_retry_after() -> None:
+    assert retry_after({}, NOW) is None
+
+
+def test_the_wait_after_failures_doubles_up_to_the_maximum() -> None:
+    waits = [error_lifetime(failures, None, LIMITS, 0.0) for failures in range(1, 10)]
+    assert waits == [60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]
+    assert error_lifetime(10_000, None, LIMITS, 0.0) == 3600
+
+
+def test_jitter_takes_off_a_tenth_at_most() -> None:
+    assert error_lifetime(1, None, LIMITS, 1.0) == pytest.approx(54)
+
+
+@pytest.mark.parametrize(("asked", "wait"), [(0, 1), (30, 30), (600, 600), (1e9, 3600)])
+def test_what_retry_after_asks_is_bounded(asked: float, wait: float) -> None:
+    assert error_lifetime(5, asked, LIMITS, 0.5) == wait
+
+
+def test_validators() -> None:
+    both = {"etag": 'W/"1"', "last-modified": AT_NOW}
+    assert validators(both) == {"If-None-Match": 'W/"1"'}
+    assert validators({"last-modified": AT_NOW}) == {"If-Modified-Since": AT_NOW}
+    assert validators({}) == {}
+
+
+def test_dates() -> None:
+    assert http_date(AT_NOW) == NOW
+    assert http_date("") is None
+
+
+def test_a_time_in_the_future_is_infinitely_long_ago() -> None:
+    assert elapsed(NOW, NOW + 5) == 5
+    assert elapsed(NOW + CLOCK_SKEW / 2, NOW) == 0
+    assert elapsed(NOW + CLOCK_SKEW * 2, NOW) == float("inf")

@@ -1,0 +1,157 @@
+"""GOOGLE: what google/robotstxt does and documents, as far as RFC9309 does not share it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from scrapy_robots_plus.protocol import DIALECTS, GOOGLE, RFC9309, Dialect, RobotsTxt, dialect_named
+
+
+def allowed(body: str | bytes, url: str, agent: str = "FooBot", dialect: Dialect = GOOGLE) -> bool:
+    return RobotsTxt.parse(body, dialect).allowed(url, agent)
+
+
+class TestUrls:
+    @pytest.mark.parametrize(
+        ("url", "path"),
+        [
+            ("", "/"),
+            ("http://e.example", "/"),
+            ("http://e.example/", "/"),
+            ("http://e.example/a", "/a"),
+            ("http://e.example/a?b=http://c.d/", "/a?b=http://c.d/"),
+            ("http://e.example/a?b=c#d", "/a?b=c"),
+            ("http://e.example#/a", "/"),
+            ("http://e.example?a", "/?a"),
+            ("http://e.example;a", "/;a"),
+            ("e.example/a;b#c", "/a;b"),
+            ("a/b", "/b"),
+            ("//a/b/c", "/b/c"),
+            ("/a/b://c", "/a/b://c"),
+            ("ftp://e.example/a", "/a"),
+        ],
+    )
+    @pytest.mark.parametrize("dialect", [GOOGLE, RFC9309])
+    def test_the_path_is_found(self, url, path, dialect):
+        assert not allowed(f"user-agent: *\ndisallow: {path}$", url, dialect=dialect)
+        assert allowed(f"user-agent: *\ndisallow: {path}x", url, dialect=dialect)
+
+
+class TestEscapes:
+    def test_a_rule_is_escaped_and_a_url_is_not(self):
+        body = "user-agent: *\ndisallow: /ツ\ndisallow: /%aa"
+        assert not allowed(body, "/%E3%83%84")
+        assert allowed(body, "/ツ")
+        assert not allowed(body, "/%AA")
+        assert allowed(body, "/%aa")
+
+    def test_nothing_is_decoded(self):
+        assert allowed("user-agent: *\ndisallow: /%62%61%7A", "/baz")
+        assert not allowed("user-agent: *\ndisallow: /%62%61%7A", "/%62%61%7A")
+
+
+class TestAgents:
+    def test_a_name_that_is_no_token_fits_nothing(self):
+        body = "user-agent: Foo Bar\ndisallow: /"
+        assert not allowed(body, "/", "Foo")
+        assert allowed(body, "/", "Foo Bar")
+        assert allowed("user-agent: 008\ndisallow: /", "/", "008")
+
+    def test_no_name_is_compared_as_it_is(self):
+        assert not allowed("user-agent: 1\ndisallow: /", "/", "")
+        assert allowed("user-agent: a\ndisallow: /", "/", "")
+
+    def test_a_header_is_read_for_its_token(self):
+        header = "Mozilla/5.0 (compatible; FooBot/2.1; +https://foo.example)"
+        assert not allowed("user-agent: foobot\ndisallow: /", "/", header)
+
+
+def test_robots_txt_has_no_privilege():
+    assert not allowed("user-agent: *\ndisallow: /", "/robots.txt")
+
+
+class TestDocumentedPrecedence:
+    """The table of Google's documentation on which rule is used."""
+
+    @pytest.mark.parametrize(
+        ("allow", "disallow", "url", "want"),
+        [
+            ("/p", "/", "/page", True),
+            ("/folder", "/folder", "/folder/page", True),
+            ("/page", "/*.htm", "/page.htm", False),
+            ("/page", "/*.ph", "/page.php5", True),
+            ("/$", "/", "/", True),
+            ("/$", "/", "/page.htm", False),
+        ],
+    )
+    def test_example(self, allow, disallow, url, want):
+        assert allowed(f"user-agent: *\nallow: {allow}\ndisallow: {disallow}", url) is want
+
+
+class TestDocumentedPaths:
+    """The table of Google's documentation on what a path matches."""
+
+    @pytest.mark.parametrize(
+        ("pattern", "matched", "unmatched"),
+        [
+            (
+                "/fish",
+                "/fish /fish.html /fish/salmon.html /fishheads /fish.php?id=x",
+                "/Fish.asp /catfish /?id=fish /desert/fish",
+            ),
+            (
+                "/fish*",
+                "/fish /fish.html /fish/salmon.html /fishheads",
+                "/Fish.asp /catfish /?id=fish",
+            ),
+            (
+                "/fish/",
+                "/fish/ /fish/?id=x /fish/salmon.htm",
+                "/fish /fish.html /animals/fish/ /Fish/x",
+            ),
+            (
+                "/*.php",
+                "/index.php /filename.php /folder/filename.php?p /folder/any.php.file.html /f.php/",
+                "/ /windows.PHP",
+            ),
+            (
+                "/*.php$",
+                "/filename.php /folder/filename.php",
+                "/filename.php?p /filename.php/ /filename.php5 /x.PHP",
+            ),
+            ("/fish*.php", "/fish.php /fishheads/catfish.php?p", "/Fish.PHP"),
+        ],
+    )
+    def test_example(self, pattern, matched, unmatched):
+        body = f"user-agent: *\ndisallow: {pattern}"
+        assert [url for url in matched.split() if allowed(body, url)] == []
+        assert [url for url in unmatched.split() if not allowed(body, url)] == []
+
+
+class TestDialects:
+    @pytest.mark.parametrize("name", ["RFC9309", "GOOGLE", "GYM2008", "MK1996", "FIRST_MATCH"])
+    def test_by_name(self, name):
+        assert dialect_named(name) is DIALECTS[name]
+        assert dialect_named(name.lower()) is DIALECTS[name]
+        assert dialect_named(name).name == name
+
+    @pytest.mark.parametrize("name", ["", "RFC", "rfc-9309", "google2"])
+    def test_an_unknown_name_is_an_error_that_lists_the_names(self, name):
+        with pytest.raises(ValueError, match="RFC9309, GOOGLE, GYM2008, MK1996, FIRST_MATCH"):
+            dialect_named(name)
+
+    def test_frozen(self):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            RFC9309.name = "x"  # type: ignore[misc]
+        assert len({*DIALECTS.values()}) == 5
+
+    def test_expiry(self):
+        assert {each.name: each.expiry for each in DIALECTS.values()} == {
+            "RFC9309": 86_400,
+            "GOOGLE": 86_400,
+            "GYM2008": 604_800,
+            "MK1996": 604_800,
+            "FIRST_MATCH": 86_400,
+        }

@@ -1,0 +1,196 @@
+"""What holds for every file and every URL."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from slow_matcher import allowed as slowly_allowed
+
+from scrapy_robots_plus.protocol import DIALECTS, RFC9309, Dialect, RobotsTxt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+dialects = st.sampled_from(list(DIALECTS.values()))
+charsets = st.sampled_from(
+    [None, "utf-8", "iso-8859-1", "shift_jis", "utf-16", "utf-7", "nonsense"]
+)
+agents = st.one_of(
+    st.text(max_size=40),
+    st.binary(max_size=40),
+    st.lists(st.text(max_size=20), max_size=3),
+    st.sampled_from(["bot", "*", "Mozilla/5.0 (compatible; Bot/1.0; +https://b.example)"]),
+)
+urls = st.one_of(st.text(max_size=60), st.text("/ab?;#%*$:.", max_size=30), st.binary(max_size=60))
+
+PIECES = [
+    *(b"User-agent: *", b"User-agent: bot", b"useragent bot", b"Disallow: /", b"Disallow:"),
+    *(b"Allow: /a", b"Disallow: /*a*$", b"Disallow /%41%2f", b"dissallow: *", b"Allow:"),
+    *(b"Allow: /index.html", b"Crawl-delay: 1", b"Request-rate: 1/5s", b"Visit-time: 0600-0700"),
+    *(b"Sitemap: /s", b"Host: h", b"Clean-param: a&b /c", b"#", b":", b"\n", b"\r\n", b"\r"),
+    *(b"\n\n", b"\0", b"\xef\xbb\xbf", b"\xff\xfe", b"\xe9", b" ", b"<html>"),
+]
+mutated = st.lists(st.one_of(st.sampled_from(PIECES), st.binary(max_size=8)), max_size=40).map(
+    b"\n".join
+)
+loose = st.lists(st.one_of(st.sampled_from(PIECES), st.binary(max_size=4)), max_size=60).map(
+    b"".join
+)
+bodies = st.one_of(st.binary(max_size=300), mutated, loose, st.text(max_size=200))
+
+
+@settings(max_examples=400, deadline=None)
+@given(bodies, dialects, charsets, agents, urls)
+def test_parsing_and_asking_is_total(body, dialect, charset, agent, url):
+    file = RobotsTxt.parse(body, dialect, charset, max_bytes=250)
+    told = file.explain(url, agent)
+    assert told.verdict == file.verdict(url, agent)
+    assert told.verdict.allowed is file.allowed(url, agent)
+    delay = file.crawl_delay(agent)
+    assert delay is None or delay >= 0
+    assert file.request_rate(agent) is None or file.request_rate(agent).delay > 0
+    file.visit_time(agent)
+    assert all(isinstance(each, tuple) for each in (file.groups, file.sitemaps, file.unknown))
+    assert file.host is None or file.host
+    assert len(list(file.lines)) >= len(file.sitemaps) + len(file.clean_params)
+
+
+# Rules and paths over few octets, so that most rules nearly match.
+octets = st.sampled_from(["a", "b", "/", "*", "$", "%41", "%2f", "é", "?", ".", "~", "%7e"])
+patterns = st.lists(octets, max_size=7).map(lambda parts: "/" + "".join(parts))
+rules = st.lists(st.tuples(st.booleans(), patterns), max_size=12)
+paths = st.lists(st.sampled_from("ab/?.~*$"), max_size=12).map(lambda parts: "/" + "".join(parts))
+
+
+def file_of(rules_: list[tuple[bool, str]], agent: str = "bot") -> str:
+    lines = [f"{'Allow' if allow else 'Disallow'}: {pattern}" for allow, pattern in rules_]
+    # A blank rule, so that the agent line of a group that follows does not join this one.
+    return "\n".join([f"User-agent: {agent}", *lines, "Disallow:", ""])
+
+
+@settings(max_examples=300, deadline=None)
+@given(rules, paths, st.data())
+def test_escaping_unreserved_characters_changes_nothing(rules_, path, data):
+    escaped = "".join(
+        f"%{ord(each):02x}" if each in "ab.~" and data.draw(st.booleans()) else each
+        for each in path
+    )
+    for dialect in (RFC9309, DIALECTS["GYM2008"]):
+        file = RobotsTxt.parse(file_of(rules_), dialect)
+        if path != "/robots.txt":
+            assert file.verdict(escaped, "bot") == file.verdict(path, "bot")
+
+
+@settings(max_examples=300, deadline=None)
+@given(rules, rules, paths, st.booleans())
+def test_an_unrelated_group_changes_nothing(rules_, others, path, before):
+    body, other = file_of(rules_), file_of(others, "unrelated")
+    both = other + body if before else body + other
+    alone, among = (
+        RobotsTxt.parse(body).verdict(path, "bot"),
+        RobotsTxt.parse(both).verdict(path, "bot"),
+    )
+    assert (alone.allowed, alone.reason, alone.rule) == (among.allowed, among.reason, among.rule)
+
+
+@settings(max_examples=300, deadline=None)
+@given(rules, paths, dialects)
+def test_the_winner_of_an_explanation_is_the_rule_of_the_verdict(rules_, path, dialect):
+    file = RobotsTxt.parse(file_of(rules_), dialect)
+    told, verdict = file.explain(path, "bot"), file.verdict(path, "bot")
+    assert told.verdict == verdict
+    assert verdict.line not in {each.line for each in told.beaten}
+    if verdict.line is None:
+        assert not told.beaten or path == "/robots.txt"
+
+
+@settings(max_examples=300, deadline=None)
+@given(rules, paths)
+def test_the_order_of_rules_changes_no_verdict(rules_, path):
+    there = RobotsTxt.parse(file_of(rules_)).allowed(path, "bot")
+    assert RobotsTxt.parse(file_of(rules_[::-1])).allowed(path, "bot") is there
+
+
+@settings(max_examples=200, deadline=None)
+@given(rules, paths)
+def test_line_ends_white_space_and_comments_change_nothing(rules_, path):
+    body = file_of(rules_)
+    there = RobotsTxt.parse(body).allowed(path, "bot")
+    for other in (
+        body.replace("\n", "\r\n"),
+        body.replace("\n", "\r"),
+        body.replace(": ", "\t:  ").replace("\n", " # x\n"),
+        body.replace("User-agent", "uSER-aGENT").replace("llow", "LLOW"),
+        "\ufeff" + body,
+    ):
+        assert RobotsTxt.parse(other).allowed(path, "bot") is there
+
+
+ALPHABETS: list[tuple[str, str]] = [
+    ("ab*", "ab"),
+    ("ab*$/", "ab$/"),
+    ("aaab*", "aaab"),
+    ("abcdefgh/*$", "abcdefgh/"),
+]
+
+
+def random_pairs(
+    seed: int, rules_: int, length: int
+) -> tuple[list[tuple[bool, bytes]], list[bytes]]:
+    random_ = random.Random(seed)
+    of_rules, of_paths = ALPHABETS[seed % len(ALPHABETS)]
+
+    def word(letters: str, most: int) -> str:
+        return "/" + "".join(random_.choices(letters, k=random_.randrange(most)))
+
+    found = [(random_.random() < 0.5, word(of_rules, length).encode()) for _ in range(rules_)]
+    return found, [word(of_paths, 2 * length).encode() for _ in range(50)]
+
+
+def compare(seed: int, rules_: int, length: int, dialect: Dialect = RFC9309) -> int:
+    """Asks the fast and the slow matcher about the same; returns how many pairs that were."""
+    found, asked = random_pairs(seed, rules_, length)
+    lines = [(b"Allow: " if allow else b"Disallow: ") + pattern for allow, pattern in found]
+    file = RobotsTxt.parse(b"\n".join([b"User-agent: *", *lines]), dialect)
+    for path in asked:
+        url = b"https://e.example" + path
+        assert file.allowed(url, "bot") is slowly_allowed(found, path), (seed, path)
+    return len(found) * len(asked)
+
+
+SIZES: list[tuple[int, int]] = [(1, 8), (5, 8), (40, 10), (300, 9), (900, 14)]
+
+
+def run(seeds: range) -> int:
+    return sum(compare(seed, *SIZES[seed % len(SIZES)]) for seed in seeds)
+
+
+def test_the_fast_matcher_agrees_with_the_slow_one():
+    # 250 pairs to 45,000 pairs of rule and path a seed.
+    assert run(range(60)) > 100_000
+
+
+@pytest.mark.stress
+def test_the_fast_matcher_agrees_with_the_slow_one_on_millions():
+    assert run(range(1000, 1600)) > 5_000_000
+
+
+def test_long_parts_agree_too():
+    """Parts of 64 octets and more, which the wildcard index looks up by a few of them."""
+    random_ = random.Random(7)
+    word: Callable[[int], str] = lambda size: "".join(random_.choices("ab", k=size))  # noqa: E731
+    parts = [word(size) for size in (1, 2, 3, 5, 8, 13, 31, 32, 33, 63, 64, 65, 90, 130) * 60]
+    found = [
+        (False, f"/*{part}*{random_.choice(parts)}{number}$".encode())
+        for number, part in enumerate(parts)
+    ]
+    found += [(False, f"/*{part}*c".encode()) for part in parts]
+    body = b"\n".join([b"User-agent: *", *(b"Disallow: " + pattern for _, pattern in found)])
+    file = RobotsTxt.parse(body)
+    for number in range(60):
+        path = "/" + "".join(random_.choices(parts, k=6)) + random_.choice(["c", "", str(number)])
+        assert file.allowed(path, "bot") is slowly_allowed(found, path.encode())

@@ -1,0 +1,110 @@
+"""RFC 9309 2.2.1: how a crawler is called."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_robots_plus.protocol import RobotsTxt, has_product_token, product_tokens
+
+WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko"
+CHROME = f"Mozilla/5.0 (X11; Linux x86_64) {WEBKIT}) Chrome/120.0.0.0 Safari/537.36"
+MAC = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_10_1) AppleWebKit/600.2.5 (KHTML, like Gecko)"
+
+NAMED = [
+    "Foobot",
+    "FOOBOT",
+    " foobot ",
+    "Foobot/1.0",
+    "Foobot/1.0 (+https://foo.example/bot)",
+    "Foobot/2.1 (https://foo.example; bot@foo.example) Python/3.11",
+    "Foobot (compatible; +https://foo.example)",
+    "Mozilla/5.0 (compatible; Foobot/2.1; +https://foo.example/bot)",
+    "Mozilla/5.0 (compatible; Foobot; +https://foo.example/bot)",
+    "Mozilla/5.0 (compatible;Foobot/2.1)",
+    f"Mozilla/5.0 {WEBKIT}; compatible; Foobot/1.2; +https://foo.example)",
+    f"Mozilla/5.0 {WEBKIT}; compatible; Foobot/1.2; +https://foo.example) Chrome/1 Safari/537.36",
+    f"{CHROME} (compatible; Foobot/2.1; +http://foo.example)",
+    f"{MAC} Version/8.0.2 Safari/600.2.5 (Foobot/0.1; +http://foo.example)",
+    f"{CHROME} Foobot/1.0",
+]
+
+
+@pytest.mark.parametrize("header", NAMED)
+def test_the_token_is_found_in_a_header(header):
+    assert product_tokens(header) == ("foobot",)
+    assert has_product_token(header)
+    file = RobotsTxt.parse("User-agent: foobot\nDisallow: /x\nUser-agent: *\nDisallow: /y")
+    assert not file.allowed("/x", header)
+    assert file.allowed("/y", header)
+    assert not file.allowed("/x", header.encode())
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        CHROME,
+        "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:121.0) Gecko/20100101 Firefox/121.0",
+        "Mozilla/4.0 (compatible; MSIE 8.0; Windows NT 6.1; Trident/4.0)",
+        "Mozilla/5.0 (compatible; Konqueror/4.5; Linux)",
+        "Opera/9.80 (Windows NT 6.1) Presto/2.12 Version/12.16",
+        CHROME + " Edg/120.0",
+        "*",
+        "",
+        "   ",
+        "()",
+        "Mozilla/5.0",
+    ],
+)
+def test_a_browser_has_none_and_fits_only_star(header):
+    assert product_tokens(header) == ()
+    assert not has_product_token(header)
+    file = RobotsTxt.parse(
+        "User-agent: chrome\nUser-agent: mozilla\nDisallow: /x\nUser-agent: *\nDisallow: /y"
+    )
+    assert file.allowed("/x", header)
+    assert not file.allowed("/y", header)
+
+
+def test_mozilla_may_be_a_name_of_its_own():
+    assert product_tokens("mozilla") == ("mozilla",)
+    assert product_tokens("Mozilla/5.0 (compatible; Mozilla/2.1; +https://m.example)") == (
+        "mozilla",
+    )
+
+
+class TestPreference:
+    FILE = RobotsTxt.parse(
+        "User-agent: Foobot\nDisallow: /bot\nUser-agent: Foobot-News\nDisallow: /news\n"
+        "User-agent: *\nDisallow: /star"
+    )
+
+    @pytest.mark.parametrize("agent", [["Foobot-News", "Foobot"], ("Foobot-News", "Foobot")])
+    def test_the_first_name_with_a_group_counts(self, agent):
+        assert not self.FILE.allowed("/news", agent)
+        assert self.FILE.allowed("/bot", agent)
+
+    def test_a_name_without_a_group_gives_way(self):
+        assert not self.FILE.allowed("/bot", ["Foobot-Images", "Foobot"])
+
+    def test_then_star(self):
+        assert not self.FILE.allowed("/star", ["Barbot", "Bazbot"])
+        assert not self.FILE.allowed("/star", [])
+
+    def test_names_may_be_headers(self):
+        assert not self.FILE.allowed("/bot", ["Foobot-X/1.0", "Mozilla/5.0 (compatible; Foobot/1)"])
+
+
+class TestNamesThatAreNoTokens:
+    @pytest.mark.parametrize("name", ["MJ12bot", "008", "Jävla-Bot", "go!zilla", "bot2"])
+    def test_are_meant_by_the_whole_word(self, name):
+        file = RobotsTxt.parse(f"User-agent: {name}/1.0\nDisallow: /x")
+        assert not file.allowed("/x", name)
+        assert not file.allowed("/x", name.upper())
+        assert not file.allowed("/x", f"{name}/2.0 (+https://e.example)")
+
+    def test_are_not_meant_by_another_word(self):
+        file = RobotsTxt.parse("User-agent: bot1\nDisallow: /x")
+        assert file.allowed("/x", "bot2")
+
+    def test_the_reference_reading_of_the_line_holds_as_well(self):
+        assert not RobotsTxt.parse("User-agent: bot1\nDisallow: /x").allowed("/x", "bot")

@@ -1,0 +1,138 @@
+"""One line wires everything, and leaves alone what a project has wired itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import pytest_twisted
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.utils.misc import load_object
+
+from scrapy_robots_plus import Addon, RobotsDisallowed, RobotsExtension, RobotsMiddleware
+
+from .crawling import ProbeSpider, crawl, make_crawler, run, stat
+from .sites import Sites
+
+BUILT_IN = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
+OURS = "scrapy_robots_plus.RobotsMiddleware"
+CLOSED = "User-agent: *\nDisallow: /\n"
+BY_HAND: dict[str, Any] = {
+    "ADDONS": {},
+    "ROBOTSTXT_OBEY": True,
+    "DOWNLOADER_MIDDLEWARES": {BUILT_IN: None, OURS: 100},
+    "EXTENSIONS": {"scrapy_robots_plus.RobotsExtension": 0},
+}
+OFF: dict[str, Any] = {"ROBOTSTXT_OBEY": False}
+
+
+def wired(**settings: Any) -> dict[type, int]:
+    """Where middlewares stand after the add-on has been at work on a project with *settings*."""
+    crawler = make_crawler(**settings)
+    Addon().update_settings(crawler.settings)
+    components = crawler.settings.getwithbase("DOWNLOADER_MIDDLEWARES")
+    return {load_object(name): place for name, place in components.items() if place is not None}
+
+
+def test_the_built_in_gives_its_place_to_ours() -> None:
+    found = wired()
+    assert RobotsTxtMiddleware not in found
+    assert found[RobotsMiddleware] == 100
+
+
+@pytest.mark.parametrize("built_in", [BUILT_IN, RobotsTxtMiddleware], ids=["path", "class"])
+def test_where_the_project_moved_the_built_in_ours_stands(built_in: object) -> None:
+    found = wired(DOWNLOADER_MIDDLEWARES={built_in: 543})
+    assert RobotsTxtMiddleware not in found
+    assert found[RobotsMiddleware] == 543
+
+
+@pytest.mark.parametrize("built_in", [BUILT_IN, RobotsTxtMiddleware], ids=["path", "class"])
+def test_where_the_project_took_the_built_in_out_ours_stands_in_its_usual_place(
+    built_in: object,
+) -> None:
+    assert wired(DOWNLOADER_MIDDLEWARES={built_in: None})[RobotsMiddleware] == 100
+
+
+@pytest.mark.parametrize("ours", [OURS, RobotsMiddleware], ids=["path", "class"])
+def test_where_the_project_put_ours_it_stays(ours: object) -> None:
+    assert wired(DOWNLOADER_MIDDLEWARES={ours: 90})[RobotsMiddleware] == 90
+
+
+def test_other_middlewares_stay() -> None:
+    stats = "scrapy.downloadermiddlewares.stats.DownloaderStats"
+    assert wired(DOWNLOADER_MIDDLEWARES={stats: 7})[load_object(stats)] == 7
+
+
+def test_robotstxt_obey_is_turned_on_unless_the_project_says_otherwise() -> None:
+    for settings, expected in (({}, True), (OFF, False), ({"ROBOTSTXT_OBEY": True}, True)):
+        crawler = make_crawler(**settings)
+        Addon().update_settings(crawler.settings)
+        assert crawler.settings.getbool("ROBOTSTXT_OBEY") is expected
+
+
+@pytest_twisted.ensureDeferred
+async def test_one_line_is_enough(sites: Sites) -> None:
+    host = sites.host(CLOSED)
+    crawler = await crawl(host.url())
+    assert host.fetched == []
+    assert isinstance(crawler.spider.failures[host.url()], RobotsDisallowed)
+    assert crawler.get_downloader_middleware(RobotsMiddleware) is not None
+    assert crawler.get_downloader_middleware(RobotsTxtMiddleware) is None
+    assert crawler.get_extension(RobotsExtension) is not None
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_built_in_never_runs_beside_ours(sites: Sites) -> None:
+    for moved in (BUILT_IN, RobotsTxtMiddleware):
+        host = sites.host(CLOSED)
+        crawler = await crawl(host.url(), DOWNLOADER_MIDDLEWARES={moved: 543})
+        assert crawler.get_downloader_middleware(RobotsTxtMiddleware) is None
+        assert (host.fetched, host.robots_hits) == ([], 1)
+
+
+@pytest_twisted.ensureDeferred
+async def test_wired_by_hand_it_works_the_same(sites: Sites) -> None:
+    host = sites.host(CLOSED)
+    crawler = await crawl(host.url(), **BY_HAND)
+    assert host.fetched == []
+    assert isinstance(crawler.spider.failures[host.url()], RobotsDisallowed)
+    assert stat(crawler, "finish_reason") == "robotstxt_denied"
+
+
+class OffBySpider(ProbeSpider):
+    custom_settings = OFF
+
+
+@pytest.mark.parametrize(
+    ("settings", "arguments"),
+    [(OFF, {}), ({}, {"spider": OffBySpider}), ({**BY_HAND, **OFF}, {})],
+    ids=["project", "spider", "by hand"],
+)
+@pytest_twisted.ensureDeferred
+async def test_turned_off_nothing_is_asked_and_everything_fetched(
+    sites: Sites, settings: dict[str, Any], arguments: dict[str, Any]
+) -> None:
+    host = sites.host(CLOSED)
+    crawler = await crawl(host.url(), **arguments, **settings)
+    assert (host.fetched, host.robots_hits) == (["/"], 0)
+    assert crawler.get_downloader_middleware(RobotsMiddleware) is None
+    assert crawler.get_extension(RobotsExtension) is None
+    assert not [name for name in crawler.stats.get_stats() if name.startswith("robotstxt/")]
+
+
+@pytest_twisted.ensureDeferred
+async def test_turned_off_by_the_command_line(sites: Sites) -> None:
+    host = sites.host(CLOSED)
+    crawler = make_crawler()
+    crawler.settings.set("ROBOTSTXT_OBEY", "False", priority="cmdline")
+    await run(crawler, urls=[host.url()])
+    assert (host.fetched, host.robots_hits) == (["/"], 0)
+
+
+@pytest_twisted.ensureDeferred
+async def test_delays_alone_can_be_kept(sites: Sites) -> None:
+    host = sites.host(CLOSED + "Crawl-delay: 1\n")
+    await crawl(host.url("/1"), host.url("/2"), **OFF, ROBOTS_CRAWL_DELAY=True)
+    assert sorted(host.fetched) == ["/1", "/2"]
+    assert min(host.gaps) >= 0.98

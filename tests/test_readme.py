@@ -1,0 +1,175 @@
+"""The README and the docs say what the code does."""
+
+from __future__ import annotations
+
+import ast
+import logging
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+
+from benchmarks import comparison
+from docs import tables
+from scrapy_robots_plus import Reason, RobotsDisallowed
+from scrapy_robots_plus.crawl.settings import names
+from scrapy_robots_plus.policy.access import Failure
+
+from .crawling import ProbeSpider, crawl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .sites import Sites
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "scrapy_robots_plus"
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("sample_project/*.md")]
+README = (ROOT / "README.md").read_text()
+STATS = (ROOT / "docs" / "stats.md").read_text()
+CLOSED = "User-agent: *\nDisallow: /private/\n"
+
+
+def blocks(language: str, text: str = README) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def block_with(words: str) -> dict[str, Any]:
+    """What the README's Python block that contains *words* defines."""
+    (block,) = (block for block in blocks("python") if words in block)
+    defined: dict[str, Any] = {}
+    exec(block, defined)
+    return defined
+
+
+@pytest.mark.parametrize(
+    ("page", "name", "make"), tables.TABLES, ids=[name for _, name, _ in tables.TABLES]
+)
+def test_a_table_from_the_code_is_up_to_date(
+    page: Path, name: str, make: Callable[[], str]
+) -> None:
+    assert tables.between(page, name) == make(), "run `make tables`"
+
+
+def test_the_settings_table_names_every_setting_and_no_other() -> None:
+    table = tables.between(tables.README, "settings")
+    assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == names()
+
+
+def test_the_comparison_is_that_of_the_script() -> None:
+    assert comparison.is_current(), "run `make comparison`"
+    assert "Measured by `make comparison` with Scrapy " in README
+
+
+def test_the_comparison_shows_no_leak_of_ours() -> None:
+    for line in tables.between(tables.README, "comparison").splitlines()[2:]:
+        if not line.startswith("|"):
+            continue
+        situation, _, ours = line.strip("| ").split(" | ")
+        if "404" in situation:
+            assert ours == "fetched: 404"
+        elif "Crawl-delay" in situation:
+            assert float(ours.split()[2]) >= 0.98
+        else:
+            assert ours in ("0 fetched", "nothing fetched")
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_quickstart_is_enough(sites: Sites) -> None:
+    host = sites.host(CLOSED)
+    settings = {name: value for name, value in block_with("ADDONS").items() if name.isupper()}
+    assert list(settings) == ["ADDONS"]
+    crawler = await crawl(host.url("/private/"), host.url("/"), **settings)
+    assert host.fetched == ["/"]
+    assert isinstance(crawler.spider.failures[host.url("/private/")], RobotsDisallowed)
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_errback_of_the_readme_is_told_why(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = sites.host(CLOSED)
+    url = host.url("/private/")
+
+    class Spider(block_with("def failed")["MySpider"]):  # type: ignore[misc]
+        def __init__(self, urls: object) -> None:
+            super().__init__()
+
+        async def start(self) -> Any:
+            async for request in super().start():
+                yield request.replace(url=url)
+
+    with caplog.at_level(logging.INFO):
+        await crawl(spider=Spider)
+    (message,) = (text for text in caplog.messages if text.startswith(f"{url}: "))
+    assert message.endswith(host.url("/robots.txt"))
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_signal_handler_of_the_readme_is_called(
+    sites: Sites, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = sites.host(CLOSED)
+    extension = block_with("DenialLog")["DenialLog"]
+    await crawl(host.url("/private/"), EXTENSIONS={extension: 0})
+    assert capsys.readouterr().out.startswith(f"{host.url('/private/')} rule ")
+
+
+@pytest_twisted.ensureDeferred
+async def test_policies_can_be_asked_as_the_readme_does(
+    sites: Sites, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = sites.host(CLOSED + f"Sitemap: {sites.host().url('/sitemap.xml')}\n")
+    (block,) = (block for block in blocks("python") if "policies.allowed" in block)
+    defined: dict[str, Any] = {}
+    exec(block.replace("http://site.example/page", host.url("/page")), defined)
+
+    class Spider(defined["AskingSpider"], ProbeSpider):  # type: ignore[misc]
+        pass
+
+    await crawl(spider=Spider)
+    assert host.fetched == ["/page"]
+    assert capsys.readouterr().out.startswith(f"{host.origin} 200 ")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_in_the_docs_compiles(page: Path) -> None:
+    for block in blocks("python", page.read_text()):
+        compile(block, str(page), "exec")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!http)([^)#]+)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_that_are_named_exist(page: Path) -> None:
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert set(re.findall(r"`make ([a-z-]+)`", page.read_text())) <= set(targets)
+
+
+def stats_in_the_code() -> set[str]:
+    """Every key that is counted; what is filled in becomes a star."""
+    keys = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "inc_value":
+                keys.add(re.sub(r"\{.*?\}", "*", ast.unparse(node.args[0]).strip("f'\"")))
+    return keys
+
+
+def test_the_docs_name_every_stats_key_and_no_other() -> None:
+    named = re.findall(r"^\| `(robotstxt/[^`]+)`", STATS, re.MULTILINE)
+    assert {re.sub(r"<\w+>", "*", key) for key in named} == stats_in_the_code()
+
+
+def test_the_docs_name_every_failure_and_every_reason_to_deny() -> None:
+    (failures,) = re.findall(r"by failure: (.*) \|$", STATS, re.MULTILINE)
+    assert re.findall(r"`(\w+)`", failures) == [str(failure) for failure in Failure]
+    reasons = re.findall(r"^\| `(\w+)`", STATS, re.MULTILINE)
+    denying = [Reason.RULE, Reason.UNREACHABLE, Reason.CRAWL_DELAY, Reason.CLOSING]
+    assert reasons == [str(reason) for reason in denying]

@@ -1,0 +1,160 @@
+"""RobotsParser: the engine behind Scrapy's own interface."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import weakref
+
+import pytest
+from scrapy.robotstxt import RobotParser
+from scrapy.utils.misc import load_object
+from scrapy.utils.test import get_crawler
+
+from scrapy_robots_plus.crawl import parser as module
+from scrapy_robots_plus.crawl.parser import HotFiles, RobotsParser
+from scrapy_robots_plus.protocol import FIRST_MATCH, GOOGLE, MK1996, RFC9309, Reason
+
+BODY = b"""\
+User-agent: *
+Disallow: /star
+Crawl-delay: 2
+Request-rate: 1/5
+
+User-agent: foobot
+Disallow: /foo
+Visit-time: 0600-0800
+Sitemap: https://e.example/s.xml
+"""
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:121.0) Gecko/20100101 Firefox/121.0"
+
+
+def parser(settings: dict[str, object] | None = None, body: bytes = BODY) -> RobotsParser:
+    return RobotsParser.from_crawler(get_crawler(settings_dict=settings), body)
+
+
+def test_it_is_found_by_its_path():
+    assert load_object("scrapy_robots_plus.crawl.parser.RobotsParser") is RobotsParser
+    assert issubclass(RobotsParser, RobotParser)
+
+
+def test_without_a_crawler_as_scrapys_own_tests_make_parsers():
+    assert not RobotsParser.from_crawler(None, BODY).allowed("/foo", "foobot")
+
+
+@pytest.mark.parametrize("url", ["https://e.example/foo", b"https://e.example/foo"])
+@pytest.mark.parametrize("agent", ["foobot", b"foobot/1.0", ["x", "foobot"], ("x", "foobot")])
+def test_urls_and_agents_of_all_types(url, agent):
+    assert not parser().allowed(url, agent)
+    assert parser().allowed("https://e.example/star", agent)
+
+
+def test_names_beyond_ascii():
+    body = "User-agent: UnicödeBöt\nDisallow: /x\nUser-agent: *\nDisallow: /wiki/K%C3%A4:".encode()
+    found = parser(body=body)
+    for agent in ("UnicödeBöt", "UnicödeBöt".encode(), "UnicödeBöt".encode("iso-8859-1")):
+        assert not found.allowed("https://e.example/x", agent)
+    assert not found.allowed("https://e.example/wiki/Kä:".encode(), "*")
+
+
+def test_answers():
+    found = parser()
+    verdict = found.verdict("https://e.example/foo", "foobot")
+    assert (verdict.allowed, verdict.reason, verdict.line) == (False, Reason.RULE, 7)
+    assert found.explain("/foo", "foobot").verdict == verdict
+    assert found.crawl_delay("foobot") is None
+    assert found.crawl_delay("barbot") == 2
+    assert found.request_rate("barbot").delay == 5
+    assert found.visit_time("foobot") is not None
+    assert found.sitemaps == ("https://e.example/s.xml",)
+
+
+def test_charset():
+    body = "User-agent: *\nDisallow: /é".encode("iso-8859-1")
+    found = RobotsParser.from_crawler(get_crawler(), body, charset="iso-8859-1")
+    assert not found.allowed("/%C3%A9", "bot")
+
+
+def test_the_whole_file_is_read():
+    assert not parser(body=b"#" * 600_000 + b"\n" + BODY).allowed("/foo", "foobot")
+
+
+class TestDialect:
+    @pytest.mark.parametrize(
+        ("value", "dialect"),
+        [
+            (None, RFC9309),
+            ("RFC9309", RFC9309),
+            ("google", GOOGLE),
+            (MK1996, MK1996),
+            ("FIRST_MATCH", FIRST_MATCH),
+        ],
+    )
+    def test_is_chosen_by_a_setting(self, value, dialect):
+        assert parser({"ROBOTS_DIALECT": value}).file.dialect == dialect
+
+    def test_an_unknown_one_is_an_error(self):
+        with pytest.raises(ValueError, match="RFC9309"):
+            parser({"ROBOTS_DIALECT": "LATIN"})
+
+
+class TestWarning:
+    def test_once_per_crawler_for_a_name_that_no_site_can_address(self, caplog):
+        crawler = get_crawler()
+        with caplog.at_level(logging.WARNING):
+            for number in range(3):
+                found = RobotsParser.from_crawler(crawler, BODY)
+                assert not found.allowed("/star", BROWSER)
+                found.verdict("/star", f"{BROWSER} {number}")
+        assert [record.levelname for record in caplog.records] == ["WARNING"]
+        assert "USER_AGENT" in caplog.text
+
+    @pytest.mark.parametrize("agent", ["foobot", "*", b"Foobot/1.0", [BROWSER, "foobot"]])
+    def test_none_for_a_name(self, agent, caplog):
+        parser().allowed("/", agent)
+        assert not caplog.records
+
+    def test_none_where_the_dialect_compares_whole_headers(self, caplog):
+        parser({"ROBOTS_DIALECT": "GYM2008"}).allowed("/", BROWSER)
+        assert not caplog.records
+
+
+class TestMemory:
+    def test_a_crawler_that_is_over_is_forgotten(self):
+        crawler = get_crawler()
+        crawler.spider = crawler._create_spider("x")
+        found = RobotsParser.from_crawler(crawler, BODY)
+        found.allowed("/", "foobot")
+        reference = weakref.ref(crawler)
+        del crawler
+        gc.collect()
+        assert reference() is None
+        assert not found.allowed("/foo", "foobot")
+
+    def test_only_the_files_asked_last_are_kept_parsed(self, monkeypatch):
+        hot = HotFiles(octets=3000)
+        monkeypatch.setattr(module, "_hot", hot)
+        crawler = get_crawler()
+        found = [RobotsParser.from_crawler(crawler, BODY + b"#%d" % n) for n in range(20)]
+        for _ in range(2):
+            for each in found:
+                assert not each.allowed("/foo", "foobot")
+                assert len(hot) <= 5
+        assert sum(each._file is not None for each in found) == len(hot)
+
+    def test_what_was_asked_last_stays(self, monkeypatch):
+        hot = HotFiles(octets=3000)
+        monkeypatch.setattr(module, "_hot", hot)
+        crawler = get_crawler()
+        found = [RobotsParser.from_crawler(crawler, BODY + b"#%d" % n) for n in range(20)]
+        for each in found:
+            each.allowed("/foo", "foobot")
+            found[0].allowed("/foo", "foobot")
+        assert found[0]._file is not None
+        assert found[1]._file is None
+
+    def test_one_file_may_be_larger_than_the_room(self, monkeypatch):
+        monkeypatch.setattr(module, "_hot", HotFiles(octets=10))
+        found = parser()
+        assert not found.allowed("/foo", "foobot")
+        assert found._file is not None
