@@ -35,7 +35,6 @@ _PUT = """
         >= (records.readable, records.fetched_at, records.failed_at)
 """
 _DELETE = "DELETE FROM records WHERE origin = ?"
-_COUNT = "SELECT records FROM tally"
 # The expression is that of the index: SQLite finds the rows by it, without a scan.
 _EVICT = """
     DELETE FROM records WHERE rowid IN
@@ -103,7 +102,7 @@ class SqliteStore(Store):
 
         def work(connection: sqlite3.Connection) -> None:
             connection.execute(_PUT, row)
-            excess: int = connection.execute(_COUNT).fetchone()[0] - self._max_records
+            excess = sqlite_file.count(connection) - self._max_records
             if excess > 0:
                 connection.execute(_EVICT, (min(excess, _BATCH),))
 
@@ -125,8 +124,7 @@ class SqliteStore(Store):
         return removed
 
     def __len__(self) -> int:
-        count: int = self._run(lambda connection: connection.execute(_COUNT).fetchone()[0])
-        return count
+        return self._run(sqlite_file.count)
 
     def close(self) -> None:
         with self._lock:

@@ -167,7 +167,7 @@ def _prepared(path: Path) -> sqlite3.Connection:
         # In WAL mode a power failure may take the last records, never the file.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
-        connection.execute("SELECT records, (SELECT max(origin) FROM records) FROM tally")
+        _check_tally(connection)
     except BaseException:
         connection.close()
         raise
@@ -195,6 +195,25 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {newest}")
+
+
+def count(connection: sqlite3.Connection) -> int:
+    """How many records there are, without a scan."""
+    row = connection.execute("SELECT records FROM tally").fetchone()
+    if row is None or not isinstance(row[0], int):
+        raise sqlite3.DatabaseError("the counter is malformed")
+    return row[0]
+
+
+def _check_tally(connection: sqlite3.Connection) -> None:
+    """A counter that damage has changed would have the store emptied, or let it grow for ever.
+
+    The one full scan there is, of an index of some 20 bytes a record.
+    """
+    both = connection.execute("SELECT records, (SELECT count(*) FROM records) FROM tally")
+    if any(told != found for told, found in both.fetchall()):
+        connection.execute("UPDATE tally SET records = (SELECT count(*) FROM records)")
+    count(connection)
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:

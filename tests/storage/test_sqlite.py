@@ -88,7 +88,7 @@ def test_a_lower_maximum_is_reached_in_small_steps(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "statement", ["_GET", "_PUT", "_DELETE", "_COUNT", "_EVICT", "_PURGE_BEFORE", "_PURGE_AFTER"]
+    "statement", ["_GET", "_PUT", "_DELETE", "_EVICT", "_PURGE_BEFORE", "_PURGE_AFTER"]
 )
 def test_no_statement_scans_the_table(path: Path, statement: str) -> None:
     from scrapy_robots_plus.storage import sqlite
@@ -109,6 +109,25 @@ def test_the_counter_follows_every_change(path: Path) -> None:
         store.purge(START + 4)
         count = store._connection.execute("SELECT count(*) FROM records").fetchone()[0]
         assert len(store) == count == 3
+
+
+@pytest.mark.parametrize("wrong", [10**15, -7, 2.5, "'x'"])
+def test_a_wrong_counter_is_put_right(path: Path, wrong: object) -> None:
+    for _ in range(2):
+        with SqliteStore(path, 10) as store:
+            for number in (1, 2, 3):
+                store.put(rules(number))
+            assert len(store) == 3
+            store._connection.execute(f"UPDATE tally SET records = {wrong}")
+
+
+def test_a_lost_counter_is_damage(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for loss in ("DELETE FROM tally", "UPDATE tally SET records = 'x'"):
+        with SqliteStore(path, 10) as store:
+            store._connection.execute(loss)
+            store.put(rules(1))
+            assert len(store) == 1
+    assert caplog.text.count("the counter is malformed") == 2
 
 
 def test_two_stores_see_each_other(path: Path) -> None:
