@@ -13,9 +13,11 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .addon import Addon
+    from .crawl.downloader import RobotsDownloader
     from .crawl.exceptions import RobotsDisallowed, RobotsIgnored, RobotsUnreachable
     from .crawl.extension import RobotsExtension
     from .crawl.middleware import RobotsMiddleware
+    from .crawl.queue import RobotsPriorityQueue
     from .crawl.settings import RobotsSettingsError
     from .crawl.signals import request_disallowed
     from .protocol.verdict import Reason, Verdict
@@ -24,9 +26,11 @@ _HOMES = {
     "Addon": "addon",
     "Reason": "protocol.verdict",
     "RobotsDisallowed": "crawl.exceptions",
+    "RobotsDownloader": "crawl.downloader",
     "RobotsExtension": "crawl.extension",
     "RobotsIgnored": "crawl.exceptions",
     "RobotsMiddleware": "crawl.middleware",
+    "RobotsPriorityQueue": "crawl.queue",
     "RobotsSettingsError": "crawl.settings",
     "RobotsUnreachable": "crawl.exceptions",
     "Verdict": "protocol.verdict",
@@ -37,9 +41,11 @@ __all__ = [
     "Addon",
     "Reason",
     "RobotsDisallowed",
+    "RobotsDownloader",
     "RobotsExtension",
     "RobotsIgnored",
     "RobotsMiddleware",
+    "RobotsPriorityQueue",
     "RobotsSettingsError",
     "RobotsUnreachable",
     "Verdict",

@@ -8,8 +8,10 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.utils.misc import load_object
 from scrapy.utils.python import global_object_name
 
+from .crawl.downloader import RobotsDownloader
 from .crawl.extension import RobotsExtension
 from .crawl.middleware import RobotsMiddleware
+from .crawl.queue import RobotsPriorityQueue
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -20,8 +22,9 @@ _DEFAULT_PLACE = 100
 
 
 class Addon:
-    """Puts :class:`RobotsMiddleware` in the place of Scrapy's own, adds the extension, and turns
-    ``ROBOTSTXT_OBEY`` on unless the project says otherwise.
+    """Puts :class:`RobotsMiddleware` in the place of Scrapy's own, adds the extension, and, unless
+    the project says otherwise, turns ``ROBOTSTXT_OBEY`` on and puts :class:`RobotsPriorityQueue`
+    and :class:`RobotsDownloader` in the places of Scrapy's own.
 
     ``ADDONS = {"scrapy_robots_plus.Addon": 300}``
     """
@@ -32,6 +35,8 @@ class Addon:
         settings.setdefault_in_component_priority_dict(_MIDDLEWARES, RobotsMiddleware, place)
         settings.setdefault_in_component_priority_dict("EXTENSIONS", RobotsExtension, 0)
         settings.set("ROBOTSTXT_OBEY", True, "addon")
+        settings.set("SCHEDULER_PRIORITY_QUEUE", RobotsPriorityQueue, "addon")
+        settings.set("DOWNLOADER", RobotsDownloader, "addon")
 
 
 def _take_out_built_in(settings: BaseSettings) -> int:
