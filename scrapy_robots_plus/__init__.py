@@ -13,10 +13,12 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .addon import Addon
+    from .crawl.downloader import RobotsDownloader
     from .crawl.exceptions import RobotsDisallowed, RobotsIgnored, RobotsUnreachable
     from .crawl.extension import RobotsExtension
     from .crawl.middleware import RobotsMiddleware
     from .crawl.parser import RobotsParser
+    from .crawl.queue import RobotsPriorityQueue
     from .crawl.settings import RobotsSettingsError
     from .crawl.signals import request_disallowed, robots_changed
     from .protocol.verdict import Reason, Verdict
@@ -25,10 +27,12 @@ _HOMES = {
     "Addon": "addon",
     "Reason": "protocol.verdict",
     "RobotsDisallowed": "crawl.exceptions",
+    "RobotsDownloader": "crawl.downloader",
     "RobotsExtension": "crawl.extension",
     "RobotsIgnored": "crawl.exceptions",
     "RobotsMiddleware": "crawl.middleware",
     "RobotsParser": "crawl.parser",
+    "RobotsPriorityQueue": "crawl.queue",
     "RobotsSettingsError": "crawl.settings",
     "RobotsUnreachable": "crawl.exceptions",
     "Verdict": "protocol.verdict",
@@ -40,10 +44,12 @@ __all__ = [
     "Addon",
     "Reason",
     "RobotsDisallowed",
+    "RobotsDownloader",
     "RobotsExtension",
     "RobotsIgnored",
     "RobotsMiddleware",
     "RobotsParser",
+    "RobotsPriorityQueue",
     "RobotsSettingsError",
     "RobotsUnreachable",
     "Verdict",

@@ -8,9 +8,11 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.utils.misc import load_object
 from scrapy.utils.python import global_object_name
 
+from .crawl.downloader import RobotsDownloader
 from .crawl.extension import RobotsExtension
 from .crawl.middleware import RobotsMiddleware
 from .crawl.parser import RobotsParser
+from .crawl.queue import RobotsPriorityQueue
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -22,8 +24,8 @@ _DEFAULT_PLACE = 100
 
 class Addon:
     """Puts :class:`RobotsMiddleware` in the place of Scrapy's own, adds the extension, and, unless
-    the project says otherwise, turns ``ROBOTSTXT_OBEY`` on and sets ``ROBOTSTXT_PARSER`` to
-    :class:`RobotsParser`.
+    the project says otherwise, turns ``ROBOTSTXT_OBEY`` on and puts :class:`RobotsParser`,
+    :class:`RobotsPriorityQueue` and :class:`RobotsDownloader` in the places of Scrapy's own.
 
     ``ADDONS = {"scrapy_robots_plus.Addon": 300}``
     """
@@ -35,6 +37,8 @@ class Addon:
         settings.setdefault_in_component_priority_dict("EXTENSIONS", RobotsExtension, 0)
         settings.set("ROBOTSTXT_OBEY", True, "addon")
         settings.set("ROBOTSTXT_PARSER", RobotsParser, "addon")
+        settings.set("SCHEDULER_PRIORITY_QUEUE", RobotsPriorityQueue, "addon")
+        settings.set("DOWNLOADER", RobotsDownloader, "addon")
 
 
 def _take_out_built_in(settings: BaseSettings) -> int:

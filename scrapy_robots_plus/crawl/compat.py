@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import inspect
+import time
 from codecs import BOM_UTF8
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import scrapy.core.downloader as downloader_module
 import scrapy.exceptions
 import scrapy.signals
+from scrapy import pqueues
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet import error as tx
 from w3lib.encoding import http_content_type_encoding
 
 from scrapy_robots_plus.policy.access import Failure
+
+from .hours import Hours, hours_of
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -67,9 +73,71 @@ def last_process_request(crawler: Crawler, method: object) -> None:
     manager.methods["process_request"].append(cast("Any", method))
 
 
+def most_sockets() -> int:
+    """How many sockets may be used for robots.txt: a quarter of the files that may be open."""
+    try:
+        import resource  # not on Windows
+    except ImportError:
+        return 128
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # select() takes no more than 1,024 files, whatever the limit.
+    if is_reactor_installed() and "SelectReactor" in type(_reactor()).__name__:
+        return 256
+    return 16_384 if soft == resource.RLIM_INFINITY else max(soft // 4, 32)
+
+
+def _reactor() -> object:
+    from twisted.internet import reactor  # importing it installs one
+
+    return reactor
+
+
 def slot_key(downloader: Downloader, request: Request) -> str:
     """The key of the slot that *request* goes to (public, ``_get_slot_key`` before 2.14)."""
     return downloader.get_slot_key(request)
+
+
+def wake_engine(crawler: Crawler) -> None:
+    """Makes the engine ask the scheduler for requests, once in the next turn of the loop (2.14+).
+
+    No public name does so.
+    """
+    slot = engine_of(crawler)._slot  # noqa: SLF001
+    if slot is not None and slot.closing is None:
+        slot.nextcall.schedule()
+
+
+path_safe = pqueues._path_safe  # noqa: SLF001
+"""The name on disk of a downloader slot (2.14 to 2.19), so that jobs can be resumed by either
+queue."""
+
+
+def best_priority(queue: pqueues.ScrapyPriorityQueue) -> int:
+    """The priority of the request that *queue* would pop; the lowest number is the most urgent.
+
+    ``curprio`` still names that of the last request where start requests are left (2.14 to 2.19).
+    """
+    starts = queue._start_queues  # noqa: SLF001
+    if queue.curprio is not None and (queue.curprio in queue.queues or queue.curprio in starts):
+        return queue.curprio
+    return min((*queue.queues, *starts), default=0)
+
+
+slot_clock: Callable[[], float] = getattr(downloader_module, "monotonic", None) or time.time
+"""The clock of ``Slot.lastseen``: wall clock up to 2.14 at least, monotonic in 2.19."""
+
+
+def new_slot(downloader: Downloader, key: str) -> tuple[int, float]:
+    """How many requests a slot that is yet to be made will take, and its least delay in seconds."""
+    own: dict[str, Any] = downloader.per_slot_settings.get(key, {})
+    places = own.get("concurrency", downloader.ip_concurrency or downloader.domain_concurrency)
+    default: Any = getattr(downloader, "_delay", None)  # 2.19
+    if default is None:  # 2.14
+        settings = downloader.settings
+        spider = downloader.crawler.spider
+        default = getattr(spider, "download_delay", settings.getfloat("DOWNLOAD_DELAY"))
+    jitter = own.get("jitter", getattr(downloader, "_jitter", 0.5))  # the latter in 2.19
+    return int(places), float(own.get("delay", default)) * max(0.0, 1 - jitter)
 
 
 def slot_jitter(slot: Slot) -> float:
@@ -145,6 +213,31 @@ def parser_crawl_delay(parser: Any, user_agent: str) -> object:
         if hasattr(wrapped, name):
             return getattr(wrapped, name)(user_agent)
     return None
+
+
+def parser_request_rate(parser: Any, user_agent: str) -> tuple[float, Hours | None] | None:
+    """The seconds between requests that a Request-rate asks for, and the hours it is meant for.
+
+    No name of Scrapy's interface: that of our parser, of Protego and of the standard library.
+    """
+    rate = _asked(parser, "request_rate", user_agent)
+    requests = getattr(rate, "requests", None)
+    seconds = getattr(rate, "seconds", None)
+    if not requests or not seconds or requests < 0 or seconds < 0:
+        return None
+    window = rate.window if hasattr(rate, "window") else hours_of(rate)
+    return seconds / requests, hours_of(window)
+
+
+def parser_visit_time(parser: Any, user_agent: str) -> Hours | None:
+    """The hours of a Visit-time, as far as the parser names them."""
+    return hours_of(_asked(parser, "visit_time", user_agent))
+
+
+def _asked(parser: Any, name: str, user_agent: str) -> Any:
+    holder = parser if hasattr(parser, name) else getattr(parser, "rp", None)
+    ask = getattr(holder, name, None)
+    return ask(user_agent) if callable(ask) else None
 
 
 def parser_sitemaps(parser: Any) -> tuple[str, ...]:

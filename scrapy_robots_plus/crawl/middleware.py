@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
-from scrapy.utils.httpobj import urlparse_cached
-
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy.utils.asyncio import call_later
 
 from . import compat
 from .agent import Agents
 from .archive import Archive
+from .budget import BudgetedFetcher, FetchBudget
 from .clock import DEFAULT_CLOCK, Clock
 from .exceptions import RobotsIgnored, refusal
 from .fetcher import Fetcher
+from .origins import origin_to_ask
 from .pacing import Pacing
 from .policies import Policies, closing_verdict
+from .policy import Policy
+from .put_back import PutBack
 from .retrieval import Retrieval
 from .settings import RobotsSettings, unknown_settings
 from .signals import request_disallowed
@@ -29,9 +31,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from typing_extensions import Self
 
+    from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.protocol.verdict import Verdict
-
-    from .policy import Policy
 
 logger = logging.getLogger(__name__)
 
@@ -53,19 +54,25 @@ class RobotsMiddleware:
         _report_unknown_settings(crawler)
         self._crawler = crawler
         self._stats = compat.stats_of(crawler)
-        self._agents = Agents(crawler, self.settings)
+        self.agents = Agents(crawler, self.settings)
+        places = self.settings.fetch_concurrency
+        self.budget = FetchBudget(places, compat.most_sockets(), clock.monotonic, call_later)
         self.policies = self._make_policies(crawler, clock)
         self.tally = Tally(self.settings.cache_size)
-        self._pacing = Pacing(crawler, self.settings.cache_size)
+        self.pacing = Pacing(crawler, self.settings)
+        self.put_back = PutBack(crawler)
+        self.waiting = 0
+        """How many requests wait here for a robots.txt."""
         self.start_requests_allowed = 0
         self.start_requests_denied = 0
         crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
-        if self._agents.fixed is None:
+        crawler.signals.connect(self.budget.abandon, signals.spider_closed)
+        if self.agents.fixed is None:
             crawler.signals.connect(self._watch_user_agents, signals.spider_opened)
 
     def _make_policies(self, crawler: Crawler, clock: Clock) -> Policies:
-        settings, agents = self.settings, self._agents
-        fetcher = Fetcher(crawler, settings)
+        settings, agents = self.settings, self.agents
+        fetcher = BudgetedFetcher(Fetcher(crawler, settings), self.budget)
         archive = Archive(crawler, settings, clock.wall())
         retrieval = Retrieval(crawler, settings, fetcher, archive, agents, clock)
         return Policies(crawler, retrieval, agents, settings.cache_size)
@@ -80,53 +87,84 @@ class RobotsMiddleware:
         denied = self.start_requests_denied > 0 and self.start_requests_allowed == 0
         return denied and self.tally.allowed == 0
 
-    async def process_request(self, request: Request) -> None:
-        """Lets *request* pass, or raises RobotsDisallowed or RobotsUnreachable."""
-        origin = _origin_to_ask(request)
+    async def process_request(self, request: Request) -> Request | None:
+        """Lets *request* pass, or raises RobotsDisallowed or RobotsUnreachable.
+
+        A request that the scheduler is to keep for later is returned.
+        """
+        origin = origin_to_ask(request)
         if origin is None:
             self._count_start(request, allowed=True)
-            return
-        agent = self._agents.of(request)
+            return None
+        agent = self.agents.of(request)
         policy = await self._pass(request, origin, agent)
+        if not isinstance(policy, Policy):
+            return policy
         policy.delay_for(agent)
         self.tally.row(origin, policy).allowed += 1
         self._count_start(request, allowed=True)
-        self._pacing.hold(request, origin, policy.delay)
+        self.pacing.hold(request, origin, policy)
+        return None
 
-    async def _process_changed_user_agent(self, request: Request) -> None:
+    async def _process_changed_user_agent(self, request: Request) -> Request | None:
         """Runs after all middlewares: one of them may have put in another User-Agent."""
-        agent = self._agents.changed(request)
-        origin = _origin_to_ask(request)
+        agent = self.agents.changed(request)
+        origin = origin_to_ask(request)
         if agent is None or origin is None:
-            return
+            return None
         try:
-            await self._pass(request, origin, agent)
+            policy = await self._pass(request, origin, agent)
         except RobotsIgnored:
             self.tally.row(origin).allowed -= 1
             raise
+        return None if isinstance(policy, Policy) else policy
 
-    async def _pass(self, request: Request, origin: Origin, agent: str) -> Policy:
-        """The policy that lets *request* through; raises RobotsIgnored where it does not."""
-        policy = await self.policies.obtain(origin, request)
+    async def _pass(self, request: Request, origin: Origin, agent: str) -> Policy | Request:
+        """The policy that lets *request* through, or what the scheduler is to keep.
+
+        Raises RobotsIgnored where it is refused.
+        """
+        comes_again = self.put_back.welcome(request)
+        policy = self.policies.known(origin, request)
         if policy is None:
-            raise self._refused(request, origin, None, closing_verdict(origin))
+            policy = await self._wait(request, origin)
+        else:
+            self._stats.inc_value("robotstxt/cache_hits")
+        if policy is None:
+            kept = None if comes_again else self.put_back.at_closing(request)
+            if kept is None:
+                raise self._refused(request, origin, None, closing_verdict(origin))
+            return kept
         verdict = policy.refusal(request.url, agent)
-        if verdict is not None:
+        if verdict is None:
+            return policy
+        kept = self.put_back.deferred(request, origin) if policy.refuses_all else None
+        if kept is None:
             raise self._refused(request, origin, policy, verdict)
-        return policy
+        return kept
+
+    async def _wait(self, request: Request, origin: Origin) -> Policy | None:
+        """The policy, when it is known; None if the spider closes first."""
+        self.waiting += 1
+        try:
+            return await self.policies.obtain(origin, request)
+        finally:
+            self.waiting -= 1
 
     def _request_scheduled(self, request: Request) -> None:
         """Drops what is known to be disallowed before it enters the queue.
 
         Not where there is an errback: Scrapy does not call it for a request dropped here.
         """
-        origin = _origin_to_ask(request)
-        if origin is None or request.errback is not None:
+        if request.errback is not None:
+            return
+        origin = origin_to_ask(request)
+        if origin is None:
             return
         policy = self.policies.known(origin, request)
         if policy is None:
             return
-        verdict = policy.refusal(request.url, self._agents.of(request))
+        verdict = policy.refusal(request.url, self.agents.of(request))
         if verdict is not None:
             raise self._refused(request, origin, policy, verdict)
 
@@ -161,13 +199,6 @@ class RobotsMiddleware:
 
     def _watch_user_agents(self) -> None:
         compat.last_process_request(self._crawler, self._process_changed_user_agent)
-
-
-def _origin_to_ask(request: Request) -> Origin | None:
-    """The origin whose robots.txt speaks of *request*; None where it is not to be asked."""
-    if request.meta.get("dont_obey_robotstxt"):
-        return None
-    return Origin.of(urlparse_cached(request))
 
 
 def _report_unknown_settings(crawler: Crawler) -> None:

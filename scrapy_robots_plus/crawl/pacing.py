@@ -1,9 +1,10 @@
-"""Keeps Crawl-delays: a floor under the delay of whatever downloader slot a request lands in."""
+"""Keeps delays: a floor under the delay of whatever downloader slot a request lands in."""
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy import signals
 from scrapy.utils.httpobj import urlparse_cached
@@ -11,11 +12,16 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy_robots_plus.policy.origin import Origin
 
 from . import compat
+from .backoff import Backoff, wait_asked_for
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.core.downloader import Downloader, Slot
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from .policy import Policy
+    from .settings import RobotsSettings
 
 
 class SlotFloor:
@@ -24,8 +30,12 @@ class SlotFloor:
     The slot's own delay and jitter are kept, to go back to when the floor is lowered.
     """
 
+    LEAST_WHILE_HELD = 0.001
+    """Seconds. The downloader does not look at the time of a slot without a delay."""
+
     def __init__(self) -> None:
         self.delays: dict[Origin, float] = {}
+        self.backoff = Backoff()
         self._slot: Slot | None = None
         self._own_delay = 0.0
         self._own_jitter = 0.0
@@ -39,7 +49,9 @@ class SlotFloor:
             self._own_delay = slot.delay
         elif slot.delay != self._set_delay:  # AutoThrottle, or the project's own code
             self._own_delay = slot.delay
+        now = compat.slot_clock()
         floor = max(self.delays.values(), default=0.0)
+        floor = max(floor, self.backoff.delay, self.LEAST_WHILE_HELD * (self.backoff.until > now))
         if self._own_delay * (1 - self._own_jitter) >= floor:
             slot.delay = self._own_delay
             compat.set_slot_jitter(slot, self._own_jitter)
@@ -47,6 +59,14 @@ class SlotFloor:
             slot.delay = max(self._own_delay, floor)
             compat.set_slot_jitter(slot, 0.0)
         self._set_delay = slot.delay
+        if self.backoff.until > now:
+            slot.lastseen = max(slot.lastseen, self.backoff.until - slot.delay)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it does nothing to its slot."""
+        backoff = self.backoff
+        return not (self.delays or backoff.delay or backoff.until > compat.slot_clock())
 
 
 class Pacing:
@@ -58,24 +78,31 @@ class Pacing:
     last word.
     """
 
-    def __init__(self, crawler: Crawler, size: int) -> None:
+    def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
         self._crawler = crawler
-        self._size = size
+        self._settings = settings
+        self._stats = compat.stats_of(crawler)
         self._slot_of: OrderedDict[Origin, str] = OrderedDict()
         self._floors: dict[str, SlotFloor] = {}
-        connect = crawler.signals.connect
-        connect(self._apply, signals.request_reached_downloader)
-        connect(self._apply, signals.response_downloaded)
+        crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
+        self._listens_to_requests = False
 
-    def hold(self, request: Request, origin: Origin, delay: float | None) -> None:
-        """Sees to it that *request* is sent no sooner than *delay* seconds after the last to
-        *origin*, in whatever slot.
+    def slot_of(self, origin: Origin) -> str | None:
+        """The slot that all requests of *origin* go to; None where it has no delay."""
+        return self._slot_of.get(origin)
+
+    def hold(self, request: Request, origin: Origin, policy: Policy) -> None:
+        """Sees to it that *request* is sent no sooner than the policy's delay after the last to
+        *origin*, in whatever slot, and in its visiting hours.
 
         All requests of an origin with a delay go to the slot of the first: two slots would each
         keep the delay, and the host would get twice the rate.
         """
-        _forget_slot_of_redirect(request)
-        if delay is None:
+        if slot_is_left_over(request):
+            del request.meta[compat.SLOT_META_KEY]
+        delay = policy.delay
+        closed_for = policy.closed_for
+        if delay is None and not closed_for:
             if origin in self._slot_of:
                 self._release(origin)
             return
@@ -83,44 +110,85 @@ class Pacing:
         if key is None:
             key = self._slot_of[origin] = compat.slot_key(self._downloader, request)
         request.meta[compat.SLOT_META_KEY] = key
-        self._floors.setdefault(key, SlotFloor()).delays[origin] = delay
+        floor = self._floor(key)
+        floor.delays[origin] = delay or 0.0
+        if closed_for:
+            floor.backoff.until = max(floor.backoff.until, compat.slot_clock() + closed_for)
         self._slot_of.move_to_end(origin)
-        if len(self._slot_of) > self._size:
+        if len(self._slot_of) > self._settings.cache_size:
             self._release(next(iter(self._slot_of)))
 
     @property
     def _downloader(self) -> Downloader:
         return compat.engine_of(self._crawler).downloader
 
+    def _floor(self, key: str) -> SlotFloor:
+        if not self._listens_to_requests:
+            # Only from the first delay on, so that a crawl without delays does not pay for it.
+            self._listens_to_requests = True
+            self._crawler.signals.connect(
+                self._request_reached_downloader, signals.request_reached_downloader
+            )
+        return self._floors.setdefault(key, SlotFloor())
+
     def _release(self, origin: Origin) -> None:
         key = self._slot_of.pop(origin)
         floor = self._floors[key]
         del floor.delays[origin]
+        self._apply(key, floor)
+
+    def _apply(self, key: str, floor: SlotFloor) -> None:
         slot = self._downloader.slots.get(key)
         if slot is not None:
             floor.apply(slot)
-        if not floor.delays:
+        if floor.is_idle:
             del self._floors[key]
 
-    def _apply(self, request: Request, **_: Any) -> None:
+    def _request_reached_downloader(self, request: Request) -> None:
         key: str = request.meta.get(compat.SLOT_META_KEY, "")
         floor = self._floors.get(key)
-        if floor is None:
+        if floor is not None:
+            self._apply(key, floor)
+
+    def _response_downloaded(self, response: Response, request: Request) -> None:
+        key: str = request.meta.get(compat.SLOT_META_KEY, "")
+        floor = self._floors.get(key)
+        if floor is None and response.status < 400:
             return
-        slot = self._downloader.slots.get(key)
-        if slot is not None:
-            floor.apply(slot)
+        now = compat.slot_clock()
+        wait = self._wait(request, response)
+        if wait:
+            floor = self._floor(key)
+            floor.backoff.hold(wait, now)
+            self._stats.inc_value("robotstxt/retry_after")
+        elif floor is not None:
+            floor.backoff.went_well(now)
+        if floor is not None:
+            self._apply(key, floor)
+
+    def _wait(self, request: Request, response: Response) -> float:
+        """Seconds for which a response asks to leave its host alone, within bounds."""
+        if not self._settings.retry_after:
+            return 0.0
+        wait = wait_asked_for(request, response, time.time())
+        return min(wait, self._settings.retry_after_max)
 
 
-def _forget_slot_of_redirect(request: Request) -> None:
-    """The downloader writes the slot into the meta, and a redirect takes it along to other hosts.
+def slot_is_left_over(request: Request) -> bool:
+    """Whether the slot in the meta is that of the host that redirected to this one.
 
+    The downloader writes the slot into the meta, and a redirect takes it along to other hosts.
     A slot that is the name of the host before the redirect is such a one; any other was chosen.
     """
     key = request.meta.get(compat.SLOT_META_KEY)
     before = request.meta.get("redirect_urls")
     if key is None or not before:
-        return
+        return False
     origin = Origin.of(before[-1])
-    if origin is not None and key == origin.host != urlparse_cached(request).hostname:
-        del request.meta[compat.SLOT_META_KEY]
+    return origin is not None and key == origin.host != urlparse_cached(request).hostname
+
+
+def chosen_slot(request: Request) -> str | None:
+    """The slot in the meta, unless it is a left-over."""
+    key: str | None = request.meta.get(compat.SLOT_META_KEY)
+    return None if key is None or slot_is_left_over(request) else key

@@ -16,7 +16,7 @@ from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from . import compat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -70,6 +70,8 @@ class Policies:
         self._cache: OrderedDict[Origin, Policy] = OrderedDict()
         self._flights: dict[Origin, _Flight] = {}
         self._closing_watch: AsyncioLoopingCall | LoopingCall | None = None
+        self.listeners: list[Callable[[Origin, Policy | None], None]] = []
+        """Are told when a fetch has ended, of its origin and of the policy it has brought."""
 
     def __iter__(self) -> Iterator[Policy]:
         return iter(list(self._cache.values()))
@@ -93,6 +95,21 @@ class Policies:
         if policy is None:
             return closing_verdict(origin)
         return policy.verdict(url, agent or self._agents.default)
+
+    def usable(self, origin: Origin) -> Policy | None:
+        """The policy of *origin* if it may answer now. Nothing is set off by asking."""
+        policy = self._cache.get(origin)
+        if policy is None or policy.lookup in (Lookup.FETCH, Lookup.REVALIDATE):
+            return None
+        return policy
+
+    def is_fetching(self, origin: Origin) -> bool:
+        return origin in self._flights
+
+    def prefetch(self, origin: Origin, request: Request | None = None) -> None:
+        """Starts a fetch that nobody waits for; *request* is the one it is meant for."""
+        if origin not in self._flights:
+            self._take_off(origin, _Flight(request))
 
     def known(self, origin: Origin, request: Request | None = None) -> Policy | None:
         """The policy of *origin* if it may answer now. Starts a refresh where it has expired."""
@@ -146,6 +163,8 @@ class Policies:
         finally:
             del self._flights[origin]
             flight.answer(None if compat.is_closing(self._crawler) else policy)
+            for listener in self.listeners:
+                listener(origin, policy)
 
     def _remember(self, policy: Policy) -> None:
         self._cache[policy.origin] = policy

@@ -13,6 +13,7 @@ from scrapy_robots_plus.policy.delay import Delay, delay_of
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from . import compat
+from .settings import VisitTime
 
 if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.record import RobotsRecord
 
     from .clock import Clock
+    from .hours import Hours
     from .settings import RobotsSettings
 
 logger = logging.getLogger(__name__)
@@ -30,7 +32,10 @@ logger = logging.getLogger(__name__)
 class Policy:
     """What a crawl holds of one origin. Read only; a refresh makes a new one."""
 
-    __slots__ = ("_clock", "_delays", "_received", "_settings", "_stats", "parser", "record")
+    __slots__ = (
+        "_clock", "_delays", "_hourly", "_longest", "_received", "_settings", "_stats", "_visits",
+        "parser", "record",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -48,6 +53,9 @@ class Policy:
         self._stats = stats
         self._received = clock.wall(), clock.monotonic()
         self._delays: dict[str, Delay | None] = {}
+        self._longest: float | None = None
+        self._hourly: list[tuple[Hours, float]] = []
+        self._visits: Hours | None = None
 
     @property
     def origin(self) -> Origin:
@@ -88,14 +96,35 @@ class Policy:
         return max(0.0, self.now - self.record.fetched_at)
 
     @property
+    def fresh_for(self) -> float:
+        """Seconds until it is asked for again."""
+        if self.record.failure is not None:
+            return self.record.failed_at + self.record.retry_after - self.now
+        return self.record.fetched_at + self.record.lifetime - self.now
+
+    @property
+    def refuses_all(self) -> bool:
+        """Whether every request fails, because the file cannot be read (RFC 9309 2.3.1.4)."""
+        return self._settings.obey and self.access is Access.UNREACHABLE
+
+    @property
+    def closed_for(self) -> float:
+        """Seconds until its visiting hours, where ``ROBOTS_VISIT_TIME`` is to obey them."""
+        return self._visits.begin_in(self._clock.wall()) if self._visits else 0.0
+
+    @property
     def sitemaps(self) -> tuple[str, ...]:
         """The Sitemap lines of the file, as far as the parser in use names them."""
         return compat.parser_sitemaps(self.parser) if self.parser else ()
 
     @property
     def delay(self) -> float | None:
-        """The longest Crawl-delay kept for any agent asked about so far, in seconds."""
-        return max((delay.kept for delay in self._delays.values() if delay), default=None)
+        """The longest delay kept for any agent asked about so far, in seconds."""
+        if not self._hourly:
+            return self._longest
+        now = self._clock.wall()
+        hourly = max((delay for hours, delay in self._hourly if hours.contain(now)), default=0.0)
+        return max(hourly, self._longest or 0.0) or None
 
     def refusal(self, url: str, agent: str) -> Verdict | None:
         """Why *agent* may not fetch *url*; None where it may."""
@@ -117,11 +146,18 @@ class Policy:
         return self._explained(url, agent, allowed=True)
 
     def delay_for(self, agent: str) -> Delay | None:
-        """The Crawl-delay of *agent*; None where there is none or it is not to be kept."""
+        """The delay of *agent*, the longer one of Crawl-delay and Request-rate.
+
+        None where there is none or it is not to be kept.
+        """
         if self.parser is None or not self._settings.keeps_delays:
             return None
         if agent not in self._delays:
-            self._delays[agent] = self._ask_delay(self.parser, agent)
+            try:
+                self._delays[agent] = self._ask_pace(self.parser, agent)
+            except Exception:
+                logger.exception("The robots.txt parser failed on the pace of %s", self.origin)
+                self._delays[agent] = None
         return self._delays[agent]
 
     def _refusal(self, url: str, agent: str) -> Verdict | None:
@@ -140,19 +176,30 @@ class Policy:
             return self._verdict(Reason.CRAWL_DELAY, delay=delay.asked)
         return None
 
-    def _ask_delay(self, parser: RobotParser, agent: str) -> Delay | None:
-        try:
-            asked = compat.parser_crawl_delay(parser, agent)
-        except Exception:
-            logger.exception("The robots.txt parser failed on the Crawl-delay of %s", self.origin)
-            return None
-        settings = self._settings
-        delay = delay_of(asked, settings.crawl_delay_max, settings.crawl_delay_too_long)
+    def _ask_pace(self, parser: RobotParser, agent: str) -> Delay | None:
+        asked = compat.parser_crawl_delay(parser, agent)
+        seconds, hours = compat.parser_request_rate(parser, agent) or (0.0, None)
+        if self._settings.visit_time is VisitTime.OBEY:
+            self._visits = compat.parser_visit_time(parser, agent) or self._visits
+        delay = self._bounded(asked)
+        rate = self._bounded(seconds)
+        if rate is not None and hours is not None:
+            self._hourly.append((hours, rate.kept))
+        elif rate is not None and (delay is None or rate.asked > delay.asked):
+            delay = rate
         if delay is not None and not delay.skip:
-            self._stats.inc_value("robotstxt/crawl_delay/applied")
-            if delay.clamped:
-                self._stats.inc_value("robotstxt/crawl_delay/clamped")
+            self._count(delay)
         return delay
+
+    def _bounded(self, asked: object) -> Delay | None:
+        settings = self._settings
+        return delay_of(asked, settings.crawl_delay_max, settings.crawl_delay_too_long)
+
+    def _count(self, delay: Delay) -> None:
+        self._longest = max(delay.kept, self._longest or 0.0)
+        self._stats.inc_value("robotstxt/crawl_delay/applied")
+        if delay.clamped:
+            self._stats.inc_value("robotstxt/crawl_delay/clamped")
 
     def _explained(self, url: str, agent: str, *, allowed: bool) -> Verdict:
         """The parser's decision, with rule and line where the parser names them."""

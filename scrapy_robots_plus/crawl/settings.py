@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
+from enum import Enum
 from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
@@ -83,8 +84,25 @@ def _plain(bound: float) -> str:
     return f"{int(bound):,}" if bound == int(bound) else f"{bound:g}"
 
 
-def one_of(choices: type[TooLong]) -> Check:
-    def check(value: object) -> TooLong:
+class Unreachable(str, Enum):
+    """What becomes of requests to a host whose robots.txt cannot be read."""
+
+    DROP = "drop"
+    """They fail."""
+    DEFER = "defer"
+    """They wait in the queue until it can be read."""
+
+
+class VisitTime(str, Enum):
+    """What becomes of a Visit-time."""
+
+    IGNORE = "ignore"
+    OBEY = "obey"
+    """The host waits in the queue for its hours."""
+
+
+def one_of(choices: type[Enum]) -> Check:
+    def check(value: object) -> Enum:
         try:
             return choices(value)
         except ValueError:
@@ -285,6 +303,55 @@ class RobotsSettings:
         "`clamp` keeps the maximum, `skip` drops the host's requests, `obey` keeps what was asked.",
     )
 
+    fetch_concurrency: int = setting(
+        "ROBOTS_FETCH_CONCURRENCY",
+        32,
+        number("fetches", 1, 10_000, whole=True),
+        "How many robots.txt are asked for at the same time. They take no place among "
+        "`CONCURRENT_REQUESTS`. One that keeps the others waiting for much longer than usual no "
+        "longer counts.",
+    )
+    max_waiting: int = setting(
+        "ROBOTS_MAX_WAITING",
+        1_000,
+        number("requests", 0, 1_000_000, whole=True),
+        "Up to so many requests that wait for a robots.txt in the middleware take no place among "
+        "`CONCURRENT_REQUESTS`.",
+    )
+    unreachable: Unreachable = setting(
+        "ROBOTS_UNREACHABLE",
+        "drop",
+        one_of(Unreachable),
+        "What becomes of requests to a host whose robots.txt cannot be read: `drop` lets them fail "
+        "with `RobotsUnreachable`, `defer` keeps them in the queue until it can.",
+    )
+    defer_max: float = setting(
+        "ROBOTS_DEFER_MAX",
+        3_600,
+        number("seconds", 0, _FOREVER),
+        "Seconds for which requests are deferred, from the first failure to read the robots.txt; "
+        "then they fail.",
+    )
+    retry_after: bool = setting(
+        "ROBOTS_RETRY_AFTER",
+        True,
+        boolean,
+        "Leave a host alone for as long as it asks with Retry-After in a 429 or 503 to a page, and "
+        "ask it slowly for a while afterwards.",
+    )
+    retry_after_max: float = setting(
+        "ROBOTS_RETRY_AFTER_MAX",
+        300,
+        number("seconds", 0, _FOREVER),
+        "Seconds that a host is left alone for a Retry-After at the most.",
+    )
+    visit_time: VisitTime = setting(
+        "ROBOTS_VISIT_TIME",
+        "ignore",
+        one_of(VisitTime),
+        "`obey` keeps the requests to a host whose robots.txt has a Visit-time for its hours, UTC.",
+    )
+
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> RobotsSettings:
         """Reads and checks all. Raises :class:`RobotsSettingsError` at the first that is wrong."""
@@ -330,6 +397,11 @@ class RobotsSettings:
     def rulebook(self) -> Rulebook:
         """What decides on records."""
         return Rulebook(self.limits, self.status_policy)
+
+    @property
+    def defers(self) -> bool:
+        """Whether requests to a host whose robots.txt cannot be read wait."""
+        return self.unreachable is Unreachable.DEFER
 
 
 def names() -> list[str]:

@@ -198,10 +198,16 @@ async def test_a_failure_is_remembered_for_its_own_time(sites: Sites) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_closing_while_a_fetch_hangs(sites: Sites) -> None:
-    """Waiting requests are answered before the fetch ends; nothing is sent afterwards."""
+    """Waiting requests are answered before the fetch ends; nothing is sent afterwards.
+
+    With a queue that lets them wait in the middleware: in ours they would wait unseen.
+    """
     host, other = sites.host(hang), sites.host(after(2, answer("")))
     crawler = make_crawler(
-        ROBOTS_FETCH_TIMEOUT=3, ROBOTS_FETCH_RETRIES=5, ROBOTS_STATUS_POLICY="fail-open"
+        ROBOTS_FETCH_TIMEOUT=3,
+        ROBOTS_FETCH_RETRIES=5,
+        ROBOTS_STATUS_POLICY="fail-open",
+        SCHEDULER_PRIORITY_QUEUE="scrapy.pqueues.ScrapyPriorityQueue",
     )
     events: list[str] = []
 

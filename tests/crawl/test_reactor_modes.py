@@ -78,6 +78,7 @@ def test_closing_while_a_fetch_hangs(sites: Sites, mode: str) -> None:
     result = crawl_in_process(
         mode, host.url("/a"), host.url("/b"),
         CLOSESPIDER_TIMEOUT=1, ROBOTS_FETCH_TIMEOUT=3, ROBOTS_FETCH_RETRIES=9,
+        SCHEDULER_PRIORITY_QUEUE="scrapy.pqueues.ScrapyPriorityQueue",
     )  # fmt: skip
     assert result["stats"]["finish_reason"] == "closespider_timeout"
     assert result["stats"]["robotstxt/forbidden/closing"] == 2

@@ -1,0 +1,58 @@
+"""What a host asks for with Retry-After in an answer to a page (RFC 9110 10.2.3)."""
+
+from __future__ import annotations
+
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+from .body_tap import TAP_META_KEY
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.http import Response
+
+BUSY = frozenset({429, 503})
+
+SLOWLY = 0.1
+"""The part of the wait that is kept between requests when it is over."""
+GONE = 0.05
+"""Seconds; a slower pace that has decayed to less is gone."""
+
+
+def wait_asked_for(request: Request, response: Response, now: float) -> float:
+    """Seconds for which the host wants to be left alone; 0 where it does not say so.
+
+    *now*: seconds since the epoch.
+    """
+    if response.status not in BUSY or TAP_META_KEY in request.meta:
+        return 0.0
+    value = (response.headers.get(b"Retry-After") or b"").decode("latin-1").strip()
+    if value.isascii() and value.isdigit():
+        return float(value[:12])
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - now)
+    except (ValueError, OverflowError, OSError):
+        return 0.0
+
+
+class Backoff:
+    """The pace of one slot after a Retry-After: nothing for a while, then slowly, then as before.
+
+    Times are by the clock of downloader slots.
+    """
+
+    def __init__(self) -> None:
+        self.until = 0.0
+        """When the wait is over."""
+        self.delay = 0.0
+        """Seconds between requests from then on."""
+
+    def hold(self, seconds: float, now: float) -> None:
+        """The host is left alone for *seconds* from *now*."""
+        self.until = max(self.until, now + seconds)
+        self.delay = max(self.delay, seconds * SLOWLY)
+
+    def went_well(self, now: float) -> None:
+        """An answer that asks for nothing: the pace doubles."""
+        if now >= self.until:
+            self.delay = self.delay / 2 if self.delay / 2 >= GONE else 0.0

@@ -1,0 +1,128 @@
+"""One lane of the queue: the requests that go to one origin through one downloader slot."""
+
+from __future__ import annotations
+
+from enum import Enum
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from scrapy_robots_plus.policy.origin import Origin
+
+from . import compat
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.pqueues import ScrapyPriorityQueue
+
+    from .gates import Gate
+
+
+class Place(Enum):
+    """Where a lane is. It is in exactly one place, and leaves it by an event."""
+
+    READY = "ready"
+    """Among those that may be chosen."""
+    REFUSED = "refused"
+    """Among those whose requests will fail: their robots.txt cannot be read."""
+    POLICY = "waiting for robots.txt"
+    DELAY = "waiting for its delay"
+    FULL = "waiting for a request to end"
+    """Its slot has as many requests under way as it may."""
+    HELD = "held back"
+    """Until the robots.txt is asked for again, or until its visiting hours."""
+    EMPTY = "empty"
+
+
+class Address(NamedTuple):
+    """What the requests of a lane have in common."""
+
+    origin: Origin | None
+    """Whose robots.txt speaks of them; None where none is to be asked."""
+    slot: str
+    """Their downloader slot."""
+
+    @property
+    def name(self) -> str:
+        """How the lane is called in the state of a job.
+
+        Scrapy's DownloaderAwarePriorityQueue calls its queues by their slots alone.
+        """
+        if self.origin is None:
+            return f" {self.slot}" if "://" in self.slot else self.slot
+        return str(self.origin) if self.slot == self.origin.host else f"{self.origin} {self.slot}"
+
+    @classmethod
+    def named(cls, name: str) -> Address:
+        """The address whose :attr:`name` it is. Of a slot's name, one without an origin."""
+        front, _, slot = name.partition(" ")
+        if "://" not in front:
+            return cls(None, name if front else slot)
+        try:
+            origin = Origin.of(front)
+        except ValueError:
+            origin = None
+        return cls(None, name) if origin is None else cls(origin, slot or origin.host)
+
+
+class Line(Protocol):
+    """What a lane belongs to: the queue that chooses among its own lanes."""
+
+    def is_ready(self, lane: Lane) -> None:
+        """The lane may be chosen."""
+
+
+class Lane:
+    """Requests in the order of Scrapy's own queue, and their turn among other lanes."""
+
+    __slots__ = ("address", "gate", "line", "place", "requests", "ticket", "turn")
+
+    def __init__(self, address: Address, line: Line, requests: ScrapyPriorityQueue) -> None:
+        self.address = address
+        self.line = line
+        self.requests = requests
+        self.place = Place.EMPTY
+        self.turn = 0
+        """Lanes of the same priority are chosen in the order of their turns."""
+        self.ticket = 0
+        """Changes with the place: an entry of a heap with another ticket is out of date."""
+        self.gate: Gate | None = None
+        """The gate that this lane is the one to look at."""
+
+    @property
+    def priority(self) -> int:
+        """That of the next request; the lowest number is the most urgent."""
+        return compat.best_priority(self.requests)
+
+    def __len__(self) -> int:
+        return len(self.requests)
+
+    def next_request(self) -> Request | None:
+        """The next request, left where it is; None where the queue cannot tell."""
+        try:
+            return self.requests.peek()
+        except (NotImplementedError, LookupError):
+            return None
+
+
+class Places:
+    """Moves lanes from place to place, and counts those that are ready."""
+
+    def __init__(self) -> None:
+        self._numbers = count(1)
+        self.ready = 0
+        """How many lanes may be chosen, as far as is known without looking."""
+
+    def number(self) -> int:
+        """The next ticket or turn."""
+        return next(self._numbers)
+
+    def move(self, lane: Lane, place: Place) -> int:
+        """Notes the lane's new place; returns its ticket."""
+        self.ready += (place is Place.READY) - (lane.place is Place.READY)
+        lane.place = place
+        lane.ticket = next(self._numbers)
+        return lane.ticket
+
+    def make_ready(self, lane: Lane) -> None:
+        self.move(lane, Place.READY)
+        lane.line.is_ready(lane)

@@ -1,0 +1,242 @@
+"""Which lanes may go now, and when the others may: no scan over hosts."""
+
+from __future__ import annotations
+
+from enum import Enum
+from heapq import heappop, heappush
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from .agenda import Agenda
+from .gates import Gate, Gates, Slots
+from .lane import Address, Lane, Place, Places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy import Request
+
+    from scrapy_robots_plus.policy.origin import Origin
+
+    from .alarm import CallLater
+    from .budget import FetchBudget
+
+
+class Standing(NamedTuple):
+    """What is known of an origin now. Times are by the monotonic clock."""
+
+    delay: float = 0.0
+    """Seconds from one request to the next that its robots.txt asks for."""
+    unreachable: bool = False
+    """Whether all its requests fail, because its robots.txt cannot be read."""
+    again_at: float = 0.0
+    """When an unreachable robots.txt is asked for again."""
+    opens_at: float = 0.0
+    """When its visiting hours begin; past or now where they have."""
+
+
+class Surroundings(Slots, Protocol):
+    """What readiness asks of a crawl."""
+
+    budget: FetchBudget
+
+    def address(self, request: Request) -> Address:
+        """The lane that a request belongs to."""
+
+    def clock(self) -> float: ...
+
+    def standing(self, origin: Origin) -> Standing | None:
+        """None where the policy is not known: it is to be fetched."""
+
+    def forget(self, origin: Origin) -> None:
+        """A policy that came just now has been used: from here it counts while it is fresh."""
+
+    def may_fetch(self) -> bool: ...
+
+    def is_fetching(self, origin: Origin) -> bool: ...
+
+    def fetch(self, origin: Origin, lane: Lane) -> None:
+        """Starts to fetch a policy for the lane. The end is told to :meth:`Readiness.landed`."""
+
+    def ended(self, out: Iterable[Request]) -> Iterable[Request]:
+        """Those of the requests *out* that came back without anybody telling us."""
+
+    def wake(self) -> None:
+        """Makes the engine ask for requests."""
+
+
+class Answer(Enum):
+    """Whether a lane may go."""
+
+    GO = "go"
+    REFUSE = "go, to be refused"
+    WAIT = "wait"
+
+
+class Readiness:
+    """Shared by the queues of a crawl: one in memory, one on disk.
+
+    Every lane that is not ready is where one event will find it: in ``_arrivals`` until a policy
+    lands, in the agenda until a moment comes, or at its gate.
+    """
+
+    FETCHES_AT_ONCE = 8
+    """How many fetches start before the engine gets to work on pages again."""
+    LEAST_PAUSE = 0.1
+    """Seconds between two fetches of a robots.txt that cannot be read, whatever its error TTL."""
+
+    def __init__(
+        self,
+        around: Surroundings,
+        call_later: CallLater,
+        *,
+        defer: float | None = None,
+        enough: float = inf,
+    ) -> None:
+        """*defer*: seconds for which requests to unreachable origins are kept, None to refuse them.
+
+        *enough*: with as many lanes ready, no more policies are fetched ahead.
+        """
+        self.around = around
+        self._defer = defer
+        self._enough = enough
+        self.places = Places()
+        self.agenda = Agenda(self._ring, around.clock, call_later)
+        self.gates = Gates(around, self.places, self.agenda, around.clock)
+        self.lines: list[Iterable[Lane]] = []
+        """The queues, for those who count."""
+        self._unknown: list[tuple[int, int, int, Lane]] = []
+        self._arrivals: dict[Origin, list[Lane]] = {}
+        self._unreachable_since: dict[Origin, float] = {}
+        self._chosen = (0, 0)
+
+    # What the queues ask and tell
+
+    def enter(self, lane: Lane) -> None:
+        """The lane has got its first request, or one that is more urgent than the others."""
+        if lane.place is Place.EMPTY:
+            lane.turn = self.places.number()
+        if lane.place is Place.POLICY:
+            heappush(self._unknown, (lane.priority, lane.turn, lane.ticket, lane))
+        elif lane.place is not Place.HELD:
+            self.places.make_ready(lane)
+
+    def answer(self, lane: Lane) -> Answer:
+        """Whether the lane may go now. If it has to wait, it is where an event will find it."""
+        origin = lane.address.origin
+        if origin is None:
+            return self._answer_gate(lane, 0.0)
+        standing = self.around.standing(origin)
+        answer = self._answer_origin(lane, origin, standing)
+        if standing is None or answer is not Answer.GO:
+            self.gates.skip(lane)
+            return answer
+        return self._answer_gate(lane, standing.delay)
+
+    def hand_out(self, lane: Lane, request: Request, *, refused: bool) -> None:
+        """A request of the lane goes to the downloader, or to where it is *refused*."""
+        if lane.address.origin is not None:
+            self.around.forget(lane.address.origin)
+        if not refused:
+            self._chosen = (-request.priority, lane.turn)
+        self.gates.hand_out(lane, request, refused=refused)
+        lane.turn = self.places.number()
+
+    def defers(self, origin: Origin) -> bool:
+        """Whether requests to *origin* are kept although its robots.txt cannot be read."""
+        if self._defer is None:
+            return False
+        now = self.around.clock()
+        return now < self._unreachable_since.setdefault(origin, now) + self._defer
+
+    def advance(self) -> None:
+        """Brings everything up to the present."""
+        for request in self.around.ended(self.gates.out):
+            self.gates.came_back(request)
+        for item in self.agenda.due():
+            if isinstance(item, Gate):
+                self.gates.pass_on(item)
+            elif isinstance(item, Lane):
+                self.places.make_ready(item)
+        self.start_fetches()
+
+    def rest(self) -> None:
+        """Sets the alarm: there is nothing to hand out now."""
+        self.agenda.set_alarm(self.around.budget.next_change if self._unknown else None)
+
+    # What a crawl tells
+
+    def awaits(self, origin: Origin) -> bool:
+        """Whether a lane waits for its policy."""
+        return origin in self._arrivals
+
+    def landed(self, origin: Origin) -> None:
+        """A fetch has ended, in a policy or not."""
+        for lane in self._arrivals.pop(origin, ()):
+            if lane.place is Place.POLICY:
+                self.places.make_ready(lane)
+        self.start_fetches()
+        self.around.wake()
+
+    def _ring(self) -> None:
+        self.advance()
+        if self.places.ready:
+            self.around.wake()
+        else:
+            self.rest()
+
+    # Policies
+
+    def start_fetches(self) -> None:
+        """Fetches policies in the order in which lanes would be chosen."""
+        if not self._unknown or not self.around.may_fetch():
+            return
+        started = 0
+        while self._unknown and self.around.budget.free:
+            priority, turn, ticket, lane = self._unknown[0]
+            origin = lane.address.origin
+            if lane.ticket == ticket and origin and not self.around.is_fetching(origin):
+                if self.places.ready >= self._enough and (priority, turn) > self._chosen:
+                    return
+                if started == self.FETCHES_AT_ONCE:
+                    self.around.wake()
+                    return
+                started += 1
+                heappop(self._unknown)
+                self.around.fetch(origin, lane)
+            else:
+                heappop(self._unknown)
+
+    def _answer_origin(self, lane: Lane, origin: Origin, standing: Standing | None) -> Answer:
+        """GO means: as far as robots.txt is concerned."""
+        if standing is None:
+            return self._wait_for_policy(lane, origin)
+        if standing.unreachable:
+            return self._answer_unreachable(lane, origin, standing)
+        if self._unreachable_since:
+            self._unreachable_since.pop(origin, None)
+        if standing.opens_at > self.around.clock():
+            return self._hold(lane, standing.opens_at)
+        return Answer.GO
+
+    def _answer_unreachable(self, lane: Lane, origin: Origin, standing: Standing) -> Answer:
+        if self._defer is None or not self.defers(origin):
+            return Answer.REFUSE
+        self.around.forget(origin)
+        again_at = max(standing.again_at, self.around.clock() + self.LEAST_PAUSE)
+        return self._hold(lane, min(again_at, self._unreachable_since[origin] + self._defer))
+
+    def _hold(self, lane: Lane, moment: float) -> Answer:
+        self.places.move(lane, Place.HELD)
+        self.agenda.put(moment, lane)
+        return Answer.WAIT
+
+    def _wait_for_policy(self, lane: Lane, origin: Origin) -> Answer:
+        ticket = self.places.move(lane, Place.POLICY)
+        self._arrivals.setdefault(origin, []).append(lane)
+        if not self.around.is_fetching(origin):
+            heappush(self._unknown, (lane.priority, lane.turn, ticket, lane))
+        return Answer.WAIT
+
+    def _answer_gate(self, lane: Lane, delay: float) -> Answer:
+        return Answer.GO if self.gates.admits(lane, delay) else Answer.WAIT

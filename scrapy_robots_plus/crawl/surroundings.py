@@ -1,0 +1,192 @@
+"""What the queue sees of a crawl: its policies, its downloader slots, its engine."""
+
+from __future__ import annotations
+
+import time
+from math import inf
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from scrapy import signals
+from scrapy.utils.asyncio import call_later
+
+from . import compat
+from .budget import FetchBudget
+from .downloader import RobotsDownloader
+from .gates import SlotState
+from .lane import Address
+from .middleware import RobotsMiddleware
+from .origins import origin_to_ask
+from .pacing import chosen_slot
+from .readiness import Readiness, Standing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.policy.origin import Origin
+
+    from .lane import Lane
+    from .policy import Policy
+
+_readiness: WeakKeyDictionary[Crawler, Readiness] = WeakKeyDictionary()
+
+
+def readiness_of(crawler: Crawler) -> Readiness:
+    """The one of the crawl, which its queues, its downloader and its middleware share."""
+    readiness = _readiness.get(crawler)
+    if readiness is None:
+        middleware = crawler.get_downloader_middleware(RobotsMiddleware)
+        around = (
+            CrawlSurroundings(crawler)
+            if middleware is None
+            else RobotsSurroundings(crawler, middleware)
+        )
+        readiness = _readiness[crawler] = around.readiness
+    return readiness
+
+
+class CrawlSurroundings:
+    """Answers :class:`~scrapy_robots_plus.crawl.readiness.Readiness` from a running crawl.
+
+    Without :class:`RobotsMiddleware` there are no policies to wait for, only delays and places.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._downloader = compat.engine_of(crawler).downloader
+        self.budget, self.readiness = self._make()
+        self._is_told = isinstance(self._downloader, RobotsDownloader)
+        if isinstance(self._downloader, RobotsDownloader):
+            self._downloader.came_back = self.readiness.gates.came_back
+        crawler.signals.connect(self._spider_closed, signals.spider_closed)
+
+    def _make(self) -> tuple[FetchBudget, Readiness]:
+        return FetchBudget(1, 1, self.clock, call_later), Readiness(self, call_later)
+
+    def clock(self) -> float:
+        return time.monotonic()
+
+    def address(self, request: Request) -> Address:
+        slot = chosen_slot(request)
+        return Address(None, slot or compat.slot_key(self._downloader, request))
+
+    # Policies: as no lane has an origin, nobody asks
+
+    def standing(self, origin: Origin) -> Standing | None:  # noqa: ARG002
+        return Standing()
+
+    def forget(self, origin: Origin) -> None:
+        pass
+
+    def may_fetch(self) -> bool:
+        return False
+
+    def is_fetching(self, origin: Origin) -> bool:  # noqa: ARG002
+        return False
+
+    def fetch(self, origin: Origin, lane: Lane) -> None:
+        pass
+
+    # The downloader
+
+    def slot_of(self, lane: Lane) -> str:
+        return lane.address.slot
+
+    def slot(self, key: str) -> SlotState:
+        slot = self._downloader.slots.get(key)
+        if slot is None:
+            most, delay = compat.new_slot(self._downloader, key)
+            return SlotState(0.0, delay, most if most > 0 else inf)
+        places = slot.concurrency if slot.concurrency > 0 else inf
+        if not slot.delay:
+            return SlotState(0.0, 0.0, places)
+        delay = slot.delay * max(0.0, 1 - compat.slot_jitter(slot))
+        due_in = slot.lastseen + delay - compat.slot_clock()
+        # One that waits in the slot already will be sent first, so no sooner than that after it.
+        return SlotState(max(due_in, delay) if slot.queue else due_in, delay, places)
+
+    def ended(self, out: Iterable[Request]) -> Iterable[Request]:
+        if self._is_told:
+            return ()
+        active = self._downloader.active
+        return [request for request in out if request not in active]
+
+    # The engine
+
+    def wake(self) -> None:
+        compat.wake_engine(self._crawler)
+
+    def _spider_closed(self) -> None:
+        self.readiness.agenda.alarm.cancel()
+        _readiness.pop(self._crawler, None)
+
+
+class RobotsSurroundings(CrawlSurroundings):
+    """With the policies of *middleware*."""
+
+    def __init__(self, crawler: Crawler, middleware: RobotsMiddleware) -> None:
+        self._policies = middleware.policies
+        self._agents = middleware.agents
+        self._pacing = middleware.pacing
+        self._middleware = middleware
+        self._landed: dict[Origin, Policy | None] = {}
+        super().__init__(crawler)
+        middleware.policies.listeners.append(self._policy_landed)
+        middleware.put_back.readiness = self.readiness
+
+    def _make(self) -> tuple[FetchBudget, Readiness]:
+        settings = self._middleware.settings
+        total = self._downloader.total_concurrency
+        return self._middleware.budget, Readiness(
+            self,
+            call_later,
+            defer=settings.defer_max if settings.defers else None,
+            enough=2 * total if total > 0 else inf,
+        )
+
+    def address(self, request: Request) -> Address:
+        try:
+            origin = origin_to_ask(request)
+        except ValueError:  # it will fail in the middleware, where there is an errback
+            origin = None
+        if origin is None:
+            return super().address(request)
+        return Address(origin, chosen_slot(request) or origin.host)
+
+    def standing(self, origin: Origin) -> Standing | None:
+        policy = self._policies.usable(origin) or self._landed.get(origin)
+        if policy is None:
+            return None
+        policy.delay_for(self._agents.default)
+        if policy.refuses_all:
+            return Standing(unreachable=True, again_at=self.clock() + policy.fresh_for)
+        closed_for = policy.closed_for
+        return Standing(policy.delay or 0.0, opens_at=closed_for and self.clock() + closed_for)
+
+    def forget(self, origin: Origin) -> None:
+        self._landed.pop(origin, None)
+
+    def may_fetch(self) -> bool:
+        engine = compat.engine_of(self._crawler)
+        return not (engine.paused or compat.is_closing(self._crawler))
+
+    def is_fetching(self, origin: Origin) -> bool:
+        return self._policies.is_fetching(origin)
+
+    def fetch(self, origin: Origin, lane: Lane) -> None:
+        self.budget.take(origin)
+        self._policies.prefetch(origin, lane.next_request())
+
+    def slot_of(self, lane: Lane) -> str:
+        origin, slot = lane.address
+        return slot if origin is None else self._pacing.slot_of(origin) or slot
+
+    def _policy_landed(self, origin: Origin, policy: Policy | None) -> None:
+        self.budget.give_back(origin)
+        if self.readiness.awaits(origin):
+            # Whatever its lifetime and the size of the cache: one request may go by it.
+            self._landed[origin] = policy
+        self.readiness.landed(origin)
