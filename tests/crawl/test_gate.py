@@ -52,7 +52,8 @@ async def test_each_origin_has_a_robots_txt_of_its_own(sites: Sites) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_the_exception_tells_what_and_why(sites: Sites) -> None:
-    closed = sites.host(redirect(sites.host(RULES).url("/robots.txt")))
+    target = sites.host(RULES).url("/robots.txt")
+    closed = sites.host(redirect(target))
     failing = sites.host(answer("", 503))
     crawler = await crawl(closed.url("/closed/1"), failing.url("/a"))
     denied = crawler.spider.failures[closed.url("/closed/1")]
@@ -60,7 +61,7 @@ async def test_the_exception_tells_what_and_why(sites: Sites) -> None:
     assert isinstance(denied, RobotsDisallowed)
     assert denied.url == closed.url("/closed/1")
     assert denied.verdict.reason is Reason.RULE
-    assert denied.verdict.robots_url == closed.sites.hosts["127.0.0.3"].url("/robots.txt")
+    assert denied.verdict.robots_url == target
     assert isinstance(unread, RobotsUnreachable)
     assert unread.verdict.reason is Reason.UNREACHABLE
     assert unread.verdict.outcome == "503"
