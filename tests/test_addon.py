@@ -25,6 +25,7 @@ BY_HAND: dict[str, Any] = {
     "EXTENSIONS": {"scrapy_robots_plus.RobotsExtension": 0},
 }
 OFF: dict[str, Any] = {"ROBOTSTXT_OBEY": False}
+NONE: dict[str, Any] = {"ROBOTSTXT_OBEY": None}
 
 
 def wired(**settings: Any) -> dict[type, int]:
@@ -107,15 +108,25 @@ class OffBySpider(ProbeSpider):
 
 @pytest.mark.parametrize(
     ("settings", "arguments"),
-    [(OFF, {}), ({}, {"spider": OffBySpider}), ({**BY_HAND, **OFF}, {})],
-    ids=["project", "spider", "by hand"],
+    [
+        (OFF, {}),
+        ({}, {"spider": OffBySpider}),
+        ({**BY_HAND, **OFF}, {}),
+        (NONE, {}),
+        ({**BY_HAND, **NONE}, {}),
+    ],
+    ids=["project", "spider", "by hand", "None", "None by hand"],
 )
 @pytest_twisted.ensureDeferred
 async def test_turned_off_nothing_is_asked_and_everything_fetched(
-    sites: Sites, settings: dict[str, Any], arguments: dict[str, Any]
+    sites: Sites,
+    caplog: pytest.LogCaptureFixture,
+    settings: dict[str, Any],
+    arguments: dict[str, Any],
 ) -> None:
     host = sites.host(CLOSED)
     crawler = await crawl(host.url(), **arguments, **settings)
+    assert [text for text in caplog.messages if text.startswith("Disabled")] == []
     assert (host.fetched, host.robots_hits) == (["/"], 0)
     assert crawler.get_downloader_middleware(RobotsMiddleware) is None
     assert crawler.get_extension(RobotsExtension) is None

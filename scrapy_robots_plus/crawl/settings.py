@@ -291,8 +291,9 @@ class RobotsSettings:
         values = {}
         for item in fields(cls):
             name, check = item.metadata["name"], item.metadata["check"]
-            # Scrapy's own default for ROBOTSTXT_OBEY (False) must win over ours here.
-            value = settings.get(name, item.metadata["default"])
+            # Unset, ROBOTSTXT_OBEY is off as in Scrapy: turning it on is the add-on's affair.
+            unset = False if name == "ROBOTSTXT_OBEY" else item.metadata["default"]
+            value = settings.get(name, unset)
             try:
                 values[item.name] = check(value)
             except ValueError as error:
