@@ -16,22 +16,23 @@ CRAWLS = tests/crawl --ignore=tests/crawl/test_reactor_modes.py
 demo: .venv/installed
 	cd sample_project && ../$(BIN)/scrapy crawl s2_why
 
-# Crawls mostly wait, so the two versions of Scrapy are tested side by side. The output of the
-# oldest is shown when that of the newest is complete.
+# Crawls mostly wait, so the newest and the oldest Scrapy are tested side by side; the output of the
+# oldest comes when that of the newest is complete. Tests of delays measure time: they run alone.
 test: .venv/installed-dev .venv-oldest/installed-dev
-	@$(MAKE) --no-print-directory test-oldest > .venv-oldest/test.log 2>&1 & oldest=$$!; \
-	$(MAKE) --no-print-directory test-newest; newest=$$?; \
+	@$(MAKE) test-oldest SELECT='not delay' > .venv-oldest/test.log 2>&1 & oldest=$$!; \
+	$(MAKE) test-newest SELECT='not delay'; newest=$$?; \
 	wait $$oldest; oldest=$$?; \
 	cat .venv-oldest/test.log; \
 	exit $$((newest + oldest))
+	@$(MAKE) test-newest test-oldest SELECT=delay
 
 test-newest: .venv/installed-dev
-	$(BIN)/python $(PYTEST) --reactor=asyncio
-	$(BIN)/python $(PYTEST) --reactor=default $(CRAWLS)
+	$(BIN)/python $(PYTEST) --reactor=asyncio -k '$(SELECT)'
+	$(BIN)/python $(PYTEST) --reactor=default -k '$(SELECT)' $(CRAWLS)
 
 test-oldest: .venv-oldest/installed-dev
-	$(OLDEST)/python $(PYTEST) --reactor=asyncio tests/crawl
-	$(OLDEST)/python $(PYTEST) --reactor=default $(CRAWLS)
+	$(OLDEST)/python $(PYTEST) --reactor=asyncio -k '$(SELECT)' tests/crawl
+	$(OLDEST)/python $(PYTEST) --reactor=default -k '$(SELECT)' $(CRAWLS)
 
 stress: .venv/installed-dev
 	$(BIN)/python $(PYTEST) --reactor=asyncio -m stress

@@ -80,7 +80,7 @@ def _made_up(number: int) -> Site:
     lines: list[str] = []
     for agent in ["*", *random_.sample(BOTS, random_.choice([0, 0, 0, 1, 2, 6]))]:
         lines.append(f"User-agent: {agent}")
-        rules = int(random_.paretovariate(0.9)) % 400
+        rules = min(2000, int(random_.lognormvariate(2.6, 1.3)))
         keys = random_.choices(["Disallow", "Disallow", "Allow"], k=rules)
         lines.extend(f"{key}: {_path(random_)}" for key in keys)
         lines.append("")

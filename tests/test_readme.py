@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import logging
 import re
 from pathlib import Path
@@ -135,9 +136,15 @@ async def test_policies_can_be_asked_as_the_readme_does(
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_in_the_docs_compiles(page: Path) -> None:
+def test_python_in_the_docs_compiles_and_sessions_run(page: Path) -> None:
+    names: dict[str, Any] = {}  # the sessions of a page go on from one another
     for block in blocks("python", page.read_text()):
-        compile(block, str(page), "exec")
+        if block.startswith(">>>"):
+            session = doctest.DocTestParser().get_doctest(block, names, page.name, str(page), 0)
+            assert doctest.DocTestRunner().run(session, clear_globs=False).failed == 0
+            names = session.globs
+        else:
+            compile(block, str(page), "exec")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -10,14 +10,12 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TypeVar
 
+from .hit import NO_HIT, Hit
 from .pattern import Pattern, matches
-from .wildcards import Hit, WildcardIndex
+from .wildcards import WildcardIndex
 
 Starred = tuple[bytes, tuple[Hit, Pattern]]
 """Octets that a path must hold for a rule with wildcards to match, and the rule."""
-
-NO_HIT: Hit = (-(2**62), 0, True)
-"""Less than any rule."""
 
 _HEAD = 5
 """Octets by which longer literal rules are told apart first."""
@@ -109,7 +107,7 @@ class Matcher:
         self._starred = () if many else _best_first(starred)
 
     def best(self, path: bytes) -> Hit:
-        """The rule that decides about a path, or :data:`NO_HIT`."""
+        """The rule that decides about a path, or :data:`~.hit.NO_HIT`."""
         best = NO_HIT
         short = self._short
         for length in self._lengths:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from .dialect import Dialect, Order
 from .escapes import RULE_FORM, SIMPLE, URL_FORM, path_of, usual_url
+from .hit import NO_HIT, Hit, allows, hit_of, line_of
 from .lines import split_line
-from .matcher import NO_HIT, Compiler, Matcher
+from .matcher import Compiler, Matcher
 from .pattern import matches, take_apart
 from .verdict import Explanation, Reason, Verdict
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from .groups import Section
-    from .wildcards import Hit
 
 _ROBOTS_TXT = b"/robots.txt"
 
@@ -59,17 +59,19 @@ def _add_usual(numbers: list[int], lines: list[bytes], compiler: Compiler, bonus
     """
     others = []
     add = compiler.add_literal
+    deny, allow = hit_of(0, 0, False), hit_of(bonus, 0, True)
+    octet, next_line = hit_of(2, 0, False) - deny, hit_of(0, 1, False) - deny
     for number in numbers:
         line = lines[number - 1]
         if line.startswith((b"Disallow:", b"disallow:")):
             value = line[9:].strip()
             if value and not value.translate(None, SIMPLE):
-                add(value, (len(value) * 2, -number, False))
+                add(value, deny + len(value) * octet + number * next_line)
                 continue
         elif line.startswith(b"Allow:"):
             value = line[6:].strip()
             if value and not value.translate(None, SIMPLE) and b"/index.htm" not in value:
-                add(value, (len(value) * 2 + bonus, -number, True))
+                add(value, allow + len(value) * octet + number * next_line)
                 continue
         others.append(number)
     return others
@@ -86,12 +88,13 @@ def ranked(
     safe, form = RULE_FORM[dialect.escapes]
     for number, allow, value in rules:
         pattern = form(value) if value.translate(None, safe) else value
-        hit = _rank(pattern, allow, number, dialect), -number, allow
+        rank = _rank(pattern, allow, number, dialect)
         if not pattern:
             # 2.2.2: an empty pattern says nothing, or, to some, the contrary of its rule.
             if dialect.empty_decides:
-                yield b"", (hit[0], -number, _empty_allows(allow, dialect))
+                yield b"", hit_of(rank, number, _empty_allows(allow, dialect))
             continue
+        hit = hit_of(rank, number, allow)
         yield pattern, hit
         if allow and dialect.index_is_slash and b"/index.htm" in pattern:
             yield from _directory_of_index(pattern, number, dialect)
@@ -103,7 +106,7 @@ def _rank(pattern: bytes, allow: bool, number: int, dialect: Dialect) -> int:
     if dialect.order is Order.FIRST:
         return -number
     length = len(pattern if dialect.dollar_counts else pattern.rstrip(b"$"))
-    return length * 2 + (allow and dialect.allow_wins_ties)
+    return length * 2 + (1 if allow and dialect.allow_wins_ties else 0)
 
 
 def _empty_allows(allow: bool, dialect: Dialect) -> bool:
@@ -118,7 +121,7 @@ def _directory_of_index(
     slash = pattern.rindex(b"/")
     if pattern.startswith(b"/index.htm", slash):
         directory = pattern[: slash + 1] + b"$"
-        yield directory, (_rank(directory, True, number, dialect), -number, True)
+        yield directory, hit_of(_rank(directory, True, number, dialect), number, True)
 
 
 class Rules:
@@ -157,7 +160,7 @@ class Rules:
         path = usual[1] if usual else path_of(octets)
         if path.translate(None, self._safe):
             path = self._form(path)
-        return self._best(path)[2] or self._is_robots_txt(path)
+        return self._best(path) & 1 == 1 or self._is_robots_txt(path)
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Whether the URL may be fetched, and which rule says so."""
@@ -167,7 +170,7 @@ class Rules:
         if not self.chosen:
             return Verdict(True, Reason.NO_GROUP)
         hit = self._best(path)
-        return Verdict(True, Reason.NO_RULE) if hit is NO_HIT else self._named(hit)
+        return Verdict(True, Reason.NO_RULE) if hit == NO_HIT else self._named(hit)
 
     def explain(self, url: str | bytes) -> Explanation:
         """The verdict, and every rule that it beat.
@@ -180,15 +183,15 @@ class Rules:
             if matches(take_apart(pattern, self._dialect.wildcards), path):
                 hits.add(hit)
         # One line may stand for two patterns; it is named once.
-        named = {-hit[1]: self._named(hit) for hit in sorted(hits)}
+        named = {line_of(hit): self._named(hit) for hit in sorted(hits)}
         named.pop(verdict.line or 0, None)
         return Explanation(verdict, tuple(reversed(named.values())))
 
     def _named(self, hit: Hit) -> Verdict:
         """A rule as it stands in the file."""
-        number = -hit[1]
+        number = line_of(hit)
         section = next(each for each in self.chosen if _holds(each.rules, number))
-        return Verdict(hit[2], Reason.RULE, self.text_of(number), number, agents_of(section))
+        return Verdict(allows(hit), Reason.RULE, self.text_of(number), number, agents_of(section))
 
     def text_of(self, number: int) -> str:
         return text(self._lines[number - 1].partition(b"#")[0].strip())

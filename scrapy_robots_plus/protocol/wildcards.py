@@ -8,10 +8,8 @@ tens of thousands of wildcard rules costs milliseconds.
 
 from __future__ import annotations
 
+from .hit import Hit
 from .pattern import Pattern, Run, ends_with, find_runs
-
-Hit = tuple[int, int, bool]
-"""A rule: its rank, its line number negated, and whether it allows. The greatest one decides."""
 
 _Rule = tuple[Hit, tuple[Run, ...], bytes | None]
 
