@@ -15,7 +15,8 @@ from typing import Any
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 from scrapy.settings import default_settings
 
-from tests.crawling import BASE_SETTINGS, ProbeSpider
+from tests.crawling import BASE_SETTINGS
+from tests.sending import TimedSpider
 
 MODES: dict[str, dict[str, Any]] = {
     "asyncio": {},
@@ -26,7 +27,9 @@ if hasattr(default_settings, "TWISTED_REACTOR_ENABLED"):  # Scrapy 2.15 and late
 
 
 def crawl_in_process(mode: str, *urls: str, **settings: Any) -> dict[str, Any]:
-    """Runs a crawl in *mode*; its stats, the URLs it got, and the kind of each failure."""
+    """Runs a crawl in *mode*; its stats, the URLs it got, the kind of each failure, and
+    what was sent when.
+    """
     done = subprocess.run(
         [sys.executable, "-m", "tests.crawl_process", mode],
         input=json.dumps({"urls": urls, "settings": settings}),
@@ -48,12 +51,17 @@ def main() -> None:
     settings = {**BASE_SETTINGS, "LOG_LEVEL": "INFO", **mode, **job["settings"]}
     runner = CrawlerProcess if sys.argv[1] == "select" else AsyncCrawlerProcess
     process = runner(settings)
-    crawler = process.create_crawler(ProbeSpider)
+    crawler = process.create_crawler(TimedSpider)
     process.crawl(crawler, urls=job["urls"])
     process.start()
     spider = crawler.spider
     failures = {url: type(error).__name__ for url, error in spider.failures.items()}
-    result = {"stats": crawler.stats.get_stats(), "got": spider.got, "failures": failures}
+    result = {
+        "stats": crawler.stats.get_stats(),
+        "got": spider.got,
+        "failures": failures,
+        "sent": spider.sent,
+    }
     print(json.dumps(result, default=str))
 
 

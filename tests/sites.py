@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import itertools
+import os
 import socket
 import threading
 import time
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     import ssl
 
     from typing_extensions import Self
+
+
+NETWORK = f"127.{os.getpid() % 254 + 1}"
+"""A part of loopback for this process: tests that run side by side may be given the same port."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +188,7 @@ class Sites:
         self._servers: list[asyncio.Server] = []
         self._numbers = itertools.count(2)
         with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
+            probe.bind((f"{NETWORK}.0.1", 0))
             self.port: int = probe.getsockname()[1]
 
     def __enter__(self) -> Self:
@@ -199,7 +204,7 @@ class Sites:
     def host(self, robots: Reply | str | None = None, tls: ssl.SSLContext | None = None) -> Host:
         """A new host at an address of its own."""
         number = next(self._numbers)
-        address = f"127.0.{number // 250}.{number % 250 + 1}"
+        address = f"{NETWORK}.{number // 250}.{number % 250 + 1}"
         host = self.hosts[address] = Host(self, address, "https" if tls else "http")
         if robots is not None:
             host.robots(robots)
@@ -208,7 +213,7 @@ class Sites:
 
     def closed_host(self) -> str:
         """The origin of an address where nothing listens."""
-        return f"http://127.255.0.1:{self.port}"
+        return f"http://{NETWORK}.255.1:{self.port}"
 
     def _in_loop(self, coroutine: Awaitable[None]) -> None:
         asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(10)

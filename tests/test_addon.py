@@ -12,6 +12,7 @@ from scrapy.utils.misc import load_object
 from scrapy_robots_plus import Addon, RobotsDisallowed, RobotsExtension, RobotsMiddleware
 
 from .crawling import ProbeSpider, crawl, make_crawler, run, stat
+from .sending import TimedSpider, gaps
 from .sites import Sites
 
 BUILT_IN = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
@@ -24,6 +25,7 @@ BY_HAND: dict[str, Any] = {
     "EXTENSIONS": {"scrapy_robots_plus.RobotsExtension": 0},
 }
 OFF: dict[str, Any] = {"ROBOTSTXT_OBEY": False}
+NONE: dict[str, Any] = {"ROBOTSTXT_OBEY": None}
 
 
 def wired(**settings: Any) -> dict[type, int]:
@@ -106,15 +108,25 @@ class OffBySpider(ProbeSpider):
 
 @pytest.mark.parametrize(
     ("settings", "arguments"),
-    [(OFF, {}), ({}, {"spider": OffBySpider}), ({**BY_HAND, **OFF}, {})],
-    ids=["project", "spider", "by hand"],
+    [
+        (OFF, {}),
+        ({}, {"spider": OffBySpider}),
+        ({**BY_HAND, **OFF}, {}),
+        (NONE, {}),
+        ({**BY_HAND, **NONE}, {}),
+    ],
+    ids=["project", "spider", "by hand", "None", "None by hand"],
 )
 @pytest_twisted.ensureDeferred
 async def test_turned_off_nothing_is_asked_and_everything_fetched(
-    sites: Sites, settings: dict[str, Any], arguments: dict[str, Any]
+    sites: Sites,
+    caplog: pytest.LogCaptureFixture,
+    settings: dict[str, Any],
+    arguments: dict[str, Any],
 ) -> None:
     host = sites.host(CLOSED)
     crawler = await crawl(host.url(), **arguments, **settings)
+    assert [text for text in caplog.messages if text.startswith("Disabled")] == []
     assert (host.fetched, host.robots_hits) == (["/"], 0)
     assert crawler.get_downloader_middleware(RobotsMiddleware) is None
     assert crawler.get_extension(RobotsExtension) is None
@@ -133,6 +145,7 @@ async def test_turned_off_by_the_command_line(sites: Sites) -> None:
 @pytest_twisted.ensureDeferred
 async def test_delays_alone_can_be_kept(sites: Sites) -> None:
     host = sites.host(CLOSED + "Crawl-delay: 1\n")
-    await crawl(host.url("/1"), host.url("/2"), **OFF, ROBOTS_CRAWL_DELAY=True)
+    urls = [host.url("/1"), host.url("/2")]
+    crawler = await crawl(*urls, spider=TimedSpider, **OFF, ROBOTS_CRAWL_DELAY=True)
     assert sorted(host.fetched) == ["/1", "/2"]
-    assert min(host.gaps) >= 0.98
+    assert min(gaps(crawler.spider.sent, host)) >= 0.98

@@ -196,6 +196,24 @@ def test_unknown_settings_are_found_with_the_nearest_name() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("ROBOTS_CRAWL_DELY", "ROBOTS_CRAWL_DELAY"),
+        ("ROBOTS_CACHESIZE", "ROBOTS_CACHE_SIZE"),
+        ("ROBOTS_TTLS", "ROBOTS_TTL"),
+        ("ROBOTS_OBEY", "ROBOTSTXT_OBEY"),
+        ("ROBOTS_USER_AGENT", "ROBOTSTXT_USER_AGENT"),
+        ("ROBOTS_QQQ", None),
+        ("ROBOTS_T", None),
+        ("ROBOTS_AUDIT", None),
+        ("ROBOTS_", None),
+    ],
+)
+def test_a_name_is_near_by_what_follows_the_prefix(name: str, nearest: str | None) -> None:
+    assert unknown_settings(Settings({name: 1})) == {name: nearest}
+
+
 @pytest_twisted.ensureDeferred
 async def test_an_unknown_setting_is_reported_in_the_log(
     sites: Sites, caplog: pytest.LogCaptureFixture

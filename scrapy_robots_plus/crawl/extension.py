@@ -10,7 +10,7 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 
 from .middleware import RobotsMiddleware
 from .settings import RobotsSettings
-from .tally import table
+from .tally import headline, table
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -46,16 +46,9 @@ class RobotsExtension:
         middleware = self._middleware()
         if middleware is None or not len(middleware.tally):
             return
-        tally = middleware.tally
         logger.info(
-            "robots.txt: %(origins)s origins, %(allowed)s requests allowed, %(denied)s denied\n"
-            "%(table)s",
-            {
-                "origins": f"{len(tally):,}",
-                "allowed": f"{tally.allowed:,}",
-                "denied": f"{tally.denied:,}",
-                "table": table(tally),
-            },
+            "robots.txt: %(headline)s\n%(table)s",
+            {"headline": headline(middleware.tally), "table": table(middleware.tally)},
             extra={"spider": spider},
         )
 

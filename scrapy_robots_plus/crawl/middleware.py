@@ -50,7 +50,7 @@ class RobotsMiddleware:
     def __init__(self, crawler: Crawler, clock: Clock = DEFAULT_CLOCK) -> None:
         self.settings = RobotsSettings.from_settings(crawler.settings)
         if not (self.settings.obey or self.settings.keeps_delays):
-            raise NotConfigured("ROBOTSTXT_OBEY is False")
+            raise NotConfigured  # without a word, as Scrapy's own
         _report_unknown_settings(crawler)
         self._crawler = crawler
         self._stats = compat.stats_of(crawler)

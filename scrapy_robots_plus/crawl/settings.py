@@ -358,8 +358,9 @@ class RobotsSettings:
         values = {}
         for item in fields(cls):
             name, check = item.metadata["name"], item.metadata["check"]
-            # Scrapy's own default for ROBOTSTXT_OBEY (False) must win over ours here.
-            value = settings.get(name, item.metadata["default"])
+            # Unset, ROBOTSTXT_OBEY is off as in Scrapy: turning it on is the add-on's affair.
+            unset = False if name == "ROBOTSTXT_OBEY" else item.metadata["default"]
+            value = settings.get(name, unset)
             try:
                 values[item.name] = check(value)
             except ValueError as error:
@@ -411,10 +412,19 @@ def names() -> list[str]:
 
 def unknown_settings(settings: BaseSettings) -> dict[str, str | None]:
     """Settings named ``ROBOTS_…`` that do not exist, each with the nearest name that does."""
-    known = names()
-    unknown = [
-        name
-        for name in settings
-        if isinstance(name, str) and name.startswith("ROBOTS_") and name not in known
-    ]
-    return {name: next(iter(get_close_matches(name, known, 1)), None) for name in unknown}
+    known = {_without_prefix(name): name for name in names()}
+    found: dict[str, str | None] = {}
+    for name in settings:
+        if isinstance(name, str) and name.startswith("ROBOTS_") and name not in known.values():
+            near = get_close_matches(_without_prefix(name), known, 1, _NEAR)
+            found[name] = known[near[0]] if near else None
+    return found
+
+
+_NEAR = 0.6
+"""How much of two names must agree, from 0 to 1, for one to be a slip of the other."""
+
+
+def _without_prefix(name: str) -> str:
+    """What tells a setting from the others: that all begin alike would make all of them near."""
+    return name.partition("_")[2]

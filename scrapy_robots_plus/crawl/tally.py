@@ -69,23 +69,31 @@ class Tally:
         return self.others.denied + sum(row.denied for row in self._rows.values())
 
 
+def headline(tally: Tally) -> str:
+    """The sums in words."""
+    origins = "origin" if len(tally) == 1 else "origins"
+    requests = "request" if tally.allowed == 1 else "requests"
+    return (
+        f"{len(tally):,} {origins}, {tally.allowed:,} {requests} allowed, {tally.denied:,} denied"
+    )
+
+
 def table(tally: Tally, limit: int = 20) -> str:
     """The origins as lines of text, most notable first: denied most, unreadable, slowest, largest.
 
     At most *limit* rows; the last line says how many are left out.
     """
-    ranked = sorted(tally, key=_notability, reverse=True)
-    shown = ranked[:limit]
-    width = max([len("origin"), *(len(str(origin)) for origin, _ in shown)])
-    lines = [
-        f"{'origin':<{width}}  {'robots.txt':<20}  {'delay':>8}  {'allowed':>8}  {'denied':>8}"
-    ]
+    shown = sorted(tally, key=_notability, reverse=True)[:limit]
+    rows = [("origin", "robots.txt", "delay", "allowed", "denied")]
     for origin, row in shown:
         delay = "-" if row.delay is None else f"{row.delay:g} s"
         robots = f"{row.status} {row.access}"
-        lines.append(
-            f"{origin!s:<{width}}  {robots:<20}  {delay:>8}  {row.allowed:>8}  {row.denied:>8}"
-        )
+        rows.append((str(origin), robots, delay, str(row.allowed), str(row.denied)))
+    wide, robots_wide = (max(len(row[column]) for row in rows) for column in (0, 1))
+    lines = [
+        f"{origin:<{wide}}  {robots:<{robots_wide}}  {delay:>8}  {allowed:>8}  {denied:>8}"
+        for origin, robots, delay, allowed, denied in rows
+    ]
     if len(tally) > len(shown):
         lines.append(f"and {len(tally) - len(shown):,} more")
     return "\n".join(lines)

@@ -12,12 +12,15 @@ from twisted.internet.defer import gatherResults
 from twisted.internet.task import deferLater
 
 from scrapy_robots_plus import Reason, RobotsDisallowed
-from tests.crawling import ProbeSpider, crawl, make_crawler, parts_of_seconds, run, stat
+from tests.crawling import ProbeSpider, make_crawler, parts_of_seconds, run, stat
+from tests.crawling import crawl as crawl_with
+from tests.sending import TimedSpider, gaps
 from tests.sites import Host, Sites, redirect
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -40,6 +43,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
 """A jitter of 0.5 is Scrapy's default."""
 
 
+async def crawl(*urls: str | Request, **settings: Any) -> Crawler:
+    return await crawl_with(*urls, spider=TimedSpider, **settings)
+
+
 def pages(host: Host, count: int = 4) -> list[str]:
     return [host.url(f"/{number}") for number in range(count)]
 
@@ -51,7 +58,8 @@ async def test_no_setting_makes_the_gap_shorter(sites: Sites) -> None:
     crawlers = []
     for name, settings in SETTINGS.items():
         slots = {"DOWNLOAD_SLOTS": {hosts[name].address: {"delay": 0.1, "concurrency": 5}}}
-        crawlers.append(make_crawler(**{**settings, **(slots if name == "plain" else {})}))
+        settings = {**settings, **(slots if name == "plain" else {})}
+        crawlers.append(make_crawler(TimedSpider, **settings))
     await gatherResults(
         [
             crawler.crawl(urls=pages(host))
@@ -59,19 +67,22 @@ async def test_no_setting_makes_the_gap_shorter(sites: Sites) -> None:
         ]
     )
     assert {name: len(host.fetched) for name, host in hosts.items()} == dict.fromkeys(SETTINGS, 4)
-    gaps = {name: min(host.gaps) for name, host in hosts.items()}
-    assert {name: gap for name, gap in gaps.items() if gap < LEAST} == {}
+    smallest = {
+        name: min(gaps(crawler.spider.sent, host))
+        for crawler, (name, host) in zip(crawlers, hosts.items(), strict=True)
+    }
+    assert {name: gap for name, gap in smallest.items() if gap < LEAST} == {}
 
 
 @pytest_twisted.ensureDeferred
 async def test_without_a_delay_nothing_waits(sites: Sites) -> None:
     """Else the test above could pass with a crawl that is slow anyway."""
     host = sites.host(DELAY_1)
-    await crawl(*pages(host), ROBOTS_CRAWL_DELAY=False)
-    assert min(host.gaps) < LEAST / 2
+    crawler = await crawl(*pages(host), ROBOTS_CRAWL_DELAY=False)
+    assert min(gaps(crawler.spider.sent, host)) < LEAST / 2
 
 
-class PausingSpider(ProbeSpider):
+class PausingSpider(TimedSpider):
     """Leaves the slot idle after the first page until it is dropped, then asks for the rest."""
 
     async def start(self) -> AsyncIterator[Any]:
@@ -99,8 +110,8 @@ async def test_the_delay_survives_slot_clean_up(sites: Sites) -> None:
     crawler.signals.connect(clean_up_often, signals.spider_opened)
     await run(crawler, urls=pages(host, 5))
     assert host.address not in crawler.spider.slots_before_rest
-    assert len(host.gaps) == 4
-    assert min(host.gaps) >= LEAST
+    assert len(host.fetched) == 5
+    assert min(gaps(crawler.spider.sent, host)) >= LEAST
 
 
 @pytest_twisted.ensureDeferred
@@ -109,10 +120,10 @@ async def test_a_redirect_from_another_host_does_not_escape_the_delay(sites: Sit
     other = sites.host()
     for number in range(3):
         other.pages[f"/{number}"] = redirect(slow.url(f"/from-other-{number}"), 302)
-    await crawl(*pages(slow, 3), *pages(other, 3))
+    crawler = await crawl(*pages(slow, 3), *pages(other, 3))
     assert len(slow.fetched) == 6
-    assert min(slow.gaps) >= LEAST
-    assert max(other.gaps) < LEAST  # and does not slow the other host down
+    assert min(gaps(crawler.spider.sent, slow)) >= LEAST
+    assert max(gaps(crawler.spider.sent, other)) < LEAST  # and does not slow the other host down
 
 
 @parts_of_seconds
@@ -128,10 +139,10 @@ async def test_two_origins_in_one_slot_keep_the_longer_delay(sites: Sites) -> No
         for pair in zip(pages(slow, 3), pages(fast, 3), strict=True)
         for url in pair
     ]
-    await crawl(*requests)
+    crawler = await crawl(*requests)
     assert len(slow.fetched) == len(fast.fetched) == 3
-    assert min(slow.gaps) >= LEAST
-    assert min(fast.gaps) >= LEAST
+    assert min(gaps(crawler.spider.sent, slow)) >= LEAST
+    assert min(gaps(crawler.spider.sent, fast)) >= LEAST
 
 
 @pytest_twisted.ensureDeferred
@@ -142,9 +153,9 @@ async def test_one_origin_in_two_slots_is_not_asked_twice_as_often(sites: Sites)
         spider.request(url, meta={"download_slot": f"slot {number % 2}"})
         for number, url in enumerate(pages(host))
     ]
-    await crawl(*requests)
+    crawler = await crawl(*requests)
     assert len(host.fetched) == 4
-    assert min(host.gaps) >= LEAST
+    assert min(gaps(crawler.spider.sent, host)) >= LEAST
 
 
 @parts_of_seconds
@@ -152,8 +163,8 @@ async def test_one_origin_in_two_slots_is_not_asked_twice_as_often(sites: Sites)
 async def test_a_longer_delay_of_the_project_stays(sites: Sites) -> None:
     host = sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.2\n")
     no_jitter = {"jitter": 0, "randomize_delay": False}  # from 2.19, up to 2.18
-    await crawl(*pages(host, 3), DOWNLOAD_SLOTS={host.address: {"delay": 1, **no_jitter}})
-    assert min(host.gaps) >= LEAST
+    crawler = await crawl(*pages(host, 3), DOWNLOAD_SLOTS={host.address: {"delay": 1, **no_jitter}})
+    assert min(gaps(crawler.spider.sent, host)) >= LEAST
 
 
 @pytest_twisted.ensureDeferred
@@ -173,7 +184,7 @@ async def test_too_long_and_obeyed(sites: Sites) -> None:
     host = sites.host(DELAY_1)
     settings = {"ROBOTS_CRAWL_DELAY_MAX": 0.1, "ROBOTS_CRAWL_DELAY_TOO_LONG": "obey"}
     crawler = await crawl(*pages(host, 3), **settings)
-    assert min(host.gaps) >= LEAST
+    assert min(gaps(crawler.spider.sent, host)) >= LEAST
     assert stat(crawler, "robotstxt/crawl_delay/clamped") == 0
 
 
@@ -196,5 +207,5 @@ async def test_delays_without_disallow(sites: Sites) -> None:
     host = sites.host(f"{DELAY_1}Disallow: /\n")
     crawler: Crawler = await crawl(*pages(host, 3), ROBOTSTXT_OBEY=False, ROBOTS_CRAWL_DELAY=True)
     assert len(host.fetched) == 3
-    assert min(host.gaps) >= LEAST
+    assert min(gaps(crawler.spider.sent, host)) >= LEAST
     assert stat(crawler, "robotstxt/forbidden") == 0

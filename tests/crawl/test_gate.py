@@ -52,7 +52,8 @@ async def test_each_origin_has_a_robots_txt_of_its_own(sites: Sites) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_the_exception_tells_what_and_why(sites: Sites) -> None:
-    closed = sites.host(redirect(sites.host(RULES).url("/robots.txt")))
+    target = sites.host(RULES).url("/robots.txt")
+    closed = sites.host(redirect(target))
     failing = sites.host(answer("", 503))
     crawler = await crawl(closed.url("/closed/1"), failing.url("/a"))
     denied = crawler.spider.failures[closed.url("/closed/1")]
@@ -60,7 +61,7 @@ async def test_the_exception_tells_what_and_why(sites: Sites) -> None:
     assert isinstance(denied, RobotsDisallowed)
     assert denied.url == closed.url("/closed/1")
     assert denied.verdict.reason is Reason.RULE
-    assert denied.verdict.robots_url == closed.sites.hosts["127.0.0.3"].url("/robots.txt")
+    assert denied.verdict.robots_url == target
     assert isinstance(unread, RobotsUnreachable)
     assert unread.verdict.reason is Reason.UNREACHABLE
     assert unread.verdict.outcome == "503"
@@ -317,7 +318,7 @@ async def test_the_table_at_the_end(sites: Sites, caplog: pytest.LogCaptureFixtu
     await crawl(*urls)
     table = next(line for line in caplog.messages if line.startswith("robots.txt:"))
     lines = [line.split() for line in table.splitlines()]
-    assert lines[0] == ["robots.txt:", "2", "origins,", "1", "requests", "allowed,", "3", "denied"]
+    assert lines[0] == ["robots.txt:", "2", "origins,", "1", "request", "allowed,", "3", "denied"]
     assert lines[2] == [host.origin, "200", "rules", "0.1", "s", "1", "2"]
     assert lines[3] == [failing.origin, "503", "unreachable", "-", "0", "1"]
 

@@ -1,0 +1,70 @@
+"""When requests are sent, noted where they are: in the crawl's own process, at its own clock.
+
+A site sees them arrive later or less late, by as much as a busy machine likes: two requests that
+were sent a second apart may well arrive 0.95 s apart.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from typing import TYPE_CHECKING, Any
+
+from scrapy.utils.misc import load_object
+
+from tests.crawling import ProbeSpider
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.settings import BaseSettings
+
+    from tests.sites import Host
+
+HANDLER = "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler"
+HANDLER_WITHOUT_REACTOR = "scrapy.core.downloader.handlers._aiohttp.AiohttpDownloadHandler"
+
+
+def noting(handler: Any) -> Any:
+    """*handler*, a download handler of Scrapy's, that notes in ``spider.sent`` what it sends."""
+
+    class NotingHandler(handler):
+        def __init__(self, crawler: Crawler) -> None:
+            super().__init__(crawler)
+            self._sent = crawler.spider.sent
+
+        async def download_request(self, request: Request) -> Response:
+            self._sent.append((time.monotonic(), request.url))
+            response: Response = await super().download_request(request)
+            return response
+
+    return NotingHandler
+
+
+class TimedSpider(ProbeSpider):
+    """A probe that knows when each request was sent, robots.txt requests included."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.sent: list[tuple[float, str]] = []
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        super().update_settings(settings)
+        reactor = settings.getbool("TWISTED_REACTOR_ENABLED", True)
+        handler = load_object(HANDLER if reactor else HANDLER_WITHOUT_REACTOR)
+        settings.set("DOWNLOAD_HANDLERS", {"http": noting(handler)}, priority="spider")
+
+
+def gaps(sent: Iterable[tuple[float, str]], host: Host) -> list[float]:
+    """Seconds between one page request to *host* and the next, all of which it received."""
+    pages = [(at, url) for at, url in sent if is_page_of(host, url)]
+    assert sorted(url for _, url in pages) == sorted(host.url(path) for path in host.fetched)
+    return [later - earlier for (earlier, _), (later, _) in itertools.pairwise(pages)]
+
+
+def is_page_of(host: Host, url: str) -> bool:
+    return url.startswith(host.url()) and url != host.url("/robots.txt")
