@@ -123,6 +123,20 @@ def best_priority(queue: pqueues.ScrapyPriorityQueue) -> int:
     return min((*queue.queues, *starts), default=0)
 
 
+def next_request(queue: pqueues.ScrapyPriorityQueue) -> Request | None:
+    """The request that *queue* would pop, left where it is; None where it cannot tell.
+
+    ``ScrapyPriorityQueue.peek()`` looks at ``curprio`` alone, and at start requests first.
+    """
+    priority = best_priority(queue)
+    chosen: Any = queue.queues.get(priority) or queue._start_queues.get(priority)  # noqa: SLF001
+    try:
+        found: Request | None = chosen.peek() if chosen else None
+    except (AttributeError, NotImplementedError):  # optional in Scrapy's protocol of queues
+        return None
+    return found
+
+
 slot_clock: Callable[[], float] = getattr(downloader_module, "monotonic", None) or time.time
 """The clock of ``Slot.lastseen``: wall clock up to 2.14 at least, monotonic in 2.19."""
 

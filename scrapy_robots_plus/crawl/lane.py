@@ -98,10 +98,7 @@ class Lane:
 
     def next_request(self) -> Request | None:
         """The next request, left where it is; None where the queue cannot tell."""
-        try:
-            return self.requests.peek()
-        except (NotImplementedError, LookupError):
-            return None
+        return compat.next_request(self.requests)
 
 
 class Places:

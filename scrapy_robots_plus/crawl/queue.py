@@ -129,12 +129,11 @@ class RobotsPriorityQueue:
     def peek(self) -> Request | None:
         """The next request of the host whose turn it may be, left where it is.
 
-        Raises NotImplementedError where the queue in use cannot tell.
+        None where no host is ready, or where the queue in use cannot tell.
         """
-        for _, _, ticket, lane in sorted(self._ready)[:1]:
-            if lane.ticket == ticket:
-                return lane.requests.peek()
-        return None
+        while self._ready and self._ready[0][3].ticket != self._ready[0][2]:
+            heappop(self._ready)
+        return self._ready[0][3].next_request() if self._ready else None
 
     def close(self) -> dict[str, list[int]]:
         """Closes the queues; returns the state to resume from."""

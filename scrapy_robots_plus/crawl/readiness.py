@@ -161,7 +161,8 @@ class Readiness:
         self.start_fetches()
 
     def rest(self) -> None:
-        """Sets the alarm: there is nothing to hand out now."""
+        """Sees to it that there is something to hand out later."""
+        self.start_fetches()
         self.agenda.set_alarm(self.around.budget.next_change if self._unknown else None)
 
     # What a crawl tells

@@ -7,7 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.utils.asyncio import call_later
 
 from . import compat
@@ -23,7 +23,6 @@ from .readiness import Readiness, Standing
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from scrapy import Request
     from scrapy.crawler import Crawler
 
     from scrapy_robots_plus.policy.origin import Origin
@@ -178,7 +177,9 @@ class RobotsSurroundings(CrawlSurroundings):
 
     def fetch(self, origin: Origin, lane: Lane) -> None:
         self.budget.take(origin)
-        self._policies.prefetch(origin, lane.next_request())
+        # For Scrapy's robots_parsed; a queue of the project's own may be unable to show one.
+        request = lane.next_request() or Request(origin.robots_url)
+        self._policies.prefetch(origin, request)
 
     def slot_of(self, lane: Lane) -> str:
         origin, slot = lane.address

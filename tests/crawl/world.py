@@ -1,0 +1,244 @@
+"""A crawl without a network and without a clock of its own, for tests of the queue.
+
+Time passes when the test says so. Timers ring then, requests end, fetches end as the test says,
+and the engine asks for requests only when it was woken or has reason to.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
+
+from scrapy_robots_plus.crawl.budget import FetchBudget
+from scrapy_robots_plus.crawl.gates import SlotState
+from scrapy_robots_plus.crawl.lane import Address
+from scrapy_robots_plus.crawl.queue import RobotsPriorityQueue
+from scrapy_robots_plus.crawl.readiness import Readiness, Standing
+from scrapy_robots_plus.policy.origin import Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from scrapy_robots_plus.crawl.lane import Lane
+
+
+class Timer:
+    def __init__(self, call: Callable[[], None]) -> None:
+        self.call: Callable[[], None] | None = call
+
+    def cancel(self) -> None:
+        self.call = None
+
+
+@dataclass(eq=False)
+class Host:
+    """What is true of one host, whatever the queue knows of it."""
+
+    delay: float = 0.0
+    places: int = 8
+    slot: str = ""
+    known_until: float = -1.0
+    unreachable: bool = False
+    fetching: bool = False
+
+
+@dataclass
+class Slot:
+    """What a downloader slot knows."""
+
+    sent_at: float = -1e9
+    on_the_way: set[Request] = field(default_factory=set)
+    out: set[Request] = field(default_factory=set)
+
+
+def host_number(request: Request) -> int:
+    return int(request.url.split("/")[2].removeprefix("host").partition(".")[0])
+
+
+def origin(number: int) -> Origin:
+    return Origin("http", f"host{number}.example", 80)
+
+
+class World:
+    """Surroundings of a queue, and the engine and the downloader that use it."""
+
+    def __init__(
+        self,
+        hosts: list[Host],
+        *,
+        defer: float | None = None,
+        total: int = 4,
+        fetches: int = 2,
+        travel: float = 0.0,
+        transfer: float = 0.5,
+    ) -> None:
+        self.now = 1000.0
+        self.hosts = hosts
+        self.total = total
+        self.travel = travel
+        self.transfer = transfer
+        self.defer = defer
+        self.budget = FetchBudget(fetches, fetches, self.clock, self.call_later)
+        self.readiness = Readiness(self, self.call_later, defer=defer, enough=2 * total)
+        crawler: Any = SimpleNamespace(spider=None)
+        self.queue = RobotsPriorityQueue(
+            crawler,
+            LifoMemoryQueue,
+            "",
+            start_queue_cls=FifoMemoryQueue,
+            readiness=self.readiness,
+        )
+        self.woken = False
+        self.ticks = 0
+        self.handed_out: list[Request] = []
+        self.slots: defaultdict[str, Slot] = defaultdict(Slot)
+        self._numbers = count()
+        self._events: list[tuple[float, int, Timer]] = []
+
+    # What readiness asks
+
+    def clock(self) -> float:
+        return self.now
+
+    def call_later(self, delay: float, call: Callable[[], None]) -> Timer:
+        timer = Timer(call)
+        heappush(self._events, (self.now + delay, next(self._numbers), timer))
+        return timer
+
+    def address(self, request: Request) -> Address:
+        number = host_number(request)
+        return Address(origin(number), origin(number).host)
+
+    def slot_key(self, number: int) -> str:
+        return self.hosts[number].slot or origin(number).host
+
+    def host_of(self, place: Origin | None) -> Host:
+        assert place is not None
+        return self.hosts[int(place.host.removeprefix("host").partition(".")[0])]
+
+    def standing(self, place: Origin) -> Standing | None:
+        host = self.host_of(place)
+        if host.known_until <= self.now:
+            return None
+        if host.unreachable:
+            return Standing(unreachable=True, again_at=host.known_until)
+        return Standing(host.delay)
+
+    def forget(self, place: Origin) -> None:
+        pass
+
+    def may_fetch(self) -> bool:
+        return True
+
+    def is_fetching(self, place: Origin) -> bool:
+        return self.host_of(place).fetching
+
+    def fetch(self, place: Origin, lane: Lane) -> None:
+        host = self.host_of(place)
+        assert not host.fetching
+        assert lane.next_request() is not None
+        host.fetching = True
+        self.budget.take(place)
+
+    def slot_of(self, lane: Lane) -> str:
+        return self.slot_key(self.hosts.index(self.host_of(lane.address.origin)))
+
+    def slot(self, key: str) -> SlotState:
+        hosts = [host for number, host in enumerate(self.hosts) if self.slot_key(number) == key]
+        delay = max(host.delay for host in hosts)
+        due_in = self.slots[key].sent_at + delay - self.now
+        return SlotState(due_in, delay, min(host.places for host in hosts))
+
+    def ended(self, out: Iterable[Request]) -> Iterable[Request]:
+        return ()
+
+    def wake(self) -> None:
+        self.woken = True
+
+    # What the test does
+
+    def push(self, number: int, priority: int = 0, *, start: bool = False) -> Request:
+        """As ``engine.crawl()``: the engine asks afterwards."""
+        url = f"http://host{number}.example/{next(self._numbers)}"
+        request = Request(url, priority=priority, meta={"is_start_request": start})
+        self.queue.push(request)
+        self.woken = True
+        return request
+
+    def land(self, number: int, *, unreachable: bool = False, lifetime: float = 1e9) -> None:
+        """The fetch of a host's robots.txt ends."""
+        host = self.hosts[number]
+        if not host.fetching:
+            return
+        host.fetching = False
+        host.unreachable = unreachable
+        host.known_until = self.now + lifetime
+        self.budget.give_back(origin(number), answered=not unreachable)
+        self.readiness.landed(origin(number))
+
+    def pass_time(self, seconds: float) -> None:
+        """Timers ring at their time, and the engine has its say after each."""
+        end = self.now + seconds
+        self.settle()
+        while self._events and self._events[0][0] <= end:
+            at, _, timer = heappop(self._events)
+            self.now = max(self.now, at)
+            if timer.call is not None:
+                timer.call()
+            self.settle()
+        self.now = end
+
+    def settle(self) -> None:
+        """The engine asks as long as it is woken."""
+        for _ in range(10_000):
+            if not self.woken:
+                return
+            self.woken = False
+            self.tick()
+        raise AssertionError("a busy loop")
+
+    def tick(self) -> None:
+        self.ticks += 1
+        while self.active < self.total:
+            request = self.queue.pop()
+            if request is None:
+                return
+            self._download(request)
+
+    @property
+    def active(self) -> int:
+        return sum(len(slot.out) for slot in self.slots.values())
+
+    def _download(self, request: Request) -> None:
+        self.handed_out.append(request)
+        slot = self.slots[self.slot_key(host_number(request))]
+        slot.out.add(request)
+        slot.on_the_way.add(request)
+        self.call_later(self.travel, lambda: self._reaches_slot(request, slot))
+
+    def _reaches_slot(self, request: Request, slot: Slot) -> None:
+        slot.on_the_way.discard(request)
+        if self.will_be_refused(request):
+            self.end(request, slot)
+            return
+        slot.sent_at = self.now
+        self.call_later(self.transfer, lambda: self.end(request, slot))
+
+    def will_be_refused(self, request: Request) -> bool:
+        return self.hosts[host_number(request)].unreachable or request.priority == REFUSED
+
+    def end(self, request: Request, slot: Slot) -> None:
+        slot.out.discard(request)
+        self.readiness.gates.came_back(request)
+        self.woken = True
+
+
+REFUSED = -7
+"""Requests of this priority are refused by the rules: they never reach their slot."""
