@@ -103,6 +103,13 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_CRAWL_DELAY_MAX", -5, DELAY),
     ("ROBOTS_CRAWL_DELAY_TOO_LONG", "wait", "accepted are 'clamp', 'skip', 'obey'"),
     ("ROBOTS_CRAWL_DELAY_TOO_LONG", True, "accepted are 'clamp', 'skip', 'obey'"),
+    ("ROBOTS_FETCH_CONCURRENCY", 0, "accepted is a whole number of fetches from 1 to 10,000"),
+    ("ROBOTS_MAX_WAITING", -1, "accepted is a whole number of requests from 0 to 1,000,000"),
+    ("ROBOTS_UNREACHABLE", "wait", "accepted are 'drop', 'defer'"),
+    ("ROBOTS_DEFER_MAX", -1, STALE),
+    ("ROBOTS_RETRY_AFTER", "always", BOOLEAN),
+    ("ROBOTS_RETRY_AFTER_MAX", "long", STALE),
+    ("ROBOTS_VISIT_TIME", "night", "accepted are 'ignore', 'obey'"),
 ]
 
 

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.decide import Lookup, access_at, lookup
 from scrapy_robots_plus.policy.delay import Delay, delay_of
+from scrapy_robots_plus.policy.waiting import VisitTime
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from . import compat
-from .settings import VisitTime
 
 if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
@@ -33,8 +33,16 @@ class Policy:
     """What a crawl holds of one origin. Read only; a refresh makes a new one."""
 
     __slots__ = (
-        "_clock", "_delays", "_hourly", "_longest", "_received", "_settings", "_stats", "_visits",
-        "parser", "record",
+        "_clock",
+        "_delays",
+        "_epoch",
+        "_hourly",
+        "_longest",
+        "_settings",
+        "_stats",
+        "_visits",
+        "parser",
+        "record",
     )  # fmt: skip
 
     def __init__(
@@ -51,10 +59,10 @@ class Policy:
         self._settings = settings
         self._clock = clock
         self._stats = stats
-        self._received = clock.wall(), clock.monotonic()
+        self._epoch = clock.wall() - clock.monotonic()
         self._delays: dict[str, Delay | None] = {}
         self._longest: float | None = None
-        self._hourly: list[tuple[Hours, float]] = []
+        self._hourly: tuple[tuple[Hours, float], ...] = ()
         self._visits: Hours | None = None
 
     @property
@@ -64,8 +72,7 @@ class Policy:
     @property
     def now(self) -> float:
         """The time by the clock of the record. While it is held, setting the clock is not felt."""
-        wall, monotonic = self._received
-        return wall + (self._clock.monotonic() - monotonic)
+        return self._epoch + self._clock.monotonic()
 
     @property
     def access(self) -> Access:
@@ -184,7 +191,7 @@ class Policy:
         delay = self._bounded(asked)
         rate = self._bounded(seconds)
         if rate is not None and hours is not None:
-            self._hourly.append((hours, rate.kept))
+            self._hourly += ((hours, rate.kept),)
         elif rate is not None and (delay is None or rate.asked > delay.asked):
             delay = rate
         if delay is not None and not delay.skip:

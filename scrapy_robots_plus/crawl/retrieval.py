@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from scrapy.utils.misc import load_object
 
 from scrapy_robots_plus.policy.access import Access, Failure
-from scrapy_robots_plus.policy.decide import Lookup, receive
+from scrapy_robots_plus.policy.decide import Lookup, lookup, receive
 from scrapy_robots_plus.policy.record import FetchResult
 
 from . import compat
@@ -18,6 +19,8 @@ from .policy import Policy
 from .signals import robots_changed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from scrapy.crawler import Crawler
     from scrapy.robotstxt import RobotParser
 
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
     from .settings import RobotsSettings
 
 logger = logging.getLogger(__name__)
+
+
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 class FetchesRobots(Protocol):
@@ -63,41 +69,49 @@ class Retrieval:
 
     async def retrieve(self, origin: Origin, held: Policy | None) -> Policy:
         """The policy of *origin*, of which *held* is in memory."""
-        before = held
-        if before is None:
-            before = self._stored(origin)
-            if before is not None and before.lookup in (Lookup.USE, Lookup.USE_AND_REFRESH):
-                return before
-        result = await self._fetcher.fetch(origin, before.record if before else None)
-        return self._received(origin, result, before)
+        stored = self._archive.load(origin)
+        if stored is not None and self._may_answer(stored, held):
+            policy = self._policy(stored, held)
+            # A file that the parser in use fails on is worth no more than none.
+            if policy.access is not Access.RULES or policy.parser is not None:
+                return self._compared(held, policy, stored)
+        known = _newer(stored, held.record if held else None)
+        result = await self._fetcher.fetch(origin, known)
+        return self._received(origin, result, known, held)
 
     def failed(self, origin: Origin, held: Policy | None) -> Policy:
         """The policy after a retrieval that was interrupted."""
-        return self._received(origin, FetchResult(Failure.ERROR, origin.robots_url), held)
+        result = FetchResult(Failure.ERROR, origin.robots_url)
+        return self._received(origin, result, held.record if held else None, held)
 
-    def _stored(self, origin: Origin) -> Policy | None:
-        record = self._archive.load(origin)
-        if record is None:
-            return None
-        policy = self._policy(record)
-        # A file that the parser in use fails on is worth no more than none.
-        return None if record.access is Access.RULES and policy.parser is None else policy
+    def _may_answer(self, stored: RobotsRecord, held: Policy | None) -> bool:
+        todo = lookup(stored, self._clock.wall(), self._settings.limits)
+        # With a policy in memory that has expired, only what another process has fetched since
+        # will do.
+        return todo is Lookup.USE or (todo is Lookup.USE_AND_REFRESH and held is None)
 
-    def _received(self, origin: Origin, result: FetchResult, before: Policy | None) -> Policy:
-        record = self._record(origin, result, before)
-        if before is not None and record.sha256 and record.sha256 == before.record.sha256:
-            policy = self._policy(record, before.parser)
-        else:
-            policy = self._policy(record)
-            if record.access is Access.RULES and policy.parser is None:
-                result = FetchResult(Failure.ERROR, result.url)
-                return self._received(origin, result, before)
+    def _received(
+        self,
+        origin: Origin,
+        result: FetchResult,
+        known: RobotsRecord | None,
+        held: Policy | None,
+    ) -> Policy:
+        clock = self._clock
+        rulebook = self._settings.rulebook
+        record = receive(origin, result, known, clock.wall(), rulebook, clock.jitter())
+        policy = self._policy(record, held)
+        if record.access is Access.RULES and policy.parser is None:
+            return self._received(origin, FetchResult(Failure.ERROR, result.url), None, held)
         self._archive.save(record)
         if isinstance(result.outcome, Failure):
             self._stats.inc_value(f"robotstxt/failure_count/{result.outcome}")
+        return self._compared(held, policy, record)
+
+    def _compared(self, before: Policy | None, after: Policy, record: RobotsRecord) -> Policy:
         if before is not None:
-            self._compare(before, policy, record)
-        return policy
+            self._compare(before, after, record)
+        return after
 
     def _compare(self, before: Policy, after: Policy, record: RobotsRecord) -> None:
         change = change_between(before, after, self._agents.default)
@@ -122,21 +136,14 @@ class Retrieval:
             spider=self._crawler.spider,
         )
 
-    def _record(self, origin: Origin, result: FetchResult, before: Policy | None) -> RobotsRecord:
-        return receive(
-            origin,
-            result,
-            before.record if before else None,
-            self._clock.wall(),
-            self._settings.rulebook,
-            self._clock.jitter(),
-        )
-
-    def _policy(self, record: RobotsRecord, parser: RobotParser | None = None) -> Policy:
-        """Memory holds the parsed rules; their text goes to the archive alone."""
-        if parser is None and record.access is Access.RULES:
-            parser = self._parse(record)
-        return Policy(replace(record, body=b""), parser, self._settings, self._clock, self._stats)
+    def _policy(self, record: RobotsRecord, held: Policy | None) -> Policy:
+        """Memory holds the parsed rules; their text and headers are for the archive alone."""
+        parser = None
+        if record.access is Access.RULES:
+            same = held is not None and held.record.sha256 == record.sha256
+            parser = held.parser if held is not None and same else self._parse(record)
+        slim = replace(record, body=b"", headers=_NO_HEADERS)
+        return Policy(slim, parser, self._settings, self._clock, self._stats)
 
     def _parse(self, record: RobotsRecord) -> RobotParser | None:
         charset = record.headers.get("content-type", "")
@@ -145,3 +152,10 @@ class Retrieval:
         except Exception:
             logger.exception("The robots.txt parser failed on %s", record.url)
             return None
+
+
+def _newer(stored: RobotsRecord | None, held: RobotsRecord | None) -> RobotsRecord | None:
+    """What is known of an origin; of two that are as new the stored one, which is complete."""
+    if stored is None or held is None:
+        return stored or held
+    return stored if stored.fetched_at >= held.fetched_at else held

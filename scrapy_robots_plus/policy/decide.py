@@ -78,7 +78,8 @@ def receive(
     jitter: float,
 ) -> RobotsRecord:
     """The record that *result* makes of *previous*. *jitter* is a number from 0 to 1."""
-    if result.outcome == NOT_MODIFIED and previous is not None and previous.readable:
+    # A 304 that nobody asked for is a failure like any other.
+    if result.outcome == NOT_MODIFIED and previous is not None and validators(previous.headers):
         return _renewed(previous, result, now, rulebook.limits)
     access = access_of(result.outcome, rulebook.statuses)
     if access is not Access.UNREACHABLE:

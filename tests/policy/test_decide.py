@@ -128,7 +128,8 @@ class TestReceive:
         )
 
     def test_not_modified_keeps_the_headers_it_does_not_name(self) -> None:
-        dated = after(answer(date="Thu, 01 Jan 1970 00:00:00 GMT", **GOOD_HEADERS))
+        of_old = {"date": "Thu, 01 Jan 1970 00:00:00 GMT", "etag": '"1"'}
+        dated = after(answer(**of_old, **GOOD_HEADERS))
         renewed = after(answer(304, b""), dated, NOW + 1_000)
         assert renewed.lifetime == 600  # not made old by the Date of old
 
@@ -136,9 +137,9 @@ class TestReceive:
         renewed = after(answer(304, b""), OUTAGE, NOW + 1_000)
         assert (renewed.failure, renewed.failures, renewed.access) == (None, 0, Access.RULES)
 
-    @pytest.mark.parametrize("previous", [None, NEVER])
+    @pytest.mark.parametrize("previous", [None, NEVER, ABSENT])
     def test_not_modified_of_nothing_is_a_failure(self, previous: RobotsRecord | None) -> None:
-        assert after(answer(304, b""), previous).access is Access.UNREACHABLE
+        assert after(answer(304, b""), previous).failure == 304
 
     def test_an_outage_keeps_the_copy(self) -> None:
         assert replace(OUTAGE, failure=None, failures=0, failed_at=0.0, retry_after=0.0) == GOOD
