@@ -9,7 +9,7 @@ import pytest_twisted
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.task import deferLater
 
-from scrapy_robots_plus import robots_changed
+from scrapy_robots_plus import RobotsParser, robots_changed
 from tests.crawling import (
     ProbeSpider,
     crawl,
@@ -192,6 +192,36 @@ async def test_a_second_crawl_asks_for_nothing_while_it_is_fresh(
     assert failing.robots_hits == 2  # a new crawl asks anew
     assert fresh.fetched == expires.fetched == ["/open", "/open"]
     assert stat(crawler, "robotstxt/store/hits") == 2
+
+
+class FragileParser(RobotsParser):
+    """A parser that fails on every file while it is broken."""
+
+    broken = False
+
+    @classmethod
+    def from_crawler(cls, crawler: Any, robotstxt_body: bytes, charset: str | None = None) -> Any:
+        if cls.broken and robotstxt_body:
+            raise RuntimeError("a bug")
+        return super().from_crawler(crawler, robotstxt_body, charset)
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_stored_file_that_the_parser_fails_on_opens_nothing(
+    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = sites.host(in_turn(answer(RULES, **EACH_SECOND), answer("", 503)))
+    settings = {
+        "ROBOTS_STORE": f"sqlite:{tmp_path / 'robots.db'}",
+        "ROBOTSTXT_PARSER": FragileParser,
+        **AT_ONCE,
+    }
+    await crawl(host.url("/1"), **settings)
+    age_records(tmp_path / "robots.db", host)
+    monkeypatch.setattr(FragileParser, "broken", True)
+    crawler = await crawl(host.url("/2"), **settings)
+    assert host.fetched == ["/1"]
+    assert stat(crawler, "robotstxt/forbidden/unreachable") == 1
 
 
 def age_records(path: Path, host: Host) -> None:
