@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
     from twisted.internet.defer import Deferred
 
+    from .agent import Names
+
 _T = TypeVar("_T")
 
 SLOT_META_KEY = "download_slot"
@@ -132,7 +134,7 @@ def make_parser(parsers: Any, crawler: Crawler, body: bytes, content_type: str) 
     return cast("RobotParser", parsers.from_crawler(crawler, body, charset=charset))
 
 
-def parser_crawl_delay(parser: Any, user_agent: str) -> object:
+def parser_crawl_delay(parser: Any, user_agent: Names) -> object:
     """The Crawl-delay that a ``RobotParser`` names for *user_agent*, unchecked.
 
     ``RobotParser.crawl_delay`` is there from 2.18; before, Scrapy's own parsers are asked

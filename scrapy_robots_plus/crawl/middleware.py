@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.protocol.verdict import Verdict
 
+    from .agent import Names
     from .policy import Policy
 
 logger = logging.getLogger(__name__)
@@ -105,7 +106,7 @@ class RobotsMiddleware:
             self.tally.row(origin).allowed -= 1
             raise
 
-    async def _pass(self, request: Request, origin: Origin, agent: str) -> Policy:
+    async def _pass(self, request: Request, origin: Origin, agent: Names) -> Policy:
         """The policy that lets *request* through; raises RobotsIgnored where it does not."""
         policy = await self.policies.obtain(origin, request)
         if policy is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from scrapy_robots_plus.policy.access import Access
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import RobotsRecord
 
+    from .agent import Names
     from .clock import Clock
     from .settings import RobotsSettings
 
@@ -47,7 +48,7 @@ class Policy:
         self._clock = clock
         self._stats = stats
         self._received = clock.wall(), clock.monotonic()
-        self._delays: dict[str, Delay | None] = {}
+        self._delays: dict[Names, Delay | None] = {}
 
     @property
     def origin(self) -> Origin:
@@ -97,7 +98,7 @@ class Policy:
         """The longest Crawl-delay kept for any agent asked about so far, in seconds."""
         return max((delay.kept for delay in self._delays.values() if delay), default=None)
 
-    def refusal(self, url: str, agent: str) -> Verdict | None:
+    def refusal(self, url: str, agent: Names) -> Verdict | None:
         """Why *agent* may not fetch *url*; None where it may."""
         if self.access is Access.UNAVAILABLE:
             return None
@@ -105,7 +106,7 @@ class Policy:
         # 2.2.2: "The /robots.txt URI is implicitly allowed."
         return None if verdict and urlsplit(url).path == "/robots.txt" else verdict
 
-    def verdict(self, url: str, agent: str) -> Verdict:
+    def verdict(self, url: str, agent: Names) -> Verdict:
         """Whether *agent* may fetch *url*, and why."""
         refusal = self.refusal(url, agent)
         if refusal is not None:
@@ -116,7 +117,7 @@ class Policy:
             return self._verdict(Reason.UNREACHABLE, allowed=True)
         return self._explained(url, agent, allowed=True)
 
-    def delay_for(self, agent: str) -> Delay | None:
+    def delay_for(self, agent: Names) -> Delay | None:
         """The Crawl-delay of *agent*; None where there is none or it is not to be kept."""
         if self.parser is None or not self._settings.keeps_delays:
             return None
@@ -124,12 +125,13 @@ class Policy:
             self._delays[agent] = self._ask_delay(self.parser, agent)
         return self._delays[agent]
 
-    def _refusal(self, url: str, agent: str) -> Verdict | None:
+    def _refusal(self, url: str, agent: Names) -> Verdict | None:
         if self._settings.obey:
             if self.parser is None or self.access is Access.UNREACHABLE:
                 return self._verdict(Reason.UNREACHABLE)
             try:
-                allowed = self.parser.allowed(url, agent)
+                # Several names come only where the parser takes them (agent.py).
+                allowed = self.parser.allowed(url, cast("str", agent))
             except Exception:
                 logger.exception("The robots.txt parser failed on %s", url)
                 return self._verdict(Reason.UNREACHABLE)
@@ -140,7 +142,7 @@ class Policy:
             return self._verdict(Reason.CRAWL_DELAY, delay=delay.asked)
         return None
 
-    def _ask_delay(self, parser: RobotParser, agent: str) -> Delay | None:
+    def _ask_delay(self, parser: RobotParser, agent: Names) -> Delay | None:
         try:
             asked = compat.parser_crawl_delay(parser, agent)
         except Exception:
@@ -154,7 +156,7 @@ class Policy:
                 self._stats.inc_value("robotstxt/crawl_delay/clamped")
         return delay
 
-    def _explained(self, url: str, agent: str, *, allowed: bool) -> Verdict:
+    def _explained(self, url: str, agent: Names, *, allowed: bool) -> Verdict:
         """The parser's decision, with rule and line where the parser names them."""
         explain = getattr(self.parser, "verdict", None)
         if explain is None:

@@ -94,9 +94,9 @@ def one_of(choices: type[TooLong]) -> Check:
     return check
 
 
-def _json_if_text(value: object) -> object:
+def _json_if_text(value: object, opening: str = "{") -> object:
     """Dicts come from ``-s`` and from environment files as JSON, as elsewhere in Scrapy."""
-    if isinstance(value, str) and value.lstrip().startswith("{"):
+    if isinstance(value, str) and value.lstrip().startswith(opening):
         try:
             return json.loads(value)
         except ValueError as error:
@@ -136,14 +136,21 @@ def dialect(value: object) -> Dialect:
     return dialect_named(value)
 
 
-def user_agent(value: object) -> str | None:
+def user_agent(value: object) -> str | tuple[str, ...] | None:
+    value = _json_if_text(value, "[")
     if value is None or value == "":
         return None
     if isinstance(value, bytes):
         return value.decode("latin-1")
     if isinstance(value, str):
         return value
-    raise ValueError("accepted is a product token (Foobot) or a User-Agent header, as a string")
+    names = tuple(value) if isinstance(value, (list, tuple)) else ()
+    if not names or not all(isinstance(name, str) and name.strip() for name in names):
+        raise ValueError(
+            "accepted is a product token (Foobot) or a User-Agent header, as a string, or a list "
+            "of them in order of preference"
+        )
+    return names
 
 
 _DAY = EXPIRY
@@ -161,12 +168,12 @@ class RobotsSettings:
         boolean,
         "Drop what robots.txt disallows. The add-on turns it on where the project does not say.",
     )
-    user_agent: str | None = setting(
+    user_agent: str | tuple[str, ...] | None = setting(
         "ROBOTSTXT_USER_AGENT",
         None,
         user_agent,
-        "The product token to look for, or a whole User-Agent header. Unset: the header that each "
-        "request is sent with.",
+        "The product token to look for, or a whole User-Agent header, or a list of them in order "
+        "of preference. Unset: the header that each request is sent with.",
     )
     dialect: Dialect = setting(
         "ROBOTS_DIALECT",
