@@ -11,7 +11,7 @@ PYTEST = -m pytest
 CRAWLS = tests/crawl --ignore=tests/crawl/test_reactor_modes.py
 
 .NOTPARALLEL:
-.PHONY: demo test test-newest test-oldest lint build stress comparison tables clean
+.PHONY: demo test test-newest test-oldest test-parsers lint build stress comparison tables clean
 
 demo: .venv/installed
 	cd sample_project && ../$(BIN)/scrapy crawl s2_why
@@ -34,7 +34,13 @@ test-oldest: .venv-oldest/installed-dev
 	$(OLDEST)/python $(PYTEST) --reactor=asyncio -k '$(SELECT)' tests/crawl
 	$(OLDEST)/python $(PYTEST) --reactor=default -k '$(SELECT)' $(CRAWLS)
 
-stress: .venv/installed-dev
+# The crawls with each of Scrapy's own parsers in place of ours.
+test-parsers: .venv/installed-dev
+	for parser in ProtegoRobotParser PythonRobotParser RerpRobotParser; do \
+		ROBOTS_TEST_PARSER=$$parser $(BIN)/python $(PYTEST) --reactor=asyncio $(CRAWLS) || exit 1; \
+	done
+
+stress: .venv/installed-dev test-parsers
 	$(BIN)/python $(PYTEST) --reactor=asyncio -m stress
 
 lint: .venv/installed-dev

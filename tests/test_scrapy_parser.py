@@ -138,9 +138,20 @@ class TestMemory:
         found = [RobotsParser.from_crawler(crawler, BODY + b"#%d" % n) for n in range(20)]
         for _ in range(2):
             for each in found:
-                assert not each.allowed("/foo", "foobot")
+                assert not each.verdict("/foo", "foobot")
                 assert len(hot) <= 5
         assert sum(each._file is not None for each in found) == len(hot)
+
+    def test_the_others_answer_from_a_brief_for_the_agent_that_asked_first(self, monkeypatch):
+        monkeypatch.setattr(module, "_hot", HotFiles(octets=10))
+        crawler = get_crawler()
+        first, second = (RobotsParser.from_crawler(crawler, BODY) for _ in range(2))
+        for each in (first, second):
+            assert not each.allowed("/foo", "foobot")
+        for url in ("/foo", "/fo", "https://x.example/foo/bar", "/robots.txt"):
+            assert first.allowed(url, "foobot") is second.allowed(url, "foobot")
+        assert first._file is None
+        assert first.allowed("/foo", "other") is second.allowed("/foo", "other")
 
     def test_what_was_asked_last_stays(self, monkeypatch):
         hot = HotFiles(octets=3000)

@@ -87,7 +87,7 @@ class Compiler:
 class Matcher:
     """Compiled rules."""
 
-    __slots__ = ("_exact", "_families", "_index", "_lengths", "_short", "_starred")
+    __slots__ = ("_exact", "_families", "_index", "_lengths", "_near", "_short", "_starred")
 
     def __init__(
         self,
@@ -104,7 +104,12 @@ class Matcher:
         }
         many = sum(len(runs) + 1 for _, runs, _ in starred) > _MANY
         self._index = WildcardIndex(starred) if many else None
-        self._starred = () if many else _best_first(starred)
+        near: dict[bytes, dict[Pattern, Hit]] = {}
+        for pattern, hit in () if many else starred.items():
+            head = pattern[0][:_HEAD]
+            near.setdefault(head if len(head) == _HEAD else b"", {})[pattern] = hit
+        self._starred = _best_first(near.pop(b"", {}))
+        self._near = {head: _best_first(rules) for head, rules in near.items()}
 
     def best(self, path: bytes) -> Hit:
         """The rule that decides about a path, or :data:`~.hit.NO_HIT`."""
@@ -114,7 +119,8 @@ class Matcher:
             hit = short.get(path[:length])
             if hit is not None and hit > best:
                 best = hit
-        family = self._families.get(path[:_HEAD])
+        head = path[:_HEAD]
+        family = self._families.get(head)
         if family is None:
             pass
         elif isinstance(family, Family):
@@ -125,16 +131,23 @@ class Matcher:
                     best = hit
         if self._exact and path in self._exact:
             best = max(best, self._exact[path])
-        for needed, starred in self._starred:
-            if needed in path:
-                hit, pattern = starred
-                if hit < best:
-                    break
-                if matches(pattern, path):
-                    return hit
-        if self._index is not None:
-            return self._index.best(path, best)
-        return best
+        if head in self._near:
+            best = _best_starred(self._near[head], path, best)
+        if self._starred:
+            best = _best_starred(self._starred, path, best)
+        return best if self._index is None else self._index.best(path, best)
+
+
+def _best_starred(rules: tuple[Starred, ...], path: bytes, best: Hit) -> Hit:
+    """The best of ``best`` and the rules that match; the rules are in order, best first."""
+    for needed, rule in rules:
+        if needed in path:
+            hit, pattern = rule
+            if hit < best:
+                break
+            if matches(pattern, path):
+                return hit
+    return best
 
 
 def _best_first(starred: dict[Pattern, Hit]) -> tuple[Starred, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from . import pace, rfc9309
+from . import pace
 from .choice import Choices
 from .dialect import RFC9309, Dialect
 from .groups import STAR, Scanner, Section
@@ -79,12 +79,13 @@ class RobotsTxt:
         body: bytes | bytearray | memoryview | str,
         dialect: Dialect = RFC9309,
         charset: str | None = None,
-        max_bytes: int | None = rfc9309.MAX_BYTES,
+        max_bytes: int | None = None,
     ) -> RobotsTxt:
         """Reads a body. Never raises, whatever it holds.
 
         ``charset`` is that of the Content-Type header, if it has one. Of a body of more than
-        ``max_bytes`` octets (None: no limit) the lines that lie wholly before them are read (2.5).
+        ``max_bytes`` octets the lines that lie wholly before them are read; None, the default,
+        reads all. A crawl sets its limit (2.5) where the file is fetched.
         """
         if not isinstance(body, (bytes, str)):
             body = bytes(body)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .brief import brief_of, decide
 from .dialect import Dialect, Order
 from .escapes import RULE_FORM, SIMPLE, URL_FORM, path_of, usual_url
 from .hit import NO_HIT, Hit, allows, hit_of, line_of
@@ -124,6 +125,24 @@ def _directory_of_index(
         yield directory, hit_of(_rank(directory, True, number, dialect), number, True)
 
 
+def allowed_by_brief(brief: bytes, url: str | bytes, dialect: Dialect) -> bool:
+    """What :meth:`Rules.allowed` says, from :meth:`Rules.brief` alone."""
+    path = _path_in_form(url, dialect)
+    return decide(brief, path) or _is_robots_txt(path, dialect)
+
+
+def _path_in_form(url: str | bytes, dialect: Dialect) -> bytes:
+    octets = url.encode("utf-8", "surrogatepass") if isinstance(url, str) else url
+    usual = usual_url(octets)
+    path = usual[1] if usual else path_of(octets)
+    safe, form = URL_FORM[dialect.escapes]
+    return form(path) if path.translate(None, safe) else path
+
+
+def _is_robots_txt(path: bytes, dialect: Dialect) -> bool:
+    return path == _ROBOTS_TXT and dialect.robots_txt_allowed
+
+
 class Rules:
     """What the file says to one crawler: its groups, merged and compiled.
 
@@ -144,13 +163,10 @@ class Rules:
             yield from read_rules(section.rules, self._lines, self._dialect)
 
     def _path(self, url: str | bytes) -> bytes:
-        octets = url.encode("utf-8", "surrogatepass") if isinstance(url, str) else url
-        usual = usual_url(octets)
-        path = usual[1] if usual else path_of(octets)
-        return self._form(path) if path.translate(None, self._safe) else path
+        return _path_in_form(url, self._dialect)
 
     def _is_robots_txt(self, path: bytes) -> bool:
-        return path == _ROBOTS_TXT and self._dialect.robots_txt_allowed
+        return _is_robots_txt(path, self._dialect)
 
     def allowed(self, url: str | bytes) -> bool:
         """Whether the URL may be fetched."""
@@ -161,6 +177,10 @@ class Rules:
         if path.translate(None, self._safe):
             path = self._form(path)
         return self._best(path) & 1 == 1 or self._is_robots_txt(path)
+
+    def brief(self) -> bytes | None:
+        """The rules for :func:`allowed_by_brief`; None where they are too many for one."""
+        return brief_of(ranked(self._read(), self._dialect), self._dialect.wildcards)
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Whether the URL may be fetched, and which rule says so."""

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from . import codec, sqlite_file
+from . import codec, sqlite_file, sqlite_layout
 from .base import Standing, Store, StoreError, checked_maximum
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class SqliteStore(Store):
 
         def work(connection: sqlite3.Connection) -> None:
             connection.execute(_PUT, row)
-            excess = sqlite_file.count(connection) - self._max_records
+            excess = sqlite_layout.count(connection) - self._max_records
             if excess > 0:
                 connection.execute(_EVICT, (min(excess, _BATCH),))
 
@@ -124,7 +124,7 @@ class SqliteStore(Store):
         return removed
 
     def __len__(self) -> int:
-        return self._run(sqlite_file.count)
+        return self._run(sqlite_layout.count)
 
     def close(self) -> None:
         with self._lock:

@@ -14,6 +14,7 @@ from time import sleep
 from typing import TYPE_CHECKING
 
 from .base import StoreError
+from .sqlite_layout import APPLICATION_ID, check_tally, migrate, pragma
 
 try:
     import fcntl
@@ -26,47 +27,21 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-APPLICATION_ID = int.from_bytes(b"RbTs", "big")
-"""In the header of every store, by which it is known as ours."""
-
 BUSY_SECONDS = 0.25
 """How long another process may keep a caller, often a reactor, waiting."""
 
 _TRIES = 25
 """How often that time is used where SQLite does not wait by itself."""
 
-WAL_BYTES = 16 * 2**20
-"""To what the write-ahead log shrinks back after it has grown."""
+WAL_PAGES = 4_000
+"""How long the write-ahead log grows before it is carried over into the file, in pages of 4 KiB.
+
+The put that does so takes some ten milliseconds: one in a thousand. SQLite's own 1,000 pages would
+make it one in a hundred.
+"""
 
 FAULTS = (sqlite3.Error, UnicodeError)
 """What :mod:`sqlite3` raises: the latter for a message that quotes a damaged file."""
-
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (
-        """
-        CREATE TABLE records (
-            origin TEXT PRIMARY KEY NOT NULL,
-            readable INTEGER NOT NULL,
-            fetched_at REAL NOT NULL,
-            failed_at REAL NOT NULL,
-            data BLOB NOT NULL
-        )
-        """,
-        "CREATE INDEX records_touched_at ON records (max(fetched_at, failed_at))",
-        # Counting rows is a full scan in SQLite; a counter in the file is right for all processes.
-        "CREATE TABLE tally (records INTEGER NOT NULL)",
-        "INSERT INTO tally VALUES (0)",
-        """
-        CREATE TRIGGER records_added AFTER INSERT ON records
-        BEGIN UPDATE tally SET records = records + 1; END
-        """,
-        """
-        CREATE TRIGGER records_removed AFTER DELETE ON records
-        BEGIN UPDATE tally SET records = records - 1; END
-        """,
-    ),
-)
-"""Step *n* turns layout *n* (``user_version``; 0 is an empty file) into layout *n + 1*."""
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -104,12 +79,12 @@ def is_store(path: Path) -> bool:
     if not path.stat().st_size:
         return False
     try:
-        # Immutable: not even a lock is taken. The id is never in the log alone (see _migrate).
+        # Immutable: not even a lock is taken. The id is never in the log alone (see migrate).
         uri = f"{path.as_uri()}?mode=ro&immutable=1"
         with closing(sqlite3.connect(uri, uri=True)) as connection:
             # With this, SQLite reads the header of a file that was cut off, too.
             connection.execute("PRAGMA writable_schema = ON")
-            ours = _pragma(connection, "application_id") == APPLICATION_ID
+            ours = pragma(connection, "application_id") == APPLICATION_ID
     except FAULTS as error:
         raise StoreError(f"{path} is not a store of scrapy-robots-plus: {error}") from error
     if not ours:
@@ -162,58 +137,18 @@ def _prepared(path: Path) -> sqlite3.Connection:
         path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
     try:
-        _migrate(connection, path)
+        migrate(connection, path)
         _switch_to_wal(connection)
         # In WAL mode a power failure may take the last records, never the file.
         connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
-        _check_tally(connection)
+        connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
+        # To what the log shrinks back after it has grown.
+        connection.execute(f"PRAGMA journal_size_limit = {WAL_PAGES * 4_096}")
+        check_tally(connection)
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Brings the layout up to date, in one transaction: a crash leaves the old or the new one.
-
-    A new file is still in rollback mode here, so that application_id goes into the file itself.
-    """
-    newest = len(MIGRATIONS)
-    version = _pragma(connection, "user_version")
-    if version > newest:
-        raise StoreError(
-            f"{path} has layout {version}, made by a newer scrapy-robots-plus; this version knows "
-            f"up to {newest}. Upgrade, or name another file"
-        )
-    if version == newest:
-        return
-    with transaction(connection):
-        # Another process may have been faster.
-        for step in MIGRATIONS[_pragma(connection, "user_version") :]:
-            for statement in step:
-                connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {newest}")
-
-
-def count(connection: sqlite3.Connection) -> int:
-    """How many records there are, without a scan."""
-    row = connection.execute("SELECT records FROM tally").fetchone()
-    if row is None or not isinstance(row[0], int):
-        raise sqlite3.DatabaseError("the counter is malformed")
-    return row[0]
-
-
-def _check_tally(connection: sqlite3.Connection) -> None:
-    """A counter that damage has changed would have the store emptied, or let it grow for ever.
-
-    The one full scan there is, of an index of some 20 bytes a record.
-    """
-    both = connection.execute("SELECT records, (SELECT count(*) FROM records) FROM tally")
-    if any(told != found for told, found in both.fetchall()):
-        connection.execute("UPDATE tally SET records = (SELECT count(*) FROM records)")
-    count(connection)
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
@@ -233,24 +168,6 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
 def wait_for_locks(connection: sqlite3.Connection, seconds: float) -> None:
     """How long each statement waits for other processes from now on."""
     connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
-
-
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing; takes the write lock at once, so that it is waited for in one place."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):  # some errors have already rolled it back
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
-    value: int = connection.execute(f"PRAGMA {name}").fetchone()[0]
-    return value
 
 
 @contextmanager

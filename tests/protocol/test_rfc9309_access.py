@@ -89,10 +89,10 @@ class TestSection25Limits:
             assert RobotsTxt.parse(body, max_bytes=limit).allowed("/private", "foobot")
         assert not RobotsTxt.parse(body, max_bytes=32).allowed("/private", "foobot")
 
-    def test_a_limit_may_be_lifted(self):
+    def test_there_is_no_limit_unless_one_is_given(self):
         body = b"#" * MAX_BYTES + b"\nUser-agent: *\nDisallow: /"
-        assert allowed(body, "/", "foobot")
-        assert not RobotsTxt.parse(body, max_bytes=None).allowed("/", "foobot")
+        assert not allowed(body, "/", "foobot")
+        assert RobotsTxt.parse(body, max_bytes=MAX_BYTES).allowed("/", "foobot")
 
 
 class TestSection51SimpleExample:

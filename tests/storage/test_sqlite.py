@@ -1,15 +1,12 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import threading
-import time
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.storage import StoreError, codec, sqlite_file
+from scrapy_robots_plus.storage import StoreError
 from scrapy_robots_plus.storage.sqlite import SqliteStore
 
 from .conformance import StoreConformance
@@ -27,11 +24,6 @@ class TestSqliteStore(StoreConformance):
         return SqliteStore(folder / "robots.db", max_records)
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "robots.db"
-
-
 def test_records_outlive_the_store(path: Path) -> None:
     with SqliteStore(path, 10) as store:
         store.put(rules(1))
@@ -46,18 +38,6 @@ def test_closed_it_leaves_one_file(path: Path) -> None:
     with SqliteStore(path, 10) as store:
         store.put(rules(1))
     assert [found.name for found in path.parent.iterdir()] == [path.name]
-
-
-def test_it_is_in_wal_mode_and_known_as_ours(path: Path) -> None:
-    SqliteStore(path, 10).close()
-    with closing(sqlite3.connect(path)) as connection:
-        for pragma, value in {
-            "journal_mode": "wal",
-            "application_id": sqlite_file.APPLICATION_ID,
-            "user_version": len(sqlite_file.MIGRATIONS),
-        }.items():
-            assert connection.execute(f"PRAGMA {pragma}").fetchone() == (value,)
-    assert path.read_bytes()[68:72] == b"RbTs"
 
 
 def test_the_least_recently_fetched_goes_first(path: Path) -> None:
@@ -109,25 +89,6 @@ def test_the_counter_follows_every_change(path: Path) -> None:
         store.purge(START + 4)
         count = store._connection.execute("SELECT count(*) FROM records").fetchone()[0]
         assert len(store) == count == 3
-
-
-@pytest.mark.parametrize("wrong", [10**15, -7, 2.5, "'x'"])
-def test_a_wrong_counter_is_put_right(path: Path, wrong: object) -> None:
-    for _ in range(2):
-        with SqliteStore(path, 10) as store:
-            for number in (1, 2, 3):
-                store.put(rules(number))
-            assert len(store) == 3
-            store._connection.execute(f"UPDATE tally SET records = {wrong}")
-
-
-def test_a_lost_counter_is_damage(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    for loss in ("DELETE FROM tally", "UPDATE tally SET records = 'x'"):
-        with SqliteStore(path, 10) as store:
-            store._connection.execute(loss)
-            store.put(rules(1))
-            assert len(store) == 1
-    assert caplog.text.count("the counter is malformed") == 2
 
 
 def test_two_stores_see_each_other(path: Path) -> None:
@@ -209,90 +170,6 @@ def test_a_file_that_is_removed_is_made_again(path: Path) -> None:
         assert store.get(origin(2)) == rules(2)
 
 
-def test_an_older_layout_is_brought_up_to_date(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with SqliteStore(path, 10) as store:
-        store.put(rules(1))
-    step = ("ALTER TABLE tally ADD COLUMN note TEXT", "UPDATE tally SET note = 'new'")
-    monkeypatch.setattr(sqlite_file, "MIGRATIONS", (*sqlite_file.MIGRATIONS, step))
-    for _ in range(2):
-        with SqliteStore(path, 10) as store:
-            assert store.get(origin(1)) == rules(1)
-            assert store._connection.execute("SELECT * FROM tally").fetchall() == [(1, "new")]
-            assert store._connection.execute("PRAGMA user_version").fetchone() == (2,)
-
-
-def test_a_migration_that_fails_changes_nothing(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with SqliteStore(path, 10) as store:
-        store.put(rules(1))
-    step = ("ALTER TABLE tally ADD COLUMN note TEXT", "SELECT no_such_function()")
-    with monkeypatch.context() as patch:
-        patch.setattr(sqlite_file, "MIGRATIONS", (*sqlite_file.MIGRATIONS, step))
-        with pytest.raises(StoreError, match="no_such_function"):
-            SqliteStore(path, 10)
-    with SqliteStore(path, 10) as store:
-        assert store.get(origin(1)) == rules(1)
-        assert store._connection.execute("SELECT * FROM tally").fetchall() == [(1,)]
-
-
-def test_a_newer_layout_is_left_alone(path: Path) -> None:
-    with SqliteStore(path, 10) as store:
-        store.put(rules(1))
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 7")
-    before = path.read_bytes()
-    with pytest.raises(StoreError, match=r"robots\.db has layout 7, .* knows up to 1"):
-        SqliteStore(path, 10)
-    assert path.read_bytes() == before
-
-
-def test_a_record_of_a_newer_version_is_left_alone(
-    path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    newer = bytes([codec.VERSION + 1]) + codec.encode(rules(1))[1:]
-    with SqliteStore(path, 10) as store:
-        store.put(rules(1))
-        store._connection.execute("UPDATE records SET data = ?", (newer,))
-        assert store.get(origin(1)) is None
-        assert len(store) == 1
-        assert "version 2" in caplog.text
-        store.put(rules(1, START + 1))
-        assert store.get(origin(1)) == rules(1, START + 1)
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "data = x''",
-        "data = 'text'",
-        "data = 7",
-        "data = substr(data, 1, length(data) - 1)",
-        "data = (SELECT data FROM records WHERE fetched_at = :other)",
-        "fetched_at = fetched_at + 1",
-        "readable = 0",
-        "failed_at = 1e300",
-    ],
-)
-def test_a_damaged_row_is_dropped(
-    path: Path, caplog: pytest.LogCaptureFixture, damage: str
-) -> None:
-    with SqliteStore(path, 10) as store:
-        store.put(rules(1))
-        store.put(rules(2, START + 5))
-        store._connection.execute(
-            f"UPDATE records SET {damage} WHERE fetched_at = :one",
-            {"one": START, "other": START + 5},
-        )
-        assert store.get(origin(1)) is None
-        assert len(store) == 1
-        assert store.get(origin(2)) == rules(2, START + 5)
-        store.put(rules(1, START - 5))
-        assert store.get(origin(1)) == rules(1, START - 5)
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "the record of https://host1.example is dropped" in caplog.text
-
-
 def test_a_host_that_is_no_text_is_a_store_error(path: Path) -> None:
     strange = rules(1, origin=origin(1)._replace(host="\ud800"))
     with SqliteStore(path, 10) as store:
@@ -302,29 +179,3 @@ def test_a_host_that_is_no_text_is_a_store_error(path: Path) -> None:
             store.get(strange.origin)
         store.put(rules(1))
         assert len(store) == 1
-
-
-def test_a_locked_file_is_waited_for_once(path: Path) -> None:
-    with SqliteStore(path, 10) as store, closing(sqlite3.connect(path)) as other:
-        store.put(rules(1))
-        other.isolation_level = None
-        other.execute("BEGIN IMMEDIATE")
-        waits = []
-        for _ in range(5):
-            began = time.perf_counter()
-            with pytest.raises(StoreError, match="locked"):
-                store.put(rules(2))
-            waits.append(time.perf_counter() - began)
-        assert waits[0] > 0.2
-        assert sum(waits) < 0.6
-        other.execute("ROLLBACK")
-        store.put(rules(2))
-        assert store._connection.execute("PRAGMA busy_timeout").fetchone() == (250,)
-
-
-def test_a_writer_does_not_stop_readers(path: Path) -> None:
-    with SqliteStore(path, 10) as store, closing(sqlite3.connect(path)) as other:
-        store.put(rules(1))
-        other.isolation_level = None
-        other.execute("BEGIN IMMEDIATE")
-        assert store.get(origin(1)) == rules(1)

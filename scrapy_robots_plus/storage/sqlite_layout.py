@@ -1,0 +1,104 @@
+"""The tables of a store, and how older ones become those of today."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from .base import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+APPLICATION_ID = int.from_bytes(b"RbTs", "big")
+"""In the header of every store, by which it is known as ours."""
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """
+        CREATE TABLE records (
+            origin TEXT PRIMARY KEY NOT NULL,
+            readable INTEGER NOT NULL,
+            fetched_at REAL NOT NULL,
+            failed_at REAL NOT NULL,
+            data BLOB NOT NULL
+        )
+        """,
+        "CREATE INDEX records_touched_at ON records (max(fetched_at, failed_at))",
+        # Counting rows is a full scan in SQLite; a counter in the file is right for all processes.
+        "CREATE TABLE tally (records INTEGER NOT NULL)",
+        "INSERT INTO tally VALUES (0)",
+        """
+        CREATE TRIGGER records_added AFTER INSERT ON records
+        BEGIN UPDATE tally SET records = records + 1; END
+        """,
+        """
+        CREATE TRIGGER records_removed AFTER DELETE ON records
+        BEGIN UPDATE tally SET records = records - 1; END
+        """,
+    ),
+)
+"""Step *n* turns layout *n* (``user_version``; 0 is an empty file) into layout *n + 1*."""
+
+
+def migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Brings the layout up to date, in one transaction: a crash leaves the old or the new one.
+
+    A new file is still in rollback mode here, so that application_id goes into the file itself.
+    """
+    newest = len(MIGRATIONS)
+    version = pragma(connection, "user_version")
+    if version > newest:
+        raise StoreError(
+            f"{path} has layout {version}, made by a newer scrapy-robots-plus; this version knows "
+            f"up to {newest}. Upgrade, or name another file"
+        )
+    if version == newest:
+        return
+    with _transaction(connection):
+        # Another process may have been faster.
+        for step in MIGRATIONS[pragma(connection, "user_version") :]:
+            for statement in step:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {newest}")
+
+
+def count(connection: sqlite3.Connection) -> int:
+    """How many records there are, without a scan."""
+    row = connection.execute("SELECT records FROM tally").fetchone()
+    if row is None or not isinstance(row[0], int):
+        raise sqlite3.DatabaseError("the counter is malformed")
+    return row[0]
+
+
+def check_tally(connection: sqlite3.Connection) -> None:
+    """A counter that damage has changed would have the store emptied, or let it grow for ever.
+
+    The one full scan there is, of an index of some 20 bytes a record.
+    """
+    both = connection.execute("SELECT records, (SELECT count(*) FROM records) FROM tally")
+    if any(told != found for told, found in both.fetchall()):
+        connection.execute("UPDATE tally SET records = (SELECT count(*) FROM records)")
+    count(connection)
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing; takes the write lock at once, so that it is waited for in one place."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):  # some errors have already rolled it back
+            connection.execute("ROLLBACK")
+        raise
+
+
+def pragma(connection: sqlite3.Connection, name: str) -> int:
+    """A number from the header of the file."""
+    value: int = connection.execute(f"PRAGMA {name}").fetchone()[0]
+    return value

@@ -1,0 +1,132 @@
+"""What is in the file: tables of any age, rows of any state."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_robots_plus.storage import StoreError, codec, sqlite_layout
+from scrapy_robots_plus.storage.sqlite import SqliteStore
+
+from .records import START, origin, rules
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_it_is_in_wal_mode_and_known_as_ours(path: Path) -> None:
+    SqliteStore(path, 10).close()
+    with closing(sqlite3.connect(path)) as connection:
+        for pragma, value in {
+            "journal_mode": "wal",
+            "application_id": sqlite_layout.APPLICATION_ID,
+            "user_version": len(sqlite_layout.MIGRATIONS),
+        }.items():
+            assert connection.execute(f"PRAGMA {pragma}").fetchone() == (value,)
+    assert path.read_bytes()[68:72] == b"RbTs"
+
+
+def test_an_older_layout_is_brought_up_to_date(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+    step = ("ALTER TABLE tally ADD COLUMN note TEXT", "UPDATE tally SET note = 'new'")
+    monkeypatch.setattr(sqlite_layout, "MIGRATIONS", (*sqlite_layout.MIGRATIONS, step))
+    for _ in range(2):
+        with SqliteStore(path, 10) as store:
+            assert store.get(origin(1)) == rules(1)
+            assert store._connection.execute("SELECT * FROM tally").fetchall() == [(1, "new")]
+            assert store._connection.execute("PRAGMA user_version").fetchone() == (2,)
+
+
+def test_a_migration_that_fails_changes_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+    step = ("ALTER TABLE tally ADD COLUMN note TEXT", "SELECT no_such_function()")
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite_layout, "MIGRATIONS", (*sqlite_layout.MIGRATIONS, step))
+        with pytest.raises(StoreError, match="no_such_function"):
+            SqliteStore(path, 10)
+    with SqliteStore(path, 10) as store:
+        assert store.get(origin(1)) == rules(1)
+        assert store._connection.execute("SELECT * FROM tally").fetchall() == [(1,)]
+
+
+def test_a_newer_layout_is_left_alone(path: Path) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 7")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"robots\.db has layout 7, .* knows up to 1"):
+        SqliteStore(path, 10)
+    assert path.read_bytes() == before
+
+
+def test_a_record_of_a_newer_version_is_left_alone(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    newer = bytes([codec.VERSION + 1]) + codec.encode(rules(1))[1:]
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        store._connection.execute("UPDATE records SET data = ?", (newer,))
+        assert store.get(origin(1)) is None
+        assert len(store) == 1
+        assert "version 2" in caplog.text
+        store.put(rules(1, START + 1))
+        assert store.get(origin(1)) == rules(1, START + 1)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "data = x''",
+        "data = 'text'",
+        "data = 7",
+        "data = substr(data, 1, length(data) - 1)",
+        "data = (SELECT data FROM records WHERE fetched_at = :other)",
+        "fetched_at = fetched_at + 1",
+        "readable = 0",
+        "failed_at = 1e300",
+    ],
+)
+def test_a_damaged_row_is_dropped(
+    path: Path, caplog: pytest.LogCaptureFixture, damage: str
+) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        store.put(rules(2, START + 5))
+        store._connection.execute(
+            f"UPDATE records SET {damage} WHERE fetched_at = :one",
+            {"one": START, "other": START + 5},
+        )
+        assert store.get(origin(1)) is None
+        assert len(store) == 1
+        assert store.get(origin(2)) == rules(2, START + 5)
+        store.put(rules(1, START - 5))
+        assert store.get(origin(1)) == rules(1, START - 5)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "the record of https://host1.example is dropped" in caplog.text
+
+
+@pytest.mark.parametrize("wrong", [10**15, -7, 2.5, "'x'"])
+def test_a_wrong_counter_is_put_right(path: Path, wrong: object) -> None:
+    for _ in range(2):
+        with SqliteStore(path, 10) as store:
+            for number in (1, 2, 3):
+                store.put(rules(number))
+            assert len(store) == 3
+            store._connection.execute(f"UPDATE tally SET records = {wrong}")
+
+
+def test_a_lost_counter_is_damage(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for loss in ("DELETE FROM tally", "UPDATE tally SET records = 'x'"):
+        with SqliteStore(path, 10) as store:
+            store._connection.execute(loss)
+            store.put(rules(1))
+            assert len(store) == 1
+    assert caplog.text.count("the counter is malformed") == 2
