@@ -18,7 +18,8 @@ from scrapy_robots_plus import Reason, RobotsDisallowed
 from scrapy_robots_plus.crawl.settings import names
 from scrapy_robots_plus.policy.access import Failure
 
-from .crawling import ProbeSpider, crawl
+from .crawling import ProbeSpider, crawl, names_rules
+from .sites import answer, in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +30,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "scrapy_robots_plus"
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("sample_project/*.md")]
 README = (ROOT / "README.md").read_text()
+USAGE = (ROOT / "docs" / "usage.md").read_text()
 STATS = (ROOT / "docs" / "stats.md").read_text()
 CLOSED = "User-agent: *\nDisallow: /private/\n"
 
@@ -37,9 +39,9 @@ def blocks(language: str, text: str = README) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-def block_with(words: str) -> dict[str, Any]:
-    """What the README's Python block that contains *words* defines."""
-    (block,) = (block for block in blocks("python") if words in block)
+def block_with(words: str, text: str = README) -> dict[str, Any]:
+    """What the Python block that contains *words* defines."""
+    (block,) = (block for block in blocks("python", text) if words in block)
     defined: dict[str, Any] = {}
     exec(block, defined)
     return defined
@@ -118,6 +120,23 @@ async def test_the_signal_handler_of_the_readme_is_called(
     assert capsys.readouterr().out.startswith(f"{host.url('/private/')} rule ")
 
 
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_changes_are_told_as_the_docs_say(
+    sites: Sites, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = answer(CLOSED, cache_control="max-age=1")
+    host = sites.host(in_turn(before, answer(CLOSED + "Disallow: /new\n")))
+    await crawl(
+        *(host.url(f"/{number}") for number in range(5)),
+        EXTENSIONS={block_with("ChangeLog", USAGE)["ChangeLog"]: 0},
+        ROBOTS_TTL_MIN=1,
+        CONCURRENT_REQUESTS=1,
+        DOWNLOAD_DELAY=1,
+    )
+    assert capsys.readouterr().out == f"{host.origin} 200 200 ('Disallow: /new',) () ()\n"
+
+
 @pytest_twisted.ensureDeferred
 async def test_policies_can_be_asked_as_the_readme_does(
     sites: Sites, capsys: pytest.CaptureFixture[str]
@@ -151,6 +170,11 @@ def test_python_in_the_docs_compiles_and_sessions_run(page: Path) -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\((?!http)([^)#]+)", page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_readme_lists_every_page_of_the_docs() -> None:
+    listed = re.findall(r"\]\(docs/(\S+)\)", README.partition("## More")[2])
+    assert sorted(listed) == sorted(page.name for page in ROOT.glob("docs/*.md"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -21,7 +21,10 @@ from .sites import Sites
 DAY = "accepted is a number of seconds from 0 to 86,400"
 BOOLEAN = "accepted are True and False"
 DICT = "accepted is a dict whose keys are strings"
-AGENT = "accepted is a product token (Foobot) or a User-Agent header, as a string"
+AGENT = (
+    "accepted is a product token (Foobot) or a User-Agent header, as a string, or a list of them "
+    "in order of preference"
+)
 TTL = "accepted is a number of seconds from 1 to 86,400 (RFC 9309 2.4: no longer than 24 hours)"
 STALE = "accepted is a number of seconds from 0 to 315,360,000"
 BYTES = (
@@ -43,7 +46,12 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTSTXT_OBEY", "maybe", BOOLEAN),
     ("ROBOTSTXT_OBEY", 2, BOOLEAN),
     ("ROBOTSTXT_USER_AGENT", 5, AGENT),
-    ("ROBOTSTXT_USER_AGENT", ["Foobot"], AGENT),
+    ("ROBOTSTXT_USER_AGENT", [], AGENT),
+    ("ROBOTSTXT_USER_AGENT", ["Foobot", ""], AGENT),
+    ("ROBOTSTXT_USER_AGENT", ["Foobot", 5], AGENT),
+    ("ROBOTSTXT_USER_AGENT", {"Foobot": 1}, AGENT),
+    ("ROBOTSTXT_USER_AGENT", "[]", AGENT),
+    ("ROBOTSTXT_USER_AGENT", '["Foobot"', "not JSON: "),
     ("ROBOTS_STATUS_POLICY", "rfc", f"'rfc' is no preset; {PRESET_NAMES}"),
     ("ROBOTS_STATUS_POLICY", "", f"'' is no preset; {PRESET_NAMES}"),
     ("ROBOTS_STATUS_POLICY", 404, "404 is neither the name of a preset nor a dict"),
@@ -174,6 +182,13 @@ def test_strings_are_read_as_they_come_from_the_command_line() -> None:
     assert settings.status_policy["dns"] is Access.UNAVAILABLE
     assert settings.fetch_meta == {"proxy": "http://127.0.0.1:3128"}
     assert settings.fetch_headers == {"X-Token": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    "names", [["Foobot-News", "Foobot"], ("Foobot-News", "Foobot"), '["Foobot-News", "Foobot"]']
+)
+def test_a_crawler_may_have_several_names(names: object) -> None:
+    assert settings_with(ROBOTSTXT_USER_AGENT=names).user_agent == ("Foobot-News", "Foobot")
 
 
 def test_statuses_in_a_dict_may_be_numbers() -> None:

@@ -5,11 +5,18 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from scrapy.utils.misc import load_object
+
+from .parser import RobotsParser
+
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
     from .settings import RobotsSettings
+
+Names = str | tuple[str, ...]
+"""One name, or several in order of preference."""
 
 _JUDGED_META_KEY = "robots_agent"
 """The User-Agent that a request was judged by, where it is not the crawl's default."""
@@ -20,11 +27,11 @@ class Agents:
 
     def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
         self._crawler = crawler
-        self.fixed = settings.user_agent
+        self.fixed = _understood(settings.user_agent, crawler)
         """``ROBOTSTXT_USER_AGENT``: where set, no request is asked."""
 
     @cached_property
-    def default(self) -> str:
+    def default(self) -> Names:
         """What Scrapy's own middlewares will put into a request that has no User-Agent."""
         if self.fixed is not None:
             return self.fixed
@@ -36,7 +43,7 @@ class Agents:
             getattr(self._crawler.spider, "user_agent", None) or settings["USER_AGENT"] or ""
         )
 
-    def of(self, request: Request) -> str:
+    def of(self, request: Request) -> Names:
         """The agent to judge *request* by, as far as it can be known before it is sent."""
         if self.fixed is not None:
             return self.fixed
@@ -51,6 +58,14 @@ class Agents:
         judged = request.meta.pop(_JUDGED_META_KEY, None) or self.default
         sent = _header(request) or ""
         return sent if sent != judged else None
+
+
+def _understood(names: Names | None, crawler: Crawler) -> Names | None:
+    """*names* as the parser takes them: of several, any but ours is given the first."""
+    if names is None or isinstance(names, str):
+        return names
+    ours = issubclass(load_object(crawler.settings["ROBOTSTXT_PARSER"]), RobotsParser)
+    return names if ours else names[0]
 
 
 def _header(request: Request) -> str | None:

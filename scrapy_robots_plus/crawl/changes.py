@@ -12,6 +12,7 @@ from .parser import RobotsParser
 if TYPE_CHECKING:
     from scrapy_robots_plus.policy.record import RobotsRecord
 
+    from .agent import Names
     from .policy import Policy
 
 _MUCH_SMALLER = 10
@@ -34,7 +35,7 @@ class RobotsChange:
     """Sitemaps that are new."""
 
 
-def change_between(before: Policy, after: Policy, agent: str) -> RobotsChange | None:
+def change_between(before: Policy, after: Policy, agent: Names) -> RobotsChange | None:
     """What *agent* may and may not do since *after*; None where the same is said as before."""
     same_file = before.record.sha256 == after.record.sha256
     if same_file and before.access is after.access:
@@ -63,7 +64,7 @@ def suspicion(before: Policy, after: Policy, record: RobotsRecord) -> str | None
     return None
 
 
-def _rules(policy: Policy, agent: str) -> set[tuple[bool, str]]:
+def _rules(policy: Policy, agent: Names) -> set[tuple[bool, str]]:
     if policy.access is Access.UNREACHABLE:
         return {(False, "/")}
     if not isinstance(policy.parser, RobotsParser):

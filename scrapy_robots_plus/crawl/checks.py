@@ -74,9 +74,9 @@ def one_of(choices: type[Enum]) -> Check:
     return check
 
 
-def _json_if_text(value: object) -> object:
+def _json_if_text(value: object, opening: str = "{") -> object:
     """Dicts come from ``-s`` and from environment files as JSON, as elsewhere in Scrapy."""
-    if isinstance(value, str) and value.lstrip().startswith("{"):
+    if isinstance(value, str) and value.lstrip().startswith(opening):
         try:
             return json.loads(value)
         except ValueError as error:
@@ -116,11 +116,18 @@ def dialect(value: object) -> Dialect:
     return dialect_named(value)
 
 
-def user_agent(value: object) -> str | None:
+def user_agent(value: object) -> str | tuple[str, ...] | None:
+    value = _json_if_text(value, "[")
     if value is None or value == "":
         return None
     if isinstance(value, bytes):
         return value.decode("latin-1")
     if isinstance(value, str):
         return value
-    raise ValueError("accepted is a product token (Foobot) or a User-Agent header, as a string")
+    names = tuple(value) if isinstance(value, (list, tuple)) else ()
+    if not names or not all(isinstance(name, str) and name.strip() for name in names):
+        raise ValueError(
+            "accepted is a product token (Foobot) or a User-Agent header, as a string, or a list "
+            "of them in order of preference"
+        )
+    return names

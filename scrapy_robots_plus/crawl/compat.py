@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
     from twisted.internet.defer import Deferred
 
+    from .agent import Names
+
 _T = TypeVar("_T")
 
 SLOT_META_KEY = "download_slot"
@@ -214,7 +216,7 @@ def make_parser(parsers: Any, crawler: Crawler, body: bytes, content_type: str) 
     return cast("RobotParser", parsers.from_crawler(crawler, body, charset=charset))
 
 
-def parser_crawl_delay(parser: Any, user_agent: str) -> object:
+def parser_crawl_delay(parser: Any, user_agent: Names) -> object:
     """The Crawl-delay that a ``RobotParser`` names for *user_agent*, unchecked.
 
     ``RobotParser.crawl_delay`` is there from 2.18; before, Scrapy's own parsers are asked
@@ -229,7 +231,9 @@ def parser_crawl_delay(parser: Any, user_agent: str) -> object:
     return None
 
 
-def parser_request_rate(parser: Any, user_agent: str) -> tuple[float, Hours | None] | None:
+def parser_request_rate(
+    parser: Any, user_agent: str | tuple[str, ...]
+) -> tuple[float, Hours | None] | None:
     """The seconds between requests that a Request-rate asks for, and the hours it is meant for.
 
     No name of Scrapy's interface: that of our parser, of Protego and of the standard library.
@@ -243,7 +247,7 @@ def parser_request_rate(parser: Any, user_agent: str) -> tuple[float, Hours | No
     return seconds / requests, hours_of(window)
 
 
-def parser_visit_time(parser: Any, user_agent: str) -> Hours | None:
+def parser_visit_time(parser: Any, user_agent: str | tuple[str, ...]) -> Hours | None:
     """The hours of a Visit-time, as far as the parser names them."""
     return hours_of(_asked(parser, "visit_time", user_agent))
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.protocol.verdict import Verdict
 
+    from .agent import Names
+
 logger = logging.getLogger(__name__)
 
 
@@ -119,7 +121,7 @@ class RobotsMiddleware:
             raise
         return None if isinstance(policy, Policy) else policy
 
-    async def _pass(self, request: Request, origin: Origin, agent: str) -> Policy | Request:
+    async def _pass(self, request: Request, origin: Origin, agent: Names) -> Policy | Request:
         """The policy that lets *request* through, or what the scheduler is to keep.
 
         Raises RobotsIgnored where it is refused.

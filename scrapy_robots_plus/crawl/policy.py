@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from scrapy_robots_plus.policy.access import Access
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import RobotsRecord
 
+    from .agent import Names
     from .clock import Clock
     from .hours import Hours
     from .settings import RobotsSettings
@@ -60,7 +61,7 @@ class Policy:
         self._clock = clock
         self._stats = stats
         self._epoch = clock.wall() - clock.monotonic()
-        self._delays: dict[str, Delay | None] = {}
+        self._delays: dict[Names, Delay | None] = {}
         self._longest: float | None = None
         self._hourly: tuple[tuple[Hours, float], ...] = ()
         self._visits: Hours | None = None
@@ -133,7 +134,7 @@ class Policy:
         hourly = max((delay for hours, delay in self._hourly if hours.contain(now)), default=0.0)
         return max(hourly, self._longest or 0.0) or None
 
-    def refusal(self, url: str, agent: str) -> Verdict | None:
+    def refusal(self, url: str, agent: Names) -> Verdict | None:
         """Why *agent* may not fetch *url*; None where it may."""
         if self.access is Access.UNAVAILABLE:
             return None
@@ -141,7 +142,7 @@ class Policy:
         # 2.2.2: "The /robots.txt URI is implicitly allowed."
         return None if verdict and urlsplit(url).path == "/robots.txt" else verdict
 
-    def verdict(self, url: str, agent: str) -> Verdict:
+    def verdict(self, url: str, agent: Names) -> Verdict:
         """Whether *agent* may fetch *url*, and why."""
         refusal = self.refusal(url, agent)
         if refusal is not None:
@@ -152,7 +153,7 @@ class Policy:
             return self._verdict(Reason.UNREACHABLE, allowed=True)
         return self._explained(url, agent, allowed=True)
 
-    def delay_for(self, agent: str) -> Delay | None:
+    def delay_for(self, agent: Names) -> Delay | None:
         """The delay of *agent*, the longer one of Crawl-delay and Request-rate.
 
         None where there is none or it is not to be kept.
@@ -167,12 +168,13 @@ class Policy:
                 self._delays[agent] = None
         return self._delays[agent]
 
-    def _refusal(self, url: str, agent: str) -> Verdict | None:
+    def _refusal(self, url: str, agent: Names) -> Verdict | None:
         if self._settings.obey:
             if self.parser is None or self.access is Access.UNREACHABLE:
                 return self._verdict(Reason.UNREACHABLE)
             try:
-                allowed = self.parser.allowed(url, agent)
+                # Several names come only where the parser takes them (agent.py).
+                allowed = self.parser.allowed(url, cast("str", agent))
             except Exception:
                 logger.exception("The robots.txt parser failed on %s", url)
                 return self._verdict(Reason.UNREACHABLE)
@@ -183,7 +185,7 @@ class Policy:
             return self._verdict(Reason.CRAWL_DELAY, delay=delay.asked)
         return None
 
-    def _ask_pace(self, parser: RobotParser, agent: str) -> Delay | None:
+    def _ask_pace(self, parser: RobotParser, agent: Names) -> Delay | None:
         asked = compat.parser_crawl_delay(parser, agent)
         seconds, hours = compat.parser_request_rate(parser, agent) or (0.0, None)
         if self._settings.visit_time is VisitTime.OBEY:
@@ -208,7 +210,7 @@ class Policy:
         if delay.clamped:
             self._stats.inc_value("robotstxt/crawl_delay/clamped")
 
-    def _explained(self, url: str, agent: str, *, allowed: bool) -> Verdict:
+    def _explained(self, url: str, agent: Names, *, allowed: bool) -> Verdict:
         """The parser's decision, with rule and line where the parser names them."""
         explain = getattr(self.parser, "verdict", None)
         if explain is None:

@@ -65,12 +65,12 @@ class RobotsSettings:
         boolean,
         "Drop what robots.txt disallows. The add-on turns it on where the project does not say.",
     )
-    user_agent: str | None = setting(
+    user_agent: str | tuple[str, ...] | None = setting(
         "ROBOTSTXT_USER_AGENT",
         None,
         user_agent,
-        "The product token to look for, or a whole User-Agent header. Unset: the header that each "
-        "request is sent with.",
+        "The product token to look for, or a whole User-Agent header, or a list of them in order "
+        "of preference. Unset: the header that each request is sent with.",
     )
     dialect: Dialect = setting(
         "ROBOTS_DIALECT",

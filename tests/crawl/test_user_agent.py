@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import pytest_twisted
 import scrapy
 
-from tests.crawling import crawl, reads_headers, stat
+from tests.crawling import crawl, names_rules, reads_headers, stat
+from tests.sending import TimedSpider, gaps
 
 if TYPE_CHECKING:
     from tests.sites import Sites
 
 ONLY_FOOBOT = "User-agent: foobot\nAllow: /\n\nUser-agent: *\nDisallow: /\n"
+RULES_FOR_OTHERS = "User-agent: barbot\nDisallow: /\n\nUser-agent: *\nDisallow: /open\n"
 NOT_FOOBOT = "User-agent: foobot\nDisallow: /\n"
 
 
@@ -81,3 +84,44 @@ async def test_a_user_agent_put_in_by_another_middleware_is_checked_as_it_is_sen
     )
     assert host.fetched == ["/Barbot"]
     assert stat(crawler, "robotstxt/forbidden/rule") == 2
+
+
+BOTH = "User-agent: foobot\nDisallow: /\n\nUser-agent: foobot-news\nDisallow: /closed\n"
+
+
+@names_rules
+@pytest.mark.parametrize("names", [["Foobot-News", "Foobot"], '["Foobot-News", "Foobot"]'])
+@pytest_twisted.ensureDeferred
+async def test_of_several_names_the_first_that_a_file_knows_counts(
+    sites: Sites, names: object
+) -> None:
+    one, both, neither = sites.host(NOT_FOOBOT), sites.host(BOTH), sites.host(RULES_FOR_OTHERS)
+    hosts = (one, both, neither)
+    urls = [host.url(page) for host in hosts for page in ("/closed", "/open")]
+    crawler = await crawl(*urls, ROBOTSTXT_USER_AGENT=names, USER_AGENT="Mozilla/5.0")
+    assert [host.fetched for host in hosts] == [[], ["/open"], ["/closed"]]
+    verdict = crawler.spider.failures[one.url("/open")].verdict
+    assert (verdict.rule, verdict.group) == ("Disallow: /", ("foobot",))
+
+
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_a_delay_for_the_second_of_several_names_is_kept(sites: Sites) -> None:
+    host = sites.host("User-agent: Foobot\nCrawl-delay: 1\n")
+    urls = [host.url("/1"), host.url("/2")]
+    names = ["Foobot-News", "Foobot"]
+    crawler = await crawl(*urls, spider=TimedSpider, ROBOTSTXT_USER_AGENT=names)
+    assert min(gaps(crawler.spider.sent, host)) >= 0.98
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_parser_that_takes_one_name_is_given_the_first(sites: Sites) -> None:
+    file = "User-agent: newsbot\nDisallow: /closed\n\nUser-agent: foobot\nDisallow: /\n"
+    host = sites.host(file)
+    await crawl(
+        host.url("/closed"),
+        host.url("/open"),
+        ROBOTSTXT_USER_AGENT=["Newsbot", "Foobot"],
+        ROBOTSTXT_PARSER="scrapy.robotstxt.ProtegoRobotParser",
+    )
+    assert host.fetched == ["/open"]

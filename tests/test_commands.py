@@ -1,0 +1,85 @@
+"""``scrapy fetch`` and ``scrapy shell`` in a project with the add-on: as a crawl, they obey."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .crawl_process import MODES
+from .crawling import ADDON
+from .sites import Sites
+
+ROOT = Path(__file__).parent.parent
+RULES = "User-agent: *\nDisallow: /closed\n"
+DENIED = "Forbidden by robots.txt: <GET {}> (Disallow: /closed, line 2 of "
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = project_settings\n")
+    (tmp_path / "project_settings.py").write_text(f"ADDONS = {ADDON!r}\n")
+    return tmp_path
+
+
+def scrapy(project: Path, mode: str, *arguments: str) -> tuple[str, str]:
+    """What a command of Scrapy's prints, and its log, in which there is no traceback."""
+    settings = [f"-s{name}={value}" for name, value in MODES[mode].items()]
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "scrapy", *arguments, *settings],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "Traceback" not in done.stderr
+    return done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_fetch_prints_what_is_allowed(sites: Sites, project: Path, mode: str) -> None:
+    host = sites.host(RULES)
+    page, _ = scrapy(project, mode, "fetch", host.url("/open"))
+    assert page == "<p>A page</p>\n"
+    nothing, log = scrapy(project, mode, "fetch", host.url("/closed"))
+    assert nothing == ""
+    assert DENIED.format(host.url("/closed")) in log
+    assert host.fetched == ["/open"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_shell_has_no_response_for_what_is_denied(
+    sites: Sites, project: Path, mode: str
+) -> None:
+    host = sites.host(RULES)
+    show = "print('got', response and response.text)"
+    for page, expected in (("/open", "got <p>A page</p>"), ("/closed", "got None")):
+        printed, log = scrapy(project, mode, "shell", host.url(page), "-c", show)
+        assert printed.splitlines()[0] == expected
+        assert (DENIED.format(host.url(page)) in log) is (page == "/closed")
+    assert host.fetched == ["/open"]
+
+
+def test_the_shell_goes_on_after_a_denied_page(sites: Sites, project: Path) -> None:
+    host = sites.host(RULES)
+    denied, allowed = host.url("/closed"), host.url("/open")
+    code = f"(fetch({denied!r}), print('first', response), fetch({allowed!r}), print(response))"
+    printed, _ = scrapy(project, "asyncio", "shell", "-c", code)
+    assert printed.splitlines()[:2] == ["first None", f"<200 {allowed}>"]
+    assert host.fetched == ["/open"]
+
+
+def test_switched_off_both_show_the_page(sites: Sites, project: Path) -> None:
+    host = sites.host(RULES)
+    off = "-sROBOTSTXT_OBEY=False"
+    page, _ = scrapy(project, "asyncio", "fetch", host.url("/closed"), off)
+    assert page == "<p>A page</p>\n"
+    printed, log = scrapy(project, "asyncio", "shell", host.url("/closed"), "-c", "response", off)
+    assert printed == f"<200 {host.url('/closed')}>\n"
+    assert "Disabled" not in log
+    assert host.robots_hits == 0
