@@ -231,9 +231,7 @@ def parser_crawl_delay(parser: Any, user_agent: Names) -> object:
     return None
 
 
-def parser_request_rate(
-    parser: Any, user_agent: str | tuple[str, ...]
-) -> tuple[float, Hours | None] | None:
+def parser_request_rate(parser: Any, user_agent: Names) -> tuple[float, Hours | None] | None:
     """The seconds between requests that a Request-rate asks for, and the hours it is meant for.
 
     No name of Scrapy's interface: that of our parser, of Protego and of the standard library.
@@ -247,12 +245,12 @@ def parser_request_rate(
     return seconds / requests, hours_of(window)
 
 
-def parser_visit_time(parser: Any, user_agent: str | tuple[str, ...]) -> Hours | None:
+def parser_visit_time(parser: Any, user_agent: Names) -> Hours | None:
     """The hours of a Visit-time, as far as the parser names them."""
     return hours_of(_asked(parser, "visit_time", user_agent))
 
 
-def _asked(parser: Any, name: str, user_agent: str) -> Any:
+def _asked(parser: Any, name: str, user_agent: Names) -> Any:
     holder = parser if hasattr(parser, name) else getattr(parser, "rp", None)
     ask = getattr(holder, name, None)
     return ask(user_agent) if callable(ask) else None
