@@ -126,7 +126,9 @@ async def test_turned_off_nothing_is_asked_and_everything_fetched(
 ) -> None:
     host = sites.host(CLOSED)
     crawler = await crawl(host.url(), **arguments, **settings)
-    assert [text for text in caplog.messages if text.startswith("Disabled")] == []
+    assert [
+        text for text in caplog.messages if "scrapy_robots_plus" in text and "Disabled" in text
+    ] == []
     assert (host.fetched, host.robots_hits) == (["/"], 0)
     assert crawler.get_downloader_middleware(RobotsMiddleware) is None
     assert crawler.get_extension(RobotsExtension) is None
