@@ -32,8 +32,8 @@ class RobotsPriorityQueue:
     other. Raises ValueError for the state of any other queue.
     """
 
-    REFUSALS_EVERY = 8
-    """Requests that are going to be refused have every eighth turn while others are ready."""
+    REFUSALS_EVERY = 32
+    """Requests that are going to be refused have every 32nd turn while others are ready."""
 
     def __init__(
         self,

@@ -1,0 +1,122 @@
+"""One crawl of a scenario, in a process of its own.
+
+usage: python crawl_spider.py SCENARIO VARIANT PORT [live]
+
+Prints JSON: the seconds of CPU and by the clock, and what went wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import scrapy
+from crawl_scenarios import SCENARIOS, Scenario
+from scrapy.core.downloader import Slot
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.exceptions import CloseSpider
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+VARIANTS = ("package", "built-in", "off")
+
+NO_JITTER: dict[str, Any] = (
+    {"jitter": 0} if hasattr(Slot(1, 0, 0), "jitter") else {"randomize_delay": False}
+)
+
+
+class BenchmarkSpider(scrapy.Spider):
+    name = "benchmark"
+
+    def __init__(self, scenario: Scenario, port: int, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.scenario = scenario
+        self.port = port
+        self.got = 0
+        self.failed = 0
+        self.live_addresses = {
+            address for hosts in scenario.hosts if not hosts.dead for address in hosts.addresses
+        }
+        self.live = 0
+        self.live_done: float | None = None
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for address, path in self.scenario.paths():
+            url = f"http://{address}:{self.port}{path}"
+            yield scrapy.Request(url, errback=self.count_failure, dont_filter=True)
+
+    def parse(self, response: scrapy.http.Response) -> None:
+        self.got += 1
+        if response.url.split("/")[2].partition(":")[0] in self.live_addresses:
+            self.live += 1
+            if self.live == self.scenario.live_pages:
+                self.live_done = time.monotonic()
+                if self.scenario.until_live_done:
+                    raise CloseSpider("the live pages are there")
+
+    def count_failure(self, _: Any) -> None:
+        self.failed += 1
+
+
+def settings_of(variant: str, scenario: Scenario) -> dict[str, Any]:
+    settings: dict[str, Any] = {
+        "LOG_LEVEL": "CRITICAL",
+        "TELNETCONSOLE_ENABLED": False,
+        "RETRY_ENABLED": False,
+        "DOWNLOAD_DELAY": 0,
+        "CONCURRENT_REQUESTS": 16,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
+        "USER_AGENT": "Foobot/1.0 (+https://foobot.example/)",
+        "LOGSTATS_INTERVAL": 0,
+        **scenario.settings,
+    }
+    if variant == "package":
+        return settings | {
+            "ADDONS": {"scrapy_robots_plus.Addon": 300},
+            "ROBOTS_FETCH_TIMEOUT": scenario.timeout,
+            "ROBOTS_FETCH_RETRIES": 0,
+        }
+    slots = {
+        address: {"delay": hosts.delay, "concurrency": 8, **NO_JITTER}
+        for hosts in scenario.hosts
+        for address in hosts.addresses
+        if hosts.delay
+    }
+    return settings | {
+        "ROBOTSTXT_OBEY": variant == "built-in",
+        "DOWNLOAD_SLOTS": slots,
+        "DOWNLOAD_TIMEOUT": scenario.timeout,
+    }
+
+
+def main() -> None:
+    name, variant, port, *live = sys.argv[1:]
+    scenario = SCENARIOS[name]
+    if live:
+        scenario = scenario.without_dead()
+    process = AsyncCrawlerProcess(settings_of(variant, scenario))
+    crawler = process.create_crawler(BenchmarkSpider)
+    process.crawl(crawler, scenario=scenario, port=int(port))
+    began, cpu_before = time.monotonic(), time.process_time()
+    process.start()
+    spider = crawler.spider
+    assert isinstance(spider, BenchmarkSpider)
+    result = {
+        "seconds": time.monotonic() - began,
+        "live_seconds": None if spider.live_done is None else spider.live_done - began,
+        "cpu": time.process_time() - cpu_before,
+        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "began": began,
+        "got": spider.got,
+        "failed": spider.failed,
+        "reason": crawler.stats.get_value("finish_reason"),
+    }
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()
