@@ -70,7 +70,7 @@ def main() -> None:
     print(_line(["---"] * 3))
     own = next(iter(held.values()))
     for name, size in held.items():
-        print(_line([name, f"{size:,.0f}", f"1/{own / size:.1f}"]))
+        print(_line([name, f"{size:,.0f}", "1" if size == own else f"1/{own / size:.1f}"]))
 
 
 def _in_a_process(what: str, folder: str | None) -> dict[str, float]:
