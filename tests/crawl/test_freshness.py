@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -277,8 +278,6 @@ async def test_an_evicted_policy_comes_back_from_the_store(sites: Sites) -> None
 async def test_a_store_that_cannot_be_used_does_not_stop_the_crawl(
     sites: Sites, tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str
 ) -> None:
-    import sqlite3
-
     path = tmp_path / "store"
     if kind == "a folder":
         path.mkdir()
@@ -295,3 +294,20 @@ async def test_a_store_that_cannot_be_used_does_not_stop_the_crawl(
     assert stat(crawler, "robotstxt/store/errors") == 1
     assert len([message for message in caplog.messages if "ROBOTS_STORE" in message]) == 1
     assert before is None or path.read_bytes() == before
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_store_that_is_locked_does_not_stop_the_crawl(
+    sites: Sites, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "robots.db"
+    hosts = [sites.host(answer(RULES)) for _ in range(3)]
+    await crawl(sites.host(answer(RULES)).url(), ROBOTS_STORE=f"sqlite:{path}")
+    other_process = sqlite3.connect(path, isolation_level=None)
+    other_process.execute("BEGIN IMMEDIATE")
+    urls = [host.url(page) for host in hosts for page in ("/open", "/closed")]
+    crawler = await crawl(*urls, ROBOTS_STORE=f"sqlite:{path}")
+    other_process.close()
+    assert [host.fetched for host in hosts] == [["/open"]] * 3
+    assert stat(crawler, "robotstxt/store/errors") >= 3
+    assert len([message for message in caplog.messages if "ROBOTS_STORE" in message]) == 1
