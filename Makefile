@@ -17,22 +17,21 @@ demo: .venv/installed
 	cd sample_project && ../$(BIN)/scrapy crawl s2_why
 
 # Crawls mostly wait, so the newest and the oldest Scrapy are tested side by side; the output of the
-# oldest comes when that of the newest is complete. Tests of delays measure time: they run alone.
+# oldest comes when that of the newest is complete.
 test: .venv/installed-dev .venv-oldest/installed-dev
-	@$(MAKE) test-oldest SELECT='not delay' > .venv-oldest/test.log 2>&1 & oldest=$$!; \
-	$(MAKE) test-newest SELECT='not delay'; newest=$$?; \
+	@$(MAKE) test-oldest > .venv-oldest/test.log 2>&1 & oldest=$$!; \
+	$(MAKE) test-newest; newest=$$?; \
 	wait $$oldest; oldest=$$?; \
 	cat .venv-oldest/test.log; \
 	exit $$((newest + oldest))
-	@$(MAKE) test-newest test-oldest SELECT=delay
 
 test-newest: .venv/installed-dev
-	$(BIN)/python $(PYTEST) --reactor=asyncio -k '$(SELECT)'
-	$(BIN)/python $(PYTEST) --reactor=default -k '$(SELECT)' $(CRAWLS)
+	$(BIN)/python $(PYTEST) --reactor=asyncio
+	$(BIN)/python $(PYTEST) --reactor=default $(CRAWLS)
 
 test-oldest: .venv-oldest/installed-dev
-	$(OLDEST)/python $(PYTEST) --reactor=asyncio -k '$(SELECT)' tests/crawl
-	$(OLDEST)/python $(PYTEST) --reactor=default -k '$(SELECT)' $(CRAWLS)
+	$(OLDEST)/python $(PYTEST) --reactor=asyncio tests/crawl
+	$(OLDEST)/python $(PYTEST) --reactor=default $(CRAWLS)
 
 # The crawls with each of Scrapy's own parsers in place of ours.
 test-parsers: .venv/installed-dev
