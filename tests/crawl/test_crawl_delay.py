@@ -8,7 +8,7 @@ import pytest_twisted
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import maybe_deferred_to_future
-from twisted.internet.defer import gatherResults
+from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import deferLater
 
 from scrapy_robots_plus import Reason, RobotsDisallowed
@@ -47,6 +47,13 @@ async def crawl(*urls: str | Request, **settings: Any) -> Crawler:
     return await crawl_with(*urls, spider=TimedSpider, **settings)
 
 
+def start_after(seconds: float, crawler: Crawler, urls: list[str]) -> Deferred[None]:
+    """Crawls that have the same second would make each other late, not all by as much each time."""
+    from twisted.internet import reactor
+
+    return deferLater(reactor, seconds, crawler.crawl, urls=urls)
+
+
 def pages(host: Host, count: int = 4) -> list[str]:
     return [host.url(f"/{number}") for number in range(count)]
 
@@ -62,8 +69,8 @@ async def test_no_setting_makes_the_gap_shorter(sites: Sites) -> None:
         crawlers.append(make_crawler(TimedSpider, **settings))
     await gatherResults(
         [
-            crawler.crawl(urls=pages(host))
-            for crawler, host in zip(crawlers, hosts.values(), strict=True)
+            start_after(number * 0.14, crawler, pages(host))
+            for number, (crawler, host) in enumerate(zip(crawlers, hosts.values(), strict=True))
         ]
     )
     assert {name: len(host.fetched) for name, host in hosts.items()} == dict.fromkeys(SETTINGS, 4)
