@@ -10,27 +10,26 @@ PYTEST = -m pytest
 # Crawls in this process; those of test_reactor_modes.py have processes of their own in any case.
 CRAWLS = tests/crawl --ignore=tests/crawl/test_reactor_modes.py
 
-.NOTPARALLEL:
-.PHONY: demo test test-newest test-oldest test-parsers lint build stress comparison tables clean
+.PHONY: demo test test-newest test-newest-select test-oldest test-oldest-select test-parsers lint build stress comparison tables clean
 
 demo: .venv/installed
 	cd sample_project && ../$(BIN)/scrapy crawl s2_why
 
-# Crawls mostly wait, so the newest and the oldest Scrapy are tested side by side; the output of the
-# oldest comes when that of the newest is complete.
+# Crawls mostly wait, so these run side by side; the output of each comes when it is complete.
 test: .venv/installed-dev .venv-oldest/installed-dev
-	@$(MAKE) test-oldest > .venv-oldest/test.log 2>&1 & oldest=$$!; \
-	$(MAKE) test-newest; newest=$$?; \
-	wait $$oldest; oldest=$$?; \
-	cat .venv-oldest/test.log; \
-	exit $$((newest + oldest))
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target \
+		test-newest test-oldest test-newest-select test-oldest-select
 
 test-newest: .venv/installed-dev
 	$(BIN)/python $(PYTEST) --reactor=asyncio
+
+test-newest-select: .venv/installed-dev
 	$(BIN)/python $(PYTEST) --reactor=default $(CRAWLS)
 
 test-oldest: .venv-oldest/installed-dev
 	$(OLDEST)/python $(PYTEST) --reactor=asyncio tests/crawl
+
+test-oldest-select: .venv-oldest/installed-dev
 	$(OLDEST)/python $(PYTEST) --reactor=default $(CRAWLS)
 
 # The crawls with each of Scrapy's own parsers in place of ours.
