@@ -7,6 +7,10 @@ import pytest
 from .sites import Sites
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "stress: the long form of a test; run with -m stress")
+
+
 @pytest.fixture
 def sites() -> Iterator[Sites]:
     with Sites() as running:
