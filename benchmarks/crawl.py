@@ -88,7 +88,11 @@ class Run:
 
 def run(name: str, variant: str, *, without_dead: bool = False) -> Run:
     """One crawl. Raises CalledProcessError or TimeoutExpired where it fails."""
-    environment = {**os.environ, "PYTHONPATH": str(HERE.parent), "PYTHONWARNINGS": "ignore"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(HERE.parent),
+        "PYTHONWARNINGS": "ignore",
+    }
     with subprocess.Popen(
         [sys.executable, HERE / "crawl_server.py", name],
         stdin=subprocess.PIPE,

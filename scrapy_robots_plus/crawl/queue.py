@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import shutil
 from collections import deque
 from contextlib import suppress
 from heapq import heappop, heappush
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.pqueues import QueueProtocol
     from typing_extensions import Self
+
+
+logger = logging.getLogger(__name__)
 
 
 class RobotsPriorityQueue:
@@ -92,6 +97,7 @@ class RobotsPriorityQueue:
         address = self._around.address(request)
         lane = self._lanes.get(address)
         if lane is None:
+            self._clear(address)
             lane = self._new_lane(address)
             try:
                 lane.requests.push(request)
@@ -105,6 +111,8 @@ class RobotsPriorityQueue:
             lane.requests.push(request)
             if -request.priority < most_urgent:
                 self._readiness.enter(lane)
+            else:
+                self._readiness.grew(lane)
         self._length += 1
 
     def pop(self) -> Request | None:
@@ -189,7 +197,18 @@ class RobotsPriorityQueue:
         lane.requests.close()
         if self._key:
             with suppress(OSError):  # not empty: the queues have left files behind
-                Path(self._key, compat.path_safe(lane.address.name)).rmdir()
+                self._folder(lane.address).rmdir()
+
+    def _folder(self, address: Address) -> Path:
+        return Path(self._key, compat.path_safe(address.name))
+
+    def _clear(self, address: Address) -> None:
+        """Removes what a job that was killed has left where a new lane is to be.
+
+        No state names it, so nobody would read it; but a file that was cut short cannot be opened.
+        """
+        if self._key and (folder := self._folder(address)).is_dir():
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _new_lane(self, address: Address, priorities: Iterable[int] = ()) -> Lane:
         requests = ScrapyPriorityQueue.from_crawler(
@@ -203,7 +222,11 @@ class RobotsPriorityQueue:
 
     def _resume(self, name: str, priorities: Iterable[int]) -> None:
         address = Address.named(name)
-        lane = self._new_lane(address, priorities)
+        try:
+            lane = self._new_lane(address, priorities)
+        except Exception:
+            logger.exception("Requests to %s are lost: the job was killed while writing", name)
+            return
         if not len(lane.requests):
             lane.requests.close()
             return

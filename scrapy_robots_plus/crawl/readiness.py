@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from enum import Enum
-from heapq import heappop, heappush
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from .agenda import Agenda
 from .gates import Gate, Gates, Slots
 from .lane import Address, Lane, Place, Places
+from .unknown import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -81,7 +81,9 @@ class Readiness:
     """
 
     FETCHES_AT_ONCE = 8
-    """How many fetches start before the engine gets to work on pages again."""
+    """How many fetches start before the engine gets to work again."""
+    PAGES_PER_FETCH = 4
+    """With enough lanes ready, how many pages are handed out for each fetch that starts."""
     LEAST_PAUSE = 0.1
     """Seconds between two fetches of a robots.txt that cannot be read, whatever its error TTL."""
 
@@ -95,7 +97,7 @@ class Readiness:
     ) -> None:
         """*defer*: seconds for which requests to unreachable origins are kept, None to refuse them.
 
-        *enough*: with as many lanes ready, no more policies are fetched ahead.
+        *enough*: with as many lanes ready, policies of others are fetched less eagerly.
         """
         self.around = around
         self._defer = defer
@@ -105,10 +107,10 @@ class Readiness:
         self.gates = Gates(around, self.places, self.agenda, around.clock)
         self.lines: list[Iterable[Lane]] = []
         """The queues, for those who count."""
-        self._unknown: list[tuple[int, int, int, Lane]] = []
+        self._unknown = Unknown()
+        self._pops = 0
         self._arrivals: dict[Origin, list[Lane]] = {}
         self._unreachable_since: dict[Origin, float] = {}
-        self._chosen = (0, 0)
 
     # What the queues ask and tell
 
@@ -117,9 +119,16 @@ class Readiness:
         if lane.place is Place.EMPTY:
             lane.turn = self.places.number()
         if lane.place is Place.POLICY:
-            heappush(self._unknown, (lane.priority, lane.turn, lane.ticket, lane))
+            self._unknown.add(lane)
         elif lane.place is not Place.HELD:
             self.places.make_ready(lane)
+
+    def grew(self, lane: Lane) -> None:
+        """The lane has got another request, no more urgent than the others."""
+        if lane.place is Place.POLICY:
+            size = len(lane)
+            if size & (size - 1) == 0:  # it has doubled
+                self._unknown.grow(lane)
 
     def answer(self, lane: Lane) -> Answer:
         """Whether the lane may go now. If it has to wait, it is where an event will find it."""
@@ -137,8 +146,6 @@ class Readiness:
         """A request of the lane goes to the downloader, or to where it is *refused*."""
         if lane.address.origin is not None:
             self.around.forget(lane.address.origin)
-        if not refused:
-            self._chosen = (-request.priority, lane.turn)
         self.gates.hand_out(lane, request, refused=refused)
         lane.turn = self.places.number()
 
@@ -158,11 +165,11 @@ class Readiness:
                 self.gates.pass_on(item)
             elif isinstance(item, Lane):
                 self.places.make_ready(item)
-        self.start_fetches()
+        self._fetch_meanwhile()
 
     def rest(self) -> None:
         """Sees to it that there is something to hand out later."""
-        self.start_fetches()
+        self.start_fetches(self.FETCHES_AT_ONCE)
         self.agenda.set_alarm(self.around.budget.next_change if self._unknown else None)
 
     # What a crawl tells
@@ -176,7 +183,6 @@ class Readiness:
         for lane in self._arrivals.pop(origin, ()):
             if lane.place is Place.POLICY:
                 self.places.make_ready(lane)
-        self.start_fetches()
         self.around.wake()
 
     def _ring(self) -> None:
@@ -188,25 +194,25 @@ class Readiness:
 
     # Policies
 
-    def start_fetches(self) -> None:
-        """Fetches policies in the order in which lanes would be chosen."""
+    def start_fetches(self, most: int) -> None:
+        """Fetches policies, at most so many."""
         if not self._unknown or not self.around.may_fetch():
             return
-        started = 0
-        while self._unknown and self.around.budget.free:
-            priority, turn, ticket, lane = self._unknown[0]
-            origin = lane.address.origin
-            if lane.ticket == ticket and origin and not self.around.is_fetching(origin):
-                if self.places.ready >= self._enough and (priority, turn) > self._chosen:
-                    return
-                if started == self.FETCHES_AT_ONCE:
-                    self.around.wake()
-                    return
-                started += 1
-                heappop(self._unknown)
-                self.around.fetch(origin, lane)
-            else:
-                heappop(self._unknown)
+        while most and self._unknown and self.around.budget.free:
+            lane = self._unknown.pop()
+            if lane is None or lane.address.origin is None:
+                return
+            if not self.around.is_fetching(lane.address.origin):
+                self.around.fetch(lane.address.origin, lane)
+                most -= 1
+        if not self.places.ready and self._unknown and self.around.budget.free:
+            self.around.wake()
+
+    def _fetch_meanwhile(self) -> None:
+        """Fetches policies while pages are handed out, which must not wait for that."""
+        self._pops += 1
+        if self.places.ready < self._enough or self._pops % self.PAGES_PER_FETCH == 0:
+            self.start_fetches(1)
 
     def _answer_origin(self, lane: Lane, origin: Origin, standing: Standing | None) -> Answer:
         """GO means: as far as robots.txt is concerned."""
@@ -233,10 +239,10 @@ class Readiness:
         return Answer.WAIT
 
     def _wait_for_policy(self, lane: Lane, origin: Origin) -> Answer:
-        ticket = self.places.move(lane, Place.POLICY)
+        self.places.move(lane, Place.POLICY)
         self._arrivals.setdefault(origin, []).append(lane)
         if not self.around.is_fetching(origin):
-            heappush(self._unknown, (lane.priority, lane.turn, ticket, lane))
+            self._unknown.add(lane)
         return Answer.WAIT
 
     def _answer_gate(self, lane: Lane, delay: float) -> Answer:

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from .lane import Lane
     from .policy import Policy
 
-ENOUGH = 256
-"""With as many lanes ready, robots.txt are fetched ahead only for those whose turn has come."""
-
 _readiness: WeakKeyDictionary[Crawler, Readiness] = WeakKeyDictionary()
 
 
@@ -146,7 +143,7 @@ class RobotsSurroundings(CrawlSurroundings):
             self,
             call_later,
             defer=settings.defer_max if settings.defers else None,
-            enough=max(2 * total, ENOUGH) if total > 0 else inf,
+            enough=2 * total if total > 0 else inf,
         )
 
     def address(self, request: Request) -> Address:

@@ -1,0 +1,46 @@
+"""Lanes whose robots.txt is to be fetched, and in which order."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .lane import Lane
+
+
+class Unknown:
+    """In turns, the lane that has waited longest and the one with the most requests.
+
+    The latter opens the way to most pages: with thousands of hosts of which nobody knows whether
+    they answer, large sites do not wait for all the small ones. The highest priority goes first.
+    """
+
+    def __init__(self) -> None:
+        self._by_turn: list[tuple[int, int, int, int, Lane]] = []
+        self._by_size: list[tuple[int, int, int, int, Lane]] = []
+        self._size_next = False
+
+    def __bool__(self) -> bool:
+        """Whether there may be any: lanes that have left are found when they are looked at."""
+        return bool(self._by_turn)
+
+    def add(self, lane: Lane) -> None:
+        heappush(self._by_turn, (lane.priority, 0, lane.turn, lane.ticket, lane))
+        self.grow(lane)
+
+    def grow(self, lane: Lane) -> None:
+        """The lane has more requests than when it was added, twice as many at the least."""
+        size = len(lane).bit_length()
+        heappush(self._by_size, (lane.priority, -size, lane.turn, lane.ticket, lane))
+
+    def pop(self) -> Lane | None:
+        """The lane to be fetched for next; None where there is none. It may be named again."""
+        self._size_next = not self._size_next
+        heaps = [self._by_size, self._by_turn]
+        for heap in heaps if self._size_next else reversed(heaps):
+            while heap:
+                *_, ticket, lane = heappop(heap)
+                if lane.ticket == ticket:
+                    return lane
+        return None

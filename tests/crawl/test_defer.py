@@ -1,0 +1,115 @@
+"""ROBOTS_UNREACHABLE = "defer": requests wait in the queue until the robots.txt can be read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+from scrapy import Request, signals
+from scrapy.utils.defer import deferred_from_coro
+
+from scrapy_robots_plus import RobotsUnreachable
+from tests.crawl.test_jobs import JobSpider, all_pages, fetched
+from tests.crawling import crawl, make_crawler, run, stat
+from tests.sites import after, answer, hang_up, in_turn
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.sites import Sites
+
+DEFER: dict[str, Any] = {
+    "ROBOTS_UNREACHABLE": "defer",
+    "ROBOTS_ERROR_TTL": 0.2,
+    "ROBOTS_FETCH_RETRIES": 0,
+}
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_server_that_is_down_for_a_while_gets_every_held_page_afterwards(
+    sites: Sites,
+) -> None:
+    down = answer("", 503)
+    host = sites.host(in_turn(down, hang_up, down, answer("User-agent: *\nDisallow: /closed\n")))
+    paths = [f"/{number}" for number in range(5)]
+    crawler = await crawl(*(host.url(path) for path in [*paths, "/closed"]), **DEFER)
+    assert sorted(host.fetched) == paths
+    assert list(crawler.spider.failures) == [host.url("/closed")]
+    assert host.robots_hits == 4
+
+
+@pytest_twisted.ensureDeferred
+async def test_after_the_maximum_they_fail_with_the_reason(sites: Sites) -> None:
+    dead, other = sites.host(answer("", 503)), sites.host()
+    crawler = await crawl(
+        dead.url("/a"), dead.url("/b"), other.url("/c"), **DEFER, ROBOTS_DEFER_MAX=1
+    )
+    assert dead.fetched == []
+    assert other.fetched == ["/c"]
+    assert {type(error) for error in crawler.spider.failures.values()} == {RobotsUnreachable}
+    assert len(crawler.spider.failures) == 2
+    # Held for as long as the setting says, but not longer.
+    assert dead.hits[-1].at - dead.hits[0].at <= 2
+    assert stat(crawler, "finish_reason") == "finished"
+
+
+@pytest_twisted.ensureDeferred
+async def test_without_our_queue_they_fail(sites: Sites) -> None:
+    dead = sites.host(answer("", 503))
+    crawler = await crawl(
+        dead.url("/a"), **DEFER, SCHEDULER_PRIORITY_QUEUE="scrapy.pqueues.ScrapyPriorityQueue"
+    )
+    assert list(crawler.spider.failures) == [dead.url("/a")]
+
+
+@pytest_twisted.ensureDeferred
+async def test_requests_from_code_fail(sites: Sites) -> None:
+    """``engine.download_async()`` is not the scheduler's, so there is no queue to wait in."""
+    dead, host = sites.host(answer("", 503)), sites.host()
+    crawler = make_crawler(**DEFER)
+    errors: list[BaseException] = []
+
+    def ask() -> None:
+        request = Request(dead.url("/a"))
+        asked = deferred_from_coro(crawler.engine.download_async(request))
+        asked.addErrback(lambda failure: errors.append(failure.value))
+
+    crawler.signals.connect(ask, signals.spider_opened)
+    host.pages["/slow"] = after(1, answer("<p>"))
+    await run(crawler, urls=[host.url("/slow")])
+    assert [type(error) for error in errors] == [RobotsUnreachable]
+
+
+@pytest.mark.parametrize("stopped_in", ["the first crawl", "no crawl"])
+@pytest_twisted.ensureDeferred
+async def test_in_another_crawl_too_when_stopped_in_between(
+    sites: Sites, tmp_path: Path, stopped_in: str
+) -> None:
+    host = sites.host(answer("", 503))
+    settings = {**DEFER, "JOBDIR": str(tmp_path)}
+    if stopped_in == "the first crawl":
+        crawler = make_crawler(JobSpider, **settings)
+
+        def stop_soon() -> None:
+            from twisted.internet import reactor
+
+            close = crawler.engine.close_spider_async
+            reactor.callLater(0.7, lambda: deferred_from_coro(close(reason="stopped")))
+
+        crawler.signals.connect(stop_soon, signals.spider_opened)
+        await run(crawler, urls=[host.url("/0")])
+        assert host.robots_hits > 1
+        assert crawler.spider.failed == []
+    host.robots("User-agent: *\nAllow: /\n")
+    crawler = make_crawler(JobSpider, **settings)
+    await run(crawler, urls=[host.url("/0")])
+    assert fetched([host]) == all_pages([host])
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_lifetime_of_nothing_is_no_busy_loop(sites: Sites) -> None:
+    dead = sites.host(answer("", 503))
+    settings = {**DEFER, "ROBOTS_ERROR_TTL": 0, "ROBOTS_DEFER_MAX": 1}
+    await crawl(dead.url("/a"), **settings)
+    assert 2 <= dead.robots_hits <= 12

@@ -1,0 +1,208 @@
+"""A job that is stopped loses nothing and fetches nothing twice, wherever its requests wait."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+import scrapy
+from scrapy import signals
+from scrapy.utils.defer import deferred_from_coro
+
+from tests.crawling import make_crawler, run, stat
+from tests.sites import after, answer, hang
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from tests.sites import Host, Sites
+
+SCRAPYS_QUEUE = "scrapy.pqueues.DownloaderAwarePriorityQueue"
+PAGES = 12
+
+
+class JobSpider(scrapy.Spider):
+    """From each start page to the others of its host, with priorities; every URL once."""
+
+    name = "job"
+
+    def __init__(self, urls: list[str]) -> None:
+        super().__init__()
+        self.urls = urls
+        self.failed: list[str] = []
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for url in self.urls:
+            yield scrapy.Request(url, errback=self.count_failure)
+
+    def parse(self, response: Response) -> Iterator[scrapy.Request]:
+        if response.url.endswith("/0"):
+            for number in range(1, PAGES):
+                url = response.urljoin(f"/{number}")
+                yield scrapy.Request(url, priority=number % 3, errback=self.count_failure)
+
+    def count_failure(self, failure: Any) -> None:
+        self.failed.append(failure.request.url)
+
+
+def all_pages(hosts: list[Host]) -> Counter[tuple[str, str]]:
+    return Counter((host.address, f"/{number}") for host in hosts for number in range(PAGES))
+
+
+def fetched(hosts: list[Host]) -> Counter[tuple[str, str]]:
+    return Counter((host.address, path) for host in hosts for path in host.fetched)
+
+
+def make_hosts(sites: Sites) -> list[Host]:
+    """Hosts whose requests wait for all kinds of reasons when the job is stopped."""
+    return [
+        sites.host("User-agent: *\nAllow: /\n"),
+        sites.host("User-agent: *\nCrawl-delay: 0.05\n"),
+        sites.host(after(0.4, answer("User-agent: *\nCrawl-delay: 0.02\n"))),
+        sites.host(),
+    ]
+
+
+async def run_until(moment: float, hosts: list[Host], **settings: Any) -> Crawler:
+    """Runs the job until it ends or until *moment*, in seconds."""
+    crawler = make_crawler(JobSpider, **settings)
+
+    def stop_then() -> None:
+        from twisted.internet import reactor
+
+        def stop() -> None:
+            if crawler.crawling and crawler.engine.spider:
+                deferred_from_coro(crawler.engine.close_spider_async(reason="stopped"))
+
+        reactor.callLater(moment, stop)
+
+    crawler.signals.connect(stop_then, signals.spider_opened)
+    await run(crawler, urls=[host.url("/0") for host in hosts])
+    return crawler
+
+
+async def run_job(moments: Iterator[float], hosts: list[Host], **settings: Any) -> list[Crawler]:
+    """Stops at one moment after the other, and resumes, until the job is done."""
+    crawlers = []
+    for moment in moments:
+        crawlers.append(await run_until(moment, hosts, **settings))
+        if stat(crawlers[-1], "finish_reason") == "finished":
+            return crawlers
+    raise AssertionError("the job does not end")
+
+
+def random_moments(seed: int) -> Iterator[float]:
+    generator = random.Random(seed)
+    while True:
+        yield generator.uniform(0.0, 0.6)
+
+
+async def check_random_moments(sites: Sites, jobs: Path, seed: int) -> int:
+    hosts = make_hosts(sites)
+    crawlers = await run_job(
+        random_moments(seed), hosts, JOBDIR=str(jobs / str(seed)), CONCURRENT_REQUESTS=4
+    )
+    assert fetched(hosts) == all_pages(hosts)
+    assert [url for crawler in crawlers for url in crawler.spider.failed] == []
+    return len(crawlers) - 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_stopped_at_random_every_page_is_fetched_once(sites: Sites, tmp_path: Path) -> None:
+    stops = 0
+    for seed in range(6):
+        stops += await check_random_moments(sites, tmp_path, seed)
+    assert stops > 3
+
+
+@pytest.mark.stress
+@pytest_twisted.ensureDeferred
+async def test_stopped_at_50_random_moments(sites: Sites, tmp_path: Path) -> None:
+    stops, seed = 0, 100
+    while stops < 50:
+        seed += 1
+        stops += await check_random_moments(sites, tmp_path, seed)
+
+
+@pytest.mark.parametrize("queue", [SCRAPYS_QUEUE, "scrapy.pqueues.ScrapyPriorityQueue", None])
+@pytest_twisted.ensureDeferred
+async def test_what_waits_for_robots_txt_goes_back_to_the_queue(
+    sites: Sites, tmp_path: Path, queue: str | None
+) -> None:
+    """In the middleware too, where requests wait with other queues."""
+    host = sites.host(hang)
+    settings: dict[str, Any] = {"JOBDIR": str(tmp_path), "ROBOTS_FETCH_TIMEOUT": 2}
+    if queue:
+        settings["SCHEDULER_PRIORITY_QUEUE"] = queue
+    stopped = await run_until(0.3, [host], **settings)
+    assert stopped.spider.failed == []
+    assert stat(stopped, "robotstxt/put_back") == (1 if queue else 0)
+    host.robots("User-agent: *\nAllow: /\n")
+    for _ in range(2):  # the second time it comes again, it is to be like any other
+        await run_until(60, [host], **settings)
+    assert fetched([host]) == all_pages([host])
+
+
+@pytest.mark.parametrize("first", ["ours", "Scrapy's"])
+@pytest_twisted.ensureDeferred
+async def test_a_job_can_be_resumed_by_either_queue(
+    sites: Sites, tmp_path: Path, first: str
+) -> None:
+    hosts = [sites.host("User-agent: *\nCrawl-delay: 0.1\n"), sites.host()]
+    ours: dict[str, Any] = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 2}
+    theirs = {**ours, "SCHEDULER_PRIORITY_QUEUE": SCRAPYS_QUEUE}
+    order = [ours, theirs] if first == "ours" else [theirs, ours]
+    await run_until(0.3, hosts, **order[0])
+    assert fetched(hosts) != all_pages(hosts)
+    await run_until(60, hosts, **order[1])
+    assert fetched(hosts) == all_pages(hosts)
+
+
+def killed(sites: Sites, job: Path, settings: str) -> int:
+    """Pages that are missing after a job was killed in mid-crawl, and resumed."""
+    hosts = [sites.host("User-agent: *\nCrawl-delay: 0.1\n") for _ in range(3)]
+    command = [sys.executable, "-m", "tests.crawl.test_jobs", str(job), settings]
+    command += [host.url("/0") for host in hosts]
+    with subprocess.Popen(command, cwd=Path(__file__).parents[2]) as process:
+        while sum(len(host.fetched) for host in hosts) < 10 and process.poll() is None:
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGKILL)
+    subprocess.run(command, cwd=Path(__file__).parents[2], check=True, timeout=60)
+    return (all_pages(hosts) - fetched(hosts)).total()
+
+
+def test_killed_it_is_no_worse_than_scrapys_own(sites: Sites, tmp_path: Path) -> None:
+    ours = killed(sites, tmp_path / "ours", "")
+    theirs = killed(sites, tmp_path / "theirs", SCRAPYS_QUEUE)
+    # Each may have any of its requests under way when it is killed.
+    assert ours <= theirs + 3
+
+
+def main() -> None:
+    from scrapy.crawler import AsyncCrawlerProcess
+
+    from tests.crawling import BASE_SETTINGS
+
+    job, queue, *urls = sys.argv[1:]
+    settings = {**BASE_SETTINGS, "JOBDIR": job, "LOG_LEVEL": "ERROR"}
+    if queue:
+        settings["SCHEDULER_PRIORITY_QUEUE"] = queue
+    process = AsyncCrawlerProcess(settings)
+    process.crawl(JobSpider, urls=urls)
+    process.start()
+
+
+if __name__ == "__main__":
+    main()
