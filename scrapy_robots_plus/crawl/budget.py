@@ -35,7 +35,8 @@ class FetchBudget:
 
     def __init__(self, places: int, ceiling: int, clock: Clock, call_later: CallLater) -> None:
         self._places = places
-        self._ceiling = max(places, min(ceiling, places * SILENT_PER_PLACE))
+        self.ceiling = max(places, min(ceiling, places * SILENT_PER_PLACE))
+        """How many fetches may be under way, however many are silent."""
         self._clock = clock
         self._asked: OrderedDict[Origin, float] = OrderedDict()
         self._silent: set[Origin] = set()
@@ -124,7 +125,7 @@ class FetchBudget:
 
     def _has_room(self) -> bool:
         self._find_silent()
-        return len(self) < min(self._places + 2 * len(self._silent), self._ceiling)
+        return len(self) < min(self._places + 2 * len(self._silent), self.ceiling)
 
     def _set_alarm(self) -> None:
         if self.next_change is not None:

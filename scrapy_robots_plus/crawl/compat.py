@@ -13,6 +13,7 @@ import scrapy.exceptions
 import scrapy.signals
 from scrapy import pqueues
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from scrapy.utils.misc import build_from_crawler
 from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet import error as tx
 from w3lib.encoding import http_content_type_encoding
@@ -92,6 +93,34 @@ def _reactor() -> object:
     from twisted.internet import reactor  # importing it installs one
 
     return reactor
+
+
+class _WithRoom:
+    """A crawler with a larger ``CONCURRENT_REQUESTS``."""
+
+    def __init__(self, crawler: Crawler, places: int) -> None:
+        self._crawler = crawler
+        self.settings = crawler.settings.copy()
+        self.settings.frozen = False
+        own = crawler.settings.getint("CONCURRENT_REQUESTS")
+        self.settings.set("CONCURRENT_REQUESTS", own and own + places, "cmdline")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._crawler, name)
+
+
+def make_room(downloader: Downloader, places: int) -> None:
+    """Lets download handlers open *places* connections besides ``CONCURRENT_REQUESTS``.
+
+    Those that work without a reactor (2.15 to 2.19) open no more than that, so that requests for
+    robots.txt would keep pages waiting. They are made with the downloader, and so are made again.
+    """
+    handlers: dict[str, Any] = downloader.handlers._handlers  # noqa: SLF001
+    for scheme, handler in list(handlers.items()):
+        if hasattr(handler, "_pool_size_total"):
+            crawler = cast("Crawler", _WithRoom(downloader.crawler, places))
+            handlers[scheme] = build_from_crawler(type(handler), crawler)
+            run_in_background(handler.close())
 
 
 def slot_key(downloader: Downloader, request: Request) -> str:

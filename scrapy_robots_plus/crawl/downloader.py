@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.core.downloader import Downloader
 
+from . import compat
 from .body_tap import TAP_META_KEY
 from .middleware import RobotsMiddleware
 
@@ -36,6 +37,8 @@ class RobotsDownloader(Downloader):
         self._gate = next(
             (item for item in middlewares if isinstance(item, RobotsMiddleware)), None
         )
+        if self._gate is not None:
+            compat.make_room(self, self._gate.budget.ceiling)
 
     def fetch(self, request: Request) -> Deferred[Response | Request]:  # type: ignore[override]
         is_robots = TAP_META_KEY in request.meta

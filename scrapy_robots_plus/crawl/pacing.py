@@ -32,6 +32,12 @@ class SlotFloor:
 
     LEAST_WHILE_HELD = 0.001
     """Seconds. The downloader does not look at the time of a slot without a delay."""
+    ON_ITS_WAY = 0.05
+    """Up to this part of the delay, a request is taken to have been sent when it was answered.
+
+    The downloader counts from when it begins to connect; the host, from when the request arrives.
+    Under load the first may be slow to come and the next one quick.
+    """
 
     def __init__(self) -> None:
         self.delays: dict[Origin, float] = {}
@@ -61,6 +67,12 @@ class SlotFloor:
         self._set_delay = slot.delay
         if self.backoff.until > now:
             slot.lastseen = max(slot.lastseen, self.backoff.until - slot.delay)
+
+    def answered(self, slot: Slot) -> None:
+        """A request of the slot was answered."""
+        if self.delays:
+            latest = slot.lastseen + self.ON_ITS_WAY * slot.delay
+            slot.lastseen = max(slot.lastseen, min(compat.slot_clock(), latest))
 
     @property
     def is_idle(self) -> bool:
@@ -165,6 +177,9 @@ class Pacing:
             floor.backoff.went_well(now)
         if floor is not None:
             self._apply(key, floor)
+            slot = self._downloader.slots.get(key)
+            if slot is not None:
+                floor.answered(slot)
 
     def _wait(self, request: Request, response: Response) -> float:
         """Seconds for which a response asks to leave its host alone, within bounds."""

@@ -1,0 +1,285 @@
+"""Hosts that have to wait keep no other host waiting, whatever they wait for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+from scrapy import Request, signals
+
+from scrapy_robots_plus import RobotsDisallowed, RobotsUnreachable
+from tests.crawl_process import MODES, crawl_in_process
+from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
+from tests.sites import Host, Reply, Sites, after, answer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+OTHERS: dict[str, dict[str, Any]] = {
+    "Scrapy's queue": {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue"},
+    "a simple queue": {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"},
+    "Scrapy's downloader": {"DOWNLOADER": "scrapy.core.downloader.Downloader"},
+    "neither": {
+        "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue",
+        "DOWNLOADER": "scrapy.core.downloader.Downloader",
+    },
+    "no add-on": {
+        "ADDONS": {},
+        "ROBOTSTXT_OBEY": True,
+        "DOWNLOADER_MIDDLEWARES": {
+            "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+            "scrapy_robots_plus.RobotsMiddleware": 100,
+        },
+    },
+    "our queue without our middleware": {
+        "ADDONS": {},
+        "ROBOTSTXT_OBEY": False,
+        "SCHEDULER_PRIORITY_QUEUE": "scrapy_robots_plus.RobotsPriorityQueue",
+    },
+}
+
+
+def when(condition: Callable[[], bool], then: Reply) -> Reply:
+    """Does not answer before *condition* holds."""
+
+    async def reply(hit: Any, writer: asyncio.StreamWriter) -> None:
+        while not condition():
+            await asyncio.sleep(0.02)
+        await then(hit, writer)
+
+    return reply
+
+
+def pages(host: Host, count: int) -> list[str]:
+    return [host.url(f"/{number}") for number in range(count)]
+
+
+def silent_until_served(sites: Sites, served: list[Host], count: int) -> Reply:
+    """A robots.txt that is not answered before *count* pages of the hosts *served* are."""
+    return when(lambda: sum(len(host.fetched) for host in served) >= count, answer(status=404))
+
+
+@pytest_twisted.ensureDeferred
+async def test_hosts_whose_robots_txt_hangs_take_no_place(sites: Sites) -> None:
+    """More of them than there are places, and all of them first."""
+    live = [sites.host() for _ in range(3)]
+    silent = silent_until_served(sites, live, 15)
+    dead = [sites.host(silent) for _ in range(20)]
+    urls = [url for host in [*dead, *live] for url in pages(host, 5)]
+    crawler = await crawl(*urls, CONCURRENT_REQUESTS=2, ROBOTS_FETCH_TIMEOUT=20)
+    # Had they taken a place, nothing would have been served, and they would have timed out.
+    assert crawler.spider.failures == {}
+    assert len(crawler.spider.got) == len(urls)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_in_every_reactor_mode(sites: Sites, mode: str) -> None:
+    live = [sites.host("User-agent: *\nCrawl-delay: 0.2\n"), sites.host()]
+    dead = [sites.host(silent_until_served(sites, live, 8)) for _ in range(10)]
+    urls = [url for host in [*dead, *live] for url in pages(host, 4)]
+    result = crawl_in_process(mode, *urls, CONCURRENT_REQUESTS=2, ROBOTS_FETCH_TIMEOUT=20)
+    assert result["failures"] == {}
+    assert len(result["got"]) == len(urls)
+    assert min(live[0].gaps) >= 0.18
+
+
+@pytest_twisted.ensureDeferred
+async def test_silent_hosts_give_their_places_among_the_fetches_on(sites: Sites) -> None:
+    live = sites.host()
+    dead = [sites.host(silent_until_served(sites, [live], 3)) for _ in range(6)]
+    urls = [url for host in [*dead, live] for url in pages(host, 3)]
+    settings = {"ROBOTS_FETCH_CONCURRENCY": 2, "ROBOTS_FETCH_TIMEOUT": 20}
+    crawler = await crawl(*urls, **settings)
+    assert crawler.spider.failures == {}
+    assert len(crawler.spider.got) == len(urls)
+
+
+@pytest_twisted.ensureDeferred
+async def test_no_more_robots_txt_are_fetched_together_than_there_are_places(sites: Sites) -> None:
+    under_way, most = 0, 0
+
+    async def counting(hit: Any, writer: asyncio.StreamWriter) -> None:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.1)
+        under_way -= 1
+        await answer(status=404)(hit, writer)
+
+    hosts = [sites.host(counting) for _ in range(12)]
+    crawler = await crawl(*(host.url() for host in hosts), ROBOTS_FETCH_CONCURRENCY=3)
+    assert len(crawler.spider.got) == 12
+    assert most == 3
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_host_that_waits_for_its_delay_takes_no_place(sites: Sites) -> None:
+    slow = [sites.host("User-agent: *\nCrawl-delay: 0.5\n") for _ in range(8)]
+    urls = [url for host in slow for url in pages(host, 4)]
+    began = time.monotonic()
+    crawler = await crawl(*urls, CONCURRENT_REQUESTS=2)
+    assert len(crawler.spider.got) == 32
+    assert min(min(host.gaps) for host in slow) >= 0.45
+    # One after the other they would have taken 12 s, two at a time 6.
+    assert time.monotonic() - began < 6
+
+
+class OrderedSpider(ProbeSpider):
+    """Asks for pages of different priorities at once, some of them as start requests."""
+
+    async def start(self) -> AsyncIterator[Request]:
+        yield self.request(self.urls[0], callback=self.first, priority=9)
+        for number, url in enumerate(self.urls[1:6]):
+            yield self.request(url, priority=number % 2)
+
+    def first(self, response: Any) -> Any:
+        for number, url in enumerate(self.urls[6:]):
+            yield self.request(url, priority=number % 3)
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_order_within_a_host_is_that_of_scrapys_queue(sites: Sites) -> None:
+    orders = []
+    for settings in ({}, OTHERS["neither"], OTHERS["neither"] | OTHERS["a simple queue"]):
+        host = sites.host()
+        await crawl(*pages(host, 16), spider=OrderedSpider, CONCURRENT_REQUESTS=1, **settings)
+        orders.append(host.fetched)
+    assert orders[0] == orders[1] == orders[2]
+    assert len(orders[0]) == 16
+
+
+@pytest.mark.parametrize("other", OTHERS)
+@pytest_twisted.ensureDeferred
+async def test_with_other_components_everything_works(sites: Sites, other: str) -> None:
+    obeys = other != "our queue without our middleware"
+    closed = sites.host("User-agent: *\nDisallow: /\n")
+    slow = sites.host("User-agent: *\nCrawl-delay: 0.2\n")
+    dead = sites.host(answer("", 503))
+    late = sites.host(after(0.3, answer("User-agent: *\nDisallow: /1\n")))
+    urls = [url for host in (closed, slow, dead, late) for url in pages(host, 3)]
+    crawler = await crawl(*urls, **OTHERS[other])
+    if not obeys:
+        assert len(crawler.spider.got) == 12
+        return
+    failures = {url: type(error) for url, error in crawler.spider.failures.items()}
+    assert failures == {
+        **dict.fromkeys(pages(closed, 3), RobotsDisallowed),
+        **dict.fromkeys(pages(dead, 3), RobotsUnreachable),
+        late.url("/1"): RobotsDisallowed,
+    }
+    assert min(slow.gaps) >= 0.18
+    assert len(crawler.spider.got) == 5
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_waits_in_the_middleware_takes_no_place_up_to_a_bound(sites: Sites) -> None:
+    live = sites.host()
+    dead = [sites.host(silent_until_served(sites, [live], 5)) for _ in range(6)]
+    urls = [host.url() for host in dead] + pages(live, 5)
+    settings = {
+        **OTHERS["a simple queue"],
+        "CONCURRENT_REQUESTS": 2,
+        "ROBOTS_FETCH_TIMEOUT": 20,
+        "ROBOTS_FETCH_RETRIES": 0,
+        # Its order is that of the URLs.
+        "SCHEDULER_START_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
+    }
+    crawler = await crawl(*urls, **settings, ROBOTS_MAX_WAITING=6)
+    assert crawler.spider.failures == {}
+    live.sites.hits.clear()
+    crawler = await crawl(*urls, **{**settings, "ROBOTS_FETCH_TIMEOUT": 1}, ROBOTS_MAX_WAITING=2)
+    assert len(crawler.spider.failures) >= 4
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_request_that_is_refused_does_not_make_the_next_one_wait(sites: Sites) -> None:
+    host = sites.host("User-agent: *\nCrawl-delay: 30\nDisallow: /closed\n")
+    urls = [host.url(f"/closed/{number}") for number in range(20)]
+    crawler = await crawl(*urls, host.url("/open"))
+    assert host.fetched == ["/open"]
+    assert len(crawler.spider.failures) == 20
+
+
+@pytest_twisted.ensureDeferred
+async def test_robots_parsed_is_still_sent_with_a_request_of_the_host(sites: Sites) -> None:
+    if not hasattr(signals, "robots_parsed"):
+        pytest.skip("Scrapy 2.18 and later")
+    host = sites.host("User-agent: *\nDisallow: /closed\n")
+    seen: list[str] = []
+
+    def parsed(robotparser: Any, request: Request) -> None:
+        seen.append(request.url)
+
+    crawler = make_crawler()
+    crawler.signals.connect(parsed, signals.robots_parsed)
+    await run(crawler, urls=[host.url("/a")])
+    assert seen == [host.url("/a")]
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_engine_is_not_asked_in_vain(sites: Sites) -> None:
+    """A queue that sleeps for 1.5 s in all is asked a few times, not in a loop."""
+    host = sites.host("User-agent: *\nCrawl-delay: 0.5\n")
+    asked: Counter[str] = Counter()
+    crawler = make_crawler()
+    crawler.signals.connect(lambda: asked.update(["empty"]), signals.scheduler_empty, weak=False)
+    await run(crawler, urls=pages(host, 4))
+    assert min(host.gaps) >= 0.48
+    assert asked["empty"] < 60
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_host_that_asks_for_patience_gets_it(sites: Sites) -> None:
+    host, other = sites.host(), sites.host()
+    host.pages["/0"] = answer("", 429, retry_after="1")
+    crawler = await crawl(
+        host.url("/0"), *pages(host, 4)[1:], *pages(other, 4),
+        CONCURRENT_REQUESTS=2, CONCURRENT_REQUESTS_PER_DOMAIN=1,
+    )  # fmt: skip
+    assert host.gaps[0] >= 0.98
+    assert min(host.gaps[1:]) >= 0.02  # slowly at first
+    assert max(other.gaps) < 0.9
+    assert stat(crawler, "robotstxt/retry_after") == 1
+
+
+@pytest.mark.parametrize(
+    "settings", [{"ROBOTS_RETRY_AFTER": False}, {"ROBOTS_RETRY_AFTER_MAX": 0.2}]
+)
+@pytest_twisted.ensureDeferred
+async def test_patience_has_bounds(sites: Sites, settings: dict[str, Any]) -> None:
+    host = sites.host()
+    host.pages["/0"] = answer("", 503, retry_after="30")
+    await crawl(*pages(host, 3), CONCURRENT_REQUESTS_PER_DOMAIN=1, **settings)
+    assert len(host.fetched) == 3
+    assert host.gaps[0] < 15
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_request_rate_is_a_floor(sites: Sites) -> None:
+    rated = sites.host("User-agent: *\nRequest-rate: 2/1s\n")
+    other_hours = sites.host(f"User-agent: *\nRequest-rate: 1/60 {far_from_now()}\n")
+    await crawl(*pages(rated, 3), *pages(other_hours, 3))
+    assert len(other_hours.fetched) == 3
+    assert min(rated.gaps) >= 0.48
+
+
+def far_from_now() -> str:
+    hour = (time.gmtime().tm_hour + 12) % 24
+    return f"{hour:02}00-{hour:02}30"
+
+
+@pytest_twisted.ensureDeferred
+async def test_visiting_hours_are_kept_where_they_are_to_be(sites: Sites) -> None:
+    closed = sites.host(f"User-agent: *\nVisit-time: {far_from_now()}\n")
+    other = sites.host()
+    await crawl(closed.url("/a"), other.url("/b"))
+    assert closed.fetched == ["/a"]
+    crawler = make_crawler(ROBOTS_VISIT_TIME="obey", CLOSESPIDER_TIMEOUT=1)
+    await run(crawler, urls=[closed.url("/c"), other.url("/d")])
+    assert closed.fetched == ["/a"]
+    assert other.fetched == ["/b", "/d"]
+    assert stat(crawler, "finish_reason") == "closespider_timeout"
