@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scrapy import Request
 
 from .world import REFUSED, Host, Slot, World, host_number
 
 if TYPE_CHECKING:
+    from scrapy import Request
+
     from scrapy_robots_plus.crawl.lane import Lane
 
 HOSTS = 5
