@@ -72,7 +72,7 @@ def ours(hosts: int) -> tuple[Any, Any]:
 
 
 def theirs(_: int) -> tuple[Any, Any]:
-    return DownloaderAwarePriorityQueue(FakeCrawler(), LifoMemoryQueue, ""), lambda request: None
+    return DownloaderAwarePriorityQueue(FakeCrawler(), LifoMemoryQueue, ""), lambda _: None
 
 
 def microseconds(make: Any, hosts: int, pops: int) -> float:
