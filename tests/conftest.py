@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,3 +19,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def sites() -> Iterator[Sites]:
     with Sites() as running:
         yield running
+
+
+@pytest.fixture
+def garbage_collected() -> Iterator[None]:
+    """So that what is wrong with the rubbish of a test is told there, and not in another one."""
+    yield
+    gc.collect()

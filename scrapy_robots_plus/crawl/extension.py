@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.exceptions import CloseSpider, NotConfigured
 
+from .estimate import Estimate
 from .middleware import RobotsMiddleware
 from .settings import RobotsSettings
+from .surroundings import readiness_in_use
 from .tally import headline, table
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ class RobotsExtension:
         if not (settings.obey or settings.keeps_delays):
             raise NotConfigured
         self._crawler = crawler
+        self.estimate = Estimate(crawler, readiness_in_use)
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
 

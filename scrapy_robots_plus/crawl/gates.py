@@ -89,7 +89,9 @@ class Gates:
         gate = self._gate_of(lane)
         self._leave(lane, gate)
         slot = self._slots.slot(gate.key)
-        if gate.out >= slot.places:
+        if gate.out >= slot.places and (slot.delay or self._places.lanes > 1):
+            # A host that is alone keeps nobody waiting: it may fill the downloader, which sends
+            # no more at a time than the slot has places.
             self._wait(lane, gate, Place.FULL)
             return False
         now = self._clock()

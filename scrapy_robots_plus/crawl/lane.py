@@ -108,6 +108,8 @@ class Places:
         self._numbers = count(1)
         self.ready = 0
         """How many lanes may be chosen, as far as is known without looking."""
+        self.lanes = 0
+        """How many lanes hold requests."""
 
     def number(self) -> int:
         """The next ticket or turn."""
@@ -115,7 +117,9 @@ class Places:
 
     def move(self, lane: Lane, place: Place) -> int:
         """Notes the lane's new place; returns its ticket."""
-        self.ready += (place is Place.READY) - (lane.place is Place.READY)
+        before = lane.place
+        self.ready += (place is Place.READY) - (before is Place.READY)
+        self.lanes += (before is Place.EMPTY) - (place is Place.EMPTY)
         lane.place = place
         lane.ticket = next(self._numbers)
         return lane.ticket

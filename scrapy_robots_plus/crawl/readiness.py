@@ -172,6 +172,13 @@ class Readiness:
         self.start_fetches(self.FETCHES_AT_ONCE)
         self.agenda.set_alarm(self.around.budget.next_change if self._unknown else None)
 
+    def delay_of(self, lane: Lane) -> float:
+        """Seconds between two requests of the lane, as far as is known."""
+        origin = lane.address.origin
+        standing = None if origin is None else self.around.standing(origin)
+        slot = self.around.slot(self.around.slot_of(lane))
+        return max(standing.delay if standing else 0.0, slot.delay)
+
     # What a crawl tells
 
     def awaits(self, origin: Origin) -> bool:

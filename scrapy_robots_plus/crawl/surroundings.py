@@ -47,6 +47,11 @@ def readiness_of(crawler: Crawler) -> Readiness:
     return readiness
 
 
+def readiness_in_use(crawler: Crawler) -> Readiness | None:
+    """The one of the crawl, if it has a queue that asks it."""
+    return _readiness.get(crawler)
+
+
 class CrawlSurroundings:
     """Answers :class:`~scrapy_robots_plus.crawl.readiness.Readiness` from a running crawl.
 

@@ -29,6 +29,15 @@ if TYPE_CHECKING:
 
     from tests.sites import Host, Sites
 
+pytestmark = [
+    # Scrapy 2.14 does not close empty queues that it finds when it resumes a job.
+    pytest.mark.filterwarnings(
+        "ignore:Exception ignored.*:pytest.PytestUnraisableExceptionWarning"
+    ),
+    pytest.mark.usefixtures("garbage_collected"),
+]
+
+
 SCRAPYS_QUEUE = "scrapy.pqueues.DownloaderAwarePriorityQueue"
 PAGES = 12
 

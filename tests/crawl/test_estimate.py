@@ -1,0 +1,61 @@
+"""One line says what the queue waits for, and how long it will take at the least."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_twisted
+
+from scrapy_robots_plus.crawl.estimate import describe, duration
+from tests.crawling import crawl
+
+from .world import Host, World
+
+if TYPE_CHECKING:
+    from tests.sites import Sites
+
+
+def test_hosts_by_what_they_wait_for() -> None:
+    world = World([Host(), Host(delay=10.0), Host(), Host()], defer=60.0, fetches=4, total=1)
+    for number, requests in enumerate((3, 1801, 2, 5)):
+        for _ in range(requests):
+            world.push(number)
+    world.settle()
+    world.land(1)
+    world.pass_time(1)
+    world.land(0)
+    world.land(2, unreachable=True, lifetime=30)
+    world.pass_time(1.2)
+    line = describe(world.queue, world.readiness.delay_of)
+    assert line == (
+        "Hosts in the queue: 1 waiting for robots.txt (5 requests), "
+        "1 waiting for their delay (1,800 requests), 1 held back (2 requests). "
+        "It will take 5 h at the least: http://host1.example, 1,800 requests x 10 s"
+    )
+
+
+def test_an_empty_queue_has_nothing_to_say() -> None:
+    assert describe([], lambda lane: 0.0) == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.2, "1 s"), (59, "59 s"), (200, "3 min 20 s"), (3600, "1 h"), (90_000, "1 d 1 h")],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_line_comes_with_the_stats_of_scrapy(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = sites.host("User-agent: *\nCrawl-delay: 0.4\n")
+    with caplog.at_level(logging.INFO, "scrapy_robots_plus.crawl.estimate"):
+        await crawl(*(host.url(f"/{number}") for number in range(4)), LOGSTATS_INTERVAL=0.25)
+    lines = [r.message for r in caplog.records if r.name == "scrapy_robots_plus.crawl.estimate"]
+    assert lines
+    assert "1 waiting for their delay (" in lines[0]
+    assert lines[0].endswith("requests x 0.4 s")
