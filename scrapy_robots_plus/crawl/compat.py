@@ -163,7 +163,7 @@ def next_request(queue: pqueues.ScrapyPriorityQueue) -> Request | None:
     chosen: Any = queue.queues.get(priority) or queue._start_queues.get(priority)  # noqa: SLF001
     try:
         found: Request | None = chosen.peek() if chosen else None
-    except (AttributeError, NotImplementedError):  # optional in Scrapy's protocol of queues
+    except Exception:  # noqa: BLE001 - optional in Scrapy's protocol; or it cannot be read from disk
         return None
     return found
 

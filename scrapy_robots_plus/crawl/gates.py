@@ -130,6 +130,10 @@ class Gates:
         """The lane does not go, for a reason that is not its gate."""
         self._leave(lane, None)
 
+    def pass_over(self, lane: Lane) -> None:
+        """The lane was admitted, and had no request to hand out."""
+        self.pass_on(self._gate_of(lane))
+
     def pass_on(self, gate: Gate) -> None:
         """Lets the next lane look whether the gate is open."""
         gate.opens_at = None

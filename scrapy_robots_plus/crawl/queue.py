@@ -176,10 +176,18 @@ class RobotsPriorityQueue:
         return None
 
     def _take(self, lane: Lane, *, refused: bool) -> Request | None:
-        request = lane.requests.pop()
-        if request is None:  # a file that is damaged
-            self._length -= len(lane.requests)
-            self._drop(lane)
+        priority = lane.priority
+        try:
+            request = lane.requests.pop()
+        except Exception:  # it cannot be read from disk, and is gone from there
+            self._length -= 1
+            self._pass_over(lane)
+            raise
+        if request is None:
+            if lane.priority == priority:  # a file that is damaged
+                self._length -= len(lane.requests)
+                lane.requests.close()
+            self._pass_over(lane)
             return None
         self._length -= 1
         if not len(lane.requests):
@@ -190,6 +198,14 @@ class RobotsPriorityQueue:
         if len(lane.requests) and not refused:
             self._readiness.places.make_ready(lane)
         return request
+
+    def _pass_over(self, lane: Lane) -> None:
+        """The lane had its turn and no request: the others of its host are not to wait for it."""
+        if len(lane.requests):
+            self._readiness.places.make_ready(lane)
+        else:
+            self._drop(lane)
+        self._readiness.gates.pass_over(lane)
 
     def _drop(self, lane: Lane) -> None:
         self._readiness.places.move(lane, Place.EMPTY)

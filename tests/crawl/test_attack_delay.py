@@ -1,4 +1,5 @@
 """Attacks: two requests of one origin closer than its Crawl-delay."""
+
 from __future__ import annotations
 
 import asyncio
@@ -65,7 +66,9 @@ class SlowFoobot:
 async def test_user_agent_put_in_by_an_async_middleware(sites: Sites) -> None:
     host = sites.host(FOR_FOOBOT)
     crawler = await crawl(
-        *pages(host), spider=TimedSpider, USER_AGENT="Barbot",
+        *pages(host),
+        spider=TimedSpider,
+        USER_AGENT="Barbot",
         DOWNLOADER_MIDDLEWARES={SlowFoobot: 900},
     )
     assert min(gaps(crawler.spider.sent, host)) >= LEAST
@@ -75,9 +78,13 @@ async def test_user_agent_put_in_by_an_async_middleware(sites: Sites) -> None:
 async def test_user_agent_put_in_and_a_refresh(sites: Sites) -> None:
     host = sites.host(FOR_FOOBOT)
     crawler = await crawl(
-        *pages(host, 6), spider=TimedSpider, USER_AGENT="Barbot",
+        *pages(host, 6),
+        spider=TimedSpider,
+        USER_AGENT="Barbot",
         DOWNLOADER_MIDDLEWARES={Foobot: 900},
-        ROBOTS_TTL=1, ROBOTS_TTL_MIN=1, ROBOTS_TTL_MAX=1,
+        ROBOTS_TTL=1,
+        ROBOTS_TTL_MIN=1,
+        ROBOTS_TTL_MAX=1,
     )
     assert min(gaps(crawler.spider.sent, host)) >= LEAST
 
@@ -99,9 +106,13 @@ class OneByOne(TimedSpider):
 async def test_user_agent_put_in_one_by_one(sites: Sites, ttl: int) -> None:
     host = sites.host(FOR_FOOBOT)
     crawler = await crawl(
-        *pages(host, 6), spider=OneByOne, USER_AGENT="Barbot",
+        *pages(host, 6),
+        spider=OneByOne,
+        USER_AGENT="Barbot",
         DOWNLOADER_MIDDLEWARES={Foobot: 900},
-        ROBOTS_TTL=ttl, ROBOTS_TTL_MIN=1, ROBOTS_TTL_MAX=ttl,
+        ROBOTS_TTL=ttl,
+        ROBOTS_TTL_MIN=1,
+        ROBOTS_TTL_MAX=ttl,
     )
     assert min(gaps(crawler.spider.sent, host)) >= LEAST
 
@@ -115,8 +126,13 @@ async def test_own_headers_of_two_agents_and_a_refresh(sites: Sites) -> None:
         requests.append(scrapy.Request(host.url(f"/foo{n}"), headers={"User-Agent": "Foobot"}))
         requests.append(scrapy.Request(host.url(f"/bar{n}")))
     crawler = await crawl(
-        *requests, spider=TimedSpider, USER_AGENT="Barbot",
-        ROBOTS_TTL=1, ROBOTS_TTL_MIN=1, ROBOTS_TTL_MAX=1, **OWN_QUEUE,
+        *requests,
+        spider=TimedSpider,
+        USER_AGENT="Barbot",
+        ROBOTS_TTL=1,
+        ROBOTS_TTL_MIN=1,
+        ROBOTS_TTL_MAX=1,
+        **OWN_QUEUE,
     )
     foo = [at for at, url in crawler.spider.sent if "/foo" in url]
     assert len(foo) == 5
@@ -146,11 +162,15 @@ async def test_outage_without_delay_in_between(sites: Sites, queue: dict[str, An
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("settings", [
-    {"CONCURRENT_REQUESTS_PER_IP": 4},
-    {"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0.1, **OWN_QUEUE},
-    {"RETRY_ENABLED": True, "RETRY_TIMES": 4},
-], ids=["ip", "throttle own", "retry"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"CONCURRENT_REQUESTS_PER_IP": 4},
+        {"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0.1, **OWN_QUEUE},
+        {"RETRY_ENABLED": True, "RETRY_TIMES": 4},
+    ],
+    ids=["ip", "throttle own", "retry"],
+)
 @pytest_twisted.ensureDeferred
 async def test_settings(sites: Sites, settings: dict[str, Any]) -> None:
     host = sites.host(DELAY_1)

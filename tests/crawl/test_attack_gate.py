@@ -1,4 +1,5 @@
 """Attacks: something that robots.txt disallows reaches the server."""
+
 from __future__ import annotations
 
 import asyncio
@@ -102,7 +103,10 @@ async def test_error_ttl_under_a_policy_that_opens(sites: Sites, tmp_path) -> No
     host = sites.host(in_turn(answer(status=503), answer(CLOSED)))
     urls = [host.url(p) for p in ("/1", "/2", "/secret")]
     await crawl(
-        *urls, spider=SlowSpider, ROBOTS_STATUS_POLICY="fail-open", ROBOTS_ERROR_TTL=1,
+        *urls,
+        spider=SlowSpider,
+        ROBOTS_STATUS_POLICY="fail-open",
+        ROBOTS_ERROR_TTL=1,
         ROBOTS_FETCH_RETRIES=0,
     )
     assert "/secret" not in host.fetched
@@ -148,9 +152,20 @@ async def test_odd_urls(sites: Sites) -> None:
     o = host.origin
     bare = o.removeprefix("http://")
     urls = [
-        f"HTTP://{bare}/secret", f"http://u:p@{bare}/secret", f"{o}?q=1", f"{o}/;p", f"{o}/%73ecret",
-        f"{o}/se\tcret", f"{o}/secret#x", f"{o}/x#/../secret", f"http://u@{bare}?q", f"{o}/\\secret",
-        f"{o}\\secret", f"{o}/./secret", f"{o}/a/../secret", f"{o}/a/%2e%2e/secret",
+        f"HTTP://{bare}/secret",
+        f"http://u:p@{bare}/secret",
+        f"{o}?q=1",
+        f"{o}/;p",
+        f"{o}/%73ecret",
+        f"{o}/se\tcret",
+        f"{o}/secret#x",
+        f"{o}/x#/../secret",
+        f"http://u@{bare}?q",
+        f"{o}/\\secret",
+        f"{o}\\secret",
+        f"{o}/./secret",
+        f"{o}/a/../secret",
+        f"{o}/a/%2e%2e/secret",
     ]
     await crawl(*urls)
     bad = [p for p in host.fetched if p.startswith(("/secret", "/?q", "/;p"))]
@@ -164,7 +179,8 @@ async def test_dot_segments_with_handlers_that_normalise(sites: Sites, client: s
     host = sites.host(CLOSED)
     handler = f"scrapy.core.downloader.handlers._{client}.{client.title()}DownloadHandler"
     await crawl(
-        host.url("/a/../secret"), host.url("/a/%2e%2e/secret"),
+        host.url("/a/../secret"),
+        host.url("/a/%2e%2e/secret"),
         DOWNLOAD_HANDLERS={"http": handler},
     )
     assert "/secret" not in host.fetched

@@ -1,4 +1,5 @@
 """Attacks: hangs, losses, log noise, memory."""
+
 from __future__ import annotations
 
 import asyncio
@@ -152,8 +153,11 @@ async def test_user_agents_of_each_request_are_not_kept(sites: Sites) -> None:
     crawler = await crawl(*requests)
     policy = next(iter(crawler.get_downloader_middleware(RobotsMiddleware).policies))
     assert len(host.fetched) == 200
-    assert (len(policy._delays) < 100, len(policy._hourly) < 100,
-            len(policy.parser._shared._known) < 100) == (True, True, True)
+    assert (
+        len(policy._delays) < 100,
+        len(policy._hourly) < 100,
+        len(policy.parser._shared._known) < 100,
+    ) == (True, True, True)
 
 
 class Stops(ProbeSpider):
@@ -196,8 +200,12 @@ async def test_closing_with_fetches_that_wait_for_a_place(
         h.robots(after(2, answer(OPEN)))
     caplog.clear()
     await crawl(
-        *[h.url("/b") for h in hosts], spider=Stops, ROBOTS_FETCH_CONCURRENCY=1,
-        ROBOTS_FETCH_TIMEOUT=3, **settings, **OWN_QUEUE,
+        *[h.url("/b") for h in hosts],
+        spider=Stops,
+        ROBOTS_FETCH_CONCURRENCY=1,
+        ROBOTS_FETCH_TIMEOUT=3,
+        **settings,
+        **OWN_QUEUE,
     )
     await crawl(hosts[0].url("/c"), ROBOTSTXT_OBEY=False)  # lets the loop turn
     noise = [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
@@ -216,8 +224,13 @@ async def test_a_refresh_nobody_needs_does_not_hold_up_the_end(sites: Sites) -> 
     host = sites.host(in_turn(answer(OPEN), hang))
     began = time.monotonic()
     await crawl(
-        host.url("/a"), host.url("/b"), spider=Short, ROBOTS_TTL=1, ROBOTS_TTL_MIN=1,
-        ROBOTS_TTL_MAX=1, ROBOTS_FETCH_TIMEOUT=3,
+        host.url("/a"),
+        host.url("/b"),
+        spider=Short,
+        ROBOTS_TTL=1,
+        ROBOTS_TTL_MIN=1,
+        ROBOTS_TTL_MAX=1,
+        ROBOTS_FETCH_TIMEOUT=3,
     )
     assert host.fetched == ["/a", "/b"]
     assert time.monotonic() - began < 3
@@ -232,9 +245,7 @@ class Foobot:
 @pytest_twisted.ensureDeferred
 async def test_denied_from_the_start_for_a_rotated_user_agent(sites: Sites) -> None:
     host = sites.host("User-agent: foobot\nDisallow: /\n")
-    crawler = await crawl(
-        host.url("/a"), USER_AGENT="Barbot", DOWNLOADER_MIDDLEWARES={Foobot: 900}
-    )
+    crawler = await crawl(host.url("/a"), USER_AGENT="Barbot", DOWNLOADER_MIDDLEWARES={Foobot: 900})
     assert host.fetched == []
     assert stat(crawler, "finish_reason") == "robotstxt_denied"
 
@@ -253,7 +264,11 @@ async def test_an_empty_body_that_claims_to_be_compressed(sites: Sites, status: 
         return
     host.robots(in_turn(answer(OPEN, etag='"1"'), reply))
     crawler = await crawl(
-        host.url("/a"), host.url("/b"), spider=Short, ROBOTS_TTL=1, ROBOTS_TTL_MIN=1,
+        host.url("/a"),
+        host.url("/b"),
+        spider=Short,
+        ROBOTS_TTL=1,
+        ROBOTS_TTL_MIN=1,
         ROBOTS_TTL_MAX=1,
     )
     assert stat(crawler, "robotstxt/failure_count/undecodable") == 0
@@ -263,19 +278,37 @@ async def test_an_empty_body_that_claims_to_be_compressed(sites: Sites, status: 
 async def test_delays_alone_drop_nothing_at_closing(sites: Sites) -> None:
     host = sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 100\n")
     crawler = await crawl(
-        host.url("/a"), ROBOTSTXT_OBEY=False, ROBOTS_CRAWL_DELAY=True,
+        host.url("/a"),
+        ROBOTSTXT_OBEY=False,
+        ROBOTS_CRAWL_DELAY=True,
         ROBOTS_CRAWL_DELAY_TOO_LONG="skip",
     )
     assert host.fetched == ["/a"]  # README: "keeps delays and drops nothing"
 
 
-@pytest.mark.parametrize("value", ["Wed", "1 2 3", "Mon, 32 Foo", ", ,", "Wed, 21 Oct 2015 07:28:00",
-    "0 Jan 0 0:0:0 +99999", "Wed, 21 Oct 99999 07:28:00 GMT", "a b c d e f", "-1", "1.5",
-    "Wed, 21 Oct 2015 07:28:00 +9999999999999"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "Wed",
+        "1 2 3",
+        "Mon, 32 Foo",
+        ", ,",
+        "Wed, 21 Oct 2015 07:28:00",
+        "0 Jan 0 0:0:0 +99999",
+        "Wed, 21 Oct 99999 07:28:00 GMT",
+        "a b c d e f",
+        "-1",
+        "1.5",
+        "Wed, 21 Oct 2015 07:28:00 +9999999999999",
+    ],
+)
 def test_retry_after_of_any_kind(value: str) -> None:
     from scrapy.http import Request, Response
     from scrapy_robots_plus.crawl.backoff import wait_asked_for
-    wait_asked_for(Request("http://a"), Response("http://a", 429, headers={"Retry-After": value}), 0)
+
+    wait_asked_for(
+        Request("http://a"), Response("http://a", 429, headers={"Retry-After": value}), 0
+    )
 
 
 class AsksForAnother(ProbeSpider):
@@ -327,13 +360,19 @@ class ChangesLate(ProbeSpider):
 @pytest_twisted.ensureDeferred
 async def test_rules_that_change_while_requests_wait_in_a_slot(sites: Sites, queue) -> None:
     """freshness.md: "Requests are judged when their turn comes, by the rules that hold then"."""
-    host = sites.host(in_turn(
-        answer("User-agent: *\nDisallow: /never\nCrawl-delay: 1\n"),
-        answer("User-agent: *\nDisallow: /\nCrawl-delay: 1\n"),
-    ))
+    host = sites.host(
+        in_turn(
+            answer("User-agent: *\nDisallow: /never\nCrawl-delay: 1\n"),
+            answer("User-agent: *\nDisallow: /\nCrawl-delay: 1\n"),
+        )
+    )
     crawler = await crawl(
-        *[host.url(f"/{n}") for n in range(6)], spider=ChangesLate,
-        ROBOTS_TTL=1, ROBOTS_TTL_MIN=1, ROBOTS_TTL_MAX=1, **queue,
+        *[host.url(f"/{n}") for n in range(6)],
+        spider=ChangesLate,
+        ROBOTS_TTL=1,
+        ROBOTS_TTL_MIN=1,
+        ROBOTS_TTL_MAX=1,
+        **queue,
     )
     changed = max(hit.at for hit in host.hits if hit.path == "/robots.txt")
     late = [h.path for h in host.hits if h.at > changed + 1.1 and h.path != "/robots.txt"]
@@ -374,8 +413,13 @@ async def test_closing_in_mid_fetch_is_no_failure_of_the_site(sites: Sites, tmp_
     """The next crawl denies for ROBOTS_ERROR_TTL, without asking, because this one was stopped."""
     host = sites.host(in_turn(answer(OPEN), after(0.6, redirect("/r.txt")), answer(OPEN)))
     host.pages["/r.txt"] = answer(OPEN)
-    settings = {"ROBOTS_STORE": f"sqlite:{tmp_path / 'r.db'}", "ROBOTS_TTL": 1,
-                "ROBOTS_TTL_MIN": 1, "ROBOTS_TTL_MAX": 1, "ROBOTS_STALE_MAX": 2}
+    settings = {
+        "ROBOTS_STORE": f"sqlite:{tmp_path / 'r.db'}",
+        "ROBOTS_TTL": 1,
+        "ROBOTS_TTL_MIN": 1,
+        "ROBOTS_TTL_MAX": 1,
+        "ROBOTS_STALE_MAX": 2,
+    }
     await crawl(host.url("/one"), **settings)
     time.sleep(2.1)
     await crawl(host.url("/two"), spider=Stops, **settings)
