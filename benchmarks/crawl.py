@@ -171,15 +171,23 @@ def print_dead(name: str, runs: dict[str, Run]) -> None:
 def compare_cpu(name: str, pairs: int) -> None:
     """CPU time of the variants, in pairs that are run one after the other."""
     print(f"\n{SCENARIOS[name].title}: CPU time in pairs", flush=True)
-    ratios: dict[str, list[float]] = {"package": [], "built-in": []}
+    found: dict[str, list[tuple[float, float]]] = {"package": [], "built-in": []}
     for number in range(pairs):
-        order = ["off", *ratios] if number % 2 else [*ratios, "off"]
-        cpu = {variant: run(name, variant).result["cpu"] for variant in order}
-        for variant, found in ratios.items():
-            found.append(cpu[variant] / cpu["off"])
-        print("  " + ", ".join(f"{key} {value:.2f} s" for key, value in cpu.items()), flush=True)
-    for variant, found in ratios.items():
-        print(f"  {variant:<9} {statistics.median(found):.3f} times robots.txt off (median)")
+        order = ["off", *found] if number % 2 else [*found, "off"]
+        results = {variant: run(name, variant).result for variant in order}
+        off = results["off"]
+        for variant, ratios in found.items():
+            one = results[variant]
+            own = (one["cpu"] - one["collector"]) / (off["cpu"] - off["collector"])
+            ratios.append((one["cpu"] / off["cpu"], own))
+        texts = [f"{key} {one['cpu']:.2f} s" for key, one in results.items()]
+        print("  " + ", ".join(texts), flush=True)
+    for variant, ratios in found.items():
+        whole, own = (statistics.median(column) for column in zip(*ratios, strict=True))
+        print(
+            f"  {variant:<9} {whole:.3f} times robots.txt off (median); "
+            f"{own:.3f} times without the garbage collector"
+        )
 
 
 def main() -> None:

@@ -19,6 +19,8 @@ class Hosts:
     """Crawl-delay in seconds; 0 for none."""
     dead: bool = False
     """Whether its robots.txt is never answered. Its pages are."""
+    latency: float = 0.0
+    """Seconds until a page is answered."""
 
     def address(self, number: int) -> str:
         return f"127.{self.net}.{number // 250}.{number % 250 + 1}"
@@ -76,7 +78,7 @@ def _dead(count: int) -> Scenario:
     return Scenario(
         f"{count} dead",
         f"{count:,} hosts whose robots.txt never answers beside 40 live ones",
-        (Hosts("live", 10, 40, 60), Hosts("dead", 30, count, 3, dead=True)),
+        (Hosts("live", 10, 40, 60, latency=0.1), Hosts("dead", 30, count, 3, dead=True)),
         timeout=5.0,
         until_live_done=True,
     )

@@ -51,7 +51,8 @@ class Site(asyncio.Protocol):
         self.hits.append((time.monotonic(), self.address, path))
         hosts = self.hosts[int(self.address.split(".")[1])]
         if path != "/robots.txt":
-            self.transport.write(self.page)
+            loop = asyncio.get_running_loop()
+            loop.call_later(hosts.latency, self.transport.write, self.page)
         elif not hosts.dead:
             self.transport.write(response(hosts.robots.encode(), b"text/plain"))
 

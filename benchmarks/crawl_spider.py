@@ -7,6 +7,7 @@ Prints JSON: the seconds of CPU and by the clock, and what went wrong.
 
 from __future__ import annotations
 
+import gc
 import json
 import resource
 import sys
@@ -93,7 +94,27 @@ def settings_of(variant: str, scenario: Scenario) -> dict[str, Any]:
     }
 
 
+class CollectorTime:
+    """Seconds that the garbage collector took.
+
+    Scrapy starts a hundred tasks for each callback, which is just about as much as makes Python
+    collect; whether it does, for every page or for every third, is chance and outweighs the rest.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._began = 0.0
+        gc.callbacks.append(self)
+
+    def __call__(self, phase: str, _: Any) -> None:
+        if phase == "start":
+            self._began = time.process_time()
+        else:
+            self.seconds += time.process_time() - self._began
+
+
 def main() -> None:
+    collector = CollectorTime()
     name, variant, port, *live = sys.argv[1:]
     scenario = SCENARIOS[name]
     if live:
@@ -109,6 +130,7 @@ def main() -> None:
         "seconds": time.monotonic() - began,
         "live_seconds": None if spider.live_done is None else spider.live_done - began,
         "cpu": time.process_time() - cpu_before,
+        "collector": collector.seconds,
         "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "began": began,
         "got": spider.got,

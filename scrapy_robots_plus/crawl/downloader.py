@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from scrapy import Request
 from scrapy.core.downloader import Downloader
 
 from . import compat
@@ -13,10 +14,33 @@ from .middleware import RobotsMiddleware
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from twisted.internet.defer import Deferred
+
+
+class ActiveRequests(set[Request]):
+    """``Downloader.active``: counts requests for robots.txt, and tells of those that leave.
+
+    A callback on each download would do so as well, but costs more than all the rest of the queue.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.robots = 0
+        """How many of them are for a robots.txt."""
+        self.left: Callable[[Request], None] | None = None
+        """Is told of every request that the downloader is done with."""
+
+    def add(self, request: Request) -> None:
+        super().add(request)
+        if TAP_META_KEY in request.meta:
+            self.robots += 1
+
+    def remove(self, request: Request) -> None:
+        super().remove(request)
+        if TAP_META_KEY in request.meta:
+            self.robots -= 1
+        elif self.left is not None:
+            self.left(request)
 
 
 class RobotsDownloader(Downloader):
@@ -28,23 +52,17 @@ class RobotsDownloader(Downloader):
     not in use.
     """
 
+    active: ActiveRequests
+
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.came_back: Callable[[Request], None] | None = None
-        """Is told of every request that the downloader is done with."""
-        self._robots_requests = 0
+        self.active = ActiveRequests()
         middlewares = self.middleware.middlewares
         self._gate = next(
             (item for item in middlewares if isinstance(item, RobotsMiddleware)), None
         )
         if self._gate is not None:
             compat.make_room(self, self._gate.budget.ceiling)
-
-    def fetch(self, request: Request) -> Deferred[Response | Request]:  # type: ignore[override]
-        is_robots = TAP_META_KEY in request.meta
-        self._robots_requests += is_robots
-        done: Deferred[Any] = super().fetch(request)
-        return done.addBoth(self._done, request, is_robots)
 
     def needs_backout(self) -> bool:
         """Whether no more requests can be taken now."""
@@ -55,10 +73,4 @@ class RobotsDownloader(Downloader):
         waiting = 0
         if self._gate is not None:
             waiting = min(self._gate.waiting, self._gate.settings.max_waiting)
-        return active - self._robots_requests - waiting >= total
-
-    def _done(self, result: Any, request: Request, is_robots: bool) -> Any:
-        self._robots_requests -= is_robots
-        if self.came_back is not None:
-            self.came_back(request)
-        return result
+        return active - self.active.robots - waiting >= total

@@ -64,7 +64,7 @@ class CrawlSurroundings:
         self.budget, self.readiness = self._make()
         self._is_told = isinstance(self._downloader, RobotsDownloader)
         if isinstance(self._downloader, RobotsDownloader):
-            self._downloader.came_back = self.readiness.gates.came_back
+            self._downloader.active.left = self.readiness.gates.came_back
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     def _make(self) -> tuple[FetchBudget, Readiness]:
