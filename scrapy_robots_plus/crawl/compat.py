@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import time
 from codecs import BOM_UTF8
 from collections.abc import Callable, Coroutine, Iterable
@@ -141,6 +142,15 @@ def wake_engine(crawler: Crawler) -> None:
 path_safe = pqueues._path_safe  # noqa: SLF001
 """The name on disk of a downloader slot (2.14 to 2.19), so that jobs can be resumed by either
 queue."""
+
+
+def fits_on_disk(request: Request, crawler: Crawler) -> bool:
+    """Whether Scrapy's disk queues take *request*: they cannot name a callback that is a lambda."""
+    try:
+        pickle.dumps(request.to_dict(spider=crawler.spider), protocol=4)
+    except Exception:  # noqa: BLE001 - the reasons are those of whatever is in its meta
+        return False
+    return True
 
 
 def best_priority(queue: pqueues.ScrapyPriorityQueue) -> int:

@@ -49,9 +49,11 @@ class PutBack:
     def at_closing(self, request: Request) -> Request | None:
         """What to return for a request whose robots.txt was not read before the spider closed.
 
-        None where there is no job to be resumed.
+        None where there is no job to be resumed, or where the request cannot be put on disk.
         """
-        return self._copy(request, self._closing) if self._has_job else None
+        if not self._has_job or not compat.fits_on_disk(request, self._crawler):
+            return None
+        return self._copy(request, self._closing)
 
     def deferred(self, request: Request, origin: Origin) -> Request | None:
         """What to return for a request whose robots.txt cannot be read, to keep it in the queue.

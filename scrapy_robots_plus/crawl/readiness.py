@@ -58,7 +58,7 @@ class Surroundings(Slots, Protocol):
     def fetch(self, origin: Origin, lane: Lane) -> None:
         """Starts to fetch a policy for the lane. The end is told to :meth:`Readiness.landed`."""
 
-    def ended(self, out: Iterable[Request]) -> Iterable[Request]:
+    def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
         """Those of the requests *out* that came back without anybody telling us."""
 
     def wake(self) -> None:
@@ -111,6 +111,8 @@ class Readiness:
         self._pops = 0
         self._arrivals: dict[Origin, list[Lane]] = {}
         self._unreachable_since: dict[Origin, float] = {}
+        self._last: Request | None = None
+        """What was handed out last, until it is seen whether it has arrived."""
 
     # What the queues ask and tell
 
@@ -146,6 +148,7 @@ class Readiness:
         """A request of the lane goes to the downloader, or to where it is *refused*."""
         if lane.address.origin is not None:
             self.around.forget(lane.address.origin)
+        self._last = request
         self.gates.hand_out(lane, request, refused=refused)
         lane.turn = self.places.number()
 
@@ -158,7 +161,8 @@ class Readiness:
 
     def advance(self) -> None:
         """Brings everything up to the present."""
-        for request in self.around.ended(self.gates.out):
+        last, self._last = self._last, None
+        for request in self.around.ended(self.gates.out, last):
             self.gates.came_back(request)
         for item in self.agenda.due():
             if isinstance(item, Gate):

@@ -112,11 +112,13 @@ class CrawlSurroundings:
         # One that waits in the slot already will be sent first, so no sooner than that after it.
         return SlotState(max(due_in, delay) if slot.queue else due_in, delay, places)
 
-    def ended(self, out: Iterable[Request]) -> Iterable[Request]:
-        if self._is_told:
-            return ()
+    def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
         active = self._downloader.active
-        return [request for request in out if request not in active]
+        if not self._is_told:
+            return [request for request in out if request not in active]
+        # Of those that reached the downloader we are told. A scheduler may drop one on its way
+        # there: what was handed out last and is not there by now never will be.
+        return () if last is None or last in active else (last,)
 
     # The engine
 

@@ -156,7 +156,7 @@ class World:
         due_in = self.slots[key].sent_at + delay - self.now
         return SlotState(due_in, delay, min(host.places for host in hosts))
 
-    def ended(self, out: Iterable[Request]) -> Iterable[Request]:
+    def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
         return ()
 
     def wake(self) -> None:
