@@ -82,7 +82,7 @@ class Readiness:
 
     FETCHES_AT_ONCE = 8
     """How many fetches start before the engine gets to work again."""
-    PAGES_PER_FETCH = 4
+    PAGES_PER_FETCH = 16
     """With enough lanes ready, how many pages are handed out for each fetch that starts."""
     LEAST_PAUSE = 0.1
     """Seconds between two fetches of a robots.txt that cannot be read, whatever its error TTL."""

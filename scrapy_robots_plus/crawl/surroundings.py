@@ -150,7 +150,7 @@ class RobotsSurroundings(CrawlSurroundings):
             self,
             call_later,
             defer=settings.defer_max if settings.defers else None,
-            enough=2 * total if total > 0 else inf,
+            enough=total if total > 0 else inf,
         )
 
     def address(self, request: Request) -> Address:
