@@ -98,7 +98,7 @@ class RobotsMiddleware:
         if origin is None:
             self._count_start(request, allowed=True)
             return None
-        agent = self.agents.of(request)
+        agent = self.agents.judged_by(request)
         policy = await self._pass(request, origin, agent)
         if not isinstance(policy, Policy):
             return policy
