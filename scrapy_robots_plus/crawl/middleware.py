@@ -121,9 +121,12 @@ class RobotsMiddleware:
             raise
         return None if isinstance(policy, Policy) else policy
 
-    async def _pass(self, request: Request, origin: Origin, agent: Names) -> Policy | Request:
+    async def _pass(
+        self, request: Request, origin: Origin, agent: Names
+    ) -> Policy | Request | None:
         """The policy that lets *request* through, or what the scheduler is to keep.
 
+        None where it passes without: the spider closes, and ``ROBOTSTXT_OBEY`` is off.
         Raises RobotsIgnored where it is refused.
         """
         comes_again = self.put_back.welcome(request)
@@ -135,6 +138,8 @@ class RobotsMiddleware:
         if policy is None:
             kept = None if comes_again else self.put_back.at_closing(request)
             if kept is None:
+                if not self.settings.obey:
+                    return None  # delays alone drop nothing
                 raise self._refused(request, origin, None, closing_verdict(origin))
             return kept
         verdict = policy.refusal(request.url, agent)
