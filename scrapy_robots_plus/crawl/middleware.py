@@ -69,7 +69,9 @@ class RobotsMiddleware:
         self.start_requests_denied = 0
         crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
         crawler.signals.connect(self.budget.abandon, signals.spider_closed)
-        crawler.signals.connect(self._come_last_too, signals.spider_opened)
+        settings = self.settings
+        if self.agents.fixed is None or settings.keeps_delays or settings.retry_after:
+            crawler.signals.connect(self._come_last_too, signals.spider_opened)
 
     def _make_policies(self, crawler: Crawler, clock: Clock) -> Policies:
         settings, agents = self.settings, self.agents

@@ -82,8 +82,7 @@ class SlotFloor:
     @property
     def is_idle(self) -> bool:
         """Whether it does nothing to its slot."""
-        backoff = self.backoff
-        return not (self.delays or backoff.delay or backoff.until > compat.slot_clock())
+        return not (self.delays or self.backoff.is_on(compat.slot_clock()))
 
     def is_needed(self, slot: Slot | None, now: float) -> bool:
         """Whether a request that waits, or the next one, would go too early without the floor."""
@@ -135,7 +134,7 @@ class Pacing:
         if delay is None and not closed_for:
             if key is None:
                 return
-            if self._floors[key].backoff.until <= compat.slot_clock():
+            if not self._floors[key].backoff.is_on(compat.slot_clock()):
                 self._release(origin)
                 return
         if key is None:
