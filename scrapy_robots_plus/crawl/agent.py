@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from scrapy.utils.misc import load_object
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 Names = str | tuple[str, ...]
 """One name, or several in order of preference."""
 
-_JUDGED_META_KEY = "robots_agent"
-"""The User-Agent that a request was judged by, where it is not the crawl's default."""
-
 
 class Agents:
     """Finds the agent of a request before its User-Agent header is set, and checks it after."""
@@ -29,6 +27,8 @@ class Agents:
         self._crawler = crawler
         self.fixed = _understood(settings.user_agent, crawler)
         """``ROBOTSTXT_USER_AGENT``: where set, no request is asked."""
+        # Not in the meta, which spiders hand on to other requests.
+        self._judged: WeakKeyDictionary[Request, str] = WeakKeyDictionary()
 
     @cached_property
     def default(self) -> Names:
@@ -48,14 +48,24 @@ class Agents:
         if self.fixed is not None:
             return self.fixed
         header = _header(request)
-        if header is None:
-            return self.default
-        request.meta[_JUDGED_META_KEY] = header
-        return header
+        return self.default if header is None else header
+
+    def judged_by(self, request: Request) -> Names:
+        """As :meth:`of`, remembered until :meth:`changed` compares it with what is sent."""
+        agent = self.of(request)
+        if agent is not self.fixed and agent is not self.default:
+            self._judged[request] = str(agent)
+        elif self._judged:
+            self._judged.pop(request, None)
+        return agent
 
     def changed(self, request: Request) -> str | None:
         """The agent of *request* as it is sent, if it was judged by another one."""
-        judged = request.meta.pop(_JUDGED_META_KEY, None) or self.default
+        if self.fixed is not None:
+            return None
+        judged: Names = self.default
+        if self._judged:
+            judged = self._judged.pop(request, judged)
         sent = _header(request) or ""
         return sent if sent != judged else None
 

@@ -47,6 +47,10 @@ class Backoff:
         self.delay = 0.0
         """Seconds between requests from then on."""
 
+    def is_on(self, now: float) -> bool:
+        """Whether the pace is not yet as before."""
+        return bool(self.delay) or self.until > now
+
     def hold(self, seconds: float, now: float) -> None:
         """The host is left alone for *seconds* from *now*."""
         self.until = max(self.until, now + seconds)

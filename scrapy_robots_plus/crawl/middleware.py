@@ -69,8 +69,9 @@ class RobotsMiddleware:
         self.start_requests_denied = 0
         crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
         crawler.signals.connect(self.budget.abandon, signals.spider_closed)
-        if self.agents.fixed is None:
-            crawler.signals.connect(self._watch_user_agents, signals.spider_opened)
+        settings = self.settings
+        if self.agents.fixed is None or settings.keeps_delays or settings.retry_after:
+            crawler.signals.connect(self._come_last_too, signals.spider_opened)
 
     def _make_policies(self, crawler: Crawler, clock: Clock) -> Policies:
         settings, agents = self.settings, self.agents
@@ -98,7 +99,7 @@ class RobotsMiddleware:
         if origin is None:
             self._count_start(request, allowed=True)
             return None
-        agent = self.agents.of(request)
+        agent = self.agents.judged_by(request)
         policy = await self._pass(request, origin, agent)
         if not isinstance(policy, Policy):
             return policy
@@ -108,22 +109,45 @@ class RobotsMiddleware:
         self.pacing.hold(request, origin, policy)
         return None
 
-    async def _process_changed_user_agent(self, request: Request) -> Request | None:
-        """Runs after all middlewares: one of them may have put in another User-Agent."""
+    async def _process_request_last(self, request: Request) -> Request | None:
+        """Runs after all middlewares, which may have put in another User-Agent or another slot."""
         agent = self.agents.changed(request)
+        if agent is None and not self.pacing.holds:
+            return None
         origin = origin_to_ask(request)
-        if agent is None or origin is None:
+        if origin is None:
+            return None
+        if agent is None:
+            self.pacing.pin(request, origin)
             return None
         try:
             policy = await self._pass(request, origin, agent)
         except RobotsIgnored:
-            self.tally.row(origin).allowed -= 1
+            self._take_back(request, origin)
             raise
-        return None if isinstance(policy, Policy) else policy
+        if not isinstance(policy, Policy):
+            if policy is not None:  # it will come again
+                self._take_back(request, origin)
+            return policy
+        policy.delay_for(agent)
+        self.pacing.hold(request, origin, policy)
+        return None
 
-    async def _pass(self, request: Request, origin: Origin, agent: Names) -> Policy | Request:
+    def _take_back(self, request: Request, origin: Origin) -> None:
+        """A request that was counted as allowed is not sent."""
+        row = self.tally.row(origin)
+        if not row.allowed:  # it was among the others meanwhile
+            row = self.tally.others
+        row.allowed = max(0, row.allowed - 1)
+        if request.meta.get("is_start_request"):
+            self.start_requests_allowed = max(0, self.start_requests_allowed - 1)
+
+    async def _pass(
+        self, request: Request, origin: Origin, agent: Names
+    ) -> Policy | Request | None:
         """The policy that lets *request* through, or what the scheduler is to keep.
 
+        None where it passes without: the spider closes, and ``ROBOTSTXT_OBEY`` is off.
         Raises RobotsIgnored where it is refused.
         """
         comes_again = self.put_back.welcome(request)
@@ -135,6 +159,8 @@ class RobotsMiddleware:
         if policy is None:
             kept = None if comes_again else self.put_back.at_closing(request)
             if kept is None:
+                if not self.settings.obey:
+                    return None  # delays alone drop nothing
                 raise self._refused(request, origin, None, closing_verdict(origin))
             return kept
         verdict = policy.refusal(request.url, agent)
@@ -199,8 +225,8 @@ class RobotsMiddleware:
             else:
                 self.start_requests_denied += 1
 
-    def _watch_user_agents(self) -> None:
-        compat.last_process_request(self._crawler, self._process_changed_user_agent)
+    def _come_last_too(self) -> None:
+        compat.last_process_request(self._crawler, self._process_request_last)
 
 
 def _report_unknown_settings(crawler: Crawler) -> None:

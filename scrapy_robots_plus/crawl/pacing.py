@@ -30,6 +30,9 @@ class SlotFloor:
     The slot's own delay and jitter are kept, to go back to when the floor is lowered.
     """
 
+    ON_THE_WAY_SECONDS = 5.0
+    """For how long a request may be between our middleware and its slot."""
+
     LEAST_WHILE_HELD = 0.001
     """Seconds. The downloader does not look at the time of a slot without a delay."""
     ON_ITS_WAY = 0.05
@@ -41,6 +44,8 @@ class SlotFloor:
 
     def __init__(self) -> None:
         self.delays: dict[Origin, float] = {}
+        self.used_at = 0.0
+        """When a request was last told to go to the slot."""
         self.backoff = Backoff()
         self._slot: Slot | None = None
         self._own_delay = 0.0
@@ -77,8 +82,15 @@ class SlotFloor:
     @property
     def is_idle(self) -> bool:
         """Whether it does nothing to its slot."""
-        backoff = self.backoff
-        return not (self.delays or backoff.delay or backoff.until > compat.slot_clock())
+        return not (self.delays or self.backoff.is_on(compat.slot_clock()))
+
+    def is_needed(self, slot: Slot | None, now: float) -> bool:
+        """Whether a request that waits, or the next one, would go too early without the floor."""
+        if now < max(self.used_at + self.ON_THE_WAY_SECONDS, self.backoff.until):
+            return True
+        if slot is None:
+            return False
+        return bool(slot.active or slot.queue) or now < slot.lastseen + slot.delay
 
 
 class Pacing:
@@ -90,12 +102,16 @@ class Pacing:
     last word.
     """
 
+    TRIM_SECONDS = 1.0
+    """How often it is looked, at the most, what is not needed any more."""
+
     def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
         self._crawler = crawler
         self._settings = settings
         self._stats = compat.stats_of(crawler)
         self._slot_of: OrderedDict[Origin, str] = OrderedDict()
         self._floors: dict[str, SlotFloor] = {}
+        self._trim_at = 0.0
         crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
         self._listens_to_requests = False
 
@@ -114,21 +130,33 @@ class Pacing:
             del request.meta[compat.SLOT_META_KEY]
         delay = policy.delay
         closed_for = policy.closed_for
-        if delay is None and not closed_for:
-            if origin in self._slot_of:
-                self._release(origin)
-            return
         key = self._slot_of.get(origin)
+        if delay is None and not closed_for:
+            if key is None:
+                return
+            if not self._floors[key].backoff.is_on(compat.slot_clock()):
+                self._release(origin)
+                return
         if key is None:
-            key = self._slot_of[origin] = compat.slot_key(self._downloader, request)
+            key = compat.slot_key(self._downloader, request)
         request.meta[compat.SLOT_META_KEY] = key
-        floor = self._floor(key)
-        floor.delays[origin] = delay or 0.0
+        now = compat.slot_clock()
+        floor = self._take(origin, key, delay or 0.0)
+        floor.used_at = now
         if closed_for:
-            floor.backoff.until = max(floor.backoff.until, compat.slot_clock() + closed_for)
-        self._slot_of.move_to_end(origin)
-        if len(self._slot_of) > self._settings.cache_size:
-            self._release(next(iter(self._slot_of)))
+            floor.backoff.until = max(floor.backoff.until, now + closed_for)
+        self._trim(now)
+
+    @property
+    def holds(self) -> bool:
+        """Whether any origin has a slot that its requests have to go to."""
+        return bool(self._slot_of)
+
+    def pin(self, request: Request, origin: Origin) -> None:
+        """Undoes what middlewares after ours did to the slot of a request that is held."""
+        key = self._slot_of.get(origin)
+        if key is not None:
+            request.meta[compat.SLOT_META_KEY] = key
 
     @property
     def _downloader(self) -> Downloader:
@@ -143,11 +171,38 @@ class Pacing:
             )
         return self._floors.setdefault(key, SlotFloor())
 
+    def _take(self, origin: Origin, key: str, delay: float) -> SlotFloor:
+        """From now on, all requests of *origin* go to the slot *key*."""
+        floor = self._floor(key)
+        self._slot_of[origin] = key
+        self._slot_of.move_to_end(origin)
+        floor.delays[origin] = delay
+        return floor
+
     def _release(self, origin: Origin) -> None:
         key = self._slot_of.pop(origin)
         floor = self._floors[key]
         del floor.delays[origin]
         self._apply(key, floor)
+
+    def _trim(self, now: float) -> None:
+        """Gives back what is not needed, from the least recently used on, where it is too much."""
+        most = self._settings.cache_size
+        if max(len(self._slot_of), len(self._floors)) <= most or now < self._trim_at:
+            return
+        self._trim_at = now + self.TRIM_SECONDS
+        slots = self._downloader.slots
+        for origin, key in list(self._slot_of.items()):
+            if len(self._slot_of) <= most:
+                break
+            if not self._floors[key].is_needed(slots.get(key), now):
+                self._release(origin)
+        for key, floor in list(self._floors.items()):
+            if len(self._floors) <= most:
+                break
+            if not floor.delays and not floor.is_needed(slots.get(key), now):
+                floor.backoff.delay = 0.0
+                self._apply(key, floor)
 
     def _apply(self, key: str, floor: SlotFloor) -> None:
         slot = self._downloader.slots.get(key)
@@ -165,12 +220,18 @@ class Pacing:
     def _response_downloaded(self, response: Response, request: Request) -> None:
         key: str = request.meta.get(compat.SLOT_META_KEY, "")
         floor = self._floors.get(key)
+        if len(self._floors) > self._settings.cache_size:
+            self._trim(compat.slot_clock())
         if floor is None and response.status < 400:
             return
         now = compat.slot_clock()
         wait = self._wait(request, response)
         if wait:
             floor = self._floor(key)
+            origin = Origin.of(request.url)
+            if origin is not None and origin not in self._slot_of:
+                # The host is to be left alone, not a slot of it. No delay holds besides.
+                self._take(origin, key, 0.0)
             floor.backoff.hold(wait, now)
             self._stats.inc_value("robotstxt/retry_after")
         elif floor is not None:

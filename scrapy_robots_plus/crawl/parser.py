@@ -34,6 +34,9 @@ HOT_OCTETS = 256 * 1024
 """Octets of robots.txt, over all hosts, that are kept parsed: some 200 usual files. It bounds
 memory, not correctness: of the others a brief is kept, and what it does not say is parsed again."""
 
+_AGENTS_KNOWN = 64
+"""How many names are remembered as checked: a crawl may send another one each time."""
+
 _OVERHEAD = 512
 """What a parsed file costs besides its lines, in the same measure."""
 
@@ -83,6 +86,8 @@ class _Shared:
         if names in self._known:
             return
         if names == "*" or has_product_token(names):
+            if len(self._known) >= _AGENTS_KNOWN:
+                self._known.clear()
             self._known.add(names)
             return
         self._warned = True

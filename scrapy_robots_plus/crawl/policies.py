@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from scrapy.utils.asyncio import create_looping_call
 from twisted.internet.defer import Deferred
@@ -91,6 +92,11 @@ class Policies:
         origin = Origin.of(url)
         if origin is None:
             return Verdict(allowed=True, reason=Reason.NOT_HTTP)
+        if urlsplit(url).path == "/robots.txt" and self.usable(origin) is None:
+            # 2.2.2: implicitly allowed. A middleware that asks about each request asks about ours
+            # too, and would wait for itself.
+            robots_url = origin.robots_url
+            return Verdict(allowed=True, reason=Reason.ROBOTS_TXT, robots_url=robots_url)
         policy = await self.obtain(origin)
         if policy is None:
             return closing_verdict(origin)

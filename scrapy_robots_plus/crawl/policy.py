@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.decide import Lookup, access_at, lookup
-from scrapy_robots_plus.policy.delay import Delay, delay_of
+from scrapy_robots_plus.policy.delay import Delay, TooLong, delay_of
 from scrapy_robots_plus.policy.waiting import VisitTime
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
@@ -30,6 +30,23 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+AGENTS_KEPT = 16
+"""Of how many agents a policy keeps what was asked: a crawl may send another one each time."""
+
+
+class Pace(NamedTuple):
+    """What a file asks of one agent."""
+
+    delay: Delay | None = None
+    hourly: tuple[Hours, float] | None = None
+    """A delay that holds in some hours of the day."""
+    visits: Hours | None = None
+
+
+_ANY_PACE = Pace()
+"""One for all, so that it costs nothing to keep."""
+
+
 class Policy:
     """What a crawl holds of one origin. Read only; a refresh makes a new one."""
 
@@ -38,6 +55,7 @@ class Policy:
         "_delays",
         "_epoch",
         "_hourly",
+        "_kept",
         "_longest",
         "_settings",
         "_stats",
@@ -61,7 +79,8 @@ class Policy:
         self._clock = clock
         self._stats = stats
         self._epoch = clock.wall() - clock.monotonic()
-        self._delays: dict[Names, Delay | None] = {}
+        self._delays: dict[Names, Pace] = {}
+        self._kept: tuple[Pace, ...] = ()
         self._longest: float | None = None
         self._hourly: tuple[tuple[Hours, float], ...] = ()
         self._visits: Hours | None = None
@@ -127,7 +146,7 @@ class Policy:
 
     @property
     def delay(self) -> float | None:
-        """The longest delay kept for any agent asked about so far, in seconds."""
+        """The longest delay of any agent that requests went by so far, in seconds."""
         if not self._hourly:
             return self._longest
         now = self._clock.wall()
@@ -154,19 +173,14 @@ class Policy:
         return self._explained(url, agent, allowed=True)
 
     def delay_for(self, agent: Names) -> Delay | None:
-        """The delay of *agent*, the longer one of Crawl-delay and Request-rate.
+        """The delay of *agent*, the longer one of Crawl-delay and Request-rate; kept from now on.
 
         None where there is none or it is not to be kept.
         """
-        if self.parser is None or not self._settings.keeps_delays:
-            return None
-        if agent not in self._delays:
-            try:
-                self._delays[agent] = self._ask_pace(self.parser, agent)
-            except Exception:
-                logger.exception("The robots.txt parser failed on the pace of %s", self.origin)
-                self._delays[agent] = None
-        return self._delays[agent]
+        pace = self._pace(agent)
+        if pace is not _ANY_PACE and pace not in self._kept:
+            self._keep(pace)
+        return pace.delay
 
     def _refusal(self, url: str, agent: Names) -> Verdict | None:
         if self._settings.obey:
@@ -180,29 +194,58 @@ class Policy:
                 return self._verdict(Reason.UNREACHABLE)
             if not allowed:
                 return self._explained(url, agent, allowed=False)
-        delay = self.delay_for(agent)
-        if delay is not None and delay.skip:
-            return self._verdict(Reason.CRAWL_DELAY, delay=delay.asked)
+            # To ask is not to go: the delay is kept when a request does.
+            delay = self._pace(agent).delay
+            if delay is not None and delay.skip:
+                return self._verdict(Reason.CRAWL_DELAY, delay=delay.asked)
         return None
 
-    def _ask_pace(self, parser: RobotParser, agent: Names) -> Delay | None:
+    def _pace(self, agent: Names) -> Pace:
+        if self.parser is None or not self._settings.keeps_delays:
+            return _ANY_PACE
+        pace = self._delays.get(agent)
+        if pace is None:
+            try:
+                pace = self._ask_pace(self.parser, agent)
+            except Exception:
+                logger.exception("The robots.txt parser failed on the pace of %s", self.origin)
+                pace = _ANY_PACE
+            if len(self._delays) >= AGENTS_KEPT:
+                del self._delays[next(iter(self._delays))]
+            self._delays[agent] = pace
+        return pace
+
+    def _ask_pace(self, parser: RobotParser, agent: Names) -> Pace:
         asked = compat.parser_crawl_delay(parser, agent)
         seconds, hours = compat.parser_request_rate(parser, agent) or (0.0, None)
+        visits = None
         if self._settings.visit_time is VisitTime.OBEY:
-            self._visits = compat.parser_visit_time(parser, agent) or self._visits
+            visits = compat.parser_visit_time(parser, agent)
         delay = self._bounded(asked)
         rate = self._bounded(seconds)
+        hourly = None
         if rate is not None and hours is not None:
-            self._hourly += ((hours, rate.kept),)
+            hourly = (hours, rate.kept)
         elif rate is not None and (delay is None or rate.asked > delay.asked):
             delay = rate
-        if delay is not None and not delay.skip:
-            self._count(delay)
-        return delay
+        pace = Pace(delay, hourly, visits)
+        return _ANY_PACE if pace == _ANY_PACE else pace
 
     def _bounded(self, asked: object) -> Delay | None:
         settings = self._settings
-        return delay_of(asked, settings.crawl_delay_max, settings.crawl_delay_too_long)
+        too_long = settings.crawl_delay_too_long
+        if too_long is TooLong.SKIP and not settings.obey:
+            too_long = TooLong.CLAMP  # delays alone drop nothing
+        return delay_of(asked, settings.crawl_delay_max, too_long)
+
+    def _keep(self, pace: Pace) -> None:
+        """Once for each pace that the file names, however many agents go by it."""
+        self._kept += (pace,)
+        self._visits = pace.visits or self._visits
+        if pace.hourly is not None and pace.hourly not in self._hourly:
+            self._hourly += (pace.hourly,)
+        if pace.delay is not None and not pace.delay.skip:
+            self._count(pace.delay)
 
     def _count(self, delay: Delay) -> None:
         self._longest = max(delay.kept, self._longest or 0.0)

@@ -133,7 +133,7 @@ class Scenario:
         await self.middleware.process_request(request)
         if later_headers:
             request.headers.update(later_headers)
-            await self.middleware._process_changed_user_agent(request)
+            await self.middleware._process_request_last(request)
 
 
 def outcome(error: BaseException) -> str:
