@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
+from twisted.internet.defer import CancelledError
 
 from scrapy_robots_plus.policy.access import Failure, Outcome
 from scrapy_robots_plus.policy.freshness import validators
@@ -32,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TRANSIENT = frozenset({Failure.TIMEOUT, Failure.DNS, Failure.CONNECTION, Failure.CUT})
+_NO_ANSWER = _TRANSIENT | {Failure.ERROR}
 
 
 class Fetcher:
@@ -54,6 +57,9 @@ class Fetcher:
                 break
             self._stats.inc_value("robotstxt/retry_count")
             result = await self._follow(origin, known)
+        if result.outcome in _NO_ANSWER and compat.is_closing(self._crawler):
+            # The engine lets nothing start any more, and then takes connections down.
+            return replace(result, interrupted=True)
         return result
 
     async def _follow(self, origin: Origin, known: RobotsRecord | None) -> FetchResult:
@@ -64,7 +70,7 @@ class Fetcher:
         url = origin.robots_url
         for _ in range(1 + MAX_REDIRECTS):
             if compat.is_closing(self._crawler):
-                return FetchResult(Failure.ERROR, url)
+                return FetchResult(Failure.ERROR, url, interrupted=True)
             conditions = validators(known.headers) if known and known.url == url else {}
             result = await self._get(url, conditions)
             if result.outcome not in _REDIRECTS:
@@ -125,6 +131,8 @@ class Fetcher:
         # HttpCompressionMiddleware refuses what is over the limit; to us the rest is just ignored.
         if tap.response is not None and tap.compressed:
             return self._inflated(url, tap.response, tap)
+        if isinstance(exception, CancelledError):  # that of asyncio passes through
+            return FetchResult(Failure.ERROR, url, interrupted=True)
         kind = type(exception)
         self._stats.inc_value(f"robotstxt/exception_count/{kind}")
         logger.debug(

@@ -81,7 +81,7 @@ class Retrieval:
 
     def failed(self, origin: Origin, held: Policy | None) -> Policy:
         """The policy after a retrieval that was interrupted."""
-        result = FetchResult(Failure.ERROR, origin.robots_url)
+        result = FetchResult(Failure.ERROR, origin.robots_url, interrupted=True)
         return self._received(origin, result, held.record if held else None, held)
 
     def _may_answer(self, stored: RobotsRecord, held: Policy | None) -> bool:
@@ -103,6 +103,8 @@ class Retrieval:
         policy = self._policy(record, held)
         if record.access is Access.RULES and policy.parser is None:
             return self._received(origin, FetchResult(Failure.ERROR, result.url), None, held)
+        if result.interrupted:  # of use while this crawl lasts, and of none to the next
+            return policy
         self._archive.save(record)
         if isinstance(result.outcome, Failure):
             self._stats.inc_value(f"robotstxt/failure_count/{result.outcome}")

@@ -87,6 +87,8 @@ def receive(
     if result.outcome == NOT_MODIFIED and previous is not None and validators(previous.headers):
         return _renewed(previous, result, now, rulebook.limits)
     access = access_of(result.outcome, rulebook.statuses)
+    if result.interrupted:  # what the status policy says of answers does not open a site for this
+        access = Access.UNREACHABLE
     if access is not Access.UNREACHABLE and is_definite(result.outcome):
         return _answered(origin, access, result, now, rulebook.limits)
     failures = 0 if previous is None else previous.failures
