@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_NOT_MODIFIED = 304
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TRANSIENT = frozenset({Failure.TIMEOUT, Failure.DNS, Failure.CONNECTION, Failure.CUT})
 _NO_ANSWER = _TRANSIENT | {Failure.ERROR}
@@ -49,7 +50,8 @@ class Fetcher:
     async def fetch(self, origin: Origin, known: RobotsRecord | None = None) -> FetchResult:
         """The robots.txt of *origin*, retried as ``ROBOTS_FETCH_RETRIES`` says.
 
-        Where *known* has validators, it is asked whether that still holds; a status of 304 says so.
+        Where *known* has validators, it is asked whether that still holds; a result that is
+        ``not_modified`` says so.
         """
         result = await self._follow(origin, known)
         for _ in range(self._settings.fetch_retries):
@@ -73,6 +75,8 @@ class Fetcher:
                 return FetchResult(Failure.ERROR, url, interrupted=True)
             conditions = validators(known.headers) if known and known.url == url else {}
             result = await self._get(url, conditions)
+            if result.outcome == _NOT_MODIFIED and conditions:
+                return replace(result, not_modified=True)
             if result.outcome not in _REDIRECTS:
                 return result
             target = _redirect_target(url, result.headers.get("location", ""))

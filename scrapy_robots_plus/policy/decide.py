@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 REFRESH_GRACE = 3_600.0
 """Seconds past its lifetime for which a record answers while it is refreshed behind the request."""
 
-NOT_MODIFIED = 304
-
 
 class Lookup(Enum):
     """What a request to an origin has to do first."""
@@ -84,7 +82,7 @@ def receive(
 ) -> RobotsRecord:
     """The record that *result* makes of *previous*. *jitter* is a number from 0 to 1."""
     # A 304 that nobody asked for is a failure like any other.
-    if result.outcome == NOT_MODIFIED and previous is not None and validators(previous.headers):
+    if result.not_modified and previous is not None and previous.readable:
         return _renewed(previous, result, now, rulebook.limits)
     access = access_of(result.outcome, rulebook.statuses)
     if result.interrupted:  # what the status policy says of answers does not open a site for this

@@ -27,6 +27,8 @@ class FetchResult:
     """Decoded, at most ``ROBOTS_FETCH_MAX_BYTES``, whole lines."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Names in lower case."""
+    not_modified: bool = False
+    """Whether it is a 304 to a request that asked whether the known answer still holds."""
     interrupted: bool = False
     """Whether the crawl itself ended it, so that it says nothing of the site."""
 

@@ -36,6 +36,10 @@ def answer(status: int = 200, body: bytes = b"Disallow: /", **headers: str) -> F
     return FetchResult(status, ORIGIN.robots_url, body, named)
 
 
+def unchanged(**headers: str) -> FetchResult:
+    return replace(answer(304, b"", **headers), not_modified=True)
+
+
 def after(
     result: FetchResult,
     previous: RobotsRecord | None = None,
@@ -119,7 +123,7 @@ class TestReceive:
 
     def test_not_modified_renews(self) -> None:
         later = NOW + 1_000
-        renewed = after(answer(304, b"", cache_control="max-age=900", etag='"2"'), GOOD, later)
+        renewed = after(unchanged(cache_control="max-age=900", etag='"2"'), GOOD, later)
         assert renewed == replace(
             GOOD,
             fetched_at=later,
@@ -130,15 +134,17 @@ class TestReceive:
     def test_not_modified_keeps_the_headers_it_does_not_name(self) -> None:
         of_old = {"date": "Thu, 01 Jan 1970 00:00:00 GMT", "etag": '"1"'}
         dated = after(answer(**of_old, **GOOD_HEADERS))
-        renewed = after(answer(304, b""), dated, NOW + 1_000)
+        renewed = after(unchanged(), dated, NOW + 1_000)
         assert renewed.lifetime == 600  # not made old by the Date of old
 
     def test_not_modified_ends_an_outage(self) -> None:
-        renewed = after(answer(304, b""), OUTAGE, NOW + 1_000)
+        renewed = after(unchanged(), OUTAGE, NOW + 1_000)
         assert (renewed.failure, renewed.failures, renewed.access) == (None, 0, Access.RULES)
 
-    @pytest.mark.parametrize("previous", [None, NEVER, ABSENT])
-    def test_not_modified_of_nothing_is_a_failure(self, previous: RobotsRecord | None) -> None:
+    @pytest.mark.parametrize("previous", [None, NEVER, ABSENT, GOOD])
+    def test_not_modified_that_nobody_asked_for_is_a_failure(
+        self, previous: RobotsRecord | None
+    ) -> None:
         assert after(answer(304, b""), previous).failure == 304
 
     def test_an_outage_keeps_the_copy(self) -> None:
