@@ -127,14 +127,16 @@ class Fetcher:
         raw = tap.response
         if raw is not None and raw.status == response.status and tap.compressed:
             return self._inflated(url, raw, tap)
-        if content_encoding(response) not in (b"", b"identity"):
+        if _is_file(response) and content_encoding(response) not in (b"", b"identity"):
             return self._result(url, response, Failure.UNDECODABLE)
         return self._result(url, response, response.status, response.body)
 
     def _failed(self, url: str, exception: Exception, tap: Tap) -> FetchResult:
         # HttpCompressionMiddleware refuses what is over the limit; to us the rest is just ignored.
-        if tap.response is not None and tap.compressed:
-            return self._inflated(url, tap.response, tap)
+        # It also trips over the empty body of a 404 or a redirect that claims to be compressed.
+        raw = tap.response
+        if raw is not None and (tap.compressed or (tap.encoding and not _is_file(raw))):
+            return self._inflated(url, raw, tap)
         if isinstance(exception, CancelledError):  # that of asyncio passes through
             return FetchResult(Failure.ERROR, url, interrupted=True)
         kind = type(exception)
@@ -149,6 +151,8 @@ class Fetcher:
         return FetchResult(compat.failure_of(exception, headers_received=tap.started), url)
 
     def _inflated(self, url: str, raw: Response, tap: Tap) -> FetchResult:
+        if not _is_file(raw):
+            return self._result(url, raw, raw.status)
         try:
             return self._result(url, raw, raw.status, tap.inflated())
         except ValueError:
@@ -161,6 +165,11 @@ class Fetcher:
         self._stats.inc_value(f"robotstxt/response_status_count/{response.status}")
         limit = self._settings.fetch_max_bytes
         return FetchResult(outcome, url, whole_lines(body, limit), _text(response.headers))
+
+
+def _is_file(response: Response) -> bool:
+    """Whether it matters how the body is encoded: elsewhere the status says it all."""
+    return 200 <= response.status < 300 and bool(response.body)
 
 
 def whole_lines(body: bytes, limit: int) -> bytes:
