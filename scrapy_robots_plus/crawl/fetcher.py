@@ -47,14 +47,17 @@ class Fetcher:
         self._stats = compat.stats_of(crawler)
         self._taps = BodyTaps(crawler)
 
-    async def fetch(self, origin: Origin, known: RobotsRecord | None = None) -> FetchResult:
+    async def fetch(
+        self, origin: Origin, known: RobotsRecord | None = None, *, behind: bool = False
+    ) -> FetchResult:
         """The robots.txt of *origin*, retried as ``ROBOTS_FETCH_RETRIES`` says.
 
         Where *known* has validators, it is asked whether that still holds; a result that is
-        ``not_modified`` says so.
+        ``not_modified`` says so. A refresh *behind* requests that are answered already is not
+        retried: the end of the crawl may have to wait for it.
         """
         result = await self._follow(origin, known)
-        for _ in range(self._settings.fetch_retries):
+        for _ in range(0 if behind else self._settings.fetch_retries):
             if not _worth_a_retry(result) or compat.is_closing(self._crawler):
                 break
             self._stats.inc_value("robotstxt/retry_count")

@@ -41,7 +41,9 @@ _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 class FetchesRobots(Protocol):
     """What :class:`~scrapy_robots_plus.crawl.fetcher.Fetcher` does."""
 
-    async def fetch(self, origin: Origin, known: RobotsRecord | None) -> FetchResult: ...
+    async def fetch(
+        self, origin: Origin, known: RobotsRecord | None, *, behind: bool = False
+    ) -> FetchResult: ...
 
 
 class Retrieval:
@@ -76,7 +78,8 @@ class Retrieval:
             if policy.access is not Access.RULES or policy.parser is not None:
                 return self._compared(held, policy, stored)
         known = _newer(stored, held.record if held else None)
-        result = await self._fetcher.fetch(origin, known)
+        behind = held is not None and held.lookup is Lookup.USE_AND_REFRESH
+        result = await self._fetcher.fetch(origin, known, behind=behind)
         return self._received(origin, result, known, held)
 
     def failed(self, origin: Origin, held: Policy | None) -> Policy:
