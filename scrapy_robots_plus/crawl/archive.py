@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from scrapy import signals
 
-from scrapy_robots_plus.policy.access import Access
+from scrapy_robots_plus.policy.access import Access, access_of
 from scrapy_robots_plus.policy.decide import is_refusal
 from scrapy_robots_plus.policy.freshness import CLOCK_SKEW
 from scrapy_robots_plus.storage import StoreError, open_store
@@ -48,6 +48,8 @@ class Archive:
         self._stats = compat.stats_of(crawler)
         self._warned = False
         self._max = settings.store_max
+        self._ttl_max = settings.ttl_max
+        self._statuses = settings.status_policy
         self._store = self._opened(settings.store or _default_uri(crawler))
         # What outlived ROBOTS_STALE_MAX can answer no more, nor can what claims to come from the
         # future: a clock that ran ahead wrote it.
@@ -57,13 +59,17 @@ class Archive:
         crawler.signals.connect(self._close, signals.spider_closed)
 
     def load(self, origin: Origin) -> RobotsRecord | None:
-        """The record of *origin*, with its body; None where there is none to be had."""
+        """The record of *origin*, with its body; None where there is none to be had.
+
+        It holds by the settings of this crawl: one whose status means something else by now is of
+        no use, not even to ask whether it has changed.
+        """
         record = self._guarded(lambda: self._store.get(origin), None)
-        if record is None:
+        if record is None or access_of(record.outcome, self._statuses) is not record.access:
             self._stats.inc_value("robotstxt/store/misses")
-        else:
-            self._stats.inc_value("robotstxt/store/hits")
-        return record
+            return None
+        self._stats.inc_value("robotstxt/store/hits")
+        return replace(record, lifetime=min(record.lifetime, self._ttl_max))
 
     def save(self, record: RobotsRecord) -> None:
         """Stores *record*. One without its body takes that of the record it renews."""

@@ -139,12 +139,14 @@ class BudgetedFetcher:
         self._fetcher = fetcher
         self._budget = budget
 
-    async def fetch(self, origin: Origin, known: RobotsRecord | None) -> FetchResult:
+    async def fetch(
+        self, origin: Origin, known: RobotsRecord | None, *, behind: bool = False
+    ) -> FetchResult:
         answered = False
         try:
             if origin not in self._budget:
                 await self._budget.wait(origin)
-            result = await self._fetcher.fetch(origin, known)
+            result = await self._fetcher.fetch(origin, known, behind=behind)
             answered = isinstance(result.outcome, int)
             return result
         finally:

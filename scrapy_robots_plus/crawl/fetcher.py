@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
+from twisted.internet.defer import CancelledError
 
 from scrapy_robots_plus.policy.access import Failure, Outcome
 from scrapy_robots_plus.policy.freshness import validators
@@ -30,8 +32,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_NOT_MODIFIED = 304
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TRANSIENT = frozenset({Failure.TIMEOUT, Failure.DNS, Failure.CONNECTION, Failure.CUT})
+_NO_ANSWER = _TRANSIENT | {Failure.ERROR}
 
 
 class Fetcher:
@@ -43,17 +47,24 @@ class Fetcher:
         self._stats = compat.stats_of(crawler)
         self._taps = BodyTaps(crawler)
 
-    async def fetch(self, origin: Origin, known: RobotsRecord | None = None) -> FetchResult:
+    async def fetch(
+        self, origin: Origin, known: RobotsRecord | None = None, *, behind: bool = False
+    ) -> FetchResult:
         """The robots.txt of *origin*, retried as ``ROBOTS_FETCH_RETRIES`` says.
 
-        Where *known* has validators, it is asked whether that still holds; a status of 304 says so.
+        Where *known* has validators, it is asked whether that still holds; a result that is
+        ``not_modified`` says so. A refresh *behind* requests that are answered already is not
+        retried: the end of the crawl may have to wait for it.
         """
         result = await self._follow(origin, known)
-        for _ in range(self._settings.fetch_retries):
+        for _ in range(0 if behind else self._settings.fetch_retries):
             if not _worth_a_retry(result) or compat.is_closing(self._crawler):
                 break
             self._stats.inc_value("robotstxt/retry_count")
             result = await self._follow(origin, known)
+        if result.outcome in _NO_ANSWER and compat.is_closing(self._crawler):
+            # The engine lets nothing start any more, and then takes connections down.
+            return replace(result, interrupted=True)
         return result
 
     async def _follow(self, origin: Origin, known: RobotsRecord | None) -> FetchResult:
@@ -64,9 +75,11 @@ class Fetcher:
         url = origin.robots_url
         for _ in range(1 + MAX_REDIRECTS):
             if compat.is_closing(self._crawler):
-                return FetchResult(Failure.ERROR, url)
+                return FetchResult(Failure.ERROR, url, interrupted=True)
             conditions = validators(known.headers) if known and known.url == url else {}
             result = await self._get(url, conditions)
+            if result.outcome == _NOT_MODIFIED and conditions:
+                return replace(result, not_modified=True)
             if result.outcome not in _REDIRECTS:
                 return result
             target = _redirect_target(url, result.headers.get("location", ""))
@@ -117,14 +130,18 @@ class Fetcher:
         raw = tap.response
         if raw is not None and raw.status == response.status and tap.compressed:
             return self._inflated(url, raw, tap)
-        if content_encoding(response) not in (b"", b"identity"):
+        if _is_file(response) and content_encoding(response) not in (b"", b"identity"):
             return self._result(url, response, Failure.UNDECODABLE)
         return self._result(url, response, response.status, response.body)
 
     def _failed(self, url: str, exception: Exception, tap: Tap) -> FetchResult:
         # HttpCompressionMiddleware refuses what is over the limit; to us the rest is just ignored.
-        if tap.response is not None and tap.compressed:
-            return self._inflated(url, tap.response, tap)
+        # It also trips over the empty body of a 404 or a redirect that claims to be compressed.
+        raw = tap.response
+        if raw is not None and (tap.compressed or (tap.encoding and not _is_file(raw))):
+            return self._inflated(url, raw, tap)
+        if isinstance(exception, CancelledError):  # that of asyncio passes through
+            return FetchResult(Failure.ERROR, url, interrupted=True)
         kind = type(exception)
         self._stats.inc_value(f"robotstxt/exception_count/{kind}")
         logger.debug(
@@ -137,6 +154,8 @@ class Fetcher:
         return FetchResult(compat.failure_of(exception, headers_received=tap.started), url)
 
     def _inflated(self, url: str, raw: Response, tap: Tap) -> FetchResult:
+        if not _is_file(raw):
+            return self._result(url, raw, raw.status)
         try:
             return self._result(url, raw, raw.status, tap.inflated())
         except ValueError:
@@ -149,6 +168,11 @@ class Fetcher:
         self._stats.inc_value(f"robotstxt/response_status_count/{response.status}")
         limit = self._settings.fetch_max_bytes
         return FetchResult(outcome, url, whole_lines(body, limit), _text(response.headers))
+
+
+def _is_file(response: Response) -> bool:
+    """Whether it matters how the body is encoded: elsewhere the status says it all."""
+    return 200 <= response.status < 300 and bool(response.body)
 
 
 def whole_lines(body: bytes, limit: int) -> bytes:

@@ -41,7 +41,9 @@ _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 class FetchesRobots(Protocol):
     """What :class:`~scrapy_robots_plus.crawl.fetcher.Fetcher` does."""
 
-    async def fetch(self, origin: Origin, known: RobotsRecord | None) -> FetchResult: ...
+    async def fetch(
+        self, origin: Origin, known: RobotsRecord | None, *, behind: bool = False
+    ) -> FetchResult: ...
 
 
 class Retrieval:
@@ -76,12 +78,13 @@ class Retrieval:
             if policy.access is not Access.RULES or policy.parser is not None:
                 return self._compared(held, policy, stored)
         known = _newer(stored, held.record if held else None)
-        result = await self._fetcher.fetch(origin, known)
+        behind = held is not None and held.lookup is Lookup.USE_AND_REFRESH
+        result = await self._fetcher.fetch(origin, known, behind=behind)
         return self._received(origin, result, known, held)
 
     def failed(self, origin: Origin, held: Policy | None) -> Policy:
         """The policy after a retrieval that was interrupted."""
-        result = FetchResult(Failure.ERROR, origin.robots_url)
+        result = FetchResult(Failure.ERROR, origin.robots_url, interrupted=True)
         return self._received(origin, result, held.record if held else None, held)
 
     def _may_answer(self, stored: RobotsRecord, held: Policy | None) -> bool:
@@ -103,6 +106,8 @@ class Retrieval:
         policy = self._policy(record, held)
         if record.access is Access.RULES and policy.parser is None:
             return self._received(origin, FetchResult(Failure.ERROR, result.url), None, held)
+        if result.interrupted:  # of use while this crawl lasts, and of none to the next
+            return policy
         self._archive.save(record)
         if isinstance(result.outcome, Failure):
             self._stats.inc_value(f"robotstxt/failure_count/{result.outcome}")

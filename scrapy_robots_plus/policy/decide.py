@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from .access import Access, Outcome, StatusTable, access_of
 from .freshness import Limits, elapsed, error_lifetime, lifetime, retry_after, validators
-from .record import KEPT_HEADERS, FetchResult, RobotsRecord
+from .record import KEPT_HEADERS, FetchResult, RobotsRecord, is_definite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 REFRESH_GRACE = 3_600.0
 """Seconds past its lifetime for which a record answers while it is refreshed behind the request."""
-
-NOT_MODIFIED = 304
 
 
 class Lookup(Enum):
@@ -65,8 +63,13 @@ def access_at(record: RobotsRecord, now: float, limits: Limits) -> Access:
 
     RFC 9309 2.3.1.4: after a long time of failures the last copy no longer counts.
     """
-    outlived = record.failure is not None and elapsed(record.fetched_at, now) >= limits.stale_max
-    return Access.UNREACHABLE if outlived else record.access
+    return Access.UNREACHABLE if _outlived(record, now, limits) else record.access
+
+
+def _outlived(record: RobotsRecord, now: float, limits: Limits) -> bool:
+    """Whether *record* is a copy that is too old to be obeyed through an outage."""
+    failing = record.readable and record.failure is not None
+    return failing and elapsed(record.fetched_at, now) >= limits.stale_max
 
 
 def receive(
@@ -79,16 +82,32 @@ def receive(
 ) -> RobotsRecord:
     """The record that *result* makes of *previous*. *jitter* is a number from 0 to 1."""
     # A 304 that nobody asked for is a failure like any other.
-    if result.outcome == NOT_MODIFIED and previous is not None and validators(previous.headers):
+    if result.not_modified and previous is not None and previous.readable:
         return _renewed(previous, result, now, rulebook.limits)
     access = access_of(result.outcome, rulebook.statuses)
-    if access is not Access.UNREACHABLE:
+    if result.interrupted:  # what the status policy says of answers does not open a site for this
+        access = Access.UNREACHABLE
+    if access is not Access.UNREACHABLE and is_definite(result.outcome):
         return _answered(origin, access, result, now, rulebook.limits)
-    if previous is None or not previous.readable or is_refusal(result.outcome):
-        failures = 0 if previous is None else previous.failures
+    failures = 0 if previous is None else previous.failures
+    if previous is None or _is_superseded(previous, access, result, now, rulebook.limits):
         previous = RobotsRecord(origin, access, result.outcome, result.url, now, 0.0)
         previous = replace(previous, failures=failures)
     return _failing(previous, result, now, rulebook.limits, jitter)
+
+
+def _is_superseded(
+    previous: RobotsRecord, access: Access, result: FetchResult, now: float, limits: Limits
+) -> bool:
+    """Whether nothing of *previous* is left by a *result* that brings no file.
+
+    Rules that could be read outlast an outage whatever the status policy says of it; only where
+    they are too old is it asked.
+    """
+    if not previous.readable or is_refusal(result.outcome):
+        return True
+    opens = access is not Access.UNREACHABLE
+    return opens and elapsed(previous.fetched_at, now) >= limits.stale_max
 
 
 def _answered(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .access import Access, Outcome
+from .access import Access, Failure, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +27,10 @@ class FetchResult:
     """Decoded, at most ``ROBOTS_FETCH_MAX_BYTES``, whole lines."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Names in lower case."""
+    not_modified: bool = False
+    """Whether it is a 304 to a request that asked whether the known answer still holds."""
+    interrupted: bool = False
+    """Whether the crawl itself ended it, so that it says nothing of the site."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,8 @@ class RobotsRecord:
 
     origin: Origin
     access: Access
-    """Of the last readable answer; unreachable where there never was one."""
+    """Of the last readable answer; where there never was one, what the status policy makes of the
+    failure to get it."""
     outcome: Outcome
     url: str
     """Where the answer came from, after redirects."""
@@ -63,5 +68,19 @@ class RobotsRecord:
 
     @property
     def readable(self) -> bool:
-        """Whether the origin ever gave a definite answer: its rules, or that it has none."""
-        return self.access is not Access.UNREACHABLE
+        """Whether the origin ever gave a definite answer: its rules, or that it has none.
+
+        An outage is none, even where the status policy takes it for leave to fetch everything.
+        """
+        return self.access is not Access.UNREACHABLE and is_definite(self.outcome)
+
+
+def is_definite(outcome: Outcome) -> bool:
+    """Whether *outcome* says something of the file rather than of an outage.
+
+    Over five redirects may be taken as a 404 is (RFC 9309 2.3.1.2). A 429, a server error, a 304
+    that nobody asked for and all other failures say nothing of it.
+    """
+    if isinstance(outcome, Failure):
+        return outcome is Failure.REDIRECTS
+    return 200 <= outcome < 300 or (400 <= outcome < 500 and outcome != 429)

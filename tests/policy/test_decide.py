@@ -25,8 +25,8 @@ LIMITS = Limits(
     ttl=DAY, ttl_min=300, ttl_max=DAY, stale_max=30 * DAY, error_ttl=60, error_ttl_max=3_600
 )
 ORIGIN = Origin("https", "x.example", 443)
-RFC, MK1996, CLOSED = (
-    Rulebook(LIMITS, PRESETS[name]) for name in ("rfc9309", "mk1996", "fail-closed")
+RFC, MK1996, OPEN, CLOSED = (
+    Rulebook(LIMITS, PRESETS[name]) for name in ("rfc9309", "mk1996", "fail-open", "fail-closed")
 )
 ETAG = {"etag": '"1"', "cache-control": "max-age=600"}
 
@@ -34,6 +34,10 @@ ETAG = {"etag": '"1"', "cache-control": "max-age=600"}
 def answer(status: int = 200, body: bytes = b"Disallow: /", **headers: str) -> FetchResult:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return FetchResult(status, ORIGIN.robots_url, body, named)
+
+
+def unchanged(**headers: str) -> FetchResult:
+    return replace(answer(304, b"", **headers), not_modified=True)
 
 
 def after(
@@ -119,7 +123,7 @@ class TestReceive:
 
     def test_not_modified_renews(self) -> None:
         later = NOW + 1_000
-        renewed = after(answer(304, b"", cache_control="max-age=900", etag='"2"'), GOOD, later)
+        renewed = after(unchanged(cache_control="max-age=900", etag='"2"'), GOOD, later)
         assert renewed == replace(
             GOOD,
             fetched_at=later,
@@ -130,15 +134,17 @@ class TestReceive:
     def test_not_modified_keeps_the_headers_it_does_not_name(self) -> None:
         of_old = {"date": "Thu, 01 Jan 1970 00:00:00 GMT", "etag": '"1"'}
         dated = after(answer(**of_old, **GOOD_HEADERS))
-        renewed = after(answer(304, b""), dated, NOW + 1_000)
+        renewed = after(unchanged(), dated, NOW + 1_000)
         assert renewed.lifetime == 600  # not made old by the Date of old
 
     def test_not_modified_ends_an_outage(self) -> None:
-        renewed = after(answer(304, b""), OUTAGE, NOW + 1_000)
+        renewed = after(unchanged(), OUTAGE, NOW + 1_000)
         assert (renewed.failure, renewed.failures, renewed.access) == (None, 0, Access.RULES)
 
-    @pytest.mark.parametrize("previous", [None, NEVER, ABSENT])
-    def test_not_modified_of_nothing_is_a_failure(self, previous: RobotsRecord | None) -> None:
+    @pytest.mark.parametrize("previous", [None, NEVER, ABSENT, GOOD])
+    def test_not_modified_that_nobody_asked_for_is_a_failure(
+        self, previous: RobotsRecord | None
+    ) -> None:
         assert after(answer(304, b""), previous).failure == 304
 
     def test_an_outage_keeps_the_copy(self) -> None:
@@ -179,6 +185,39 @@ class TestReceive:
 
     def test_a_429_is_one(self) -> None:
         assert after(answer(429), GOOD).access is Access.RULES
+
+    @pytest.mark.parametrize("previous", [GOOD, ABSENT, OUTAGE])
+    @pytest.mark.parametrize("result", [failure(), answer(503), answer(429), answer(304, b"")])
+    def test_a_policy_that_opens_keeps_the_copy_too(
+        self, result: FetchResult, previous: RobotsRecord
+    ) -> None:
+        result = replace(result, headers={})
+        record = after(result, replace(previous, headers={}), NOW + 700, OPEN)
+        kept = (record.access, record.outcome, record.body, record.fetched_at)
+        assert kept == (previous.access, previous.outcome, previous.body, previous.fetched_at)
+        assert (record.failure, record.failures) == (result.outcome, previous.failures + 1)
+
+    def test_until_it_is_too_old(self) -> None:
+        record = after(failure(), OUTAGE, NOW + 30 * DAY, OPEN)
+        assert (record.access, record.readable, record.failures) == (Access.UNAVAILABLE, False, 2)
+        assert access_at(record, NOW + 90 * DAY, LIMITS) is Access.UNAVAILABLE
+
+    def test_without_a_copy_it_opens_for_an_error_lifetime(self) -> None:
+        first = after(answer(503), rulebook=OPEN)
+        assert (first.access, first.readable) == (Access.UNAVAILABLE, False)
+        assert (first.failure, first.failures, first.retry_after) == (503, 1, 60)
+        assert lookup(first, NOW + 59, LIMITS) is Lookup.USE
+        assert lookup(first, NOW + 60, LIMITS) is Lookup.FETCH
+        assert after(answer(503), first, NOW + 60, OPEN).retry_after == 120
+
+    @pytest.mark.parametrize("rulebook", [RFC, OPEN])
+    def test_endless_redirects_are_an_answer_as_a_404_is(self, rulebook: Rulebook) -> None:
+        record = after(failure(Failure.REDIRECTS), GOOD, NOW + 700, rulebook)
+        assert (record.access, record.readable, record.failure) == (Access.UNAVAILABLE, True, None)
+
+    def test_unless_they_close_the_site(self) -> None:
+        record = after(failure(Failure.REDIRECTS), GOOD, NOW + 700, CLOSED)
+        assert (record.access, record.failure) == (Access.RULES, Failure.REDIRECTS)
 
 
 GOOD_HEADERS = {"cache_control": "max-age=600"}
