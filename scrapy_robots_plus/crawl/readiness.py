@@ -83,7 +83,9 @@ class Readiness:
     FETCHES_AT_ONCE = 8
     """How many fetches start before the engine gets to work again."""
     PAGES_PER_FETCH = 16
-    """With enough lanes ready, how many pages are handed out for each fetch that starts."""
+    """How many pages are handed out for each fetch that starts although there are enough."""
+    CREDIT = 128
+    """How many fetches may start while pages wait, before any of them is answered."""
     LEAST_PAUSE = 0.1
     """Seconds between two fetches of a robots.txt that cannot be read, whatever its error TTL."""
 
@@ -109,6 +111,7 @@ class Readiness:
         """The queues, for those who count."""
         self._unknown = Unknown()
         self._pops = 0
+        self._credit = self.CREDIT
         self._arrivals: dict[Origin, list[Lane]] = {}
         self._unreachable_since: dict[Origin, float] = {}
         self._last: Request | None = None
@@ -189,8 +192,10 @@ class Readiness:
         """Whether a lane waits for its policy."""
         return origin in self._arrivals
 
-    def landed(self, origin: Origin) -> None:
-        """A fetch has ended, in a policy or not."""
+    def landed(self, origin: Origin, *, answered: bool = True) -> None:
+        """A fetch has ended, in a policy or not; *answered*: the server is not a silent one."""
+        if answered:
+            self._credit = min(self._credit + 1, self.CREDIT)
         for lane in self._arrivals.pop(origin, ()):
             if lane.place is Place.POLICY:
                 self.places.make_ready(lane)
@@ -205,25 +210,33 @@ class Readiness:
 
     # Policies
 
-    def start_fetches(self, most: int) -> None:
-        """Fetches policies, at most so many."""
+    def start_fetches(self, most: int) -> int:
+        """Fetches policies, at most so many; returns how many."""
+        started = 0
         if not self._unknown or not self.around.may_fetch():
-            return
-        while most and self._unknown and self.around.budget.free:
+            return started
+        while started < most and self._unknown and self.around.budget.free:
             lane = self._unknown.pop()
             if lane is None or lane.address.origin is None:
-                return
+                return started
             if not self.around.is_fetching(lane.address.origin):
                 self.around.fetch(lane.address.origin, lane)
-                most -= 1
+                started += 1
         if not self.places.ready and self._unknown and self.around.budget.free:
             self.around.wake()
+        return started
 
     def _fetch_meanwhile(self) -> None:
-        """Fetches policies while pages are handed out, which must not wait for that."""
+        """Fetches policies while pages are handed out, which must not wait for that.
+
+        As long as few lanes are ready, each fetch that is answered pays for another one. Servers
+        that never answer use the credit up, and are then asked now and then.
+        """
         self._pops += 1
-        if self.places.ready < self._enough or self._pops % self.PAGES_PER_FETCH == 0:
+        if self._pops % self.PAGES_PER_FETCH == 0:
             self.start_fetches(1)
+        elif self._credit and self.places.ready < self._enough and self.start_fetches(1):
+            self._credit -= 1
 
     def _answer_origin(self, lane: Lane, origin: Origin, standing: Standing | None) -> Answer:
         """GO means: as far as robots.txt is concerned."""

@@ -150,7 +150,7 @@ class RobotsSurroundings(CrawlSurroundings):
             self,
             call_later,
             defer=settings.defer_max if settings.defers else None,
-            enough=total if total > 0 else inf,
+            enough=2 * total if total > 0 else inf,
         )
 
     def address(self, request: Request) -> Address:
@@ -197,4 +197,4 @@ class RobotsSurroundings(CrawlSurroundings):
         if self.readiness.awaits(origin):
             # Whatever its lifetime and the size of the cache: one request may go by it.
             self._landed[origin] = policy
-        self.readiness.landed(origin)
+        self.readiness.landed(origin, answered=policy is not None and not policy.refuses_all)

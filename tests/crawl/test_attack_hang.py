@@ -362,13 +362,18 @@ async def test_rules_that_change_while_requests_wait_in_a_slot(sites: Sites) -> 
 
     With another queue their turn comes earlier than they are sent (queue.md, "Without it").
     """
-    host = sites.host(in_turn(
-        answer("User-agent: *\nDisallow: /never\nCrawl-delay: 1\n"),
-        answer("User-agent: *\nDisallow: /\nCrawl-delay: 1\n"),
-    ))
+    host = sites.host(
+        in_turn(
+            answer("User-agent: *\nDisallow: /never\nCrawl-delay: 1\n"),
+            answer("User-agent: *\nDisallow: /\nCrawl-delay: 1\n"),
+        )
+    )
     crawler = await crawl(
-        *[host.url(f"/{n}") for n in range(6)], spider=ChangesLate,
-        ROBOTS_TTL=1, ROBOTS_TTL_MIN=1, ROBOTS_TTL_MAX=1,
+        *[host.url(f"/{n}") for n in range(6)],
+        spider=ChangesLate,
+        ROBOTS_TTL=1,
+        ROBOTS_TTL_MIN=1,
+        ROBOTS_TTL_MAX=1,
     )
     changed = max(hit.at for hit in host.hits if hit.path == "/robots.txt")
     late = [h.path for h in host.hits if h.at > changed + 1.1 and h.path != "/robots.txt"]
