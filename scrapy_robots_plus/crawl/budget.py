@@ -39,7 +39,7 @@ class FetchBudget:
         """How many fetches may be under way, however many are silent."""
         self._clock = clock
         self._asked: OrderedDict[Origin, float] = OrderedDict()
-        self._silent: set[Origin] = set()
+        self._silent: dict[Origin, float] = {}
         self._average: float | None = None
         self._queue: OrderedDict[Deferred[None], Origin] = OrderedDict()
         self._alarm = Alarm(self._admit, clock, call_later)
@@ -76,7 +76,9 @@ class FetchBudget:
     def give_back(self, origin: Origin, *, answered: bool = False) -> None:
         """A fetch of *origin* has ended. It may be said twice."""
         began = self._asked.pop(origin, None)
-        self._silent.discard(origin)
+        if began is None:
+            # Those that were taken for silent count as well: it is them that teach patience.
+            began = self._silent.pop(origin, None)
         if answered and began is not None:
             took = self._clock() - began
             before = took if self._average is None else self._average
@@ -110,7 +112,7 @@ class FetchBudget:
             if began > limit:
                 return
             del self._asked[origin]
-            self._silent.add(origin)
+            self._silent[origin] = began
 
     def _admit(self) -> None:
         while self._queue:

@@ -35,8 +35,9 @@ class SlotFloor:
 
     LEAST_WHILE_HELD = 0.001
     """Seconds. The downloader does not look at the time of a slot without a delay."""
-    ON_ITS_WAY = 0.05
-    """Up to this part of the delay, a request is taken to have been sent when it was answered.
+    ON_ITS_WAY = 0.1
+    """Seconds, or a fifth of the delay if that is less, within which a request is taken to have
+    been sent when it was answered.
 
     The downloader counts from when it begins to connect; the host, from when the request arrives.
     Under load the first may be slow to come and the next one quick.
@@ -76,7 +77,7 @@ class SlotFloor:
     def answered(self, slot: Slot) -> None:
         """A request of the slot was answered."""
         if self.delays:
-            latest = slot.lastseen + self.ON_ITS_WAY * slot.delay
+            latest = slot.lastseen + min(self.ON_ITS_WAY, slot.delay / 5)
             slot.lastseen = max(slot.lastseen, min(compat.slot_clock(), latest))
 
     @property

@@ -1,0 +1,125 @@
+"""Places for robots.txt fetches, by a clock that the test turns."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from scrapy_robots_plus.crawl.budget import FIRST_PATIENCE, FetchBudget
+from scrapy_robots_plus.policy.origin import Origin
+
+from .world import Timer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+        self._timers: list[tuple[float, int, Timer]] = []
+        self._numbers = count()
+
+    def __call__(self) -> float:
+        return self.now
+
+    def call_later(self, delay: float, call: Callable[[], None]) -> Timer:
+        timer = Timer(call)
+        heappush(self._timers, (self.now + delay, next(self._numbers), timer))
+        return timer
+
+    def advance(self, seconds: float) -> None:
+        end = self.now + seconds
+        while self._timers and self._timers[0][0] <= end:
+            self.now, _, timer = heappop(self._timers)
+            if timer.call:
+                timer.call()
+        self.now = end
+
+
+def origin(number: int) -> Origin:
+    return Origin("http", f"host{number}.example", 80)
+
+
+def make(places: int, ceiling: int = 10_000) -> tuple[FetchBudget, Clock]:
+    clock = Clock()
+    return FetchBudget(places, ceiling, clock, clock.call_later), clock
+
+
+def fill(budget: FetchBudget, first: int = 0) -> int:
+    """Takes all places that are free; how many there were."""
+    number = first
+    while budget.free:
+        budget.take(origin(number))
+        number += 1
+    return number - first
+
+
+def test_each_silent_fetch_makes_room_for_another_one_and_one_more() -> None:
+    budget, clock = make(4)
+    assert fill(budget) == 4
+    clock.advance(FIRST_PATIENCE)
+    assert fill(budget, 100) == 8
+    clock.advance(FIRST_PATIENCE)
+    assert fill(budget, 200) == 16
+    assert len(budget) == 28
+
+
+def test_there_is_a_ceiling() -> None:
+    budget, clock = make(4, ceiling=20)
+    for round_ in range(6):
+        fill(budget, 100 * round_)
+        clock.advance(FIRST_PATIENCE)
+    assert len(budget) == 20
+
+
+def test_patience_follows_the_time_that_fetches_take() -> None:
+    budget, clock = make(4)
+    assert budget.patience == FIRST_PATIENCE
+    budget.take(origin(1))
+    clock.advance(0.05)
+    budget.give_back(origin(1), answered=True)
+    assert budget.patience == pytest.approx(0.2)
+    for _ in range(200):
+        budget.take(origin(1))
+        clock.advance(0.5)
+        assert budget.free  # which takes it for silent at first
+        budget.give_back(origin(1), answered=True)
+    assert budget.patience == pytest.approx(2.0)
+
+
+def test_a_place_given_back_twice_is_one_place() -> None:
+    budget, _ = make(1)
+    budget.take(origin(1))
+    budget.give_back(origin(1))
+    budget.give_back(origin(1))
+    assert fill(budget, 5) == 1
+
+
+def test_who_waits_is_admitted_in_order_and_by_the_clock() -> None:
+    budget, clock = make(1)
+    admitted: list[int] = []
+    budget.take(origin(0))
+    for number in (1, 2, 3):
+        waiting = Deferred.fromCoroutine(budget.wait(origin(number)))
+        waiting.addCallback(lambda _, number=number: admitted.append(number))
+    assert admitted == []
+    budget.give_back(origin(0))
+    assert origin(1) in budget
+    clock.advance(FIRST_PATIENCE + 0.01)
+    assert origin(2) in budget
+    assert origin(3) in budget
+
+
+def test_who_waits_when_the_crawl_ends_is_let_go() -> None:
+    budget, _ = make(1)
+    budget.take(origin(0))
+    let_go: list[int] = []
+    waiting = Deferred.fromCoroutine(budget.wait(origin(1)))
+    waiting.addBoth(lambda _: let_go.append(1))
+    budget.abandon()
+    assert not budget._queue

@@ -1,0 +1,81 @@
+"""Visit-time and Retry-After as values."""
+
+from __future__ import annotations
+
+from datetime import time
+from types import SimpleNamespace
+
+import pytest
+from scrapy import Request
+from scrapy.http import Response
+
+from scrapy_robots_plus.crawl.backoff import GONE, Backoff, wait_asked_for
+from scrapy_robots_plus.crawl.body_tap import TAP_META_KEY
+from scrapy_robots_plus.crawl.hours import Hours, hours_of
+
+DAY = 86_400
+MORNING = Hours(6 * 3600, 8 * 3600 + 45 * 60)
+NIGHT = Hours(22 * 3600, 4 * 3600)
+
+
+@pytest.mark.parametrize(
+    ("hours", "clock", "begin_in"),
+    [
+        (MORNING, "06:00", 0),
+        (MORNING, "08:45", 0),
+        (MORNING, "05:00", 3600),
+        (MORNING, "09:00", 21 * 3600),
+        (NIGHT, "23:30", 0),
+        (NIGHT, "03:59", 0),
+        (NIGHT, "04:30", 17.5 * 3600),
+    ],
+)
+def test_when_the_hours_begin(hours: Hours, clock: str, begin_in: float) -> None:
+    hour, minute = map(int, clock.split(":"))
+    assert hours.begin_in(1000 * DAY + hour * 3600 + minute * 60) == begin_in
+
+
+def test_hours_of_whatever_parsers_return() -> None:
+    start, end = time(6), time(8, 45)
+    assert hours_of(SimpleNamespace(start=start, end=end)) == MORNING
+    assert hours_of(SimpleNamespace(start_time=start, end_time=end)) == MORNING
+    assert hours_of(None) is None
+    assert hours_of(SimpleNamespace(start=6, end=8)) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "value", "wait"),
+    [
+        (429, "30", 30),
+        (503, " 30 ", 30),
+        (200, "30", 0),
+        (404, "30", 0),
+        (429, "-5", 0),
+        (429, "soon", 0),
+        (429, "1e9", 0),
+        (429, "Thu, 01 Jan 1970 00:01:40 GMT", 90),
+        (429, "Thu, 01 Jan 1970 00:00:05 GMT", 0),
+        (429, "9" * 400, float("9" * 12)),
+    ],
+)
+def test_how_long_a_host_wants_to_be_left_alone(status: int, value: str, wait: float) -> None:
+    response = Response("http://a.example/", status=status, headers={"Retry-After": value})
+    assert wait_asked_for(Request("http://a.example/"), response, now=10) == wait
+
+
+def test_of_a_robots_txt_it_is_not_asked_here() -> None:
+    request = Request("http://a.example/robots.txt", meta={TAP_META_KEY: object()})
+    response = Response(request.url, status=429, headers={"Retry-After": "30"})
+    assert wait_asked_for(request, response, now=0) == 0
+
+
+def test_after_the_wait_the_pace_doubles_with_each_answer_until_it_is_as_before() -> None:
+    backoff = Backoff()
+    backoff.hold(8.0, now=100)
+    backoff.went_well(now=107)  # one that was under way: nothing changes while the host is held
+    assert (backoff.until, backoff.delay) == (108, 0.8)
+    delays = []
+    for now in range(108, 114):
+        backoff.went_well(now)
+        delays.append(backoff.delay)
+    assert delays == [0.4, 0.2, 0.1, GONE, 0.0, 0.0]
