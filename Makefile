@@ -10,20 +10,23 @@ PYTEST = -m pytest
 # Crawls in this process; those of test_reactor_modes.py have processes of their own in any case.
 CRAWLS = tests/crawl --ignore=tests/crawl/test_reactor_modes.py
 
-.PHONY: demo test test-newest test-newest-select test-oldest test-oldest-select test-parsers lint build stress comparison tables clean
+.PHONY: demo test test-units test-crawls test-select test-oldest test-oldest-select test-parsers lint build stress comparison tables clean
 
 demo: .venv/installed
 	cd sample_project && ../$(BIN)/scrapy crawl s2_why
 
 # Crawls mostly wait, so these run side by side; the output of each comes when it is complete.
 test: .venv/installed-dev .venv-oldest/installed-dev
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target \
-		test-newest test-oldest test-newest-select test-oldest-select
+	@$(MAKE) --no-print-directory --jobs=4 --output-sync=target \
+		test-crawls test-oldest test-select test-oldest-select test-units
 
-test-newest: .venv/installed-dev
-	$(BIN)/python $(PYTEST) --reactor=asyncio
+test-units: .venv/installed-dev
+	$(BIN)/python $(PYTEST) --reactor=asyncio --ignore=tests/crawl
 
-test-newest-select: .venv/installed-dev
+test-crawls: .venv/installed-dev
+	$(BIN)/python $(PYTEST) --reactor=asyncio tests/crawl
+
+test-select: .venv/installed-dev
 	$(BIN)/python $(PYTEST) --reactor=default $(CRAWLS)
 
 test-oldest: .venv-oldest/installed-dev

@@ -78,7 +78,7 @@ def _dead(count: int) -> Scenario:
     return Scenario(
         f"{count} dead",
         f"{count:,} hosts whose robots.txt never answers beside 40 live ones",
-        (Hosts("live", 10, 40, 60), Hosts("dead", 30, count, 3, dead=True)),
+        (Hosts("live", 10, 40, 60, latency=0.1), Hosts("dead", 30, count, 3, dead=True)),
         timeout=5.0,
         until_live_done=True,
     )

@@ -11,10 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "stress: the long form of a test; run with -m stress")
-
-
 @pytest.fixture
 def sites() -> Iterator[Sites]:
     with Sites() as running:

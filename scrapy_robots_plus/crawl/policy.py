@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.decide import Lookup, access_at, lookup
@@ -16,6 +16,8 @@ from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from . import compat
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scrapy.robotstxt import RobotParser
     from scrapy.statscollectors import StatsCollector
 
@@ -188,7 +190,8 @@ class Policy:
                 return self._verdict(Reason.UNREACHABLE)
             try:
                 # Several names come only where the parser takes them (agent.py).
-                allowed = self.parser.allowed(url, cast("str", agent))
+                name = cast("str", agent)
+                allowed = all(self.parser.allowed(form, name) for form in forms_of(url))
             except Exception:
                 logger.exception("The robots.txt parser failed on %s", url)
                 return self._verdict(Reason.UNREACHABLE)
@@ -267,3 +270,15 @@ class Policy:
         return Verdict(
             allowed, reason, robots_url=self.record.url, outcome=self.status, delay=delay
         )
+
+
+def forms_of(url: str) -> Iterator[str]:
+    """The forms in which *url* may be sent: as it is and, where it has them, without dot segments.
+
+    Some download handlers resolve ``/a/../b`` before they send it (RFC 3986 5.2.4), some do not.
+    """
+    yield url
+    if "/." in url or "/%2e" in url or "/%2E" in url:
+        path = urlsplit(url)._replace(scheme="", netloc="").geturl()
+        plain = path.replace("%2e", ".").replace("%2E", ".")
+        yield urljoin(url, plain)

@@ -1,4 +1,4 @@
-"""Attacks: something that robots.txt disallows reaches the server."""
+"""What robots.txt disallows does not reach the server, on any way that was found to lead there."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ import pytest
 import pytest_twisted
 import scrapy
 from scrapy.http import TextResponse
+from scrapy.utils.reactor import is_asyncio_reactor_installed
 
-from tests.crawling import ProbeSpider, crawl, stat
-from tests.sites import Sites, after, answer, hang, in_turn, redirect, validated
+from tests.crawling import ProbeSpider, crawl
+from tests.sites import Sites, after, answer, in_turn, redirect, validated
+
+pytestmark = pytest.mark.skipif(
+    not is_asyncio_reactor_installed(), reason="the spiders of these tests sleep with asyncio"
+)
 
 NOT_FOOBOT = "User-agent: foobot\nDisallow: /secret\n"
 CLOSED = "User-agent: *\nDisallow: /secret\n"
@@ -116,7 +121,7 @@ class StoppingSpider(ProbeSpider):
     async def start(self):
         yield self.request(self.urls[0])
         await asyncio.sleep(0.3)
-        asyncio.ensure_future(self.crawler.stop_async())
+        self.stopping = asyncio.ensure_future(self.crawler.stop_async())
         await asyncio.sleep(10)
 
 
@@ -138,7 +143,7 @@ async def test_a_304_that_nobody_asked_for(sites: Sites, tmp_path) -> None:
     host = sites.host(in_turn(redirect("/r.txt"), answer(status=304)))
     host.pages["/r.txt"] = validated("User-agent: *\nDisallow:\n", '"1"')
     urls = [host.url(p) for p in ("/1", "/2", "/3")]
-    crawler = await crawl(*urls, spider=SlowSpider, ROBOTS_STALE_MAX=0, **SHORT)
+    await crawl(*urls, spider=SlowSpider, ROBOTS_STALE_MAX=0, **SHORT)
     sent = [h.headers for h in host.hits if h.path == "/robots.txt"][1:]
     assert sent
     assert not any("if-none-match" in h for h in sent)

@@ -1,4 +1,4 @@
-"""Attacks: two requests of one origin closer than its Crawl-delay."""
+"""A Crawl-delay holds on every way that was found around it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ from typing import Any
 import pytest
 import pytest_twisted
 import scrapy
+from scrapy.utils.reactor import is_asyncio_reactor_installed
 
-from tests.crawling import ProbeSpider, crawl
+from tests.crawling import crawl
 from tests.sending import TimedSpider, gaps
 from tests.sites import Sites, answer, in_turn, redirect
 
 DELAY_1 = "User-agent: *\nDisallow: /never\nCrawl-delay: 1\n"
 LEAST = 0.98
 OWN_QUEUE = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue"}
+
+
+pytestmark = pytest.mark.skipif(
+    not is_asyncio_reactor_installed(), reason="the spiders of these tests sleep with asyncio"
+)
 
 
 def pages(host, count=4):
@@ -74,6 +80,7 @@ async def test_user_agent_put_in_by_an_async_middleware(sites: Sites) -> None:
     assert min(gaps(crawler.spider.sent, host)) >= LEAST
 
 
+@pytest.mark.stress
 @pytest_twisted.ensureDeferred
 async def test_user_agent_put_in_and_a_refresh(sites: Sites) -> None:
     host = sites.host(FOR_FOOBOT)
@@ -101,6 +108,7 @@ class OneByOne(TimedSpider):
             yield self.request(self.urls[len(self.got)])
 
 
+@pytest.mark.stress
 @pytest.mark.parametrize("ttl", [86400, 1], ids=["no refresh", "refreshes"])
 @pytest_twisted.ensureDeferred
 async def test_user_agent_put_in_one_by_one(sites: Sites, ttl: int) -> None:
@@ -117,6 +125,7 @@ async def test_user_agent_put_in_one_by_one(sites: Sites, ttl: int) -> None:
     assert min(gaps(crawler.spider.sent, host)) >= LEAST
 
 
+@pytest.mark.stress
 @pytest_twisted.ensureDeferred
 async def test_own_headers_of_two_agents_and_a_refresh(sites: Sites) -> None:
     """Foobot's requests alone have to keep 1 s among themselves."""
@@ -143,12 +152,13 @@ async def test_own_headers_of_two_agents_and_a_refresh(sites: Sites) -> None:
 @pytest_twisted.ensureDeferred
 async def test_eviction(sites: Sites, queue: dict[str, Any]) -> None:
     one, two = sites.host(DELAY_1), sites.host(DELAY_1)
-    urls = [u for pair in zip(pages(one), pages(two)) for u in pair]
+    urls = [u for pair in zip(pages(one), pages(two), strict=False) for u in pair]
     crawler = await crawl(*urls, spider=TimedSpider, ROBOTS_CACHE_SIZE=1, **queue)
     assert min(gaps(crawler.spider.sent, one)) >= LEAST
     assert min(gaps(crawler.spider.sent, two)) >= LEAST
 
 
+@pytest.mark.stress
 @pytest.mark.parametrize("queue", [{}, OWN_QUEUE], ids=["robots", "own"])
 @pytest_twisted.ensureDeferred
 async def test_outage_without_delay_in_between(sites: Sites, queue: dict[str, Any]) -> None:
