@@ -17,7 +17,7 @@ demo: .venv/installed
 
 # Crawls mostly wait, so these run side by side; the output of each comes when it is complete.
 test: .venv/installed-dev .venv-oldest/installed-dev
-	@$(MAKE) --no-print-directory --jobs=4 --output-sync=target \
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target \
 		test-crawls test-oldest test-select test-oldest-select test-units
 
 test-units: .venv/installed-dev

@@ -100,6 +100,8 @@ class Policies:
         policy = await self.obtain(origin)
         if policy is None:
             return closing_verdict(origin)
+        if agent is None:
+            policy.delay_for(self._agents.default)  # so that ``Policy.delay`` tells it
         return policy.verdict(url, agent or self._agents.default)
 
     def usable(self, origin: Origin) -> Policy | None:

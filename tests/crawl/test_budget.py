@@ -7,6 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
+from scrapy.utils.reactor import is_asyncio_reactor_installed
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus.crawl.budget import FIRST_PATIENCE, FetchBudget
@@ -16,6 +17,10 @@ from .world import Timer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+without_asyncio = pytest.mark.skipif(
+    is_asyncio_reactor_installed(), reason="there a coroutine runs when the loop turns"
+)
 
 
 class Clock:
@@ -100,6 +105,7 @@ def test_a_place_given_back_twice_is_one_place() -> None:
     assert fill(budget, 5) == 1
 
 
+@without_asyncio
 def test_who_waits_is_admitted_in_order_and_by_the_clock() -> None:
     budget, clock = make(1)
     admitted: list[int] = []
@@ -115,6 +121,7 @@ def test_who_waits_is_admitted_in_order_and_by_the_clock() -> None:
     assert origin(3) in budget
 
 
+@without_asyncio
 def test_who_waits_when_the_crawl_ends_is_let_go() -> None:
     budget, _ = make(1)
     budget.take(origin(0))

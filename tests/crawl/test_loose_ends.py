@@ -165,6 +165,10 @@ class LambdaSpider(Stops):
 OWN_QUEUE = SCRAPYS
 
 
+# Scrapy 2.14 leaves a file of its disk queue to the garbage collector, which warns.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.usefixtures("garbage_collected")
 @pytest.mark.parametrize("queue", [OWN_QUEUE], ids=["scrapys"])
 @pytest_twisted.ensureDeferred
 async def test_put_back_what_cannot_be_put_on_disk(sites: Sites, tmp_path, queue) -> None:

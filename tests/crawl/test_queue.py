@@ -14,6 +14,7 @@ from scrapy import Request, signals
 from scrapy_robots_plus import RobotsDisallowed, RobotsUnreachable
 from tests.crawl_process import MODES, crawl_in_process
 from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
+from tests.sending import TimedSpider, gaps
 from tests.sites import Host, Reply, Sites, after, answer
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ async def test_with_other_components_everything_works(sites: Sites, other: str) 
     dead = sites.host(answer("", 503))
     late = sites.host(after(0.3, answer("User-agent: *\nDisallow: /1\n")))
     urls = [url for host in (closed, slow, dead, late) for url in pages(host, 3)]
-    crawler = await crawl(*urls, **OTHERS[other])
+    crawler = await crawl(*urls, spider=TimedSpider, **OTHERS[other])
     if not obeys:
         assert len(crawler.spider.got) == 12
         return
@@ -171,7 +172,7 @@ async def test_with_other_components_everything_works(sites: Sites, other: str) 
         **dict.fromkeys(pages(dead, 3), RobotsUnreachable),
         late.url("/1"): RobotsDisallowed,
     }
-    assert min(slow.gaps) >= 0.18
+    assert min(gaps(crawler.spider.sent, slow)) >= 0.18
     assert len(crawler.spider.got) == 5
 
 
