@@ -18,7 +18,7 @@ demo: .venv/installed
 # Crawls mostly wait, so these run side by side; the output of each comes when it is complete.
 test: .venv/installed-dev .venv-oldest/installed-dev
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target \
-		test-crawls test-oldest test-select test-oldest-select test-units
+		test-oldest test-crawls test-units test-select test-oldest-select
 
 test-units: .venv/installed-dev
 	$(BIN)/python $(PYTEST) --reactor=asyncio --ignore=tests/crawl
