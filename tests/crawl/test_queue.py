@@ -43,6 +43,10 @@ OTHERS: dict[str, dict[str, Any]] = {
     },
 }
 
+ARRIVAL = 0.1
+"""Seconds by which a busy machine may shift what a site sees; test_crawl_delay.py measures where
+requests are sent."""
+
 
 def when(condition: Callable[[], bool], then: Reply) -> Reply:
     """Does not answer before *condition* holds."""
@@ -85,7 +89,7 @@ def test_in_every_reactor_mode(sites: Sites, mode: str) -> None:
     result = crawl_in_process(mode, *urls, CONCURRENT_REQUESTS=2, ROBOTS_FETCH_TIMEOUT=20)
     assert result["failures"] == {}
     assert len(result["got"]) == len(urls)
-    assert min(live[0].gaps) >= 0.18
+    assert min(live[0].gaps) >= 0.2 - ARRIVAL
 
 
 @pytest_twisted.ensureDeferred
@@ -121,12 +125,11 @@ async def test_no_more_robots_txt_are_fetched_together_than_there_are_places(sit
 async def test_a_host_that_waits_for_its_delay_takes_no_place(sites: Sites) -> None:
     slow = [sites.host("User-agent: *\nCrawl-delay: 0.5\n") for _ in range(8)]
     urls = [url for host in slow for url in pages(host, 4)]
-    began = time.monotonic()
-    crawler = await crawl(*urls, CONCURRENT_REQUESTS=2)
+    crawler = await crawl(*urls, spider=TimedSpider, CONCURRENT_REQUESTS=2)
     assert len(crawler.spider.got) == 32
-    assert min(min(host.gaps) for host in slow) >= 0.45
-    # One after the other they would have taken 12 s, two at a time 6.
-    assert time.monotonic() - began < 6
+    assert min(min(gaps(crawler.spider.sent, host)) for host in slow) >= 0.45
+    # Two at a time, the last hosts would be begun when the first have ended.
+    assert max(host.hits[0].at for host in slow) < min(host.hits[-1].at for host in slow)
 
 
 class OrderedSpider(ProbeSpider):
@@ -229,7 +232,7 @@ async def test_the_engine_is_not_asked_in_vain(sites: Sites) -> None:
     crawler = make_crawler()
     crawler.signals.connect(lambda: asked.update(["empty"]), signals.scheduler_empty, weak=False)
     await run(crawler, urls=pages(host, 4))
-    assert min(host.gaps) >= 0.48
+    assert min(host.gaps) >= 0.5 - ARRIVAL
     assert asked["empty"] < 60
 
 
@@ -241,8 +244,8 @@ async def test_a_host_that_asks_for_patience_gets_it(sites: Sites) -> None:
         host.url("/0"), *pages(host, 4)[1:], *pages(other, 4),
         CONCURRENT_REQUESTS=2, CONCURRENT_REQUESTS_PER_DOMAIN=1,
     )  # fmt: skip
-    assert host.gaps[0] >= 0.98
-    assert min(host.gaps[1:]) >= 0.02  # slowly at first
+    assert host.gaps[0] >= 1 - ARRIVAL
+    assert min(host.gaps[1:]) > 0  # slowly at first
     assert max(other.gaps) < 0.9
     assert stat(crawler, "robotstxt/retry_after") == 1
 
@@ -265,7 +268,7 @@ async def test_a_request_rate_is_a_floor(sites: Sites) -> None:
     other_hours = sites.host(f"User-agent: *\nRequest-rate: 1/60 {far_from_now()}\n")
     await crawl(*pages(rated, 3), *pages(other_hours, 3))
     assert len(other_hours.fetched) == 3
-    assert min(rated.gaps) >= 0.48
+    assert min(rated.gaps) >= 0.5 - ARRIVAL
 
 
 def far_from_now() -> str:
