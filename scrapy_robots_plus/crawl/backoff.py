@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.policy.freshness import retry_after
 
 from .body_tap import TAP_META_KEY
 
@@ -26,13 +27,8 @@ def wait_asked_for(request: Request, response: Response, now: float) -> float:
     """
     if response.status not in BUSY or TAP_META_KEY in request.meta:
         return 0.0
-    value = (response.headers.get(b"Retry-After") or b"").decode("latin-1").strip()
-    if value.isascii() and value.isdigit():
-        return float(value[:12])
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - now)
-    except (ValueError, OverflowError, OSError):
-        return 0.0
+    value = (response.headers.get(b"Retry-After") or b"").decode("latin-1")
+    return retry_after({"retry-after": value}, now) or 0.0
 
 
 class Backoff:
