@@ -43,10 +43,6 @@ OTHERS: dict[str, dict[str, Any]] = {
     },
 }
 
-ARRIVAL = 0.1
-"""Seconds by which a busy machine may shift what a site sees; test_crawl_delay.py measures where
-requests are sent."""
-
 
 def when(condition: Callable[[], bool], then: Reply) -> Reply:
     """Does not answer before *condition* holds."""
@@ -89,7 +85,7 @@ def test_in_every_reactor_mode(sites: Sites, mode: str) -> None:
     result = crawl_in_process(mode, *urls, CONCURRENT_REQUESTS=2, ROBOTS_FETCH_TIMEOUT=20)
     assert result["failures"] == {}
     assert len(result["got"]) == len(urls)
-    assert min(live[0].gaps) >= 0.2 - ARRIVAL
+    assert min(gaps(result["sent"], live[0])) >= 0.18
 
 
 @pytest_twisted.ensureDeferred
@@ -229,10 +225,10 @@ async def test_the_engine_is_not_asked_in_vain(sites: Sites) -> None:
     """A queue that sleeps for 1.5 s in all is asked a few times, not in a loop."""
     host = sites.host("User-agent: *\nCrawl-delay: 0.5\n")
     asked: Counter[str] = Counter()
-    crawler = make_crawler()
+    crawler = make_crawler(TimedSpider)
     crawler.signals.connect(lambda: asked.update(["empty"]), signals.scheduler_empty, weak=False)
     await run(crawler, urls=pages(host, 4))
-    assert min(host.gaps) >= 0.5 - ARRIVAL
+    assert min(gaps(crawler.spider.sent, host)) >= 0.48
     assert asked["empty"] < 60
 
 
@@ -242,10 +238,11 @@ async def test_a_host_that_asks_for_patience_gets_it(sites: Sites) -> None:
     host.pages["/0"] = answer("", 429, retry_after="1")
     crawler = await crawl(
         host.url("/0"), *pages(host, 4)[1:], *pages(other, 4),
-        CONCURRENT_REQUESTS=2, CONCURRENT_REQUESTS_PER_DOMAIN=1,
+        spider=TimedSpider, CONCURRENT_REQUESTS=2, CONCURRENT_REQUESTS_PER_DOMAIN=1,
     )  # fmt: skip
-    assert host.gaps[0] >= 1 - ARRIVAL
-    assert min(host.gaps[1:]) > 0  # slowly at first
+    waits = gaps(crawler.spider.sent, host)
+    assert waits[0] >= 0.98
+    assert min(waits[1:]) >= 0.02  # slowly at first
     assert max(other.gaps) < 0.9
     assert stat(crawler, "robotstxt/retry_after") == 1
 
@@ -266,9 +263,9 @@ async def test_patience_has_bounds(sites: Sites, settings: dict[str, Any]) -> No
 async def test_a_request_rate_is_a_floor(sites: Sites) -> None:
     rated = sites.host("User-agent: *\nRequest-rate: 2/1s\n")
     other_hours = sites.host(f"User-agent: *\nRequest-rate: 1/60 {far_from_now()}\n")
-    await crawl(*pages(rated, 3), *pages(other_hours, 3))
+    crawler = await crawl(*pages(rated, 3), *pages(other_hours, 3), spider=TimedSpider)
     assert len(other_hours.fetched) == 3
-    assert min(rated.gaps) >= 0.5 - ARRIVAL
+    assert min(gaps(crawler.spider.sent, rated)) >= 0.48
 
 
 def far_from_now() -> str:
