@@ -46,6 +46,13 @@ class Scenario:
     """Seconds for a robots.txt."""
     until_live_done: bool = False
     """Whether the crawl is stopped when the pages of the hosts that are not dead are there."""
+    as_links: bool = False
+    """Whether all pages but the first are links on that one.
+
+    Start requests come one by one as long as there is room for more. Whether there is depends on
+    how fast those before were sent, and with it how many pages are under way: variants would be
+    compared at different loads.
+    """
     settings: dict[str, Any] = field(default_factory=dict)
 
     def paths(self) -> list[tuple[str, str]]:
@@ -78,7 +85,7 @@ def _dead(count: int) -> Scenario:
     return Scenario(
         f"{count} dead",
         f"{count:,} hosts whose robots.txt never answers beside 40 live ones",
-        (Hosts("live", 10, 40, 60, latency=0.1), Hosts("dead", 30, count, 3, dead=True)),
+        (Hosts("live", 10, 40, 60, latency=0.05), Hosts("dead", 30, count, 3, dead=True)),
         timeout=5.0,
         until_live_done=True,
     )
@@ -103,7 +110,9 @@ SCENARIOS = {
             "500 hosts with Crawl-delay 1, 10 pages each",
             (Hosts("slow", 20, 500, 10, 1.0),),
         ),
-        Scenario("one host", "one open host, 3,000 pages", (Hosts("open", 10, 1, 3000),)),
+        Scenario(
+            "one host", "one open host, 6,000 pages", (Hosts("open", 10, 1, 6000),), as_links=True
+        ),
         Scenario("many hosts", "10,000 hosts, 3 pages each", (Hosts("small", 10, 10_000, 3),)),
     )
 }

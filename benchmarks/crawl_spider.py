@@ -21,7 +21,7 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.exceptions import CloseSpider
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
 VARIANTS = ("package", "built-in", "off")
 
@@ -46,9 +46,23 @@ class BenchmarkSpider(scrapy.Spider):
         self.live_done: float | None = None
 
     async def start(self) -> AsyncIterator[scrapy.Request]:
+        pages = self.pages()
+        if self.scenario.as_links:
+            yield next(pages).replace(callback=self.parse_links, cb_kwargs={"pages": pages})
+        else:
+            for page in pages:
+                yield page
+
+    def pages(self) -> Iterator[scrapy.Request]:
         for address, path in self.scenario.paths():
             url = f"http://{address}:{self.port}{path}"
             yield scrapy.Request(url, errback=self.count_failure, dont_filter=True)
+
+    def parse_links(
+        self, response: scrapy.http.Response, pages: Iterator[scrapy.Request]
+    ) -> Iterator[scrapy.Request]:
+        self.parse(response)
+        yield from pages
 
     def parse(self, response: scrapy.http.Response) -> None:
         self.got += 1

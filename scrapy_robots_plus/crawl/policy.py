@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import urljoin, urlsplit
 
 from scrapy_robots_plus.policy.access import Access
-from scrapy_robots_plus.policy.decide import Lookup, access_at, lookup
+from scrapy_robots_plus.policy.decide import Lookup, access_at, fresh_for, lookup
 from scrapy_robots_plus.policy.delay import Delay, TooLong, delay_of
 from scrapy_robots_plus.policy.waiting import VisitTime
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
@@ -16,8 +16,6 @@ from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from . import compat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scrapy.robotstxt import RobotParser
     from scrapy.statscollectors import StatsCollector
 
@@ -56,6 +54,7 @@ class Policy:
         "_clock",
         "_delays",
         "_epoch",
+        "_fresh_until",
         "_hourly",
         "_kept",
         "_longest",
@@ -81,6 +80,7 @@ class Policy:
         self._clock = clock
         self._stats = stats
         self._epoch = clock.wall() - clock.monotonic()
+        self._fresh_until = clock.monotonic() + fresh_for(record, self.now)
         self._delays: dict[Names, Pace] = {}
         self._kept: tuple[Pace, ...] = ()
         self._longest: float | None = None
@@ -106,6 +106,8 @@ class Policy:
     @property
     def lookup(self) -> Lookup:
         """Whether it may answer as it is."""
+        if self._clock.monotonic() < self._fresh_until:  # asked several times per request
+            return Lookup.USE
         return lookup(self.record, self.now, self._settings.limits)
 
     @property
@@ -126,10 +128,8 @@ class Policy:
 
     @property
     def fresh_for(self) -> float:
-        """Seconds until it is asked for again."""
-        if self.record.failure is not None:
-            return self.record.failed_at + self.record.retry_after - self.now
-        return self.record.fetched_at + self.record.lifetime - self.now
+        """Seconds until it is asked for again; not over 0 where that is due."""
+        return self._fresh_until - self._clock.monotonic()
 
     @property
     def refuses_all(self) -> bool:
@@ -191,7 +191,10 @@ class Policy:
             try:
                 # Several names come only where the parser takes them (agent.py).
                 name = cast("str", agent)
-                allowed = all(self.parser.allowed(form, name) for form in forms_of(url))
+                allowed = self.parser.allowed(url, name)
+                plain = without_dot_segments(url) if allowed else None
+                if plain is not None:
+                    allowed = self.parser.allowed(plain, name)
             except Exception:
                 logger.exception("The robots.txt parser failed on %s", url)
                 return self._verdict(Reason.UNREACHABLE)
@@ -272,13 +275,12 @@ class Policy:
         )
 
 
-def forms_of(url: str) -> Iterator[str]:
-    """The forms in which *url* may be sent: as it is and, where it has them, without dot segments.
+def without_dot_segments(url: str) -> str | None:
+    """The other form in which *url* may be sent; None where it has no dot segments.
 
     Some download handlers resolve ``/a/../b`` before they send it (RFC 3986 5.2.4), some do not.
     """
-    yield url
-    if "/." in url or "/%2e" in url or "/%2E" in url:
-        path = urlsplit(url)._replace(scheme="", netloc="").geturl()
-        plain = path.replace("%2e", ".").replace("%2E", ".")
-        yield urljoin(url, plain)
+    if "/." not in url and "/%2e" not in url and "/%2E" not in url:
+        return None
+    path = urlsplit(url)._replace(scheme="", netloc="").geturl()
+    return urljoin(url, path.replace("%2e", ".").replace("%2E", "."))

@@ -84,6 +84,10 @@ class Readiness:
     """How many fetches start before the engine gets to work again."""
     PAGES_PER_FETCH = 16
     """How many pages are handed out for each fetch that starts although there are enough."""
+    TURNS_PER_FETCH = 64
+    """How many turns the engine takes for each fetch that starts while requests are coming in."""
+    QUIET_TURNS = 4
+    """After how many turns without a new request no more of them are coming in."""
     CREDIT = 128
     """How many fetches may start while pages wait, before any of them is answered."""
     LEAST_PAUSE = 0.1
@@ -111,6 +115,7 @@ class Readiness:
         """The queues, for those who count."""
         self._unknown = Unknown()
         self._pops = 0
+        self._turns_without_push = 0
         self._credit = self.CREDIT
         self._arrivals: dict[Origin, list[Lane]] = {}
         self._unreachable_since: dict[Origin, float] = {}
@@ -121,6 +126,7 @@ class Readiness:
 
     def enter(self, lane: Lane) -> None:
         """The lane has got its first request, or one that is more urgent than the others."""
+        self._turns_without_push = 0
         if lane.place is Place.EMPTY:
             lane.turn = self.places.number()
         if lane.place is Place.POLICY:
@@ -130,6 +136,7 @@ class Readiness:
 
     def grew(self, lane: Lane) -> None:
         """The lane has got another request, no more urgent than the others."""
+        self._turns_without_push = 0
         if lane.place is Place.POLICY:
             size = len(lane)
             if size & (size - 1) == 0:  # it has doubled
@@ -175,8 +182,13 @@ class Readiness:
         self._fetch_meanwhile()
 
     def rest(self) -> None:
-        """Sees to it that there is something to hand out later."""
-        self.start_fetches(self.FETCHES_AT_ONCE)
+        """Sees to it that there is something to hand out later.
+
+        While requests are coming in, as start requests do one by one, they go first: they tell
+        which hosts have many.
+        """
+        self._turns_without_push += 1
+        self.start_fetches(0 if self._is_growing else self.FETCHES_AT_ONCE)
         self.agenda.set_alarm(self.around.budget.next_change if self._unknown else None)
 
     def delay_of(self, lane: Lane) -> float:
@@ -210,6 +222,11 @@ class Readiness:
 
     # Policies
 
+    @property
+    def _is_growing(self) -> bool:
+        """Whether requests are coming in one after another, as start requests do."""
+        return self._turns_without_push < self.QUIET_TURNS
+
     def start_fetches(self, most: int) -> int:
         """Fetches policies, at most so many; returns how many."""
         started = 0
@@ -233,7 +250,7 @@ class Readiness:
         that never answer use the credit up, and are then asked now and then.
         """
         self._pops += 1
-        if self._pops % self.PAGES_PER_FETCH == 0:
+        if self._pops % (self.TURNS_PER_FETCH if self._is_growing else self.PAGES_PER_FETCH) == 0:
             self.start_fetches(1)
         elif self._credit and self.places.ready < self._enough and self.start_fetches(1):
             self._credit -= 1

@@ -10,16 +10,18 @@ if TYPE_CHECKING:
 
 
 class Unknown:
-    """In turns, the lane that has waited longest and the one with the most requests.
+    """The lane with the most requests, and in each fourth turn the one that has waited longest.
 
-    The latter opens the way to most pages: with thousands of hosts of which nobody knows whether
+    The former opens the way to most pages: with thousands of hosts of which nobody knows whether
     they answer, large sites do not wait for all the small ones. The highest priority goes first.
     """
+
+    LONGEST_WAIT_EVERY = 4
 
     def __init__(self) -> None:
         self._by_turn: list[tuple[int, int, int, int, Lane]] = []
         self._by_size: list[tuple[int, int, int, int, Lane]] = []
-        self._size_next = False
+        self._turns = 0
 
     def __bool__(self) -> bool:
         """Whether there may be any: lanes that have left are found when they are looked at."""
@@ -36,9 +38,9 @@ class Unknown:
 
     def pop(self) -> Lane | None:
         """The lane to be fetched for next; None where there is none. It may be named again."""
-        self._size_next = not self._size_next
+        self._turns += 1
         heaps = [self._by_size, self._by_turn]
-        for heap in heaps if self._size_next else reversed(heaps):
+        for heap in heaps if self._turns % self.LONGEST_WAIT_EVERY else reversed(heaps):
             while heap:
                 *_, ticket, lane = heappop(heap)
                 if lane.ticket == ticket:

@@ -41,11 +41,18 @@ class Rulebook:
     statuses: StatusTable
 
 
+def fresh_for(record: RobotsRecord, now: float) -> float:
+    """Seconds until *record* is asked for again; not over 0 where that is due."""
+    if record.failure is not None:
+        return record.retry_after - elapsed(record.failed_at, now)
+    return record.lifetime - elapsed(record.fetched_at, now) if record.readable else 0.0
+
+
 def lookup(record: RobotsRecord | None, now: float, limits: Limits) -> Lookup:
     """Whether *record* may answer at *now*, and what is to be done about it."""
     if record is None:
         return Lookup.FETCH
-    if record.failure is not None and elapsed(record.failed_at, now) < record.retry_after:
+    if fresh_for(record, now) > 0:
         return Lookup.USE
     again = Lookup.REVALIDATE if validators(record.headers) else Lookup.FETCH
     if not record.readable:
@@ -53,8 +60,6 @@ def lookup(record: RobotsRecord | None, now: float, limits: Limits) -> Lookup:
     age = elapsed(record.fetched_at, now)
     if record.failure is not None:  # the last good copy, through an outage
         return Lookup.USE_AND_REFRESH if age < limits.stale_max else again
-    if age < record.lifetime:
-        return Lookup.USE
     return Lookup.USE_AND_REFRESH if age < record.lifetime + REFRESH_GRACE else again
 
 
