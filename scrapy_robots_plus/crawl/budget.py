@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from .retrieval import FetchesRobots
 
-FIRST_PATIENCE = 0.5
+FIRST_PATIENCE = 1.0
 """Seconds after which a fetch is silent, as long as none has been answered."""
 LEAST_PATIENCE, MOST_PATIENCE = 0.1, 5.0
 PATIENCE = 4.0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import call_later
+from scrapy.utils.httpobj import urlparse_cached
 
 from . import compat
 from .agent import Agents
@@ -96,7 +97,7 @@ class RobotsMiddleware:
         A request that the scheduler is to keep for later is returned.
         """
         origin = origin_to_ask(request)
-        if origin is None:
+        if origin is None or self._may_be_what_is_waited_for(request, origin):
             self._count_start(request, allowed=True)
             return None
         agent = self.agents.judged_by(request)
@@ -115,7 +116,7 @@ class RobotsMiddleware:
         if agent is None and not self.pacing.holds:
             return None
         origin = origin_to_ask(request)
-        if origin is None:
+        if origin is None or self._may_be_what_is_waited_for(request, origin):
             return None
         if agent is None:
             self.pacing.pin(request, origin)
@@ -170,6 +171,15 @@ class RobotsMiddleware:
         if kept is None:
             raise self._refused(request, origin, policy, verdict)
         return kept
+
+    def _may_be_what_is_waited_for(self, request: Request, origin: Origin) -> bool:
+        """Whether it is for a robots.txt that is being fetched.
+
+        A middleware may have put it in the place of ours, and it would wait for itself. It is
+        allowed in any case (2.2.2).
+        """
+        is_fetching = self.policies.is_fetching(origin) and self.policies.usable(origin) is None
+        return is_fetching and urlparse_cached(request).path == "/robots.txt"
 
     async def _wait(self, request: Request, origin: Origin) -> Policy | None:
         """The policy, when it is known; None if the spider closes first."""

@@ -102,6 +102,24 @@ async def test_a_middleware_that_asks_policies(sites: Sites) -> None:
     assert (host.fetched, stat(crawler, "finish_reason")) == (["/a"], "finished")
 
 
+class Rewrites:
+    """Answers with a request of its own, which has nothing of ours but the URL."""
+
+    def process_request(self, request):
+        if "rewritten" not in request.flags:
+            return scrapy.Request(request.url, flags=["rewritten"], dont_filter=True)
+        return None
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_middleware_that_answers_with_new_requests(sites: Sites) -> None:
+    host = sites.host(CLOSED)
+    urls = [host.url("/a"), host.url("/secret")]
+    agents = {"DEFAULT_REQUEST_HEADERS": {"User-Agent": "Foobot"}}  # checked before and after
+    crawler = await crawl(*urls, DOWNLOADER_MIDDLEWARES={Rewrites: 500}, **BOUND, **agents)
+    assert (host.fetched, stat(crawler, "finish_reason")) == (["/a"], "finished")
+
+
 class Discards(Scheduler):
     """Drops what has become stale, as schedulers of projects do."""
 
