@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .crawl.extension import RobotsExtension
     from .crawl.middleware import RobotsMiddleware
     from .crawl.parser import RobotsParser
-    from .crawl.queue import RobotsPriorityQueue
+    from .crawl.scheduling.queue import RobotsPriorityQueue
     from .crawl.settings import RobotsSettingsError
     from .crawl.signals import request_disallowed, robots_changed
     from .protocol.verdict import Reason, Verdict
@@ -32,7 +32,7 @@ _HOMES = {
     "RobotsIgnored": "crawl.exceptions",
     "RobotsMiddleware": "crawl.middleware",
     "RobotsParser": "crawl.parser",
-    "RobotsPriorityQueue": "crawl.queue",
+    "RobotsPriorityQueue": "crawl.scheduling.queue",
     "RobotsSettingsError": "crawl.settings",
     "RobotsUnreachable": "crawl.exceptions",
     "Verdict": "protocol.verdict",

@@ -12,7 +12,7 @@ from .crawl.downloader import RobotsDownloader
 from .crawl.extension import RobotsExtension
 from .crawl.middleware import RobotsMiddleware
 from .crawl.parser import RobotsParser
-from .crawl.queue import RobotsPriorityQueue
+from .crawl.scheduling.queue import RobotsPriorityQueue
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.exceptions import CloseSpider, NotConfigured
 
-from .estimate import Estimate
 from .middleware import RobotsMiddleware
+from .scheduling.estimate import Estimate
+from .scheduling.surroundings import readiness_in_use
 from .settings import RobotsSettings
-from .surroundings import readiness_in_use
 from .tally import headline, table
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.policy.origin import Origin
 
-    from .readiness import Readiness
+    from .scheduling.readiness import Readiness
 
 _META_KEY = "robots_put_back"
 """The ``dont_filter`` that a request had before it was put back, and which closing did it."""

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_twisted
 
-from scrapy_robots_plus.crawl.estimate import describe, duration
+from scrapy_robots_plus.crawl.scheduling.estimate import describe, duration
 from tests.crawling import crawl
 
 from .world import Host, World
 
 if TYPE_CHECKING:
     from tests.sites import Sites
+
+LOGGER = "scrapy_robots_plus.crawl.scheduling.estimate"
 
 
 def test_hosts_by_what_they_wait_for() -> None:
@@ -53,9 +55,9 @@ async def test_the_line_comes_with_the_stats_of_scrapy(
     sites: Sites, caplog: pytest.LogCaptureFixture
 ) -> None:
     host = sites.host("User-agent: *\nCrawl-delay: 0.4\n")
-    with caplog.at_level(logging.INFO, "scrapy_robots_plus.crawl.estimate"):
+    with caplog.at_level(logging.INFO, LOGGER):
         await crawl(*(host.url(f"/{number}") for number in range(4)), LOGSTATS_INTERVAL=0.25)
-    lines = [r.message for r in caplog.records if r.name == "scrapy_robots_plus.crawl.estimate"]
+    lines = [record.message for record in caplog.records if record.name == LOGGER]
     assert lines
     assert "1 waiting for their delay (" in lines[0]
     assert lines[0].endswith("requests x 0.4 s")

@@ -13,7 +13,7 @@ from .world import REFUSED, Host, Slot, World, host_number
 if TYPE_CHECKING:
     from scrapy import Request
 
-    from scrapy_robots_plus.crawl.lane import Lane
+    from scrapy_robots_plus.crawl.scheduling.lane import Lane
 
 HOSTS = 5
 EPSILON = 0.002

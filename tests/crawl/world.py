@@ -17,16 +17,16 @@ from scrapy import Request
 from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
 from scrapy_robots_plus.crawl.budget import FetchBudget
-from scrapy_robots_plus.crawl.gates import SlotState
-from scrapy_robots_plus.crawl.lane import Address
-from scrapy_robots_plus.crawl.queue import RobotsPriorityQueue
-from scrapy_robots_plus.crawl.readiness import Readiness, Standing
+from scrapy_robots_plus.crawl.scheduling.gates import SlotState
+from scrapy_robots_plus.crawl.scheduling.lane import Address
+from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
+from scrapy_robots_plus.crawl.scheduling.readiness import Readiness, Standing
 from scrapy_robots_plus.policy.origin import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from scrapy_robots_plus.crawl.lane import Lane
+    from scrapy_robots_plus.crawl.scheduling.lane import Lane
 
 
 class Timer:

@@ -10,14 +10,15 @@ from weakref import WeakKeyDictionary
 from scrapy import Request, signals
 from scrapy.utils.asyncio import call_later
 
-from . import compat
-from .budget import FetchBudget
-from .downloader import RobotsDownloader
+from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.budget import FetchBudget
+from scrapy_robots_plus.crawl.downloader import RobotsDownloader
+from scrapy_robots_plus.crawl.middleware import RobotsMiddleware
+from scrapy_robots_plus.crawl.origins import origin_to_ask
+from scrapy_robots_plus.crawl.pacing import chosen_slot
+
 from .gates import SlotState
 from .lane import Address
-from .middleware import RobotsMiddleware
-from .origins import origin_to_ask
-from .pacing import chosen_slot
 from .readiness import Readiness, Standing
 
 if TYPE_CHECKING:
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
+    from scrapy_robots_plus.crawl.policy import Policy
     from scrapy_robots_plus.policy.origin import Origin
 
     from .lane import Lane
-    from .policy import Policy
 
 _readiness: WeakKeyDictionary[Crawler, Readiness] = WeakKeyDictionary()
 
@@ -53,7 +54,7 @@ def readiness_in_use(crawler: Crawler) -> Readiness | None:
 
 
 class CrawlSurroundings:
-    """Answers :class:`~scrapy_robots_plus.crawl.readiness.Readiness` from a running crawl.
+    """Answers :class:`.Readiness` from a running crawl.
 
     Without :class:`RobotsMiddleware` there are no policies to wait for, only delays and places.
     """

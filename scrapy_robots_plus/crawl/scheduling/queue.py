@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from scrapy.pqueues import ScrapyPriorityQueue
 
-from . import compat
+from scrapy_robots_plus.crawl import compat
+
 from .lane import Address, Lane, Place
 from .readiness import Answer, Readiness
 from .surroundings import readiness_of

@@ -7,19 +7,18 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from .agenda import Agenda
+from .discovery import Discovery
 from .gates import Gate, Gates, Slots
 from .lane import Address, Lane, Place, Places
-from .unknown import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from scrapy import Request
 
+    from scrapy_robots_plus.crawl.alarm import CallLater
+    from scrapy_robots_plus.crawl.budget import FetchBudget
     from scrapy_robots_plus.policy.origin import Origin
-
-    from .alarm import CallLater
-    from .budget import FetchBudget
 
 
 class Standing(NamedTuple):
@@ -80,16 +79,6 @@ class Readiness:
     lands, in the agenda until a moment comes, or at its gate.
     """
 
-    FETCHES_AT_ONCE = 8
-    """How many fetches start before the engine gets to work again."""
-    PAGES_PER_FETCH = 16
-    """How many pages are handed out for each fetch that starts although there are enough."""
-    TURNS_PER_FETCH = 64
-    """How many turns the engine takes for each fetch that starts while requests are coming in."""
-    QUIET_TURNS = 4
-    """After how many turns without a new request no more of them are coming in."""
-    CREDIT = 128
-    """How many fetches may start while pages wait, before any of them is answered."""
     LEAST_PAUSE = 0.1
     """Seconds between two fetches of a robots.txt that cannot be read, whatever its error TTL."""
 
@@ -107,16 +96,12 @@ class Readiness:
         """
         self.around = around
         self._defer = defer
-        self._enough = enough
         self.places = Places()
+        self.discovery = Discovery(around, self.places, enough)
         self.agenda = Agenda(self._ring, around.clock, call_later)
         self.gates = Gates(around, self.places, self.agenda, around.clock)
         self.lines: list[Iterable[Lane]] = []
         """The queues, for those who count."""
-        self._unknown = Unknown()
-        self._pops = 0
-        self._turns_without_push = 0
-        self._credit = self.CREDIT
         self._arrivals: dict[Origin, list[Lane]] = {}
         self._unreachable_since: dict[Origin, float] = {}
         self._last: Request | None = None
@@ -126,21 +111,19 @@ class Readiness:
 
     def enter(self, lane: Lane) -> None:
         """The lane has got its first request, or one that is more urgent than the others."""
-        self._turns_without_push = 0
+        self.discovery.request_came_in()
         if lane.place is Place.EMPTY:
             lane.turn = self.places.number()
         if lane.place is Place.POLICY:
-            self._unknown.add(lane)
+            self.discovery.add(lane)
         elif lane.place is not Place.HELD:
             self.places.make_ready(lane)
 
     def grew(self, lane: Lane) -> None:
         """The lane has got another request, no more urgent than the others."""
-        self._turns_without_push = 0
+        self.discovery.request_came_in()
         if lane.place is Place.POLICY:
-            size = len(lane)
-            if size & (size - 1) == 0:  # it has doubled
-                self._unknown.grow(lane)
+            self.discovery.grow(lane)
 
     def answer(self, lane: Lane) -> Answer:
         """Whether the lane may go now. If it has to wait, it is where an event will find it."""
@@ -179,17 +162,12 @@ class Readiness:
                 self.gates.pass_on(item)
             elif isinstance(item, Lane):
                 self.places.make_ready(item)
-        self._fetch_meanwhile()
+        self.discovery.meanwhile()
 
     def rest(self) -> None:
-        """Sees to it that there is something to hand out later.
-
-        While requests are coming in, as start requests do one by one, they go first: they tell
-        which hosts have many.
-        """
-        self._turns_without_push += 1
-        self.start_fetches(0 if self._is_growing else self.FETCHES_AT_ONCE)
-        self.agenda.set_alarm(self.around.budget.next_change if self._unknown else None)
+        """Sees to it that there is something to hand out later."""
+        self.discovery.rest()
+        self.agenda.set_alarm(self.discovery.next_change)
 
     def delay_of(self, lane: Lane) -> float:
         """Seconds between two requests of the lane, as far as is known."""
@@ -206,8 +184,7 @@ class Readiness:
 
     def landed(self, origin: Origin, *, answered: bool = True) -> None:
         """A fetch has ended, in a policy or not; *answered*: the server is not a silent one."""
-        if answered:
-            self._credit = min(self._credit + 1, self.CREDIT)
+        self.discovery.landed(answered=answered)
         for lane in self._arrivals.pop(origin, ()):
             if lane.place is Place.POLICY:
                 self.places.make_ready(lane)
@@ -221,39 +198,6 @@ class Readiness:
             self.rest()
 
     # Policies
-
-    @property
-    def _is_growing(self) -> bool:
-        """Whether requests are coming in one after another, as start requests do."""
-        return self._turns_without_push < self.QUIET_TURNS
-
-    def start_fetches(self, most: int) -> int:
-        """Fetches policies, at most so many; returns how many."""
-        started = 0
-        if not self._unknown or not self.around.may_fetch():
-            return started
-        while started < most and self._unknown and self.around.budget.free:
-            lane = self._unknown.pop()
-            if lane is None or lane.address.origin is None:
-                return started
-            if not self.around.is_fetching(lane.address.origin):
-                self.around.fetch(lane.address.origin, lane)
-                started += 1
-        if not self.places.ready and self._unknown and self.around.budget.free:
-            self.around.wake()
-        return started
-
-    def _fetch_meanwhile(self) -> None:
-        """Fetches policies while pages are handed out, which must not wait for that.
-
-        As long as few lanes are ready, each fetch that is answered pays for another one. Servers
-        that never answer use the credit up, and are then asked now and then.
-        """
-        self._pops += 1
-        if self._pops % (self.TURNS_PER_FETCH if self._is_growing else self.PAGES_PER_FETCH) == 0:
-            self.start_fetches(1)
-        elif self._credit and self.places.ready < self._enough and self.start_fetches(1):
-            self._credit -= 1
 
     def _answer_origin(self, lane: Lane, origin: Origin, standing: Standing | None) -> Answer:
         """GO means: as far as robots.txt is concerned."""
@@ -283,7 +227,7 @@ class Readiness:
         self.places.move(lane, Place.POLICY)
         self._arrivals.setdefault(origin, []).append(lane)
         if not self.around.is_fetching(origin):
-            self._unknown.add(lane)
+            self.discovery.add(lane)
         return Answer.WAIT
 
     def _answer_gate(self, lane: Lane, delay: float) -> Answer:

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
+    from scrapy_robots_plus.crawl.alarm import Clock
+
     from .agenda import Agenda
-    from .alarm import Clock
     from .lane import Places
 
 

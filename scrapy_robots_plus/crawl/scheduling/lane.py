@@ -6,9 +6,8 @@ from enum import Enum
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.policy.origin import Origin
-
-from . import compat
 
 if TYPE_CHECKING:
     from scrapy import Request

@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
-from .alarm import Alarm, CallLater, Clock
+from scrapy_robots_plus.crawl.alarm import Alarm, CallLater, Clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

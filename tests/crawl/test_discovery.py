@@ -1,0 +1,63 @@
+"""Hosts that are not known yet are asked for their robots.txt, but not at the cost of pages."""
+
+from __future__ import annotations
+
+from scrapy_robots_plus.crawl.scheduling.discovery import Discovery
+
+from .world import Host, World
+
+MANY = 2000
+
+
+def asked(world: World) -> list[int]:
+    return [number for number, host in enumerate(world.hosts) if host.fetching]
+
+
+def come_in(world: World, number: int) -> None:
+    """A request comes in as start requests do: the engine takes two turns for each."""
+    world.push(number)
+    world.tick()
+    world.tick()
+
+
+def test_while_requests_come_in_they_go_first() -> None:
+    world = World([Host() for _ in range(MANY)], fetches=MANY)
+    for number in range(MANY):
+        come_in(world, number)
+    at_most = Discovery.CREDIT + 2 * MANY // Discovery.TURNS_PER_FETCH
+    assert Discovery.CREDIT < len(asked(world)) <= at_most
+    world.settle()
+    assert len(asked(world)) == MANY
+
+
+def test_hosts_that_answer_are_asked_as_they_come_in() -> None:
+    world = World([Host() for _ in range(MANY)], fetches=MANY, total=MANY)
+    for number in range(MANY):
+        come_in(world, number)
+        world.land(number)
+    assert not asked(world)
+    assert all(host.known_until > world.now for host in world.hosts)
+
+
+def test_large_hosts_are_asked_first_and_small_ones_in_between() -> None:
+    world = World([Host() for _ in range(100)], fetches=8)
+    for number in [*range(100), *[97, 98, 99] * 20]:
+        world.push(number)
+    world.settle()
+    assert asked(world) == [0, 1, 2, 3, 4, 97, 98, 99]
+
+
+def test_while_enough_pages_are_ready_few_are_asked() -> None:
+    open_hosts, silent, pages = 40, 500, 40
+    world = World(
+        [*(Host(known_until=1e9) for _ in range(open_hosts)), *(Host() for _ in range(silent))],
+        fetches=silent,
+    )
+    for number in range(open_hosts):
+        for _ in range(pages):
+            world.push(number)
+    for number in range(open_hosts, open_hosts + silent):
+        world.push(number)
+    while len(world.handed_out) < open_hosts * pages // 2:
+        world.pass_time(world.transfer)
+    assert 0 < len(asked(world)) <= 2 * len(world.handed_out) // Discovery.PAGES_PER_FETCH
