@@ -179,13 +179,13 @@ async def test_a_job_can_be_resumed_by_either_queue(
     assert fetched(hosts) == all_pages(hosts)
 
 
-def killed(sites: Sites, job: Path, settings: str) -> int:
-    """Pages that are missing after a job was killed in mid-crawl, and resumed."""
+def killed(sites: Sites, job: Path, settings: str, pages: int = 10) -> int:
+    """Pages that are missing after a job was killed when it had got *pages*, and resumed."""
     hosts = [sites.host("User-agent: *\nCrawl-delay: 0.1\n") for _ in range(3)]
     command = [sys.executable, "-m", "tests.crawl.test_jobs", str(job), settings]
     command += [host.url("/0") for host in hosts]
     with subprocess.Popen(command, cwd=Path(__file__).parents[2]) as process:
-        while sum(len(host.fetched) for host in hosts) < 10 and process.poll() is None:
+        while sum(len(host.fetched) for host in hosts) < pages and process.poll() is None:
             time.sleep(0.01)
         os.kill(process.pid, signal.SIGKILL)
     subprocess.run(command, cwd=Path(__file__).parents[2], check=True, timeout=60)
@@ -197,6 +197,17 @@ def test_killed_it_is_no_worse_than_scrapys_own(sites: Sites, tmp_path: Path) ->
     theirs = killed(sites, tmp_path / "theirs", SCRAPYS_QUEUE)
     # Each may have any of its requests under way when it is killed.
     assert ours <= theirs + 3
+
+
+@pytest.mark.stress
+def test_killed_at_all_kinds_of_moments(sites: Sites, tmp_path: Path) -> None:
+    ours = theirs = 0
+    moments = range(1, 3 * PAGES, 3)
+    for pages in moments:
+        ours += killed(sites, tmp_path / f"ours-{pages}", "", pages)
+        theirs += killed(sites, tmp_path / f"theirs-{pages}", SCRAPYS_QUEUE, pages)
+    print(f"{len(moments)} kills each: {ours} pages missing, with Scrapy's queue {theirs}")
+    assert ours <= theirs + 3 * len(moments)
 
 
 def main() -> None:
