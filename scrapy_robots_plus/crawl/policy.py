@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urljoin, urlsplit
 
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.decide import Lookup, access_at, fresh_for, lookup
-from scrapy_robots_plus.policy.delay import Delay, TooLong, delay_of
-from scrapy_robots_plus.policy.waiting import VisitTime
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
-from . import compat
+from . import any_parser
+from .pace import ANY_PACE, Pace, pace_of
 
 if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
     from scrapy.statscollectors import StatsCollector
 
+    from scrapy_robots_plus.policy.delay import Delay
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import RobotsRecord
 
@@ -32,19 +32,6 @@ logger = logging.getLogger(__name__)
 
 AGENTS_KEPT = 16
 """Of how many agents a policy keeps what was asked: a crawl may send another one each time."""
-
-
-class Pace(NamedTuple):
-    """What a file asks of one agent."""
-
-    delay: Delay | None = None
-    hourly: tuple[Hours, float] | None = None
-    """A delay that holds in some hours of the day."""
-    visits: Hours | None = None
-
-
-_ANY_PACE = Pace()
-"""One for all, so that it costs nothing to keep."""
 
 
 class Policy:
@@ -144,7 +131,7 @@ class Policy:
     @property
     def sitemaps(self) -> tuple[str, ...]:
         """The Sitemap lines of the file, as far as the parser in use names them."""
-        return compat.parser_sitemaps(self.parser) if self.parser else ()
+        return any_parser.sitemaps_of(self.parser) if self.parser else ()
 
     @property
     def delay(self) -> float | None:
@@ -180,7 +167,7 @@ class Policy:
         None where there is none or it is not to be kept.
         """
         pace = self._pace(agent)
-        if pace is not _ANY_PACE and pace not in self._kept:
+        if pace is not ANY_PACE and pace not in self._kept:
             self._keep(pace)
         return pace.delay
 
@@ -208,41 +195,18 @@ class Policy:
 
     def _pace(self, agent: Names) -> Pace:
         if self.parser is None or not self._settings.keeps_delays:
-            return _ANY_PACE
+            return ANY_PACE
         pace = self._delays.get(agent)
         if pace is None:
             try:
-                pace = self._ask_pace(self.parser, agent)
+                pace = pace_of(self.parser, agent, self._settings)
             except Exception:
                 logger.exception("The robots.txt parser failed on the pace of %s", self.origin)
-                pace = _ANY_PACE
+                pace = ANY_PACE
             if len(self._delays) >= AGENTS_KEPT:
                 del self._delays[next(iter(self._delays))]
             self._delays[agent] = pace
         return pace
-
-    def _ask_pace(self, parser: RobotParser, agent: Names) -> Pace:
-        asked = compat.parser_crawl_delay(parser, agent)
-        seconds, hours = compat.parser_request_rate(parser, agent) or (0.0, None)
-        visits = None
-        if self._settings.visit_time is VisitTime.OBEY:
-            visits = compat.parser_visit_time(parser, agent)
-        delay = self._bounded(asked)
-        rate = self._bounded(seconds)
-        hourly = None
-        if rate is not None and hours is not None:
-            hourly = (hours, rate.kept)
-        elif rate is not None and (delay is None or rate.asked > delay.asked):
-            delay = rate
-        pace = Pace(delay, hourly, visits)
-        return _ANY_PACE if pace == _ANY_PACE else pace
-
-    def _bounded(self, asked: object) -> Delay | None:
-        settings = self._settings
-        too_long = settings.crawl_delay_too_long
-        if too_long is TooLong.SKIP and not settings.obey:
-            too_long = TooLong.CLAMP  # delays alone drop nothing
-        return delay_of(asked, settings.crawl_delay_max, too_long)
 
     def _keep(self, pace: Pace) -> None:
         """Once for each pace that the file names, however many agents go by it."""

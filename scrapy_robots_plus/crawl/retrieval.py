@@ -13,7 +13,7 @@ from scrapy_robots_plus.policy.access import Access, Failure
 from scrapy_robots_plus.policy.decide import Lookup, lookup, receive
 from scrapy_robots_plus.policy.record import FetchResult
 
-from . import compat
+from . import any_parser, compat
 from .changes import change_between, suspicion
 from .policy import Policy
 from .signals import robots_changed
@@ -153,7 +153,7 @@ class Retrieval:
     def _parse(self, record: RobotsRecord) -> RobotParser | None:
         charset = record.headers.get("content-type", "")
         try:
-            return compat.make_parser(self._parsers, self._crawler, record.body, charset)
+            return any_parser.make_parser(self._parsers, self._crawler, record.body, charset)
         except Exception:
             logger.exception("The robots.txt parser failed on %s", record.url)
             return None
