@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 
 WIDTH, ROW, LEFT, GAP = 720, 34, 130, 18
 BINS = 180
+TITLES = {
+    "package": "scrapy-robots-plus",
+    "built-in": "Scrapy's own middleware",
+    "off": "robots.txt off",
+}
 COLOURS = ("#2a6f97", "#c8553d", "#6a994e", "#7d5ba6")
 
 
@@ -21,7 +26,7 @@ def draw(scenario: Scenario, runs: dict[str, Run], file: Path) -> None:
     parts: list[str] = []
     top = 44
     for variant, run in runs.items():
-        parts.append(_text(8, top + 12, variant, bold=True))
+        parts.append(_text(8, top + 12, TITLES[variant], bold=True))
         for index, (name, times) in enumerate(run.timeline().items()):
             top += ROW
             parts.append(_text(LEFT - 8, top + 4, f"{name} ({len(times):,})", anchor="end"))
