@@ -40,6 +40,7 @@ class Discovery:
         self._credit = self.CREDIT
         self._turns = 0
         self._turns_without_request = 0
+        self._rested_at = 0
 
     @property
     def next_change(self) -> float | None:
@@ -78,7 +79,9 @@ class Discovery:
         While requests are coming in, as start requests do one by one, they go first all the same:
         they tell which hosts have many.
         """
-        self._turns_without_request += 1
+        if self._rested_at != self._turns:  # each queue of a job says so
+            self._rested_at = self._turns
+            self._turns_without_request += 1
         self.start(0 if self._is_growing else self.FETCHES_AT_ONCE)
 
     def start(self, most: int) -> int:

@@ -158,7 +158,7 @@ class RobotsPriorityQueue:
 
     def _pop(self) -> Request | None:
         readiness = self._readiness
-        readiness.advance()
+        readiness.advance(self)
         while (lane := self._next()) is not None:
             refused = lane.place is Place.REFUSED
             answer = readiness.answer(lane)
