@@ -248,3 +248,19 @@ def test_a_request_in_memory_does_not_sleep_on_when_the_one_on_disk_makes_way_fo
     world.pass_time(2.1)
     assert expires.fetching
     assert [host_number(request) for request in world.handed_out] == [1, 0, 1]
+
+
+def test_a_crawl_that_is_paused_sleeps_while_servers_are_silent() -> None:
+    world = World([Host() for _ in range(5)], fetches=2)
+    for number in range(5):
+        world.push(number)
+    world.settle()
+    world.paused = True
+    world.pass_time(30)
+    assert world.rings < 5
+    world.paused, world.woken = False, True
+    for number in [*range(5)] * 3:
+        world.pass_time(1)
+        world.land(number)
+    world.pass_time(30)
+    assert len(world.handed_out) == 5

@@ -44,8 +44,10 @@ class Discovery:
 
     @property
     def next_change(self) -> float | None:
-        """When another fetch may start, unless one ends before; None where none is wanted."""
-        return self._around.budget.next_change if self._unknown else None
+        """When another fetch may start, unless one ends before; None where none is to start."""
+        if not self._unknown or not self._around.may_fetch():
+            return None
+        return self._around.budget.next_change
 
     def add(self, lane: Lane) -> None:
         """The policy of the lane is to be fetched."""
