@@ -53,6 +53,18 @@ def test_large_hosts_are_asked_first_and_small_ones_in_between() -> None:
     assert asked(world) == [0, 1, 2, 3, 4, 97, 98, 99]
 
 
+def test_small_hosts_are_asked_in_between_although_large_ones_came_before_them() -> None:
+    silent = 30
+    world = World([Host() for _ in range(3 * silent)], fetches=2 * silent)
+    for number in [*range(silent)] * 20:
+        world.push(number)
+    for number in [*range(silent, 2 * silent), *[*range(2 * silent, 3 * silent)] * 10]:
+        world.push(number)
+    world.settle()
+    small = [number for number in asked(world) if silent <= number < 2 * silent]
+    assert len(small) >= silent // 4
+
+
 @with_and_without_job
 def test_while_enough_pages_are_ready_few_are_asked(job: bool) -> None:
     open_hosts, silent, pages = 40, 500, 40

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
+from .lane import Place
 from .unknown import Unknown
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ class Discovery:
             lane = self._unknown.pop()
             if lane is None or lane.address.origin is None:
                 return started
+            # With another ticket it is not found in the order of size and of waiting as well.
+            self._places.move(lane, Place.POLICY)
             if not self._around.is_fetching(lane.address.origin):
                 self._around.fetch(lane.address.origin, lane)
                 started += 1
