@@ -147,8 +147,9 @@ class Policy:
         if self.access is Access.UNAVAILABLE:
             return None
         verdict = self._refusal(url, agent)
-        # 2.2.2: "The /robots.txt URI is implicitly allowed."
-        return None if verdict and urlsplit(url).path == "/robots.txt" else verdict
+        # 2.2.2: "The /robots.txt URI is implicitly allowed." Of rules, parsers know that.
+        unreachable = verdict is not None and verdict.reason is Reason.UNREACHABLE
+        return None if unreachable and urlsplit(url).path == "/robots.txt" else verdict
 
     def verdict(self, url: str, agent: Names) -> Verdict:
         """Whether *agent* may fetch *url*, and why."""

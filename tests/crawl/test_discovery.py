@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from scrapy_robots_plus.crawl.scheduling.discovery import Discovery
 
 from .world import Host, World
 
 MANY = 2000
+
+with_and_without_job = pytest.mark.parametrize("job", [False, True], ids=["memory", "JOBDIR"])
+"""With JOBDIR there is a second queue, and the engine asks both in each turn."""
 
 
 def asked(world: World) -> list[int]:
@@ -20,8 +25,9 @@ def come_in(world: World, number: int) -> None:
     world.tick()
 
 
-def test_while_requests_come_in_they_go_first() -> None:
-    world = World([Host() for _ in range(MANY)], fetches=MANY)
+@with_and_without_job
+def test_while_requests_come_in_they_go_first(job: bool) -> None:
+    world = World([Host() for _ in range(MANY)], fetches=MANY, job=job)
     for number in range(MANY):
         come_in(world, number)
     at_most = Discovery.CREDIT + 2 * MANY // Discovery.TURNS_PER_FETCH
@@ -47,11 +53,25 @@ def test_large_hosts_are_asked_first_and_small_ones_in_between() -> None:
     assert asked(world) == [0, 1, 2, 3, 4, 97, 98, 99]
 
 
-def test_while_enough_pages_are_ready_few_are_asked() -> None:
+def test_small_hosts_are_asked_in_between_although_large_ones_came_before_them() -> None:
+    silent = 30
+    world = World([Host() for _ in range(3 * silent)], fetches=2 * silent)
+    for number in [*range(silent)] * 20:
+        world.push(number)
+    for number in [*range(silent, 2 * silent), *[*range(2 * silent, 3 * silent)] * 10]:
+        world.push(number)
+    world.settle()
+    small = [number for number in asked(world) if silent <= number < 2 * silent]
+    assert len(small) >= silent // 4
+
+
+@with_and_without_job
+def test_while_enough_pages_are_ready_few_are_asked(job: bool) -> None:
     open_hosts, silent, pages = 40, 500, 40
     world = World(
         [*(Host(known_until=1e9) for _ in range(open_hosts)), *(Host() for _ in range(silent))],
         fetches=silent,
+        job=job,
     )
     for number in range(open_hosts):
         for _ in range(pages):

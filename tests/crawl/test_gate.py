@@ -18,7 +18,15 @@ from scrapy_robots_plus import (
     RobotsUnreachable,
     request_disallowed,
 )
-from tests.crawling import ProbeSpider, crawl, make_crawler, parts_of_seconds, run, stat
+from tests.crawling import (
+    ProbeSpider,
+    crawl,
+    make_crawler,
+    names_rules,
+    parts_of_seconds,
+    run,
+    stat,
+)
 from tests.sites import Sites, after, answer, hang, in_turn, redirect
 
 if TYPE_CHECKING:
@@ -66,6 +74,19 @@ async def test_the_exception_tells_what_and_why(sites: Sites) -> None:
     assert unread.verdict.reason is Reason.UNREACHABLE
     assert unread.verdict.outcome == "503"
     assert not denied.verdict
+
+
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_a_robots_txt_may_be_fetched_as_a_page_even_if_it_closes_the_site_or_failed_before(
+    sites: Sites,
+) -> None:
+    closed = sites.host(CLOSED)
+    failing = sites.host(in_turn(answer("", 503), answer("a page")))
+    urls = [closed.url("/robots.txt"), failing.url("/robots.txt")]
+    crawler = await crawl(*urls, failing.url("/a"), ROBOTS_FETCH_RETRIES=0)
+    assert sorted(crawler.spider.got) == sorted(urls)
+    assert failing.fetched == []
 
 
 @pytest_twisted.ensureDeferred

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from .world import REFUSED, Host, Slot, World, host_number
+from .world import REFUSED, Both, Host, Slot, World, host_number
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -42,6 +42,8 @@ class Watched(World):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.asks_two = isinstance(self.queue, Both)
+        """The queue in memory comes first, whatever the priority."""
         self.first_unreachable: dict[int, float] = {}
         self.refused: list[Request] = []
         self.moved = False
@@ -61,7 +63,7 @@ class Watched(World):
             self.refused.append(request)
         else:
             self.assert_not_early(number)
-            urgent = [lane.priority for lane in self.ready_lanes()]
+            urgent = [] if self.asks_two else [lane.priority for lane in self.ready_lanes()]
             assert self.moved or -request.priority <= min(urgent, default=99), "others come first"
         self.delay_then[request] = self.slot(self.slot_key(number)).delay
         super()._download(request)
@@ -156,6 +158,7 @@ MOVES = st.tuples(st.just("moves"), st.integers(0, HOSTS - 1), st.none())
     travel=st.sampled_from([0.0, 0.01]),
     transfer=st.sampled_from([0.1, 5.0]),
     defer=st.sampled_from([None, 20.0]),
+    job=st.booleans(),
 )
 def test_no_host_goes_early_none_starves_nothing_is_lost_and_a_wake_up_is_always_set(
     hosts: list[Host],
@@ -164,8 +167,10 @@ def test_no_host_goes_early_none_starves_nothing_is_lost_and_a_wake_up_is_always
     travel: float,
     transfer: float,
     defer: float | None,
+    job: bool,
 ) -> None:
-    world = Watched(hosts, defer=defer, total=total, fetches=3, travel=travel, transfer=transfer)
+    options = {"travel": travel, "transfer": transfer, "job": job}
+    world = Watched(hosts, defer=defer, total=total, fetches=3, **options)
     pushed = run(world, steps)
     finish(world)
     assert Counter(request.url for request in world.handed_out) == pushed
@@ -232,3 +237,30 @@ def test_nothing_is_asked_in_vain_while_hosts_wait() -> None:
     world.pass_time(30)
     assert len(world.handed_out) == 3
     assert world.ticks < 12
+
+
+def test_a_request_in_memory_does_not_sleep_on_when_the_one_on_disk_makes_way_for_it() -> None:
+    expires, stays = Host(1.0, slot="shared", known_until=1001.5), Host(1.0, slot="shared")
+    stays.known_until = 1e9
+    world = World([expires, stays], job=True, transfer=0.1)
+    for number in (0, 0, 1, 0, 0, 1):  # each third is in memory
+        world.push(number, priority=5 * (number == 0))
+    world.pass_time(2.1)
+    assert expires.fetching
+    assert [host_number(request) for request in world.handed_out] == [1, 0, 1]
+
+
+def test_a_crawl_that_is_paused_sleeps_while_servers_are_silent() -> None:
+    world = World([Host() for _ in range(5)], fetches=2)
+    for number in range(5):
+        world.push(number)
+    world.settle()
+    world.paused = True
+    world.pass_time(30)
+    assert world.rings < 5
+    world.paused, world.woken = False, True
+    for number in [*range(5)] * 3:
+        world.pass_time(1)
+        world.land(number)
+    world.pass_time(30)
+    assert len(world.handed_out) == 5

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from itertools import count
+from itertools import chain, count
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from scrapy_robots_plus.crawl.scheduling.readiness import Readiness, Standing
 from scrapy_robots_plus.policy.origin import Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from scrapy_robots_plus.crawl.scheduling.lane import Lane
 
@@ -66,6 +66,30 @@ def origin(number: int) -> Origin:
     return Origin("http", f"host{number}.example", 80)
 
 
+class Both:
+    """A queue in memory and one on disk, asked as Scrapy's scheduler asks those of a job."""
+
+    def __init__(self, memory: RobotsPriorityQueue, disk: RobotsPriorityQueue) -> None:
+        self.memory = memory
+        self.disk = disk
+        self._pushed = 0
+
+    def push(self, request: Request) -> None:
+        """Each third request cannot be put on disk."""
+        self._pushed += 1
+        (self.disk if self._pushed % 3 else self.memory).push(request)
+
+    def pop(self) -> Request | None:
+        request = self.memory.pop()
+        return self.disk.pop() if request is None else request
+
+    def __len__(self) -> int:
+        return len(self.memory) + len(self.disk)
+
+    def __iter__(self) -> Iterator[Lane]:
+        return chain(self.memory, self.disk)
+
+
 class World:
     """Surroundings of a queue, and the engine and the downloader that use it."""
 
@@ -78,6 +102,7 @@ class World:
         fetches: int = 2,
         travel: float = 0.0,
         transfer: float = 0.5,
+        job: bool = False,
     ) -> None:
         self.now = 1000.0
         self.hosts = hosts
@@ -87,20 +112,26 @@ class World:
         self.defer = defer
         self.budget = FetchBudget(fetches, fetches, self.clock, self.call_later)
         self.readiness = Readiness(self, self.call_later, defer=defer, enough=2 * total)
+        self.woken = False
+        self.paused = False
+        self.rings = 0
+        memory = self._make_queue()
+        self.queue = Both(memory, self._make_queue()) if job else memory
+        self.ticks = 0
+        self.handed_out: list[Request] = []
+        self.slots: defaultdict[str, Slot] = defaultdict(Slot)
+        self._numbers = count()
+        self._events: list[tuple[float, int, Timer]] = []
+
+    def _make_queue(self) -> RobotsPriorityQueue:
         crawler: Any = SimpleNamespace(spider=None)
-        self.queue = RobotsPriorityQueue(
+        return RobotsPriorityQueue(
             crawler,
             LifoMemoryQueue,
             "",
             start_queue_cls=FifoMemoryQueue,
             readiness=self.readiness,
         )
-        self.woken = False
-        self.ticks = 0
-        self.handed_out: list[Request] = []
-        self.slots: defaultdict[str, Slot] = defaultdict(Slot)
-        self._numbers = count()
-        self._events: list[tuple[float, int, Timer]] = []
 
     # What readiness asks
 
@@ -135,7 +166,7 @@ class World:
         pass
 
     def may_fetch(self) -> bool:
-        return True
+        return not self.paused
 
     def is_fetching(self, place: Origin) -> bool:
         return self.host_of(place).fetching
@@ -191,6 +222,7 @@ class World:
             at, _, timer = heappop(self._events)
             self.now = max(self.now, at)
             if timer.call is not None:
+                self.rings += 1
                 timer.call()
             self.settle()
         self.now = end
@@ -206,6 +238,8 @@ class World:
 
     def tick(self) -> None:
         self.ticks += 1
+        if self.paused:
+            return
         while self.active < self.total:
             request = self.queue.pop()
             if request is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
+from .lane import Place
 from .unknown import Unknown
 
 if TYPE_CHECKING:
@@ -40,11 +41,14 @@ class Discovery:
         self._credit = self.CREDIT
         self._turns = 0
         self._turns_without_request = 0
+        self._rested_at = 0
 
     @property
     def next_change(self) -> float | None:
-        """When another fetch may start, unless one ends before; None where none is wanted."""
-        return self._around.budget.next_change if self._unknown else None
+        """When another fetch may start, unless one ends before; None where none is to start."""
+        if not self._unknown or not self._around.may_fetch():
+            return None
+        return self._around.budget.next_change
 
     def add(self, lane: Lane) -> None:
         """The policy of the lane is to be fetched."""
@@ -78,7 +82,9 @@ class Discovery:
         While requests are coming in, as start requests do one by one, they go first all the same:
         they tell which hosts have many.
         """
-        self._turns_without_request += 1
+        if self._rested_at != self._turns:  # each queue of a job says so
+            self._rested_at = self._turns
+            self._turns_without_request += 1
         self.start(0 if self._is_growing else self.FETCHES_AT_ONCE)
 
     def start(self, most: int) -> int:
@@ -91,6 +97,8 @@ class Discovery:
             lane = self._unknown.pop()
             if lane is None or lane.address.origin is None:
                 return started
+            # With another ticket it is not found in the order of size and of waiting as well.
+            self._places.move(lane, Place.POLICY)
             if not self._around.is_fetching(lane.address.origin):
                 self._around.fetch(lane.address.origin, lane)
                 started += 1

@@ -67,6 +67,8 @@ class RobotsPriorityQueue:
         self._refused: deque[tuple[int, Lane]] = deque()
         self._turns = 0
         self._length = 0
+        self._asked = False
+        """Whether the engine is being answered, so that it need not be woken."""
         self._readiness.lines.append(self)
         for name, priorities in (startprios or {}).items():
             self._resume(name, priorities)
@@ -121,19 +123,11 @@ class RobotsPriorityQueue:
 
         The engine is woken when one is.
         """
-        readiness = self._readiness
-        readiness.advance()
-        while (lane := self._next()) is not None:
-            refused = lane.place is Place.REFUSED
-            answer = readiness.answer(lane)
-            if answer is Answer.REFUSE and not refused:
-                self._refused.append((readiness.places.move(lane, Place.REFUSED), lane))
-            elif answer is not Answer.WAIT:
-                request = self._take(lane, refused=answer is Answer.REFUSE)
-                if request is not None:
-                    return request
-        readiness.rest()
-        return None
+        self._asked = True
+        try:
+            return self._pop()
+        finally:
+            self._asked = False
 
     def peek(self) -> Request | None:
         """The next request of the host whose turn it may be, left where it is.
@@ -157,6 +151,25 @@ class RobotsPriorityQueue:
     def is_ready(self, lane: Lane) -> None:
         """Called by readiness: the lane may be chosen."""
         heappush(self._ready, (lane.priority, lane.turn, lane.ticket, lane))
+        if not self._asked:
+            # Perhaps by the other queue of the job, with which it shares gates: the engine has
+            # asked here before it asked there.
+            self._around.wake()
+
+    def _pop(self) -> Request | None:
+        readiness = self._readiness
+        readiness.advance(self)
+        while (lane := self._next()) is not None:
+            refused = lane.place is Place.REFUSED
+            answer = readiness.answer(lane)
+            if answer is Answer.REFUSE and not refused:
+                self._refused.append((readiness.places.move(lane, Place.REFUSED), lane))
+            elif answer is not Answer.WAIT:
+                request = self._take(lane, refused=answer is Answer.REFUSE)
+                if request is not None:
+                    return request
+        readiness.rest()
+        return None
 
     def _next(self) -> Lane | None:
         """The lane whose turn it is."""

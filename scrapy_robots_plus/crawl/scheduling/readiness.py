@@ -104,6 +104,8 @@ class Readiness:
         """The queues, for those who count."""
         self._arrivals: dict[Origin, list[Lane]] = {}
         self._unreachable_since: dict[Origin, float] = {}
+        self._asked: set[object] = set()
+        """The queues that the engine has asked in this turn."""
         self._last: Request | None = None
         """What was handed out last, until it is seen whether it has arrived."""
 
@@ -152,8 +154,11 @@ class Readiness:
         now = self.around.clock()
         return now < self._unreachable_since.setdefault(origin, now) + self._defer
 
-    def advance(self) -> None:
-        """Brings everything up to the present."""
+    def advance(self, asked: object = None) -> None:
+        """Brings everything up to the present, before the queue *asked* hands out a request.
+
+        Scrapy's scheduler asks the one in memory, then the one on disk: that is one turn.
+        """
         last, self._last = self._last, None
         for request in self.around.ended(self.gates.out, last):
             self.gates.came_back(request)
@@ -162,11 +167,16 @@ class Readiness:
                 self.gates.pass_on(item)
             elif isinstance(item, Lane):
                 self.places.make_ready(item)
-        self.discovery.meanwhile()
+        if asked is None or asked in self._asked or not self._asked:
+            self._asked.clear()
+            self.discovery.meanwhile()
+        if asked is not None:
+            self._asked.add(asked)
 
     def rest(self) -> None:
         """Sees to it that there is something to hand out later."""
-        self.discovery.rest()
+        if not self.places.ready:  # nor in the other queue
+            self.discovery.rest()
         self.agenda.set_alarm(self.discovery.next_change)
 
     def delay_of(self, lane: Lane) -> float:
