@@ -22,7 +22,7 @@ class Discovery:
     """
 
     FETCHES_AT_ONCE = 8
-    """How many fetches start before the engine gets to work again."""
+    """How many fetches a queue starts before the engine gets to work again."""
     PAGES_PER_FETCH = 16
     """How many pages are handed out for each fetch that starts although there are enough."""
     TURNS_PER_FETCH = 64
