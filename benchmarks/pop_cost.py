@@ -54,6 +54,7 @@ class FakeCrawler:
 def ours(hosts: int) -> tuple[Any, Any]:
     """The queue, with the policies of all hosts known, and what takes a request back."""
     from scrapy_robots_plus import RobotsMiddleware, RobotsPriorityQueue
+    from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
     from scrapy_robots_plus.crawl.policy import Policy
     from scrapy_robots_plus.crawl.scheduling.surroundings import readiness_of
     from scrapy_robots_plus.policy.access import Access
@@ -66,7 +67,7 @@ def ours(hosts: int) -> tuple[Any, Any]:
     for number in range(hosts):
         origin = Origin("http", f"host{number}.example", 80)
         record = RobotsRecord(origin, Access.UNAVAILABLE, 404, origin.robots_url, 0.0, 1e9)
-        policies._remember(Policy(record, None, middleware.settings, time.monotonic, crawler.stats))
+        policies._remember(Policy(record, None, middleware.settings, DEFAULT_CLOCK, crawler.stats))
     queue = RobotsPriorityQueue(crawler, LifoMemoryQueue, "")
     return queue, readiness_of(crawler).gates.came_back
 
