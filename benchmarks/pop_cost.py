@@ -66,7 +66,7 @@ def ours(hosts: int) -> tuple[Any, Any]:
     policies = middleware.policies
     for number in range(hosts):
         origin = Origin("http", f"host{number}.example", 80)
-        record = RobotsRecord(origin, Access.UNAVAILABLE, 404, origin.robots_url, 0.0, 1e9)
+        record = RobotsRecord(origin, Access.UNAVAILABLE, 404, origin.robots_url, time.time(), 1e9)
         policies._remember(Policy(record, None, middleware.settings, DEFAULT_CLOCK, crawler.stats))
     queue = RobotsPriorityQueue(crawler, LifoMemoryQueue, "")
     return queue, readiness_of(crawler).gates.came_back

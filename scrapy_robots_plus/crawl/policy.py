@@ -134,6 +134,11 @@ class Policy:
         return any_parser.sitemaps_of(self.parser) if self.parser else ()
 
     @property
+    def is_paced(self) -> bool:
+        """Whether it has a delay or visiting hours, for any agent that requests went by so far."""
+        return bool(self._longest or self._hourly or self._visits)
+
+    @property
     def delay(self) -> float | None:
         """The longest delay of any agent that requests went by so far, in seconds."""
         if not self._hourly:

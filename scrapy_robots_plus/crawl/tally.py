@@ -6,6 +6,8 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.policy.access import Access
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -20,9 +22,7 @@ class Row:
 
     allowed: int = 0
     denied: int = 0
-    access: str = "-"
-    status: str = "-"
-    delay: float | None = None
+    policy: Policy | None = None
 
 
 class Tally:
@@ -43,8 +43,7 @@ class Tally:
         else:
             self._rows.move_to_end(origin)
         if policy is not None:
-            row.access, row.status = policy.access.value, policy.status
-            row.delay = policy.delay
+            row.policy = policy
         return row
 
     def __iter__(self) -> Iterator[tuple[Origin, Row]]:
@@ -86,8 +85,7 @@ def table(tally: Tally, limit: int = 20) -> str:
     shown = sorted(tally, key=_notability, reverse=True)[:limit]
     rows = [("origin", "robots.txt", "delay", "allowed", "denied")]
     for origin, row in shown:
-        delay = "-" if row.delay is None else f"{row.delay:g} s"
-        robots = f"{row.status} {row.access}"
+        robots, delay = _described(row.policy)
         rows.append((str(origin), robots, delay, str(row.allowed), str(row.denied)))
     wide, robots_wide = (max(len(row[column]) for row in rows) for column in (0, 1))
     lines = [
@@ -99,6 +97,17 @@ def table(tally: Tally, limit: int = 20) -> str:
     return "\n".join(lines)
 
 
+def _described(policy: Policy | None) -> tuple[str, str]:
+    """The robots.txt and its delay, as the table shows them."""
+    if policy is None:
+        return "- -", "-"
+    delay = "-" if policy.delay is None else f"{policy.delay:g} s"
+    return f"{policy.status} {policy.access.value}", delay
+
+
 def _notability(item: tuple[Origin, Row]) -> tuple[int, bool, float, int]:
     _, row = item
-    return row.denied, row.access == "unreachable", row.delay or 0.0, row.allowed
+    policy = row.policy
+    unreachable = policy is not None and policy.access is Access.UNREACHABLE
+    delay = policy.delay if policy else None
+    return row.denied, unreachable, delay or 0.0, row.allowed

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
 import pytest
 
 from scrapy_robots_plus.crawl.tally import Row, Tally, headline, table
+from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.origin import Origin
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.crawl.policy import Policy
 
 
 def tally(**rows: Row) -> Tally:
@@ -13,8 +20,12 @@ def tally(**rows: Row) -> Tally:
     for name, given in rows.items():
         row = made.row(Origin("http", f"{name}.example", 80))
         row.allowed, row.denied = given.allowed, given.denied
-        row.access, row.status, row.delay = given.access, given.status, given.delay
+        row.policy = given.policy
     return made
+
+
+def policy(access: Access, status: str, delay: float | None = None) -> Policy:
+    return cast("Policy", SimpleNamespace(access=access, status=status, delay=delay))
 
 
 @pytest.mark.parametrize(
@@ -31,9 +42,9 @@ def test_one_is_not_many(rows: dict[str, Row], expected: str) -> None:
 
 def test_each_column_is_as_wide_as_its_widest_cell() -> None:
     rows = {
-        "a": Row(0, 2, "unreachable", "timeout"),
-        "long-name": Row(2, 1, "rules", "200, now connection"),
-        "slow": Row(3, 0, "rules", "200", 0.5),
+        "a": Row(0, 2, policy(Access.UNREACHABLE, "timeout")),
+        "long-name": Row(2, 1, policy(Access.RULES, "200, now connection")),
+        "slow": Row(3, 0, policy(Access.RULES, "200", 0.5)),
     }
     assert table(tally(**rows)).splitlines() == [
         "origin                    robots.txt                    delay   allowed    denied",
@@ -44,7 +55,7 @@ def test_each_column_is_as_wide_as_its_widest_cell() -> None:
 
 
 def test_a_column_is_as_wide_as_its_heading_at_least() -> None:
-    assert table(tally(a=Row(1, 0, "rules", "200"))).splitlines() == [
+    assert table(tally(a=Row(1, 0, policy(Access.RULES, "200")))).splitlines() == [
         "origin            robots.txt     delay   allowed    denied",
         "http://a.example  200 rules          -         1         0",
     ]

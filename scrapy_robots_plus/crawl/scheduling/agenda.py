@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from scrapy_robots_plus.crawl.alarm import Alarm, CallLater, Clock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 
 class Ticketed(Protocol):
@@ -32,9 +32,14 @@ class Agenda:
         """*item* is due at *moment*, unless its ticket changes before."""
         heappush(self._heap, (moment, next(self._order), item.ticket, item))
 
-    def due(self) -> Iterator[Ticketed]:
+    def due(self) -> Iterable[Ticketed]:
         """Takes out what is due now."""
         now = self._clock()
+        if not self._heap or self._heap[0][0] > now:
+            return ()
+        return self._take_out(now)
+
+    def _take_out(self, now: float) -> Iterator[Ticketed]:
         while self._heap and self._heap[0][0] <= now:
             _, _, ticket, item = heappop(self._heap)
             if item.ticket == ticket:

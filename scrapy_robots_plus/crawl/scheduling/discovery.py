@@ -71,6 +71,8 @@ class Discovery:
     def meanwhile(self) -> None:
         """The engine asks for a request, which must not wait for this."""
         self._turns += 1
+        if not self._unknown:
+            return
         if self._turns % (self.TURNS_PER_FETCH if self._is_growing else self.PAGES_PER_FETCH) == 0:
             self.start(1)
         elif self._credit and self._places.ready < self._enough and self.start(1):

@@ -204,12 +204,13 @@ class RobotsPriorityQueue:
             self._pass_over(lane)
             return None
         self._length -= 1
-        if not len(lane.requests):
+        left = len(lane.requests)
+        if not left:
             self._drop(lane)
         elif refused:
             self._refused.append((self._readiness.places.move(lane, Place.REFUSED), lane))
         self._readiness.hand_out(lane, request, refused=refused)
-        if len(lane.requests) and not refused:
+        if left and not refused:
             self._readiness.places.make_ready(lane)
         return request
 

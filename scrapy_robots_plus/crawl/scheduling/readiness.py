@@ -104,8 +104,6 @@ class Readiness:
         """The queues, for those who count."""
         self._arrivals: dict[Origin, list[Lane]] = {}
         self._unreachable_since: dict[Origin, float] = {}
-        self._asked: set[object] = set()
-        """The queues that the engine has asked in this turn."""
         self._last: Request | None = None
         """What was handed out last, until it is seen whether it has arrived."""
 
@@ -157,7 +155,8 @@ class Readiness:
     def advance(self, asked: object = None) -> None:
         """Brings everything up to the present, before the queue *asked* hands out a request.
 
-        Scrapy's scheduler asks the one in memory, then the one on disk: that is one turn.
+        Scrapy's scheduler asks the one in memory, then the one on disk, in the order in which it
+        has made them: that is one turn.
         """
         last, self._last = self._last, None
         for request in self.around.ended(self.gates.out, last):
@@ -167,11 +166,8 @@ class Readiness:
                 self.gates.pass_on(item)
             elif isinstance(item, Lane):
                 self.places.make_ready(item)
-        if asked is None or asked in self._asked or not self._asked:
-            self._asked.clear()
+        if asked is None or asked is self.lines[0]:
             self.discovery.meanwhile()
-        if asked is not None:
-            self._asked.add(asked)
 
     def rest(self) -> None:
         """Sees to it that there is something to hand out later."""

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from .lane import Lane
 
+_OPEN = Standing()
+
 _readiness: WeakKeyDictionary[Crawler, Readiness] = WeakKeyDictionary()
 
 
@@ -170,6 +172,8 @@ class RobotsSurroundings(CrawlSurroundings):
         policy.delay_for(self._agents.default)
         if policy.refuses_all:
             return Standing(unreachable=True, again_at=self.clock() + policy.fresh_for)
+        if not policy.is_paced:
+            return _OPEN
         closed_for = policy.closed_for
         return Standing(policy.delay or 0.0, opens_at=closed_for and self.clock() + closed_for)
 
