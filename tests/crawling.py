@@ -32,6 +32,10 @@ names_rules = pytest.mark.skipif(OTHER_PARSER is not None, reason="only our pars
 parts_of_seconds = pytest.mark.skipif(
     OTHER_PARSER == "PythonRobotParser", reason="this parser takes no part of a second for a delay"
 )
+reads_paces = pytest.mark.skipif(
+    OTHER_PARSER in ("PythonRobotParser", "RerpRobotParser"),
+    reason="this parser reads no Visit-time, and no unit in a Request-rate",
+)
 reads_headers = pytest.mark.skipif(
     OTHER_PARSER in ("PythonRobotParser", "RerpRobotParser"),
     reason="this parser finds no token in a browser-like header",

@@ -9,7 +9,7 @@ import pytest
 import pytest_twisted
 
 from scrapy_robots_plus.crawl.scheduling.estimate import describe, duration
-from tests.crawling import crawl
+from tests.crawling import crawl, parts_of_seconds
 
 from .world import Host, World
 
@@ -50,6 +50,7 @@ def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_the_line_comes_with_the_stats_of_scrapy(
     sites: Sites, caplog: pytest.LogCaptureFixture

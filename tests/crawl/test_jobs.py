@@ -18,7 +18,7 @@ import scrapy
 from scrapy import signals
 from scrapy.utils.defer import deferred_from_coro
 
-from tests.crawling import make_crawler, run, stat
+from tests.crawling import make_crawler, parts_of_seconds, run, stat
 from tests.sites import after, answer, hang
 
 if TYPE_CHECKING:
@@ -164,6 +164,7 @@ async def test_what_waits_for_robots_txt_goes_back_to_the_queue(
     assert fetched([host]) == all_pages([host])
 
 
+@parts_of_seconds
 @pytest.mark.parametrize("first", ["ours", "Scrapy's"])
 @pytest_twisted.ensureDeferred
 async def test_a_job_can_be_resumed_by_either_queue(

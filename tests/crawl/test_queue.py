@@ -13,7 +13,15 @@ from scrapy import Request, signals
 
 from scrapy_robots_plus import RobotsDisallowed, RobotsUnreachable
 from tests.crawl_process import MODES, crawl_in_process
-from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
+from tests.crawling import (
+    ProbeSpider,
+    crawl,
+    make_crawler,
+    parts_of_seconds,
+    reads_paces,
+    run,
+    stat,
+)
 from tests.sending import TimedSpider, gaps
 from tests.sites import Host, Reply, Sites, after, answer
 
@@ -77,6 +85,7 @@ async def test_hosts_whose_robots_txt_hangs_take_no_place(sites: Sites) -> None:
     assert len(crawler.spider.got) == len(urls)
 
 
+@parts_of_seconds
 @pytest.mark.parametrize("mode", MODES)
 def test_in_every_reactor_mode(sites: Sites, mode: str) -> None:
     live = [sites.host("User-agent: *\nCrawl-delay: 0.2\n"), sites.host()]
@@ -117,6 +126,7 @@ async def test_no_more_robots_txt_are_fetched_together_than_there_are_places(sit
     assert most == 3
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_a_host_that_waits_for_its_delay_takes_no_place(sites: Sites) -> None:
     slow = [sites.host("User-agent: *\nCrawl-delay: 0.5\n") for _ in range(8)]
@@ -152,6 +162,7 @@ async def test_the_order_within_a_host_is_that_of_scrapys_queue(sites: Sites) ->
     assert len(orders[0]) == 16
 
 
+@parts_of_seconds
 @pytest.mark.parametrize("other", OTHERS)
 @pytest_twisted.ensureDeferred
 async def test_with_other_components_everything_works(sites: Sites, other: str) -> None:
@@ -220,6 +231,7 @@ async def test_robots_parsed_is_still_sent_with_a_request_of_the_host(sites: Sit
     assert seen == [host.url("/a")]
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_the_engine_is_not_asked_in_vain(sites: Sites) -> None:
     """A queue that sleeps for 1.5 s in all is asked a few times, not in a loop."""
@@ -259,6 +271,7 @@ async def test_patience_has_bounds(sites: Sites, settings: dict[str, Any]) -> No
     assert host.gaps[0] < 15
 
 
+@reads_paces
 @pytest_twisted.ensureDeferred
 async def test_a_request_rate_is_a_floor(sites: Sites) -> None:
     rated = sites.host("User-agent: *\nRequest-rate: 2/1s\n")
@@ -273,6 +286,7 @@ def far_from_now() -> str:
     return f"{hour:02}00-{hour:02}30"
 
 
+@reads_paces
 @pytest_twisted.ensureDeferred
 async def test_visiting_hours_are_kept_where_they_are_to_be(sites: Sites) -> None:
     closed = sites.host(f"User-agent: *\nVisit-time: {far_from_now()}\n")
