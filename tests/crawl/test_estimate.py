@@ -55,7 +55,7 @@ def test_durations(seconds: float, text: str) -> None:
 async def test_the_line_comes_with_the_stats_of_scrapy(
     sites: Sites, caplog: pytest.LogCaptureFixture
 ) -> None:
-    host = sites.host("User-agent: *\nCrawl-delay: 0.4\n")
+    host = sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.4\n")
     with caplog.at_level(logging.INFO, LOGGER):
         await crawl(*(host.url(f"/{number}") for number in range(4)), LOGSTATS_INTERVAL=0.25)
     lines = [record.message for record in caplog.records if record.name == LOGGER]

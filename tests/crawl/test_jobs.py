@@ -78,8 +78,8 @@ def make_hosts(sites: Sites) -> list[Host]:
     """Hosts whose requests wait for all kinds of reasons when the job is stopped."""
     return [
         sites.host("User-agent: *\nAllow: /\n"),
-        sites.host("User-agent: *\nCrawl-delay: 0.05\n"),
-        sites.host(after(0.4, answer("User-agent: *\nCrawl-delay: 0.02\n"))),
+        sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.05\n"),
+        sites.host(after(0.4, answer("User-agent: *\nDisallow: /never\nCrawl-delay: 0.02\n"))),
         sites.host(),
     ]
 
@@ -170,7 +170,7 @@ async def test_what_waits_for_robots_txt_goes_back_to_the_queue(
 async def test_a_job_can_be_resumed_by_either_queue(
     sites: Sites, tmp_path: Path, first: str
 ) -> None:
-    hosts = [sites.host("User-agent: *\nCrawl-delay: 0.1\n"), sites.host()]
+    hosts = [sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.1\n"), sites.host()]
     ours: dict[str, Any] = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 2}
     theirs = {**ours, "SCHEDULER_PRIORITY_QUEUE": SCRAPYS_QUEUE}
     order = [ours, theirs] if first == "ours" else [theirs, ours]
@@ -182,7 +182,7 @@ async def test_a_job_can_be_resumed_by_either_queue(
 
 def killed(sites: Sites, job: Path, settings: str, pages: int = 10) -> int:
     """Pages that are missing after a job was killed when it had got *pages*, and resumed."""
-    hosts = [sites.host("User-agent: *\nCrawl-delay: 0.1\n") for _ in range(3)]
+    hosts = [sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.1\n") for _ in range(3)]
     command = [sys.executable, "-m", "tests.crawl.test_jobs", str(job), settings]
     command += [host.url("/0") for host in hosts]
     with subprocess.Popen(command, cwd=Path(__file__).parents[2]) as process:

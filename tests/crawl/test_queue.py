@@ -88,7 +88,7 @@ async def test_hosts_whose_robots_txt_hangs_take_no_place(sites: Sites) -> None:
 @parts_of_seconds
 @pytest.mark.parametrize("mode", MODES)
 def test_in_every_reactor_mode(sites: Sites, mode: str) -> None:
-    live = [sites.host("User-agent: *\nCrawl-delay: 0.2\n"), sites.host()]
+    live = [sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.2\n"), sites.host()]
     dead = [sites.host(silent_until_served(sites, live, 8)) for _ in range(10)]
     urls = [url for host in [*dead, *live] for url in pages(host, 4)]
     result = crawl_in_process(mode, *urls, CONCURRENT_REQUESTS=2, ROBOTS_FETCH_TIMEOUT=20)
@@ -129,7 +129,7 @@ async def test_no_more_robots_txt_are_fetched_together_than_there_are_places(sit
 @parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_a_host_that_waits_for_its_delay_takes_no_place(sites: Sites) -> None:
-    slow = [sites.host("User-agent: *\nCrawl-delay: 0.5\n") for _ in range(8)]
+    slow = [sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.5\n") for _ in range(8)]
     urls = [url for host in slow for url in pages(host, 4)]
     crawler = await crawl(*urls, spider=TimedSpider, CONCURRENT_REQUESTS=2)
     assert len(crawler.spider.got) == 32
@@ -168,7 +168,7 @@ async def test_the_order_within_a_host_is_that_of_scrapys_queue(sites: Sites) ->
 async def test_with_other_components_everything_works(sites: Sites, other: str) -> None:
     obeys = other != "our queue without our middleware"
     closed = sites.host("User-agent: *\nDisallow: /\n")
-    slow = sites.host("User-agent: *\nCrawl-delay: 0.2\n")
+    slow = sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.2\n")
     dead = sites.host(answer("", 503))
     late = sites.host(after(0.3, answer("User-agent: *\nDisallow: /1\n")))
     urls = [url for host in (closed, slow, dead, late) for url in pages(host, 3)]
@@ -208,7 +208,7 @@ async def test_what_waits_in_the_middleware_takes_no_place_up_to_a_bound(sites: 
 
 @pytest_twisted.ensureDeferred
 async def test_a_request_that_is_refused_does_not_make_the_next_one_wait(sites: Sites) -> None:
-    host = sites.host("User-agent: *\nCrawl-delay: 30\nDisallow: /closed\n")
+    host = sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 30\nDisallow: /closed\n")
     urls = [host.url(f"/closed/{number}") for number in range(20)]
     crawler = await crawl(*urls, host.url("/open"))
     assert host.fetched == ["/open"]
@@ -235,7 +235,7 @@ async def test_robots_parsed_is_still_sent_with_a_request_of_the_host(sites: Sit
 @pytest_twisted.ensureDeferred
 async def test_the_engine_is_not_asked_in_vain(sites: Sites) -> None:
     """A queue that sleeps for 1.5 s in all is asked a few times, not in a loop."""
-    host = sites.host("User-agent: *\nCrawl-delay: 0.5\n")
+    host = sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.5\n")
     asked: Counter[str] = Counter()
     crawler = make_crawler(TimedSpider)
     crawler.signals.connect(lambda: asked.update(["empty"]), signals.scheduler_empty, weak=False)
@@ -274,8 +274,10 @@ async def test_patience_has_bounds(sites: Sites, settings: dict[str, Any]) -> No
 @reads_paces
 @pytest_twisted.ensureDeferred
 async def test_a_request_rate_is_a_floor(sites: Sites) -> None:
-    rated = sites.host("User-agent: *\nRequest-rate: 2/1s\n")
-    other_hours = sites.host(f"User-agent: *\nRequest-rate: 1/60 {far_from_now()}\n")
+    rated = sites.host("User-agent: *\nDisallow: /never\nRequest-rate: 2/1s\n")
+    other_hours = sites.host(
+        f"User-agent: *\nDisallow: /never\nRequest-rate: 1/60 {far_from_now()}\n"
+    )
     crawler = await crawl(*pages(rated, 3), *pages(other_hours, 3), spider=TimedSpider)
     assert len(other_hours.fetched) == 3
     assert min(gaps(crawler.spider.sent, rated)) >= 0.48
@@ -289,7 +291,7 @@ def far_from_now() -> str:
 @reads_paces
 @pytest_twisted.ensureDeferred
 async def test_visiting_hours_are_kept_where_they_are_to_be(sites: Sites) -> None:
-    closed = sites.host(f"User-agent: *\nVisit-time: {far_from_now()}\n")
+    closed = sites.host(f"User-agent: *\nDisallow: /never\nVisit-time: {far_from_now()}\n")
     other = sites.host()
     await crawl(closed.url("/a"), other.url("/b"))
     assert closed.fetched == ["/a"]
