@@ -6,9 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from scrapy.utils.misc import load_object
-
 from .parser import RobotsParser
+from .settings import parser_class
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -74,7 +73,7 @@ def _understood(names: Names | None, crawler: Crawler) -> Names | None:
     """*names* as the parser takes them: of several, any but ours is given the first."""
     if names is None or isinstance(names, str):
         return names
-    ours = issubclass(load_object(crawler.settings["ROBOTSTXT_PARSER"]), RobotsParser)
+    ours = issubclass(parser_class(crawler.settings), RobotsParser)
     return names if ours else names[0]
 
 

@@ -15,6 +15,7 @@ from scrapy_robots_plus.policy.freshness import CLOCK_SKEW
 from scrapy_robots_plus.storage import StoreError, open_store
 
 from . import compat
+from .settings import job_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,7 +115,7 @@ class Archive:
 
 
 def _default_uri(crawler: Crawler) -> str:
-    folder = crawler.settings.get("JOBDIR")
+    folder = job_folder(crawler.settings)
     if not folder:
         return "memory"
     Path(folder).mkdir(parents=True, exist_ok=True)  # the scheduler makes it later

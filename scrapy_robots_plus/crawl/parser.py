@@ -12,14 +12,14 @@ from scrapy.robotstxt import RobotParser
 
 from scrapy_robots_plus.protocol import (
     RFC9309,
-    Dialect,
     RobotsTxt,
-    dialect_named,
     has_product_token,
 )
 from scrapy_robots_plus.protocol.dialect import Names
 from scrapy_robots_plus.protocol.product_token import as_names
 from scrapy_robots_plus.protocol.rules import allowed_by_brief
+
+from .settings import dialect_in
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -72,7 +72,7 @@ class _Shared:
     """What all parsers of a crawler have in common."""
 
     def __init__(self, crawler: Crawler | None) -> None:
-        self.dialect = dialect_of(crawler)
+        self.dialect = dialect_in(crawler.settings) if crawler else RFC9309
         # No more than a weak reference: the crawler is the key under which this is kept.
         self._crawler = ref(crawler) if crawler else None
         self._known: set[Agent] = set()
@@ -101,17 +101,6 @@ class _Shared:
     def _spider(self) -> Spider | None:
         crawler = self._crawler() if self._crawler else None
         return crawler.spider if crawler else None
-
-
-def dialect_of(crawler: Crawler | None) -> Dialect:
-    """The crawler's ``ROBOTS_DIALECT``: a :class:`Dialect` or the name of one; RFC 9309 by default.
-
-    Raises ValueError for a name that is none.
-    """
-    named = crawler.settings.get("ROBOTS_DIALECT") if crawler else None
-    if named is None or isinstance(named, Dialect):
-        return named or RFC9309
-    return dialect_named(named)
 
 
 _shared: WeakKeyDictionary[Crawler, _Shared] = WeakKeyDictionary()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from . import compat
+from .settings import job_folder
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -29,7 +30,7 @@ class PutBack:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._stats = compat.stats_of(crawler)
-        self._has_job = bool(crawler.settings.get("JOBDIR"))
+        self._has_job = job_folder(crawler.settings) is not None
         self._closing = uuid4().hex
         self.readiness: Readiness | None = None
         """Set where ``RobotsPriorityQueue`` is in use."""

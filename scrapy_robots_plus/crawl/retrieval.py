@@ -7,8 +7,6 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
-from scrapy.utils.misc import load_object
-
 from scrapy_robots_plus.policy.access import Access, Failure
 from scrapy_robots_plus.policy.decide import Lookup, lookup, receive
 from scrapy_robots_plus.policy.record import FetchResult
@@ -16,6 +14,7 @@ from scrapy_robots_plus.policy.record import FetchResult
 from . import any_parser, compat
 from .changes import change_between, suspicion
 from .policy import Policy
+from .settings import parser_class
 from .signals import robots_changed
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ class Retrieval:
         self._agents = agents
         self._clock = clock
         self._stats = compat.stats_of(crawler)
-        self._parsers: type[RobotParser] = load_object(crawler.settings["ROBOTSTXT_PARSER"])
+        self._parsers = parser_class(crawler.settings)
         # A parser that lacks a dependency raises now rather than in the middle of the crawl.
         self._parsers.from_crawler(crawler, b"")
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
+
+from scrapy.utils.misc import load_object
 
 from scrapy_robots_plus.policy.decide import Rulebook
 from scrapy_robots_plus.policy.delay import TooLong
@@ -30,6 +32,7 @@ from .checks import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from scrapy.robotstxt import RobotParser
     from scrapy.settings import BaseSettings
 
     from scrapy_robots_plus.policy.access import StatusTable
@@ -241,17 +244,7 @@ class RobotsSettings:
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> RobotsSettings:
         """Reads and checks all. Raises :class:`RobotsSettingsError` at the first that is wrong."""
-        values = {}
-        for item in fields(cls):
-            name, check = item.metadata["name"], item.metadata["check"]
-            # Unset, ROBOTSTXT_OBEY is off as in Scrapy: turning it on is the add-on's affair.
-            unset = False if name == "ROBOTSTXT_OBEY" else item.metadata["default"]
-            value = settings.get(name, unset)
-            try:
-                values[item.name] = check(value)
-            except ValueError as error:
-                raise RobotsSettingsError(name, value, str(error)) from None
-        made = cls(**values)
+        made = cls(**{item.name: _checked(settings, item) for item in fields(cls)})
         made._check_together()
         return made
 
@@ -289,6 +282,45 @@ class RobotsSettings:
     def defers(self) -> bool:
         """Whether requests to a host whose robots.txt cannot be read wait."""
         return self.unreachable is Unreachable.DEFER
+
+
+def _checked(settings: BaseSettings, item: Field[Any]) -> Any:
+    """What *settings* say of one field of :class:`RobotsSettings`."""
+    name, check = item.metadata["name"], item.metadata["check"]
+    # Unset, ROBOTSTXT_OBEY is off as in Scrapy: turning it on is the add-on's affair.
+    unset = False if name == "ROBOTSTXT_OBEY" else item.metadata["default"]
+    value = settings.get(name, unset)
+    try:
+        return check(value)
+    except ValueError as error:
+        raise RobotsSettingsError(name, value, str(error)) from None
+
+
+def dialect_in(settings: BaseSettings) -> Dialect:
+    """``ROBOTS_DIALECT`` alone, for a parser that is used without the middleware.
+
+    Raises :class:`RobotsSettingsError` for what is no dialect.
+    """
+    (item,) = (item for item in fields(RobotsSettings) if item.name == "dialect")
+    return cast("Dialect", _checked(settings, item))
+
+
+# Scrapy's own, which Scrapy checks
+
+
+def parser_class(settings: BaseSettings) -> type[RobotParser]:
+    """``ROBOTSTXT_PARSER``, loaded."""
+    return cast("type[RobotParser]", load_object(settings["ROBOTSTXT_PARSER"]))
+
+
+def job_folder(settings: BaseSettings) -> str | None:
+    """``JOBDIR``; None where no job is to be resumed."""
+    return settings.get("JOBDIR") or None
+
+
+def log_interval(settings: BaseSettings) -> float:
+    """``LOGSTATS_INTERVAL``, in seconds; 0 for never."""
+    return settings.getfloat("LOGSTATS_INTERVAL")
 
 
 def names() -> list[str]:

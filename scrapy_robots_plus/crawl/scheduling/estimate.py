@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 
+from scrapy_robots_plus.crawl.settings import log_interval
+
 from .lane import Place
 
 if TYPE_CHECKING:
@@ -101,7 +103,7 @@ class Estimate:
         """*readiness_of*: that of a crawl whose queue is ours, else None."""
         self._crawler = crawler
         self._readiness_of = readiness_of
-        self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
+        self._interval = log_interval(crawler.settings)
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         if self._interval > 0:
             crawler.signals.connect(self._spider_opened, signals.spider_opened)

@@ -101,7 +101,7 @@ class Readiness:
         self.agenda = Agenda(self._ring, around.clock, call_later)
         self.gates = Gates(around, self.places, self.agenda, around.clock)
         self.lines: list[Iterable[Lane]] = []
-        """The queues, for those who count."""
+        """The queues, in the order in which they are asked."""
         self._arrivals: dict[Origin, list[Lane]] = {}
         self._unreachable_since: dict[Origin, float] = {}
         self._last: Request | None = None
