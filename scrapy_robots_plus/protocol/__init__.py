@@ -3,7 +3,8 @@
 from .dialect import DIALECTS, FIRST_MATCH, GOOGLE, GYM2008, MK1996, RFC9309, Dialect, dialect_named
 from .pace import RequestRate, VisitTime
 from .product_token import Agent, has_product_token, product_tokens
-from .robotstxt import CleanParam, Group, RobotsTxt, Rule
+from .robotstxt import RobotsTxt
+from .values import CleanParam, Group, Rule
 from .verdict import Explanation, Reason, Verdict
 
 __all__ = [

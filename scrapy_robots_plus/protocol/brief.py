@@ -6,6 +6,8 @@ faster and take some twenty times the memory; the whole file would have to be re
 
 from __future__ import annotations
 
+from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from .hit import allows
@@ -27,10 +29,11 @@ _ALLOW, _DISALLOW, _ALLOW_WILD, _DISALLOW_WILD = b"a", b"d", b"A", b"D"
 
 def brief_of(ranked: Iterable[tuple[bytes, Hit]], wildcards: bool) -> bytes | None:
     """The rules as a brief; None where they are too many or too long for one."""
+    rules = list(islice(ranked, MOST_RULES + 1))
+    if len(rules) > MOST_RULES:
+        return None
     lines: list[bytes] = []
-    for pattern, hit in sorted(ranked, key=lambda each: each[1], reverse=True):
-        if len(lines) == MOST_RULES:
-            return None
+    for pattern, hit in sorted(rules, key=itemgetter(1), reverse=True):
         if wildcards and (b"*" in pattern or pattern.endswith(b"$")):
             mark = _ALLOW_WILD if allows(hit) else _DISALLOW_WILD
         else:

@@ -24,8 +24,12 @@ class Choices:
         for position, section in enumerate(sections):
             # Groups without rules are no groups to those who end them at blank lines.
             if section.rules or not dialect.blank_line_ends_group:
-                for name in set(chain.from_iterable(section.names)):
+                for name in self._names_of(section):
                     self._by_name.setdefault(name, []).append(position)
+
+    def _names_of(self, section: Section) -> set[str]:
+        names = set(chain.from_iterable(section.names))
+        return {STAR} if self._dialect.star_comes_last and STAR in names else names
 
     def names_for(self, agent: str | tuple[str, ...]) -> tuple[str, ...]:
         """The names by which a crawler looks for its groups, in order of preference."""

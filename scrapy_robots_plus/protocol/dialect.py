@@ -51,7 +51,8 @@ class Escapes(Enum):
     NONE = "none"
     """None. In rules, hex digits become upper case and octets over 0x7F are escaped."""
     UNRESERVED = "unreserved"
-    """Those of unreserved characters; what no URI may hold is escaped (RFC 9309 2.2.2)."""
+    """Those of unreserved characters; what no URI may hold, and ``'``, is escaped (RFC 9309 2.2.2,
+    :data:`rfc9309.SENT_ESCAPED`)."""
     BUT_SLASH = "all but /"
     """All but ``%2F``."""
     BUT_DELIMITERS = "all but / ? & ="
@@ -71,7 +72,7 @@ class Dialect:
     charset: str = "utf-8"
     """The encoding of a file that comes without one."""
     blank_line_ends_group: bool = False
-    any_line_ends_agents: bool = False
+    delay_ends_agents: bool = False
     """A sitemap or Crawl-delay line, too, ends a run of user-agent lines."""
     orphans_for_all: bool = False
     """Rules before any user-agent line are for ``*``; otherwise for nobody (2.2.2, SHOULD)."""
@@ -80,6 +81,8 @@ class Dialect:
     """A crawler's name that is no token (``008``, ``Foo Bar``) fits nothing but ``*``; otherwise it
     fits lines that begin with the same word."""
     choice: Choice = Choice.MERGED
+    star_comes_last: bool = False
+    """A group that is also for ``*`` counts as one for ``*`` only, even to those it names."""
     order: Order = Order.OCTETS
     allow_wins_ties: bool = True
     """An allow beats a disallow as long (2.2.2, SHOULD); otherwise the first in the file wins."""
@@ -114,7 +117,8 @@ GYM2008 = Dialect(
     max_line=None,
     charset="iso-8859-1",
     blank_line_ends_group=True,
-    any_line_ends_agents=True,
+    delay_ends_agents=True,
+    star_comes_last=True,
     names=Names.SUBSTRING,
     choice=Choice.FIRST,
     order=Order.FIRST,
@@ -133,7 +137,8 @@ MK1996 = Dialect(
     max_line=None,
     charset="iso-8859-1",
     blank_line_ends_group=True,
-    any_line_ends_agents=True,
+    delay_ends_agents=True,
+    star_comes_last=True,
     names=Names.SUBSTRING,
     choice=Choice.FIRST,
     order=Order.FIRST,

@@ -13,12 +13,14 @@ usual_url = re.compile(rb"https?://[^/?;#]+(/[^#]*)").match
 
 _HEAD = re.compile(rb"(?://)?(?:[^/?;]*?://)?[^/?;]*")
 _ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
-_ESCAPE_OR_UNSAFE = re.compile(rb"%[0-9A-Fa-f]{2}|[^!#-;=?-\[\]_a-z~]")
 _ESCAPE_OR_HIGH = re.compile(rb"%[0-9A-Fa-f]{2}|[\x80-\xff]")
 
-# The octets that stay as they are when a rule or a URL is brought into one form.
-_PLAIN = bytes(rfc9309.UNRESERVED | rfc9309.RESERVED)
-SIMPLE = bytes(rfc9309.UNRESERVED | rfc9309.RESERVED - frozenset(b"*$#"))
+_KEPT = rfc9309.UNRESERVED | rfc9309.RESERVED - rfc9309.SENT_ESCAPED
+_PLAIN = bytes(_KEPT)
+"""Octets that stay as they are when a rule or a URL is brought into one form."""
+_ESCAPE_OR_UNSAFE = re.compile(rb"%[0-9A-Fa-f]{2}|[^%" + re.escape(_PLAIN) + rb"]")
+
+SIMPLE = bytes(_KEPT - frozenset(b"*$#"))
 """Octets of a value that no dialect changes, nor takes for more than themselves."""
 
 _ASCII_BUT_PERCENT = bytes(octet for octet in range(128) if octet != 0x25)
@@ -61,8 +63,8 @@ def _upper(match: re.Match[bytes]) -> bytes:
 
 
 def canonical(value: bytes) -> bytes:
-    """Escapes of unreserved characters undone, the others in upper case, and what no URI may hold
-    escaped."""
+    """Escapes of unreserved characters undone, the others in upper case, and what no URI may hold,
+    or clients send escaped, escaped."""
     return _ESCAPE_OR_UNSAFE.sub(_canonical, value)
 
 

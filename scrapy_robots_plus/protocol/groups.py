@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import chain
+from typing import NamedTuple
+
 from .dialect import Dialect, Names
-from .lines import Kind, Line, read_line
+from .lines import INITIALS, Kind, Line, read_line
 from .product_token import token_in, word_in
 
 # The way most rules are written: seen at once, they need no taking apart yet.
@@ -11,12 +14,25 @@ _RULES = (b"Disallow:", b"Allow:", b"disallow:", b"allow:")
 
 # What no key that means anything begins with: most lines of an HTML page are left at that.
 _COMMENT_OR_MARKUP = frozenset(b"#<{}")
-_INITIALS = frozenset(bytes((octet,)) for octet in b"acdhlrsuvACDHLRSUV")
 
 _GLOBAL_KINDS = frozenset({Kind.SITEMAP, Kind.HOST, Kind.CLEAN_PARAM, Kind.LICENSE})
+_ENDS_AGENTS = frozenset({Kind.SITEMAP, Kind.CRAWL_DELAY})
 
 STAR = "*"
 _STAR = (STAR,)
+
+
+class Members(NamedTuple):
+    """Lines of a group that are no rules, and the names they are meant for.
+
+    ``a, delay 1, b, delay 2`` is one group for its rules (2.2.4), yet each delay was written for
+    the agents right above it.
+    """
+
+    names: frozenset[str]
+    end: int
+    """How many agents the group has up to here."""
+    lines: list[Line]
 
 
 class Section:
@@ -25,7 +41,7 @@ class Section:
     However many agents it has, its rules are held once.
     """
 
-    __slots__ = ("agents", "members", "names", "open", "rules", "run")
+    __slots__ = ("_closed", "_run", "agents", "members", "names", "rules")
 
     def __init__(self) -> None:
         self.agents: list[bytes] = []
@@ -34,30 +50,37 @@ class Section:
         """What the dialect takes each of them for; ``*`` for all crawlers."""
         self.rules: list[int] = []
         """Numbers of the allow and disallow lines."""
-        self.members: list[tuple[Line, int, int]] = []
-        """Other lines of the group, each with the span of the agents it speaks to."""
-        self.run = 0
-        self.open = True
+        self.members: list[Members] = []
+        self._run = 0
+        self._closed = False
 
     def add_agent(self, value: bytes, names: tuple[str, ...]) -> None:
         """Takes in a user-agent line."""
+        if self._closed:
+            self._run = len(self.agents)
+            self._closed = False
         self.agents.append(value)
         self.names.append(names)
 
     def add_member(self, line: Line) -> None:
-        # ``a, delay 1, b, delay 2``: one group for its rules (2.2.4), yet each delay was written
-        # for the agents right above it.
-        self.members.append((line, self.run, len(self.agents)))
+        """Takes in another line: it is for the agents since the last such line."""
+        if not self._closed:
+            names = frozenset(chain.from_iterable(self.names[self._run :]))
+            self.members.append(Members(names, len(self.agents), []))
+            self._closed = True
+        self.members[-1].lines.append(line)
 
 
 def names_in(value: bytes, dialect: Dialect) -> tuple[str, ...]:
     """The names that a user-agent value stands for, in lower case: a token, and, where they are
     not the same, a whole word; ``*``; or whatever it is where names are no tokens."""
-    if value[:1] == b"*" and (len(value) == 1 or value[1:2].isspace()):
+    if value == b"*":
         return _STAR
     text = value.decode("utf-8", "replace")
     if dialect.names is not Names.TOKEN:
         return (text.lower(),)
+    if value[:1] == b"*" and value[1:2].isspace():
+        return _STAR
     token, word = token_in(text), word_in(text)
     return (token,) if token == word or dialect.tokens_only else (token, word)
 
@@ -91,7 +114,7 @@ class Scanner:
     def _read(self, number: int, text: bytes) -> list[int] | None:
         """Takes a line in; returns where the rules right behind it go, if that is settled."""
         start = text.lstrip()[:1]
-        if start not in _INITIALS:
+        if start not in INITIALS:
             if not start and self.dialect.blank_line_ends_group:
                 self._current = None
         else:
@@ -129,19 +152,15 @@ class Scanner:
             # 2.1: a user-agent line after a rule starts a new group; another line does not (2.2.4).
             section = self._begin()
             self._collecting = True
-        if not section.open:
-            section.run = len(section.agents)
-            section.open = True
         section.add_agent(line.value, names_in(line.value, self.dialect))
 
     def _other(self, line: Line) -> None:
         if line.kind is Kind.NOTHING:
             # 2.2.4: other records MUST NOT interfere with the groups.
             return
-        if self.dialect.any_line_ends_agents:
+        if self.dialect.delay_ends_agents and line.kind in _ENDS_AGENTS:
             self._collecting = False
         if line.kind in _GLOBAL_KINDS:
             self.globals.append(line)
         elif self._current is not None:
             self._current.add_member(line)
-            self._current.open = False

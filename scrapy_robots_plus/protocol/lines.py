@@ -1,4 +1,4 @@
-"""Octets to numbered lines, and lines to keys and values.
+"""Octets in UTF-8 to numbered lines, and lines to keys and values.
 
 A line means what the reference parser takes it for (RFC 9309 2.2 leaves errors to the reader):
 CR, LF and CRLF end it, NUL and ``#`` cut it off, and what follows :data:`rfc9309.MAX_LINE` octets
@@ -7,16 +7,12 @@ is not read. Nothing here raises, whatever the octets.
 
 from __future__ import annotations
 
-import codecs
 import re
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from .dialect import Dialect
-
-_UTF8 = frozenset({"utf-8", "ascii"})
-_BOM = codecs.BOM_UTF8
 
 
 class Kind(IntEnum):
@@ -90,42 +86,15 @@ _FORGIVEN = {
 }
 
 
+INITIALS = frozenset(
+    case(key[:1])
+    for key in (*_EXACT, *_FORGIVEN, *(prefix for prefix, _ in _PREFIXES))
+    for case in (bytes.lower, bytes.upper)
+)
+"""What the keys that mean something begin with."""
+
 _TIMED = re.compile(rb"(visit[- ]?time|request[- ]?rate)[ \t]+(.+)", re.IGNORECASE)
 _SCHEMES = frozenset({b"https", b" http"})
-
-
-def to_octets(body: bytes | str, dialect: Dialect, charset: str | None = None) -> bytes:
-    """The body in UTF-8 (2.3) without byte order mark.
-
-    A mark beats ``charset``, which beats the dialect's own. What cannot be decoded, and a body in
-    a charset that nobody knows, stays as it is: ASCII keys are still found in it.
-    """
-    if isinstance(body, str):
-        return body.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
-    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return body.decode("utf-16", "replace").encode("utf-8", "surrogatepass")
-    if body.startswith(b"\xef"):
-        return _without_mark(body)
-    return _transcoded(body, charset or dialect.charset)
-
-
-def _without_mark(body: bytes) -> bytes:
-    """Without the byte order mark, or as much of it as is there, as the reference parser skips."""
-    length = next((n for n in (3, 2) if body.startswith(_BOM[:n])), 1)
-    return body[length:]
-
-
-def _transcoded(body: bytes, charset: str) -> bytes:
-    if charset in _UTF8:
-        return body
-    try:
-        codec = codecs.lookup(charset)
-        if codec.name in _UTF8:
-            return body
-        return body.decode(codec.name).encode("utf-8", "surrogatepass")
-    except (LookupError, ValueError, TypeError):
-        # An unknown or lying charset, or one that is no text encoding (``hex``).
-        return body
 
 
 def to_lines(octets: bytes, dialect: Dialect) -> list[bytes]:

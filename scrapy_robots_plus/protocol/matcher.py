@@ -1,8 +1,8 @@
 """The rule that decides, out of all that match a path, without trying each of them.
 
 A rule without wildcards is found by looking up the path's beginnings; only those with wildcards
-are tried, best first (:mod:`wildcards <.wildcards>` takes over where there are many). Time grows
-with the rules and with the URL, never with their product, and nothing is tried twice.
+are tried, best first (:mod:`wildcards <.wildcards>` takes over where there are many, or long ones).
+Time grows with the rules and with the URL, never with their product, and nothing is tried twice.
 """
 
 from __future__ import annotations
@@ -25,6 +25,10 @@ _FEW = 8
 
 _MANY = 512
 """Parts of wildcard rules from which on an index pays."""
+
+_LONG = 16_384
+"""Octets of wildcard rules from which on it is needed: a search takes as long as the part that is
+searched for times the path, if they are made for it."""
 
 
 class Family:
@@ -71,8 +75,8 @@ class Compiler:
 
     def add(self, pattern: Pattern, hit: Hit) -> None:
         """A rule with or without wildcards."""
-        prefix, runs, tail = pattern
-        if runs or tail:
+        prefix, parts, tail = pattern
+        if parts or tail:
             _keep_best(self._starred, pattern, hit)
         elif tail is not None:
             _keep_best(self._exact, prefix, hit)
@@ -102,7 +106,7 @@ class Matcher:
         self._families: dict[bytes, list[tuple[bytes, Hit]] | Family] = {
             head: rules if len(rules) <= _FEW else Family(rules) for head, rules in heads.items()
         }
-        many = sum(len(runs) + 1 for _, runs, _ in starred) > _MANY
+        many = _weighs_much(starred)
         self._index = WildcardIndex(starred) if many else None
         near: dict[bytes, dict[Pattern, Hit]] = {}
         for pattern, hit in () if many else starred.items():
@@ -150,6 +154,12 @@ def _best_starred(rules: tuple[Starred, ...], path: bytes, best: Hit) -> Hit:
     return best
 
 
+def _weighs_much(starred: dict[Pattern, Hit]) -> bool:
+    if sum(len(parts) + 1 for _, parts, _ in starred) > _MANY:
+        return True
+    return sum(len(tail or b"") + sum(map(len, parts)) for _, parts, tail in starred) > _LONG
+
+
 def _best_first(starred: dict[Pattern, Hit]) -> tuple[Starred, ...]:
     ordered = sorted(starred.items(), key=itemgetter(1), reverse=True)
     return tuple((_needed(pattern), (hit, pattern)) for pattern, hit in ordered)
@@ -166,7 +176,7 @@ def _keep_best(table: dict[_Key, Hit], key: _Key, hit: Hit) -> None:
 
 def _needed(pattern: Pattern) -> bytes:
     """Octets that a path must hold somewhere for the pattern to match it: the longest there are."""
-    _, runs, tail = pattern
-    if len(runs) == 1 and not tail:
-        return runs[0][0]
-    return max([tail or b"", *(part for part, _ in runs)], key=len)
+    _, parts, tail = pattern
+    if len(parts) == 1 and not tail:
+        return parts[0]
+    return max((tail or b"", *parts), key=len)

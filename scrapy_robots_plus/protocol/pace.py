@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from datetime import time
 
 _NUMBER = re.compile(rb"\d{1,300}(?:\.\d{0,300})?|\.\d{1,300}")
-_RATE = re.compile(rb"(\d{1,9})\s*/\s*(\d{1,9})\s*([smhd]?)(?:\s+(.*))?", re.IGNORECASE)
+# No two neighbours may take the same blanks: to share them out in all ways is quadratic.
+_RATE = re.compile(rb"(\d{1,9})\s*/\s*(\d{1,9})\s*([smhd]?)(?:\s(.*))?", re.IGNORECASE)
 _WINDOW = re.compile(
-    rb"(\d\d):?(\d\d)\s*[-\s]\s*(\d\d):?(\d\d)(?:\s*(?:UTC|GMT|Z))?", re.IGNORECASE
+    rb"(\d\d):?(\d\d)(?:\s*-\s*|\s+)(\d\d):?(\d\d)(?:\s*(?:UTC|GMT|Z))?", re.IGNORECASE
 )
 _SECONDS = {b"": 1, b"s": 1, b"m": 60, b"h": 3600, b"d": 86_400}
+_MINUTE = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +32,7 @@ class VisitTime:
 
     def __contains__(self, moment: time) -> bool:
         """Whether a UTC time of day is in the window, both ends included."""
-        if self.start <= self.end:
-            return self.start <= moment <= self.end
-        return moment >= self.start or moment <= self.end
+        return holds(second_of(self.start), second_of(self.end), second_of(moment))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,22 @@ class RequestRate:
     def delay(self) -> float:
         """Seconds from the start of one request to that of the next."""
         return self.seconds / self.requests
+
+
+def second_of(moment: time) -> float:
+    """Seconds since midnight."""
+    minutes = moment.hour * 60 + moment.minute
+    return minutes * _MINUTE + moment.second + moment.microsecond / 1e6
+
+
+def holds(start: float, end: float, second: float) -> bool:
+    """Whether a second of the day lies between two others, over midnight where *end* is first.
+
+    The minute that *end* begins belongs to it: 0600-0845 ends with 08:45:59.
+    """
+    if start <= end:
+        return start <= second < end + _MINUTE
+    return second >= start or second < end + _MINUTE
 
 
 def crawl_delay(value: bytes) -> float | None:

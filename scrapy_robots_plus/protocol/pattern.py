@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-Run = tuple[bytes, int]
-"""Octets that must be found, and how many times in a row (``*a*a*a`` is three times ``a``)."""
-
-
-Pattern = tuple[bytes, tuple[Run, ...], bytes | None]
-"""Prefix, then each of the runs somewhere behind the last, then the tail at the very end.
+Pattern = tuple[bytes, tuple[bytes, ...], bytes | None]
+"""Prefix, then each of the parts somewhere behind the last, then the tail at the very end.
 
 The tail is None where the pattern is open at its end, and empty where it is the prefix and no more.
 Since ``*`` takes any octets, the leftmost place of each part leaves the most room for the next: no
@@ -16,31 +12,19 @@ other place needs to be tried, and matching never goes back.
 
 
 def matches(pattern: Pattern, path: bytes) -> bool:
-    """Whether a pattern matches a path."""
-    prefix, runs, tail = pattern
+    """Whether a pattern matches a path. For a few rules; :class:`~.places.Places` is for many."""
+    prefix, parts, tail = pattern
     if tail == b"":
         return path == prefix
     if not path.startswith(prefix):
         return False
-    at = find_runs(path, runs, len(prefix))
-    return at >= 0 and (tail is None or ends_with(path, tail, at))
-
-
-def find_runs(path: bytes, runs: tuple[Run, ...], at: int) -> int:
-    """Where the last of the runs ends when they are looked for from ``at`` on; -1 if they do not
-    all follow each other there."""
-    for part, times in runs:
-        if times == 1:
-            at = path.find(part, at)
-            if at < 0:
-                return -1
-            at += len(part)
-        else:
-            pieces = path[at:].split(part, times)
-            if len(pieces) <= times:
-                return -1
-            at = len(path) - len(pieces[-1])
-    return at
+    at = len(prefix)
+    for part in parts:
+        at = path.find(part, at)
+        if at < 0:
+            return False
+        at += len(part)
+    return tail is None or ends_with(path, tail, at)
 
 
 def ends_with(path: bytes, tail: bytes, at: int) -> bool:
@@ -64,15 +48,4 @@ def take_apart(pattern: bytes, wildcards: bool = True) -> Pattern:
     parts = rest.split(b"*")
     # What stands before ``*$`` is open at its end.
     tail = (parts.pop() or None) if anchored else None
-    return prefix, tuple(_runs(parts)), tail
-
-
-def _runs(parts: list[bytes]) -> list[Run]:
-    """The parts, equal neighbours counted: ``*a*a`` is one run."""
-    runs: list[Run] = []
-    for part in parts:
-        if runs and runs[-1][0] == part:
-            runs[-1] = part, runs[-1][1] + 1
-        elif part:
-            runs.append((part, 1))
-    return runs
+    return prefix, tuple(filter(None, parts)), tail

@@ -89,7 +89,21 @@ def word_in(value: str) -> str:
     tokens, but crawlers have such names, and sites mean them by the whole word.
     """
     match = _WORD.match(value)
-    return match.group().lower() if match else ""
+    return fold(match.group()) if match else ""
+
+
+def fold(name: str) -> str:
+    """In lower case, each character by itself, but for the few that would become another one:
+    the Kelvin sign is no k, the Turkish dotted I no i (2.2.1 knows the case of ASCII only)."""
+    if name.isascii():
+        return name.lower()
+    return "".join(map(_lower, name))
+
+
+def _lower(character: str) -> str:
+    lower = character.lower()
+    same_kind = len(lower) == 1 and lower.isascii() is character.isascii()
+    return lower if same_kind else character
 
 
 def product_tokens(agent: Agent, strict: bool = False) -> tuple[str, ...]:

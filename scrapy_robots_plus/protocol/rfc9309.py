@@ -17,15 +17,12 @@ MAX_REDIRECTS: Final = 5
 EXPIRY: Final = 86_400
 """Seconds that a copy may be used: no more than 24 hours (2.4)."""
 
-WHITESPACE: Final = b" \t\n\v\f\r"
-"""What is trimmed from keys and values. The RFC has space and tab (2.2, ``WS``); the reference
-parser trims the other three as well."""
-
-TOKEN_OCTETS: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-")
-"""What a product token may hold (2.2.1)."""
-
 UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 """Octets that mean the same escaped or not (RFC 3986 2.3)."""
 
 RESERVED: Final = frozenset(b":/?#[]@!$&'()*+,;=")
 """Octets that may mean something else when they are escaped (RFC 3986 2.2)."""
+
+SENT_ESCAPED: Final = frozenset(b"[]'")
+"""Reserved octets that arrive escaped: a rule which has one means its escape (2.2.2). No path or
+query may hold a raw ``[`` or ``]`` (RFC 3986 3.3, 3.4), and clients escape ``'`` as well."""

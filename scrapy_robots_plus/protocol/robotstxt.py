@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from . import pace
-from .choice import Choices
+from .choice import Choices, Chosen
 from .dialect import RFC9309, Dialect
 from .groups import STAR, Scanner, Section
-from .lines import Kind, Line, read_line, to_lines, to_octets
+from .lines import Kind, Line, read_line, to_lines
+from .octets import to_utf8, whole_lines
 from .product_token import Agent, as_names
-from .rules import Rules, agents_of, read_rules, text
+from .rules import Rules, read_rules, text, texts
+from .values import CleanParam, Group, Rule, clean_param
+from .writing import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,36 +25,12 @@ if TYPE_CHECKING:
 _MAX_ASKED = 64
 """Crawlers whose rules one file keeps compiled."""
 
+_MAX_COMPILED = 50_000
+"""Rules that one file keeps compiled, however many crawlers share them in however many ways: as
+many as 500 KiB may hold."""
+
 _LARGE = 65_536
 """Octets from which on compiling rules takes so long that parsing does it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """An allow or disallow line."""
-
-    allow: bool
-    pattern: str
-    """As served; empty for a rule that names no path."""
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A group as it stands in the file, before groups of equal token are merged."""
-
-    agents: tuple[str, ...]
-    """The values of its user-agent lines, as served."""
-    rules: tuple[Rule, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CleanParam:
-    """Query parameters that do not change a page (Yandex's Clean-param)."""
-
-    params: tuple[str, ...]
-    path: str = ""
-    """The beginning of the paths that this holds for; empty for all."""
 
 
 class RobotsTxt:
@@ -89,9 +67,10 @@ class RobotsTxt:
         """
         if not isinstance(body, (bytes, str)):
             body = bytes(body)
-        if max_bytes is not None and len(body) > max_bytes:
-            body = _first(body, max_bytes)
-        file = cls(to_lines(to_octets(body, dialect, charset), dialect), dialect)
+        if max_bytes is not None:
+            body = whole_lines(body, max_bytes)
+        octets = to_utf8(body, charset or dialect.charset)
+        file = cls(to_lines(octets, dialect), dialect)
         if len(body) > _LARGE:
             file._compile_most()
         return file
@@ -114,13 +93,22 @@ class RobotsTxt:
             names = as_names(agent)
         chosen = self._choices.groups_for(names)
         rules = self._compiled.get(chosen)
-        if rules is None:
-            sections = tuple(self._scanner.sections[position] for position in chosen)
-            rules = self._compiled[chosen] = Rules(sections, self._lines, self.dialect)
-        if len(self._asked) >= _MAX_ASKED:
-            self._asked.clear()
-            self._compiled = {chosen: rules}
+        if rules is None or len(self._asked) >= _MAX_ASKED:
+            rules = self._compile(chosen, rules)
         self._asked[agent if isinstance(agent, (str, bytes)) else names] = rules
+        return rules
+
+    def _compile(self, chosen: Chosen, rules: Rules | None) -> Rules:
+        """The rules of these groups, after all others went if there are too many of them."""
+        sections = tuple(self._scanner.sections[position] for position in chosen)
+        size = sum(len(section.rules) for section in sections)
+        kept = sum(each.size for each in self._compiled.values())
+        if len(self._asked) >= _MAX_ASKED or size + kept > _MAX_COMPILED:
+            self._asked.clear()
+            self._compiled.clear()
+        if rules is None:
+            rules = Rules(sections, self._lines, self.dialect)
+        self._compiled[chosen] = rules
         return rules
 
     def allowed(self, url: str | bytes, agent: Agent) -> bool:
@@ -171,21 +159,32 @@ class RobotsTxt:
             named = set(chain.from_iterable(section.names))
             # Who is meant by the group: the crawler's name, else ``*``; by a part of a name, all.
             meant = named & names or named & {STAR} or named
-            for line, start, end in section.members:
-                if line.kind is kind and meant.intersection(
-                    chain.from_iterable(section.names[start:end])
-                ):
-                    yield line
+            for members in section.members:
+                if not meant.isdisjoint(members.names):
+                    yield from (line for line in members.lines if line.kind is kind)
+
+    def __repr__(self) -> str:
+        sections = self._scanner.sections
+        rules = sum(len(section.rules) for section in sections)
+        return (
+            f"<RobotsTxt {self.dialect.name}: groups: {len(sections)}, rules: {rules}, "
+            f"octets: {self.size}>"
+        )
 
     @property
     def groups(self) -> tuple[Group, ...]:
         """The groups, in file order."""
         return tuple(map(self._group, self._scanner.sections))
 
+    def as_text(self) -> str:
+        """The groups as a robots.txt: agents, Crawl-delay and Request-rate, rules. Groups for ``*``
+        come last."""
+        return as_text(self._scanner.sections, self._lines, self.dialect)
+
     def _group(self, section: Section) -> Group:
         rules = read_rules(section.rules, self._lines, self.dialect)
         return Group(
-            agents_of(section),
+            texts(section.agents),
             tuple(Rule(allow, text(value), number) for number, allow, value in rules),
         )
 
@@ -220,7 +219,7 @@ class RobotsTxt:
     @property
     def clean_params(self) -> tuple[CleanParam, ...]:
         """Clean-param lines, in file order."""
-        return tuple(map(_clean_param, self._globals(Kind.CLEAN_PARAM)))
+        return tuple(map(clean_param, self._globals(Kind.CLEAN_PARAM)))
 
     @property
     def unknown(self) -> tuple[tuple[int, str], ...]:
@@ -234,20 +233,3 @@ class RobotsTxt:
                 read = read_line(number, line, self.dialect)
                 if read is None or read.kind is Kind.NOTHING:
                     yield number, text(line.strip())
-
-
-def _clean_param(value: str) -> CleanParam:
-    params, _, path = value.partition(" ")
-    return CleanParam(tuple(filter(None, params.split("&"))), path.strip())
-
-
-def _first(body: bytes | str, size: int) -> bytes | str:
-    """Not more than ``size`` octets or characters, without the line that the limit cuts in two.
-
-    Half a rule is another rule: of ``Disallow: /private`` a cut could leave ``Disallow: /``.
-    """
-    if isinstance(body, str):
-        end = max(body.rfind("\n", 0, size + 1), body.rfind("\r", 0, size + 1))
-    else:
-        end = max(body.rfind(b"\n", 0, size + 1), body.rfind(b"\r", 0, size + 1))
-    return body[:size] if end < 0 else body[:end]

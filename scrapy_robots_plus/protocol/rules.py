@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from .brief import brief_of, decide
@@ -10,7 +12,8 @@ from .escapes import RULE_FORM, SIMPLE, URL_FORM, path_of, usual_url
 from .hit import NO_HIT, Hit, allows, hit_of, line_of
 from .lines import split_line
 from .matcher import Compiler, Matcher
-from .pattern import matches, take_apart
+from .pattern import take_apart
+from .places import Places
 from .verdict import Explanation, Reason, Verdict
 
 if TYPE_CHECKING:
@@ -33,10 +36,8 @@ def read_rules(
         if not colon:
             # The scanner took this line for a rule, so it is one without a colon.
             key, value = split_line(line, dialect) or (b"", b"")
-        # Of the keys of rules, those that allow begin with an A; most are not indented.
-        first = key[0] if key else 0
-        allow = first == 0x41 or first == 0x61 or (first < 0x41 and key.lstrip()[:1] in b"Aa")
-        yield number, allow, value.strip()
+        # Of the keys of rules, those that allow begin with an A.
+        yield number, key.lstrip().startswith((b"A", b"a")), value.strip()
 
 
 def compile_rules(sections: Iterable[Section], lines: list[bytes], dialect: Dialect) -> Matcher:
@@ -60,6 +61,7 @@ def _add_usual(numbers: list[int], lines: list[bytes], compiler: Compiler, bonus
     """
     others = []
     add = compiler.add_literal
+    # What hit_of() says, taken apart: hits grow evenly with the octets and with the line.
     deny, allow = hit_of(0, 0, False), hit_of(bonus, 0, True)
     octet, next_line = hit_of(2, 0, False) - deny, hit_of(0, 1, False) - deny
     for number in numbers:
@@ -149,14 +151,22 @@ class Rules:
     ``chosen`` are the groups meant for the crawler; with none, everything is allowed.
     """
 
-    __slots__ = ("_best", "_dialect", "_form", "_lines", "_safe", "chosen")
+    __slots__ = ("_best", "_dialect", "_form", "_lines", "_safe", "_shown", "_starts", "chosen")
 
     def __init__(self, chosen: tuple[Section, ...], lines: list[bytes], dialect: Dialect) -> None:
         self.chosen = chosen
+        self._starts = [(each.rules[0], each) for each in chosen if each.rules]
+        self._shown: dict[int, tuple[str, ...]] = {}
+        """Agents as text, by the first rule of their group, for all verdicts that share them."""
         self._lines = lines
         self._dialect = dialect
         self._safe, self._form = URL_FORM[dialect.escapes]
         self._best = compile_rules(chosen, lines, dialect).best
+
+    @property
+    def size(self) -> int:
+        """How many rules there are."""
+        return sum(len(section.rules) for section in self.chosen)
 
     def _read(self) -> Iterator[tuple[int, bool, bytes]]:
         for section in self.chosen:
@@ -197,10 +207,10 @@ class Rules:
 
         Tries each rule by itself, so it takes longer than the verdict.
         """
-        verdict, path = self.verdict(url), self._path(url)
+        verdict, places = self.verdict(url), Places(self._path(url))
         hits: set[Hit] = set()
         for pattern, hit in ranked(self._read(), self._dialect):
-            if matches(take_apart(pattern, self._dialect.wildcards), path):
+            if places.match(take_apart(pattern, self._dialect.wildcards)):
                 hits.add(hit)
         # One line may stand for two patterns; it is named once.
         named = {line_of(hit): self._named(hit) for hit in sorted(hits)}
@@ -210,21 +220,26 @@ class Rules:
     def _named(self, hit: Hit) -> Verdict:
         """A rule as it stands in the file."""
         number = line_of(hit)
-        section = next(each for each in self.chosen if _holds(each.rules, number))
-        return Verdict(allows(hit), Reason.RULE, self.text_of(number), number, agents_of(section))
+        return Verdict(
+            allows(hit), Reason.RULE, self.text_of(number), number, self._agents_above(number)
+        )
+
+    def _agents_above(self, number: int) -> tuple[str, ...]:
+        """The user-agent values of the group that holds the rule on a line."""
+        start, section = self._starts[bisect_right(self._starts, number, key=itemgetter(0)) - 1]
+        if start not in self._shown:
+            self._shown[start] = texts(section.agents)
+        return self._shown[start]
 
     def text_of(self, number: int) -> str:
         return text(self._lines[number - 1].partition(b"#")[0].strip())
 
 
-def _holds(numbers: list[int], number: int) -> bool:
-    return bool(numbers) and numbers[0] <= number <= numbers[-1]
-
-
-def agents_of(section: Section) -> tuple[str, ...]:
-    return tuple(text(value) for value in section.agents)
-
-
 def text(octets: bytes) -> str:
     """For people: octets that are no UTF-8 are shown as ``\\xe9``."""
     return octets.decode("utf-8", "backslashreplace")
+
+
+def texts(values: Iterable[bytes]) -> tuple[str, ...]:
+    """Each of the values for people."""
+    return tuple(map(text, values))

@@ -4,32 +4,51 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
+
+from .printable import printable
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_SHOWN = 500
+"""Characters of a rule or a URL that a description holds."""
 
 
 class Reason(str, Enum):
     """What decided. The values are the last part of the ``robotstxt/forbidden/…`` stats."""
 
-    RULE = "rule"
+    _value_: str
+    words: str
+    """What decided, in words."""
+
+    def __new__(cls, value: str, words: str) -> Self:
+        reason = str.__new__(cls, value)
+        reason._value_ = value
+        reason.words = words
+        return reason
+
+    RULE = "rule", "a rule"
     """A rule of the file matches (RFC 9309 2.2.2)."""
-    NO_RULE = "no_rule"
+    NO_RULE = "no_rule", "no rule matches"
     """A group is meant for this crawler and none of its rules matches: allowed (2.2.2)."""
-    NO_GROUP = "no_group"
+    NO_GROUP = "no_group", "no group for this crawler"
     """No group is meant for this crawler: allowed (2.2.1)."""
-    ROBOTS_TXT = "robots_txt"
+    ROBOTS_TXT = "robots_txt", "robots.txt itself is allowed"
     """``/robots.txt`` itself is implicitly allowed (2.2.2)."""
-    UNAVAILABLE = "unavailable"
+    UNAVAILABLE = "unavailable", "there is no robots.txt"
     """There is no robots.txt: allowed (2.3.1.3)."""
-    UNREACHABLE = "unreachable"
+    UNREACHABLE = "unreachable", "robots.txt cannot be read"
     """The robots.txt cannot be read: disallowed (2.3.1.4)."""
-    CRAWL_DELAY = "crawl_delay"
+    CRAWL_DELAY = "crawl_delay", "the Crawl-delay is too long"
     """The Crawl-delay is over ``ROBOTS_CRAWL_DELAY_MAX`` and the host is skipped for it."""
-    CLOSING = "closing"
+    CLOSING = "closing", "the spider closed first"
     """The spider closed before the robots.txt was read."""
-    NOT_HTTP = "not_http"
+    NOT_HTTP = "not_http", "not an HTTP URL"
     """robots.txt does not speak of this URL's scheme: allowed."""
 
     def __str__(self) -> str:
-        return self.value
+        return str(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,30 +72,26 @@ class Verdict:
     """Its HTTP status, or the failure to get it, e.g. ``200`` or ``timeout``."""
     delay: float | None = None
     """The Crawl-delay in seconds, where the reason is :attr:`Reason.CRAWL_DELAY`."""
+    form: str | None = None
+    """Path and query that decided, where a download handler may send others than the URL's own."""
 
     def describe(self) -> str:
-        """What decided, in words, e.g. ``Disallow: /a, line 3 of https://x.example/robots.txt``."""
-        where = self.robots_url or "robots.txt"
+        """What decided, in words, e.g. ``Disallow: /a, line 3 of https://x.example/robots.txt``.
+
+        Safe to print: control characters of the site are escaped, and a rule that fills half the
+        file is cut short.
+        """
+        where = printable(self.robots_url or "robots.txt", _SHOWN)
         if self.reason is Reason.RULE:
             line = f"line {self.line} of " if self.line else ""
-            return f"{self.rule or 'a rule'}, {line}{where}"
-        if self.reason is Reason.CRAWL_DELAY:
+            sent = f", for it may be sent as {printable(self.form, _SHOWN)}" if self.form else ""
+            return f"{printable(self.rule or self.reason.words, _SHOWN)}, {line}{where}{sent}"
+        if self.reason is Reason.CRAWL_DELAY and self.delay is not None:
             return f"Crawl-delay: {self.delay:g} is too long, {where}"
-        return f"{_WORDS[self.reason]}, {where}" + (f": {self.outcome}" if self.outcome else "")
+        return f"{self.reason.words}, {where}" + (f": {self.outcome}" if self.outcome else "")
 
     def __bool__(self) -> bool:
         return self.allowed
-
-
-_WORDS = {
-    Reason.NO_RULE: "no rule matches",
-    Reason.NO_GROUP: "no group for this crawler",
-    Reason.ROBOTS_TXT: "robots.txt itself is allowed",
-    Reason.UNAVAILABLE: "there is no robots.txt",
-    Reason.UNREACHABLE: "robots.txt cannot be read",
-    Reason.CLOSING: "the spider closed first",
-    Reason.NOT_HTTP: "not an HTTP URL",
-}
 
 
 @dataclass(frozen=True, slots=True)

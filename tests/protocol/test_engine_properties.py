@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_matcher import allowed as slowly_allowed
+from worst_cases import Plan
 
 from scrapy_robots_plus.protocol import DIALECTS, RFC9309, Dialect, RobotsTxt
+from scrapy_robots_plus.protocol.escapes import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -194,3 +198,35 @@ def test_long_parts_agree_too():
     for number in range(60):
         path = "/" + "".join(random_.choices(parts, k=6)) + random_.choice(["c", "", str(number)])
         assert file.allowed(path, "bot") is slowly_allowed(found, path.encode())
+
+
+def compare_plan(seed: int) -> None:
+    """Crafted rules, whose parts stand in the path or nearly do, beside the slow matcher."""
+    plan, random_ = Plan(seed=seed), random.Random(seed)
+    for _ in range(10):
+        plan = plan.mutated(random_)
+    path = plan.path()[: random_.choice([40, 80, 120])]
+    plan = replace(plan, size=min(plan.size, 70), parts=min(plan.parts, 12))
+    lines = list(islice(plan.rules(path), 600))
+    keys = {"allow": True, "disallow": False}
+    pairs = [line.partition(":") for line in lines if not line.startswith("user")]
+    found = [(keys[key], pattern.encode()) for key, _, pattern in pairs]
+    file = RobotsTxt.parse("user-agent: *\n" + "\n".join(lines))
+    for _ in range(8):
+        cut = random_.randrange(len(path))
+        asked = random_.choice([path, path[: cut + 1], "/" + path[cut:], path[::-1]])
+        url = asked if asked.startswith("/") else "/" + asked
+        path_ = b"/" + canonical(url.encode())[1:]
+        want = slowly_allowed([(allow, canonical(rule)) for allow, rule in found], path_)
+        assert file.allowed("https://e.example" + url, "bot") is want, (seed, plan, url)
+
+
+def test_crafted_rules_agree_too():
+    for seed in range(12):
+        compare_plan(seed)
+
+
+@pytest.mark.stress
+def test_many_crafted_rules_agree_too():
+    for seed in range(100, 700):
+        compare_plan(seed)

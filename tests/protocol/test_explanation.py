@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from scrapy_robots_plus.protocol import Explanation, Reason, RobotsTxt, Verdict
 
 BODY = """\
@@ -85,6 +87,27 @@ def test_groups():
     ]
     rule = FILE.groups[0].rules[2]
     assert (rule.allow, rule.pattern, rule.line) == (False, "/public/*.pdf$", 7)
+
+
+def test_a_file_shows_what_it_is():
+    assert repr(FILE) == "<RobotsTxt RFC9309: groups: 3, rules: 5, octets: 186>"
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_has_words(reason):
+    verdict = Verdict(False, reason, robots_url="https://x.example/robots.txt")
+    assert reason.words in verdict.describe()
+    assert verdict.describe().endswith("https://x.example/robots.txt")
+    assert Reason(reason.value) is reason
+
+
+def test_rules_of_thousands_of_groups_name_their_own():
+    body = "".join(f"User-agent: *\nUser-agent: a{n}\nDisallow: /*{n}\n" for n in range(3000))
+    told = RobotsTxt.parse(body).explain("/2999", "bot")
+    assert told.verdict.group == ("*", "a2999")
+    assert {each.group for each in told.beaten} == {
+        ("*", f"a{n}") for n in (2, 29, 299, 9, 99, 999)
+    }
 
 
 def test_many_crawlers_may_ask_one_file():

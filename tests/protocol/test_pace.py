@@ -138,6 +138,20 @@ def test_colons_may_be_missing():
     )
 
 
+@pytest.mark.parametrize(
+    ("clock", "inside"),
+    [
+        ((5, 59, 59), False),
+        ((6,), True),
+        ((8, 45, 30), True),
+        ((8, 45, 59), True),
+        ((8, 46), False),
+    ],
+)
+def test_a_window_ends_with_its_last_minute(clock, inside):
+    assert (time(*clock) in VisitTime(time(6), time(8, 45))) is inside
+
+
 def test_a_window_may_go_over_midnight():
     night = VisitTime(time(22), time(6))
     assert time(23) in night

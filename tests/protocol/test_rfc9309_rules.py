@@ -98,7 +98,7 @@ class TestSection222AllowAndDisallow:
     def test_must_example_of_encoding(self, pattern, url):
         assert not allowed(f"user-agent: *\ndisallow: {pattern}$", url)
 
-    @pytest.mark.parametrize("octet", ":/?#[]@!$&'()*+,;=")
+    @pytest.mark.parametrize("octet", ":/?#@!$&()*+,;=")
     def test_must_not_decode_reserved_characters(self, octet):
         body = f"user-agent: *\ndisallow: /x%{ord(octet):02X}y"
         assert not allowed(body, f"/x%{ord(octet):02x}y")
@@ -112,6 +112,24 @@ class TestSection222AllowAndDisallow:
     @pytest.mark.parametrize("octet", ' "<>\\^`{|}')
     def test_what_no_uri_may_hold_is_escaped(self, octet):
         assert not allowed(f"user-agent: *\ndisallow: /x{octet}y", f"/x%{ord(octet):02x}y")
+
+    @pytest.mark.parametrize("octet", "[]'")
+    @pytest.mark.parametrize(
+        "pattern",
+        ["/x{}y", "/*{}y", "/*?n={}", "/*?filter{}1{}=", "/*{}$", "/x{}*{}y", "/{}/i.html"],
+    )
+    def test_what_clients_send_escaped_equals_its_escape(self, octet, pattern):
+        upper = f"%{ord(octet):02X}"
+        forms = [pattern.replace("{}", each) for each in (octet, upper, upper.lower())]
+        for rule in forms:
+            for path in forms:
+                url = path.replace("*", "").replace("$", "")
+                assert not allowed(f"user-agent: *\ndisallow: {rule}", url), (rule, url)
+
+    def test_an_escape_counts_as_three_octets_raw_or_not(self):
+        body = "user-agent: *\nallow: /a%5B1%5D/\ndisallow: /a[1]/b"
+        assert not allowed(body, "/a[1]/b")
+        assert allowed("user-agent: *\nallow: /*/x12345\ndisallow: /[/x", "/%5B/x12345")
 
     @pytest.mark.parametrize("octets", ["%", "%z", "%4", "%%41"])
     def test_a_broken_escape_stays_as_it_is(self, octets):

@@ -1,0 +1,97 @@
+"""A body as served to octets in UTF-8 (RFC 9309 2.3), and as many of them as are read (2.5).
+
+Nothing here raises. A body that is not in the charset that it comes with stays as it is: its ASCII
+keys are still found (2.3.1.5).
+"""
+
+from __future__ import annotations
+
+import codecs
+from encodings import normalize_encoding
+from encodings.aliases import aliases
+from typing import overload
+
+_UTF8 = frozenset({"utf_8", "ascii"})
+
+_SUPERSETS_OF_ASCII = frozenset(
+    {
+        *("latin_1", *(f"iso8859_{part}" for part in range(2, 17) if part != 12)),
+        *(f"cp{page}" for page in (*range(1250, 1259), 437, 850, 852, 866, 874, 932, 949, 950)),
+        *("koi8_r", "koi8_u", "koi8_t", "kz1048", "ptcp154", "tis_620"),
+        *("mac_roman", "mac_cyrillic", "mac_greek", "mac_latin2", "mac_turkish"),
+        *("shift_jis", "euc_jp", "euc_kr", "gb2312", "gbk", "gb18030", "big5", "big5hkscs"),
+    }
+)
+"""Charsets that are decoded: those in which robots.txt files come, ASCII is ASCII, and time is
+linear. Python knows others; ``idna`` is quadratic, and ``utf_7`` or EBCDIC make an ASCII file
+unreadable that comes with them by mistake."""
+
+_WIDE = {"utf_16": "", "utf_16_le": "-le", "utf_16_be": "-be"}
+
+
+def to_utf8(body: bytes | str, charset: str) -> bytes:
+    """The body in UTF-8 without byte order mark, which beats *charset*."""
+    if isinstance(body, str):
+        return body.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
+    if body.startswith(codecs.BOM_UTF16_LE):
+        return _from_utf16(body, "-le")
+    if body.startswith(codecs.BOM_UTF16_BE):
+        return _from_utf16(body, "-be")
+    if body.startswith(b"\xef"):
+        return _without_mark(body)
+    return _transcoded(body, charset)
+
+
+def _without_mark(body: bytes) -> bytes:
+    """Without the byte order mark, or as much of it as is there, as the reference parser skips."""
+    length = next((n for n in (3, 2) if body.startswith(codecs.BOM_UTF8[:n])), 1)
+    return body[length:]
+
+
+def _transcoded(body: bytes, charset: str) -> bytes:
+    name = normalize_encoding(charset).lower()
+    name = aliases.get(name, name)
+    if name in _UTF8:
+        return body
+    if name in _WIDE:
+        return _from_utf16(body, _WIDE[name])
+    if name not in _SUPERSETS_OF_ASCII:
+        return body
+    try:
+        return body.decode(name).encode("utf-8", "surrogatepass")
+    except ValueError:
+        return body
+
+
+def _from_utf16(body: bytes, order: str) -> bytes:
+    """The body in UTF-8 if it is UTF-16. ASCII has a NUL in each pair of octets there; a file
+    without them was only labelled so, and a mark in front of it spoils no more than its line."""
+    order = order or ("-be" if _nuls_lead(body) else "-le")
+    high, low = (body[1::2], body[::2]) if order == "-le" else (body[::2], body[1::2])
+    nuls = high.count(0)
+    if nuls * 8 < len(high) or nuls <= low.count(0):
+        return body
+    text = body.decode("utf-16" + order, "replace")
+    return text.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
+
+
+def _nuls_lead(body: bytes) -> bool:
+    return body[::2].count(0) > body[1::2].count(0)
+
+
+@overload
+def whole_lines(body: bytes, size: int) -> bytes: ...
+@overload
+def whole_lines(body: bytes | str, size: int) -> bytes | str: ...
+def whole_lines(body: bytes | str, size: int) -> bytes | str:
+    """Not more than ``size`` octets or characters, without the line that the limit cuts in two.
+
+    Half a rule is another rule: of ``Disallow: /private`` a cut could leave ``Disallow: /``.
+    """
+    if len(body) <= size:
+        return body
+    if isinstance(body, str):
+        end = max(body.rfind("\n", 0, size + 1), body.rfind("\r", 0, size + 1))
+    else:
+        end = max(body.rfind(b"\n", 0, size + 1), body.rfind(b"\r", 0, size + 1))
+    return body[:size] if end < 0 else body[:end]

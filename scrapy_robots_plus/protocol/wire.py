@@ -1,0 +1,166 @@
+"""The forms in which download handlers send a URL.
+
+A site judges what reaches it, and the libraries that send a request rewrite its URL: they undo
+escapes, resolve dot segments, drop what is empty. Each function below does to path and query what
+one of them does, and a test holds it to that library. To know another one is to add a function.
+"""
+
+from __future__ import annotations
+
+import re
+from string import ascii_letters, digits
+from typing import TYPE_CHECKING
+from urllib.parse import urlunparse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PARTS = re.compile(r"([^:/?#]+://[^/?#]*)([^?#]*)(\??[^#]*)")
+"""Scheme and authority, path, and query with its question mark."""
+
+_PERCENT = re.compile(r"%([0-9A-Fa-f]{2})?")
+_HEX = "0123456789ABCDEF"
+_UNRESERVED = f"{ascii_letters}{digits}-._~"
+_AIOHTTP_PATH = frozenset(f"{_UNRESERVED}!$&'()*,:;=@")
+_AIOHTTP_QUERY = frozenset(f"{_UNRESERVED}!$'()*,/:?@")
+_CURL = frozenset(_UNRESERVED)
+
+
+def _escapes_of_all_but(undone: frozenset[str]) -> str:
+    """A pattern for the two digits of escapes, in upper case."""
+    tens = ((high, "".join(low for low in _HEX if _chr(high + low) not in undone)) for high in _HEX)
+    return "|".join(f"{high}[{lows}]" for high, lows in tens if lows)
+
+
+def _chr(octet: str) -> str:
+    return chr(int(octet, 16))
+
+
+_rewritten_escape = re.compile(f"%(?!{_escapes_of_all_but(_AIOHTTP_PATH | _AIOHTTP_QUERY)})").search
+"""Finds an escape that somebody undoes or puts in upper case, or a ``%`` that is none."""
+
+
+def sent_forms(url: str) -> tuple[str, ...]:
+    """The other URLs that a download handler may send for *url*, an absolute one.
+
+    Nearly always none. Without fragment, which nobody sends. Takes time linear in the URL.
+    """
+    # Asked for each request. One regular expression for all of it takes three times as long.
+    if (
+        "/." in url
+        or ";" in url
+        or ("%" in url and _rewritten_escape(url))
+        or url.find("//", 8) > 0  # behind that of the scheme
+        or url[-1:] == "?"
+        or "?#" in url
+    ):
+        return _forms_of(url)
+    return ()
+
+
+def _forms_of(url: str) -> tuple[str, ...]:
+    parts = _PARTS.match(url)
+    if parts is None:
+        return ()
+    head, path, query = parts[1], parts[2] or "/", parts[3]
+    forms = dict.fromkeys(head + send(path, query) for send in _SENDERS)
+    forms.pop(head + path + query, None)
+    return tuple(forms)
+
+
+def target_of(url: str) -> str:
+    """Path and query of an absolute URL, as in the first line of a request (RFC 9112 3.2.1)."""
+    parts = _PARTS.match(url)
+    return (parts[2] or "/") + parts[3] if parts else url
+
+
+def asks_for_robots_txt(url: str) -> bool:
+    """Whether *url* is implicitly allowed (RFC 9309 2.2.2): with a query it is not."""
+    return target_of(url) == "/robots.txt"
+
+
+def _http11(path: str, query: str) -> str:
+    """Scrapy's HTTP/1.1 handler, by Twisted: the parts of urllib, put together again.
+
+    ``/a;`` and ``/a?`` lose their last character; ``//a`` is ``////a`` in newer Pythons.
+    """
+    bare, params = _params(path)
+    return urlunparse(("", "", bare, params, query[1:], ""))
+
+
+def _http2(path: str, query: str) -> str:
+    """Scrapy's HTTP/2 handler: the same parts, but the parameters are forgotten."""
+    return _params(path)[0] + (query if query != "?" else "")
+
+
+def _httpx(path: str, query: str) -> str:
+    """httpx: dot segments resolved unless escaped; ``/a/b/..`` is ``/a``."""
+    kept: list[str] = []
+    for segment in path.split("/")[1:]:
+        if segment == "..":
+            del kept[-1:]
+        elif segment != ".":
+            kept.append(segment)
+    return f"/{'/'.join(kept)}{query}"
+
+
+def _browser(path: str, query: str) -> str:
+    """Browsers (https://url.spec.whatwg.org), and curl: dot segments resolved, escaped or not."""
+    return _without_dot_segments(path) + query
+
+
+def _curl(path: str, query: str) -> str:
+    """curl_cffi: escapes of unreserved characters undone as well."""
+    return _without_dot_segments(_undone(path, _CURL)) + _undone(query, _CURL)
+
+
+def _aiohttp(path: str, query: str) -> str:
+    """aiohttp, by yarl: escapes undone where the character may stand, then dot segments."""
+    query = _undone(query, _AIOHTTP_QUERY) if query != "?" else ""
+    return _without_dot_segments(_undone(path, _AIOHTTP_PATH)) + query
+
+
+_SENDERS: tuple[Callable[[str, str], str], ...] = (
+    _aiohttp,
+    _httpx,
+    _browser,
+    _curl,
+    _http2,
+    _http11,
+)  # fmt: skip
+
+
+def _params(path: str) -> tuple[str, str]:
+    """The path without what follows the first semicolon of its last segment, and that."""
+    folder, slash, name = path.rpartition("/")
+    name, _, params = name.partition(";")
+    return folder + slash + name, params
+
+
+def _undone(text: str, undone: frozenset[str]) -> str:
+    """Escapes of the characters *undone* undone, others in upper case, a bare ``%`` escaped."""
+
+    def undo(match: re.Match[str]) -> str:
+        octet = match[1]
+        if octet is None:
+            return "%25"
+        character = _chr(octet)
+        return character if character in undone else f"%{octet.upper()}"
+
+    return _PERCENT.sub(undo, text)
+
+
+def _without_dot_segments(path: str) -> str:
+    """RFC 3986 5.2.4, with ``%2e`` for a dot too. Empty segments stay."""
+    kept: list[str] = []
+    segments = path.split("/")[1:]
+    for number, segment in enumerate(segments, 1):
+        name = segment.replace("%2e", ".").replace("%2E", ".")
+        if name not in (".", ".."):
+            kept.append(segment)
+            continue
+        if name == "..":
+            del kept[-1:]
+        if number == len(segments):
+            kept.append("")
+    return "/" + "/".join(kept)

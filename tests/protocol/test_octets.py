@@ -1,0 +1,103 @@
+"""Which octets of a body mean what: byte order marks, UTF-16, charsets (RFC 9309 2.3, 2.3.1.5)."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_robots_plus.protocol import DIALECTS, RFC9309, RobotsTxt
+
+RULES = "User-agent: *\nDisallow: /caf\u00e9\nDisallow: /x\n"
+ASCII = b"User-agent: *\nDisallow: /x\n"
+
+
+def denies(body: bytes, url: str = "/x", charset: str | None = None) -> bool:
+    return not RobotsTxt.parse(body, charset=charset).allowed(url, "bot")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+class TestUtf16:
+    def test_with_a_mark_it_is_read(self, encoding):
+        mark = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}.get(encoding, b"")
+        body = mark + RULES.encode(encoding)
+        assert denies(body, "/caf%C3%A9")
+        assert denies(body, "/x")
+
+    def test_with_its_charset_it_is_read(self, encoding):
+        assert denies(RULES.encode(encoding), "/caf%C3%A9", encoding)
+
+    def test_comments_in_other_scripts_do_not_hide_it(self, encoding):
+        text = "# \u4e0a\u6d77\u5e02\u6d66\u4e1c\u65b0\u533a\n" * 3 + RULES
+        assert denies(text.encode(encoding), "/x", encoding)
+
+    def test_a_file_of_ascii_with_its_charset_stays_ascii(self, encoding):
+        assert denies(ASCII, "/x", encoding)
+        assert denies(b"\n" + ASCII, "/x", encoding)
+
+
+@pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff"])
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda dialect: dialect.name)
+class TestAMarkOfUtf16InFrontOfAscii:
+    def test_costs_its_line_and_no_more(self, mark, dialect):
+        for filler in (b"\n", b"# x\n", b"\r\n", b" \n"):
+            file = RobotsTxt.parse(mark + filler + ASCII, dialect)
+            assert not file.allowed("/x", "bot"), filler
+
+    def test_a_stray_nul_makes_it_no_utf16(self, mark, dialect):
+        for stray in (b"Disallow: /y\0\n", b"# \0\0\0\n", b"\0" * 512):
+            file = RobotsTxt.parse(mark + b"\n" + ASCII + stray, dialect)
+            assert not file.allowed("/x", "bot"), stray
+
+
+@pytest.mark.parametrize("charset", ["iso-8859-1", "ISO8859-1", "latin1", "windows-1252", "cp1252"])
+def test_a_charset_that_is_known_is_read(charset):
+    assert denies(RULES.encode("latin-1"), "/caf%C3%A9", charset)
+
+
+@pytest.mark.parametrize(
+    ("charset", "text"),
+    [
+        ("shift_jis", "/\u30c4"),
+        ("euc-jp", "/\u30c4"),
+        ("gbk", "/\u4e0a"),
+        ("GB2312", "/\u4e0a"),
+        ("big5", "/\u4e0a"),
+        ("euc-kr", "/\ud55c"),
+        ("koi8-r", "/\u0436"),
+        ("windows-1251", "/\u0436"),
+    ],
+)
+def test_charsets_in_which_files_come(charset, text):
+    assert denies(f"User-agent: *\nDisallow: {text}".encode(charset), text, charset)
+
+
+@pytest.mark.parametrize(
+    "charset",
+    [
+        *("idna", "punycode", "utf-7", "cp037", "cp500", "hex", "rot13", "zlib", "unicode_escape"),
+        *("raw_unicode_escape", "undefined", "mbcs", "uu", "bz2", "iso2022_jp", "hz", "utf-32"),
+        *("", "nonsense", "x" * 10_000, "utf-8\0", "../x", "\u00e9", "encodings.idna", "__init__"),
+    ],
+)
+def test_any_other_leaves_the_file_as_it_is(charset):
+    assert denies(ASCII, "/x", charset)
+
+
+def test_a_charset_that_lies_leaves_the_file_as_it_is():
+    assert denies(ASCII + b"Disallow: /\xff", "/x", "shift_jis")
+
+
+def test_a_charset_imports_nothing():
+    import sys
+
+    before = set(sys.modules)
+    for charset in ("idna", "punycode", "this", "antigravity", "utf_7"):
+        RobotsTxt.parse(ASCII, charset=charset)
+    assert set(sys.modules) == before
+
+
+def test_every_charset_that_is_read_keeps_ascii():
+    from scrapy_robots_plus.protocol.octets import _SUPERSETS_OF_ASCII
+
+    for charset in _SUPERSETS_OF_ASCII:
+        assert ASCII.decode(charset).encode() == ASCII, charset
+        assert RobotsTxt.parse(ASCII, RFC9309, charset).groups, charset

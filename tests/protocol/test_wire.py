@@ -1,0 +1,128 @@
+"""What the libraries behind download handlers make of a URL is among the forms that are judged."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+from urllib.parse import urldefrag
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scrapy import Request
+from twisted.web.client import URI
+
+from scrapy_robots_plus.protocol.wire import asks_for_robots_txt, sent_forms, target_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HOST = "http://x.example"
+ASCII = [chr(octet) for octet in range(128)]
+ESCAPED = [template % octet for octet in range(256) for template in ("%%%02X", "%%%02x")]
+PIECES = ["/", "//", "..", "/.", "/..", "/../", "/./", "%2e", "%2E", ";", "?", "%", "%%", "%2", "a"]
+targets = st.lists(st.sampled_from(PIECES) | st.sampled_from(ASCII + ESCAPED), max_size=12)
+
+
+def sent_by_http11(request: Request) -> str:
+    url = urldefrag(request.url)[0]  # as Scrapy's handler does
+    return URI.fromBytes(url.encode("ascii")).originForm.decode()
+
+
+def sent_by_http2(request: Request) -> str:
+    stream = pytest.importorskip("scrapy.core._http2.stream")
+    metadata = {"uri": SimpleNamespace(scheme="https")}
+    told = SimpleNamespace(_request=request, _protocol=SimpleNamespace(metadata=metadata))
+    return str(dict(stream.Stream._get_request_headers(told))[":path"])
+
+
+def sent_by_aiohttp(request: Request) -> str:
+    return str(pytest.importorskip("yarl").URL(request.url).raw_path_qs)
+
+
+def sent_by_httpx(request: Request) -> str:
+    raw: bytes = pytest.importorskip("httpx2").URL(request.url).raw_path
+    return raw.decode()
+
+
+SENDERS = [sent_by_http11, sent_by_http2, sent_by_aiohttp, sent_by_httpx]
+
+
+def judged(url: str) -> list[str]:
+    return [target_of(form) for form in (url, *sent_forms(url))]
+
+
+@settings(max_examples=1_000)
+@given(pieces=targets)
+@example(pieces=["/a/b/.."])
+@example(pieces=["/a/..//../b"])
+@example(pieces=["//a;"])
+@example(pieces=["/a;?"])
+@example(pieces=["/%zz%"])
+@example(pieces=["?"])
+def test_what_is_sent_is_among_what_is_judged(pieces: list[str]) -> None:
+    target = "".join(pieces)
+    request = Request(HOST + target if target[:1] in ("/", "?") else f"{HOST}/{target}")
+    sent = {sent_by(request) for sent_by in SENDERS}
+    assert sent <= {*judged(request.url)}
+
+
+@pytest.mark.parametrize("sent_by", SENDERS)
+@pytest.mark.parametrize("prefix", ["/x", "/x?a", "/x/", "/"])
+def test_every_octet_literal_and_escaped(sent_by: Callable[[Request], str], prefix: str) -> None:
+    for piece in ASCII + ESCAPED:
+        request = Request(f"{HOST}{prefix}{piece}y")
+        assert sent_by(request) in judged(request.url), piece
+
+
+@pytest.mark.parametrize(
+    ("target", "forms"),
+    [
+        ("/u%40x", ["/u@x"]),
+        ("/u%2fx%2F", ["/u%2Fx%2F"]),
+        ("/%C3%A9?a=%20+%2B", []),
+        ("/a/../b", ["/b"]),
+        ("/a/%2e%2E/b", ["/b"]),
+        ("/a//../b", ["/a/b"]),
+        ("/a/%2e%2e%40/b", ["/a/..@/b", "/a/..%40/b"]),
+        ("/a/b/..", ["/a/", "/a"]),
+        ("/../../", ["/"]),
+        ("/a?../b&/../c", []),
+        ("/a/..;/b", []),
+        ("/a...", []),
+        ("/a;", ["/a"]),
+        ("/a;b?c", ["/a?c"]),
+        ("/a;b/c", []),
+        ("/a?", ["/a"]),
+        ("/100%", ["/100%25"]),
+        ("/%2540", []),
+        ("/?n=o%27b", ["/?n=o'b"]),
+        ("/ordinary/page.html?a=b&c[]=d/e", []),
+    ],
+)
+def test_the_forms_of(target: str, forms: list[str]) -> None:
+    own, *others = judged(HOST + target)
+    assert own == target
+    assert sorted(others) == sorted(forms)
+
+
+def test_scheme_host_and_fragment_are_no_part_of_a_form() -> None:
+    assert sent_forms("https://u%40:p@x.example:8443/%40#%40") == (
+        "https://u%40:p@x.example:8443/@",
+    )
+    assert target_of("https://x.example?a#b") == "/?a"
+
+
+@pytest.mark.parametrize(
+    ("target", "is_it"),
+    [
+        ("/robots.txt", True),
+        ("/robots.txt#x", True),
+        ("/robots.txt?x", False),
+        ("/robots.txt;x", False),
+        ("/a/robots.txt", False),
+        ("", False),
+    ],
+)
+def test_robots_txt_itself_has_no_query(target: str, *, is_it: bool) -> None:
+    assert asks_for_robots_txt(HOST + target) is is_it
