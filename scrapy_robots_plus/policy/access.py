@@ -88,13 +88,13 @@ def status_table(value: object) -> StatusTable:
     """The table that a ``ROBOTS_STATUS_POLICY`` stands for.
 
     *value* is the name of a preset, or a dict over one: ``{"preset": "rfc9309", "403":
-    "disallow", "timeout": "allow"}``. Raises ValueError naming what is not accepted.
+    "disallow", "timeout": "allow"}``, in any case. Raises ValueError saying what is expected.
     """
     if isinstance(value, str):
         return _preset(value)
     if not isinstance(value, Mapping):
         raise ValueError(f"{value!r} is neither the name of a preset nor a dict")
-    changes = {str(key): word for key, word in value.items()}
+    changes = {str(key).lower(): word for key, word in value.items()}
     table = dict(_preset(changes.pop("preset", "rfc9309")))
     for key, word in changes.items():
         table[_key(key)] = _word(key, word)
@@ -102,24 +102,23 @@ def status_table(value: object) -> StatusTable:
 
 
 def _preset(name: object) -> StatusTable:
-    if not isinstance(name, str) or name not in PRESETS:
-        raise ValueError(f"{name!r} is no preset; the presets are {', '.join(PRESETS)}")
-    return PRESETS[name]
+    if not isinstance(name, str) or name.lower() not in PRESETS:
+        raise ValueError(f"{name!r} is not a preset; choose one of {', '.join(PRESETS)}")
+    return PRESETS[name.lower()]
 
 
 def _key(key: str) -> str:
-    lowered = key.lower()
-    if lowered in _CLASSES or lowered in {str(failure) for failure in Failure}:
-        return lowered
+    if key in _CLASSES or key in {str(failure) for failure in Failure}:
+        return key
     if key.isascii() and key.isdigit() and 100 <= int(key) <= 999:
         return key
     raise ValueError(
-        f"{key!r} is no status (404), class ({', '.join(_CLASSES)}) "
-        f"or failure ({', '.join(map(str, Failure))})"
+        f"{key!r} is not a status (404), a class ({', '.join(_CLASSES)}) "
+        f"or a failure ({', '.join(map(str, Failure))})"
     )
 
 
 def _word(key: str, word: object) -> Access:
-    if not isinstance(word, str) or word not in _WORDS:
-        raise ValueError(f"{key!r} is {word!r}; accepted are {' and '.join(map(repr, _WORDS))}")
-    return _WORDS[word]
+    if not isinstance(word, str) or word.lower() not in _WORDS:
+        raise ValueError(f"{key!r} is {word!r}; expected {' or '.join(map(repr, _WORDS))}")
+    return _WORDS[word.lower()]

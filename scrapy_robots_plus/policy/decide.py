@@ -12,7 +12,15 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from .access import Access, Outcome, StatusTable, access_of
-from .freshness import Limits, elapsed, error_lifetime, lifetime, retry_after, validators
+from .freshness import (
+    REFRESH_GRACE,
+    Limits,
+    elapsed,
+    error_lifetime,
+    lifetime,
+    retry_after,
+    validators,
+)
 from .record import KEPT_HEADERS, FetchResult, RobotsRecord, is_definite
 
 if TYPE_CHECKING:
@@ -20,8 +28,8 @@ if TYPE_CHECKING:
 
     from .origin import Origin
 
-REFRESH_GRACE = 3_600.0
-"""Seconds past its lifetime for which a record answers while it is refreshed behind the request."""
+
+_NOTHING = hashlib.sha256(b"").hexdigest()
 
 
 class Lookup(Enum):
@@ -41,10 +49,19 @@ class Rulebook:
     statuses: StatusTable
 
 
+def held_to(record: RobotsRecord, limits: Limits) -> RobotsRecord:
+    """*record*, made perhaps by a crawl with other settings, for no longer than *limits* say."""
+    return replace(
+        record,
+        lifetime=min(record.lifetime, limits.ttl_max),
+        retry_in=min(record.retry_in, limits.error_ttl_max),
+    )
+
+
 def fresh_for(record: RobotsRecord, now: float) -> float:
     """Seconds until *record* is asked for again; not over 0 where that is due."""
     if record.failure is not None:
-        return record.retry_after - elapsed(record.failed_at, now)
+        return record.retry_in - elapsed(record.failed_at, now)
     return record.lifetime - elapsed(record.fetched_at, now) if record.readable else 0.0
 
 
@@ -61,6 +78,18 @@ def lookup(record: RobotsRecord | None, now: float, limits: Limits) -> Lookup:
     if record.failure is not None:  # the last good copy, through an outage
         return Lookup.USE_AND_REFRESH if age < limits.stale_max else again
     return Lookup.USE_AND_REFRESH if age < record.lifetime + REFRESH_GRACE else again
+
+
+def conditions(known: RobotsRecord | None, url: str) -> dict[str, str]:
+    """The request headers that ask *url* whether the rules *known* still hold (RFC 9110 13.1).
+
+    None where a 304 would be of no use: for another URL, and where the rules are not at hand.
+    """
+    if known is None or known.url != url or known.access is not Access.RULES:
+        return {}
+    if not known.body and known.sha256 != _NOTHING:
+        return {}
+    return validators(known.headers)
 
 
 def access_at(record: RobotsRecord, now: float, limits: Limits) -> Access:
@@ -135,14 +164,17 @@ def _answered(
 def _renewed(
     previous: RobotsRecord, result: FetchResult, now: float, limits: Limits
 ) -> RobotsRecord:
-    """RFC 9111 4.3.4: the headers of a 304 take the place of the stored ones."""
+    """RFC 9111 4.3.4: the headers of a 304 take the place of the stored ones.
+
+    Not its Content-Type, by which the stored body was read (3.2).
+    """
     # An answer without a Date is dated when it is received (RFC 9110 6.6.1), not as the old one.
     stored = {name: value for name, value in previous.headers.items() if name != "date"}
     return replace(
         previous,
         fetched_at=now,
         lifetime=lifetime({**stored, **result.headers}, now, limits),
-        headers={**stored, **_kept(result.headers)},
+        headers={**stored, **_kept(result.headers), **_content_type(stored)},
         failure=None,
         failures=0,
     )
@@ -158,7 +190,7 @@ def _failing(
         failure=result.outcome,
         failures=failures,
         failed_at=now,
-        retry_after=error_lifetime(failures, asked, limits, jitter),
+        retry_in=error_lifetime(failures, asked, limits, jitter),
     )
 
 
@@ -172,3 +204,7 @@ def is_refusal(outcome: Outcome) -> bool:
 
 def _kept(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: headers[name] for name in KEPT_HEADERS if name in headers}
+
+
+def _content_type(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: headers[name] for name in ("content-type",) if name in headers}

@@ -6,6 +6,7 @@ itself counts as stale (RFC 9111 4.2.1), and the minimum lifetime makes that har
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import timezone
 from email.utils import parsedate_to_datetime
@@ -17,8 +18,15 @@ if TYPE_CHECKING:
     Headers = Mapping[str, str]
     """Names in lower case; a header that came twice has its values joined with commas."""
 
+_ENTITY_TAG = re.compile(r'(?:W/)?"(?P<opaque>[!#-~\x80-\xff]*)"')
+"""RFC 9110 8.8.3, as latin-1."""
+
 CLOCK_SKEW = 60.0
 """Seconds by which a time may lie in the future before its clock is not believed."""
+
+
+REFRESH_GRACE = 3_600.0
+"""Seconds past its lifetime for which a record answers while it is refreshed behind the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +44,23 @@ class Limits:
 def lifetime(headers: Headers, now: float, limits: Limits) -> float:
     """Seconds from *now* (wall clock) for which an answer that just came is fresh.
 
-    Cache-Control ``max-age``, else ``Expires``, less the age that the answer has already, and not
-    under ``ROBOTS_TTL_MIN``; ``ROBOTS_TTL`` where the server says nothing. Never over
-    ``ROBOTS_TTL_MAX``.
+    Cache-Control ``max-age``, else ``Expires``, else ``ROBOTS_TTL``; less the age that the answer
+    has already. Not under ``ROBOTS_TTL_MIN`` (or a shorter ``ROBOTS_TTL``, where that counts), and
+    never over ``ROBOTS_TTL_MAX``.
     """
-    declared = _declared_lifetime(headers, now)
+    declared, least = _declared_lifetime(headers, now), limits.ttl_min
     if declared is None:
-        return min(limits.ttl, limits.ttl_max)
-    return min(max(declared - age(headers, now), limits.ttl_min), limits.ttl_max)
+        declared, least = limits.ttl, min(limits.ttl, least)
+    return min(max(declared - age(headers, now), least), limits.ttl_max)
+
+
+def span_of_use(now: float, limits: Limits) -> tuple[float, float]:
+    """The earliest and the latest time at which a record was made that can answer from *now* on.
+
+    What outlived ``ROBOTS_STALE_MAX`` can do so no more, nor can what claims to come from the
+    future: a clock that ran ahead dated it.
+    """
+    return now - limits.stale_max - limits.ttl_max, now + CLOCK_SKEW
 
 
 def age(headers: Headers, now: float) -> float:
@@ -127,11 +144,32 @@ def error_lifetime(failures: int, asked: float | None, limits: Limits, jitter: f
 
 def validators(headers: Headers) -> dict[str, str]:
     """The request headers that ask whether an answer with *headers* still holds (RFC 9110 13.1)."""
-    if "etag" in headers:
-        return {"If-None-Match": headers["etag"]}
-    if "last-modified" in headers:
-        return {"If-Modified-Since": headers["last-modified"]}
-    return {}
+    tag = entity_tag(headers)
+    if tag:
+        return {"If-None-Match": tag}
+    modified = headers.get("last-modified", "")
+    return {"If-Modified-Since": modified} if http_date(modified) is not None else {}
+
+
+def entity_tag(headers: Headers) -> str:
+    """The ETag (RFC 9110 8.8.3); empty where there is none, it is broken, or it tells nothing.
+
+    An empty tag is well-formed, but a server that gives it gives it to every version.
+    """
+    found = _ENTITY_TAG.fullmatch(headers.get("etag", "").strip())
+    return found[0] if found and found["opaque"] else ""
+
+
+def confirms(received: Headers, stored: Headers) -> bool:
+    """Whether a 304 with the headers *received* is about the answer *stored* (RFC 9111 4.3.4).
+
+    What it says of itself must be what is stored; If-None-Match compares weakly (RFC 9110 13.1.2).
+    """
+    tag = entity_tag(received)
+    if tag:
+        return tag.removeprefix("W/") == entity_tag(stored).removeprefix("W/")
+    modified = http_date(received.get("last-modified", ""))
+    return modified is None or modified == http_date(stored.get("last-modified", ""))
 
 
 def elapsed(since: float, now: float) -> float:

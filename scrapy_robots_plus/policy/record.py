@@ -31,6 +31,10 @@ class FetchResult:
     """Whether it is a 304 to a request that asked whether the known answer still holds."""
     interrupted: bool = False
     """Whether the crawl itself ended it, so that it says nothing of the site."""
+    replayed: bool = False
+    """Whether it comes from Scrapy's HTTP cache, so that it says nothing of the site today."""
+    detail: str = ""
+    """What happened, in words, where there is no status: the exception or the condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class RobotsRecord:
     """How many times in a row it could not be read."""
     failed_at: float = 0.0
     """When that was last."""
-    retry_after: float = 0.0
+    retry_in: float = 0.0
     """How long after ``failed_at`` it is asked for again."""
     body: bytes = field(default=b"", repr=False)
     """The rules, as they were parsed. Empty in what is held in memory beside the parsed rules."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
+
 from .base import Standing, Store, StoreError
 from .memory import MemoryStore
 from .sqlite import SqliteStore
@@ -28,8 +30,10 @@ def check_store_uri(uri: object) -> str:
     return str(uri)
 
 
-def open_store(uri: str, max_records: int) -> Store:
-    """The store that *uri* names, made if there is none yet, for at most *max_records* records.
+def open_store(uri: str, max_records: int, max_body: int = MAX_BYTES) -> Store:
+    """The store that *uri* names, made if there is none yet.
+
+    It is for at most *max_records* records, with bodies of at most *max_body* bytes.
 
     Raises ValueError where *uri* names no store or *max_records* is below 1, and
     :class:`StoreError` where it cannot be opened.
@@ -37,7 +41,7 @@ def open_store(uri: str, max_records: int) -> Store:
     scheme, rest = _split(uri)
     check, opened = _SCHEMES[scheme]
     check(rest)
-    return opened(rest, max_records)
+    return opened(rest, max_records, max_body)
 
 
 def _split(uri: object) -> tuple[str, str]:
@@ -64,9 +68,9 @@ def _check_sqlite(rest: str) -> None:
         raise ValueError(f"'sqlite::memory:' would be lost at the end; {_ACCEPTED}")
 
 
-_ACCEPTED = "accepted are 'memory' and 'sqlite:PATH' (sqlite:robots.db, sqlite:/var/lib/robots.db)"
+_ACCEPTED = "expected 'memory' or 'sqlite:PATH' (sqlite:robots.db, sqlite:/var/lib/robots.db)"
 
-_SCHEMES: dict[str, tuple[Callable[[str], None], Callable[[str, int], Store]]] = {
-    "memory": (_check_memory, lambda _, max_records: MemoryStore(max_records)),
-    "sqlite": (_check_sqlite, lambda rest, max_records: SqliteStore(rest[1:], max_records)),
+_SCHEMES: dict[str, tuple[Callable[[str], None], Callable[[str, int, int], Store]]] = {
+    "memory": (_check_memory, lambda _, *sizes: MemoryStore(*sizes)),
+    "sqlite": (_check_sqlite, lambda rest, *sizes: SqliteStore(rest[1:], *sizes)),
 }

@@ -45,9 +45,17 @@ class Standing(NamedTuple):
 class Store(ABC):
     """Records by origin, outliving what is in memory.
 
+    No body is longer than the store was opened for: a longer one is neither taken nor given.
+
     All methods but :meth:`close` raise :class:`StoreError`, and nothing else, where the store is
     not up to it (disk full, read-only, locked, closed). Times are wall clock, in seconds since the
     epoch. A store has no clock: whoever asks says what time it is.
+    """
+
+    losses = 0
+    """How many times all that was stored may have been lost: the file was damaged or replaced.
+
+    What is there afterwards may be older than what was put before.
     """
 
     @abstractmethod
@@ -55,10 +63,10 @@ class Store(ABC):
         """The record of *origin*; None where there is none, or none that can be trusted."""
 
     @abstractmethod
-    def put(self, record: RobotsRecord) -> None:
-        """Stores *record*, unless what is stored is newer (:class:`Standing`).
+    def put(self, record: RobotsRecord) -> bool:
+        """Stores *record*, unless what is stored is newer (:class:`Standing`): then it is False.
 
-        When this returns, the record is stored whole: it is still there after the process is
+        When this returns True, the record is stored whole: it is still there after the process is
         killed. The record must hold its body; one whose ``sha256`` is not that of its body is
         refused. Over its maximum, a store drops what it holds dearest last.
         """
@@ -102,5 +110,5 @@ class Store(ABC):
 def checked_maximum(max_records: int) -> int:
     """*max_records*, or ValueError where that is no size for a store."""
     if max_records < 1:
-        raise ValueError(f"max_records = {max_records!r}: accepted is a whole number from 1")
+        raise ValueError(f"max_records = {max_records!r}: expected a whole number from 1")
     return max_records

@@ -29,11 +29,15 @@ from typing import TypeVar
 from scrapy_robots_plus.policy.access import Access, Failure, Outcome
 from scrapy_robots_plus.policy.origin import Origin
 from scrapy_robots_plus.policy.record import RobotsRecord
+from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from .base import Standing
 
 VERSION = 1
 """What :func:`encode` writes."""
+
+MAX_HEADER = 65_536
+"""Octets of a header: ten times what the longest headers that servers send come to."""
 
 _T = TypeVar("_T")
 
@@ -52,7 +56,7 @@ _DICTIONARY = (
     b'{"access": "rules", "failure": null, "failures": 0, "headers": {"cache-control": '
     b'"public, max-age=86400", "content-type": "text/plain; charset=utf-8", "date": ", '
     b'"lifetime": 86400.0, "origin": ["https", "www..com", 443], "outcome": 200, '
-    b'"retry_after": 0.0, "sha256": "", "url": "https://www..com/robots.txt"}User-agent: *\n'
+    b'"retry_in": 0.0, "sha256": "", "url": "https://www..com/robots.txt"}User-agent: *\n'
 )
 
 
@@ -64,7 +68,7 @@ class NewerVersionError(CodecError):
     """A later version of this package wrote the record."""
 
 
-def encode(record: RobotsRecord) -> bytes:
+def encode(record: RobotsRecord, max_body: int = MAX_BYTES) -> bytes:
     """*record* as bytes.
 
     Raises :class:`CodecError` where :func:`decode` would not give the same record back. A record
@@ -79,12 +83,13 @@ def encode(record: RobotsRecord) -> bytes:
         "lifetime": float(record.lifetime),
         "origin": record.origin,
         "outcome": record.outcome,
-        "retry_after": float(record.retry_after),
+        "retry_in": float(record.retry_in),
         "sha256": record.sha256,
         "url": record.url,
     }
     try:
         header = json.dumps(fields, allow_nan=False).encode("ascii")
+        _check_sizes(len(header), len(record.body), max_body)
         content = _HEADER_LENGTH.pack(len(header)) + header + record.body
         standing = Standing.of(record)
         prefix = _PREFIX.pack(VERSION, bytes(16), *standing, len(content))
@@ -95,19 +100,24 @@ def encode(record: RobotsRecord) -> bytes:
     return bytes(packed)
 
 
-def decode(data: bytes) -> RobotsRecord:
-    """The record that *data* is.
+def decode(data: bytes, max_body: int = MAX_BYTES) -> RobotsRecord:
+    """The record that *data* is. It costs time and memory in proportion to *data* and *max_body*,
+    whatever *data* claims to be.
 
-    Raises :class:`CodecError` for anything but the whole and unchanged output of :func:`encode`;
+    Raises :class:`CodecError` for anything but the whole and unchanged output of :func:`encode`,
+    and where the body has more than *max_body* octets;
     :class:`NewerVersionError` if the version is one that is not known yet.
     """
     readable, fetched_at, failed_at, length = _unpack_prefix(data)
+    if length > _most_content(max_body):
+        raise CodecError(f"the record claims to have {length:,} octets")
     if _digest(data) != data[_DIGEST]:
         raise CodecError("the record is damaged: its checksum differs")
     try:
         content = _inflate(memoryview(data)[_PREFIX.size :], length)
         (header_length,) = _HEADER_LENGTH.unpack_from(content)
         body_at = _HEADER_LENGTH.size + header_length
+        _check_sizes(header_length, len(content) - body_at, max_body)
         fields = json.loads(content[_HEADER_LENGTH.size : body_at].decode("ascii"))
         record = _record(fields, fetched_at, failed_at, content[body_at:])
     except (KeyError, RecursionError, TypeError, ValueError, struct.error, zlib.error) as error:
@@ -121,6 +131,16 @@ def decode(data: bytes) -> RobotsRecord:
 def standing(data: bytes) -> Standing:
     """When the record that *data* is was made, read without decoding or checking the rest."""
     return Standing(*_unpack_prefix(data)[:3])
+
+
+def most_octets(max_body: int) -> int:
+    """How long what :func:`encode` returns can be where bodies have up to *max_body* octets."""
+    content = _most_content(max_body)
+    return _PREFIX.size + content + content // 4 + 64  # what zlib adds to what it cannot compress
+
+
+def _most_content(max_body: int) -> int:
+    return _HEADER_LENGTH.size + MAX_HEADER + max_body
 
 
 def _unpack_prefix(data: bytes) -> tuple[bool, float, float, int]:
@@ -157,8 +177,15 @@ def _inflate(stream: memoryview, length: int) -> bytes:
     return content
 
 
+def _check_sizes(header: int, body: int, max_body: int) -> None:
+    if header > MAX_HEADER:
+        raise ValueError(f"the header has {header:,} octets")
+    if body > max_body:
+        raise ValueError(f"the body has {body:,} octets")
+
+
 def _check(record: RobotsRecord) -> None:
-    times = (record.fetched_at, record.failed_at, record.lifetime, record.retry_after)
+    times = (record.fetched_at, record.failed_at, record.lifetime, record.retry_in)
     if not all(isfinite(time) for time in times):
         raise CodecError(f"{record.origin} has a time that is not finite: {times}")
     if (record.body or record.sha256) and record.sha256 != sha256(record.body).hexdigest():
@@ -168,11 +195,10 @@ def _check(record: RobotsRecord) -> None:
 def _record(fields: object, fetched_at: float, failed_at: float, body: bytes) -> RobotsRecord:
     if not isinstance(fields, dict):
         raise TypeError("the header is no object")
-    scheme, host, port = _typed(fields["origin"], list)
     headers = _typed(fields["headers"], dict)
     failure = fields["failure"]
     return RobotsRecord(
-        origin=Origin(_typed(scheme, str), _typed(host, str), _typed(port, int)),
+        origin=_origin(fields["origin"]),
         access=Access(_typed(fields["access"], str)),
         outcome=_outcome(fields["outcome"]),
         url=_typed(fields["url"], str),
@@ -181,15 +207,29 @@ def _record(fields: object, fetched_at: float, failed_at: float, body: bytes) ->
         headers={name: _typed(value, str) for name, value in headers.items()},
         sha256=_typed(fields["sha256"], str),
         failure=None if failure is None else _outcome(failure),
-        failures=_typed(fields["failures"], int),
+        failures=_whole(fields["failures"], 2**31),
         failed_at=failed_at,
-        retry_after=_typed(fields["retry_after"], float),
+        retry_in=_typed(fields["retry_in"], float),
         body=body,
     )
 
 
+def _origin(value: object) -> Origin:
+    scheme, host, port = _typed(value, list)
+    if scheme not in ("http", "https"):
+        raise ValueError("the origin has another scheme")
+    return Origin(scheme, _typed(host, str), _whole(port, 2**16))
+
+
 def _outcome(value: object) -> Outcome:
-    return Failure(value) if isinstance(value, str) else _typed(value, int)
+    return Failure(value) if isinstance(value, str) else _whole(value, 2**31)
+
+
+def _whole(value: object, end: int) -> int:
+    number = _typed(value, int)
+    if not 0 <= number < end:
+        raise ValueError(f"a number is not below {end}")
+    return number
 
 
 def _typed(value: object, wanted: type[_T]) -> _T:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
+
 from . import codec
 from .base import Standing, Store, StoreError, checked_maximum
 
@@ -19,8 +21,9 @@ class MemoryStore(Store):
     Records are kept encoded: some hundred bytes each rather than some thousand.
     """
 
-    def __init__(self, max_records: int) -> None:
+    def __init__(self, max_records: int, max_body: int = MAX_BYTES) -> None:
         self._max_records = checked_maximum(max_records)
+        self._max_body = max_body
         self._encoded: OrderedDict[Origin, bytes] | None = OrderedDict()
 
     def get(self, origin: Origin) -> RobotsRecord | None:
@@ -29,20 +32,21 @@ class MemoryStore(Store):
         if data is None:
             return None
         encoded.move_to_end(origin)
-        return codec.decode(data)
+        return codec.decode(data, self._max_body)
 
-    def put(self, record: RobotsRecord) -> None:
+    def put(self, record: RobotsRecord) -> bool:
         encoded = self._open()
         held = encoded.get(record.origin)
         if held is not None and codec.standing(held) > Standing.of(record):
-            return
+            return False
         try:
-            encoded[record.origin] = codec.encode(record)
+            encoded[record.origin] = codec.encode(record, self._max_body)
         except codec.CodecError as error:
             raise StoreError(str(error)) from error
         encoded.move_to_end(record.origin)
         if len(encoded) > self._max_records:
             encoded.popitem(last=False)
+        return True
 
     def delete(self, origin: Origin) -> None:
         self._open().pop(origin, None)

@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
+
 from . import codec, sqlite_file, sqlite_layout
 from .base import Standing, Store, StoreError, checked_maximum
 
@@ -23,7 +25,12 @@ logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
-_GET = "SELECT readable, fetched_at, failed_at, data FROM records WHERE origin = ?"
+# What is too large is not even read from the file: its length stands elsewhere.
+_GET = """
+    SELECT readable, fetched_at, failed_at,
+        CASE WHEN typeof(data) = 'blob' AND length(data) <= ? THEN data END
+    FROM records WHERE origin = ?
+"""
 _PUT = """
     INSERT INTO records (origin, readable, fetched_at, failed_at, data) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (origin) DO UPDATE SET
@@ -63,26 +70,29 @@ class SqliteStore(Store):
     Any thread may use it, one at a time; after a fork, the child opens the file anew.
     """
 
-    def __init__(self, path: str | os.PathLike[str], max_records: int) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], max_records: int, max_body: int = MAX_BYTES
+    ) -> None:
         self._path = Path(os.path.realpath(path))
         self._max_records = checked_maximum(max_records)
+        self._max_body = max_body
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
-        self._why_closed = "it is closed"
+        self._closed = False
         self._patient = True
         self._pid = os.getpid()
         try:
-            self._connection = self._connect()
+            self._connect()
         except (*sqlite_file.FAULTS, OSError) as error:
             raise StoreError(f"{self._path}: {error}") from error
 
     def get(self, origin: Origin) -> RobotsRecord | None:
-        key = str(origin)
-        row = self._run(lambda connection: connection.execute(_GET, (key,)).fetchone())
+        asked = (codec.most_octets(self._max_body), str(origin))
+        row = self._run(lambda connection: connection.execute(_GET, asked).fetchone())
         if row is None:
             return None
         try:
-            record = codec.decode(row[3])
+            record = codec.decode(row[3], self._max_body)
         except codec.NewerVersionError as error:
             logger.warning("%s: %s: %s; it is not used", self._path, origin, error)
             return None
@@ -94,19 +104,21 @@ class SqliteStore(Store):
             return None
         return record
 
-    def put(self, record: RobotsRecord) -> None:
+    def put(self, record: RobotsRecord) -> bool:
         try:
-            row = (str(record.origin), *Standing.of(record), codec.encode(record))
+            encoded = codec.encode(record, self._max_body)
         except codec.CodecError as error:
             raise StoreError(str(error)) from error
+        row = (str(record.origin), *Standing.of(record), encoded)
 
-        def work(connection: sqlite3.Connection) -> None:
-            connection.execute(_PUT, row)
+        def work(connection: sqlite3.Connection) -> bool:
+            stored = connection.execute(_PUT, row).rowcount > 0
             excess = sqlite_layout.count(connection) - self._max_records
             if excess > 0:
                 connection.execute(_EVICT, (min(excess, _BATCH),))
+            return stored
 
-        self._run(work, writes=True)
+        return self._run(work, writes=True)
 
     def delete(self, origin: Origin) -> None:
         self._run(lambda connection: connection.execute(_DELETE, (str(origin),)), writes=True)
@@ -128,7 +140,8 @@ class SqliteStore(Store):
 
     def close(self) -> None:
         with self._lock:
-            self._let_go("it is closed")
+            self._closed = True
+            self._let_go()
 
     def _purge_batch(self, statement: str, time: float, batch: int) -> int:
         return self._run(
@@ -149,6 +162,8 @@ class SqliteStore(Store):
             except (*sqlite_file.FAULTS, OSError) as error:
                 if "locked" in str(error):
                     self._be_patient(False)
+                elif not sqlite_file.is_of_the_moment(error):
+                    self._let_go()  # some such errors end only with the connection
                 raise StoreError(f"{self._path}: {error}") from error
 
     def _attempt(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool) -> _T:
@@ -166,29 +181,29 @@ class SqliteStore(Store):
             if not self._patient:
                 self._be_patient(True)
             return result
-        self._let_go(f"it is damaged: {damage}")
+        self._let_go()
         sqlite_file.set_aside(self._path, damaged, damage)
         return work(self._reopened())
 
     def _opened(self) -> sqlite3.Connection:
-        if self._connection is None:
-            raise StoreError(f"{self._path}: {self._why_closed}")
-        return self._connection
+        if self._closed:
+            raise StoreError(f"{self._path}: it is closed")
+        return self._connection or self._reopened()
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite_file.connect(self._path)
-        self._identity = sqlite_file.identity(self._path)
-        self._patient = True
-        return connection
-
-    def _reopened(self) -> sqlite3.Connection:
-        self._let_go("it could not be opened again")
-        self._connection = self._connect()
+        wait = sqlite_file.BUSY_SECONDS if self._patient else 0
+        self._connection, self._identity = sqlite_file.connect_surely(self._path, wait)
         return self._connection
 
-    def _let_go(self, why: str) -> None:
+    def _reopened(self) -> sqlite3.Connection:
+        """Where that fails, the next use of the store tries again."""
+        self._let_go()
+        connection = self._connect()
+        self.losses += 1
+        return connection
+
+    def _let_go(self) -> None:
         if self._connection is not None:
-            self._why_closed = why
             with suppress(sqlite3.Error):
                 self._connection.close()
             self._connection = None
@@ -210,6 +225,6 @@ class SqliteStore(Store):
             _inherited.append(self._connection)
             self._connection = None
             try:
-                self._connection = self._connect()
+                self._connect()
             except (*sqlite_file.FAULTS, OSError) as error:
                 raise StoreError(f"{self._path}: {error}") from error

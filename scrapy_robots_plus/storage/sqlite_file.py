@@ -44,26 +44,46 @@ FAULTS = (sqlite3.Error, UnicodeError)
 """What :mod:`sqlite3` raises: the latter for a message that quotes a damaged file."""
 
 
-def connect(path: Path) -> sqlite3.Connection:
+Identity = tuple[int, int]
+"""Device and inode of a file."""
+
+
+def connect_surely(path: Path, wait: float) -> tuple[sqlite3.Connection, Identity]:
+    """As :func:`connect`, with the file that was opened.
+
+    Asked before or after alone, it may be another: one that was replaced in between.
+    """
+    for _ in range(_TRIES):
+        before = identity(path)
+        connection = connect(path, wait)
+        if before is not None and before == identity(path):
+            return connection, before
+        connection.close()
+    raise StoreError(f"{path} is replaced again and again")
+
+
+def connect(path: Path, wait: float = BUSY_SECONDS) -> sqlite3.Connection:
     """Opens the store at *path*: makes it, brings it up to date or sets it aside, as need be.
+
+    *wait*: seconds that a statement waits for other processes.
 
     Raises StoreError where the file is not ours, too new or read-only, and one of :data:`FAULTS` or
     OSError where it cannot be used.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if not is_store(path):
-        return _prepared(path)
+        return _prepared(path, wait)
     if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         # SQLite would open it all the same and leave a log beside it that nobody may write.
         raise StoreError(f"{path} is read-only")
     opened = identity(path)
     try:
-        return _prepared(path)
+        return _prepared(path, wait)
     except FAULTS as error:
         if not is_damage(error):
             raise
         set_aside(path, opened, error)
-    return _prepared(path)
+    return _prepared(path, wait)
 
 
 def is_store(path: Path) -> bool:
@@ -105,7 +125,15 @@ def is_damage(error: Exception) -> bool:
     return code & 0xFF in (11, 26)  # SQLITE_CORRUPT, SQLITE_NOTADB
 
 
-def identity(path: Path) -> tuple[int, int] | None:
+def is_of_the_moment(error: Exception) -> bool:
+    """Whether *error* says why one statement could not be done, and nothing of the connection.
+
+    Told by the message: error codes need Python 3.11.
+    """
+    return any(words in str(error) for words in ("locked", "readonly", "is full", "encode"))
+
+
+def identity(path: Path) -> Identity | None:
     """Which file is at *path* now; None where there is none."""
     try:
         found = os.stat(path)
@@ -114,7 +142,7 @@ def identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def set_aside(path: Path, damaged: tuple[int, int] | None, why: Exception) -> None:
+def set_aside(path: Path, damaged: Identity | None, why: Exception) -> None:
     """Renames the store at *path*, if it is still the *damaged* one, and warns.
 
     Another process may see the same damage at the same time and be faster: its new store stays.
@@ -132,13 +160,11 @@ def set_aside(path: Path, damaged: tuple[int, int] | None, why: Exception) -> No
     logger.warning("%s is damaged (%s); it is kept as %s, and a new one begun", path, why, aside)
 
 
-def _prepared(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-    )
+def _prepared(path: Path, wait: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
     try:
         migrate(connection, path)
-        _switch_to_wal(connection)
+        _switch_to_wal(connection, wait)
         # In WAL mode a power failure may take the last records, never the file.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
@@ -151,18 +177,18 @@ def _prepared(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _switch_to_wal(connection: sqlite3.Connection) -> None:
+def _switch_to_wal(connection: sqlite3.Connection, wait: float) -> None:
     """Does nothing to a file that is in WAL mode: only who opens a new file at once with others
     has to wait, and for this lock alone SQLite does not wait by itself."""
     wait_for_locks(connection, 0)
-    for _ in range(_TRIES):
+    for _ in range(_TRIES if wait else 0):
         with suppress(sqlite3.OperationalError):
             connection.execute("PRAGMA journal_mode = WAL")
             break
-        sleep(BUSY_SECONDS / _TRIES)
+        sleep(wait / _TRIES)
     else:
         connection.execute("PRAGMA journal_mode = WAL")
-    wait_for_locks(connection, BUSY_SECONDS)
+    wait_for_locks(connection, wait)
 
 
 def wait_for_locks(connection: sqlite3.Connection, seconds: float) -> None:

@@ -7,15 +7,8 @@ from dataclasses import replace
 import pytest
 
 from scrapy_robots_plus.policy.access import PRESETS, Access, Failure
-from scrapy_robots_plus.policy.decide import (
-    REFRESH_GRACE,
-    Lookup,
-    Rulebook,
-    access_at,
-    lookup,
-    receive,
-)
-from scrapy_robots_plus.policy.freshness import CLOCK_SKEW, Limits
+from scrapy_robots_plus.policy.decide import Lookup, Rulebook, access_at, lookup, receive
+from scrapy_robots_plus.policy.freshness import CLOCK_SKEW, REFRESH_GRACE, Limits
 from scrapy_robots_plus.policy.origin import Origin
 from scrapy_robots_plus.policy.record import FetchResult, RobotsRecord
 
@@ -148,28 +141,28 @@ class TestReceive:
         assert after(answer(304, b""), previous).failure == 304
 
     def test_an_outage_keeps_the_copy(self) -> None:
-        assert replace(OUTAGE, failure=None, failures=0, failed_at=0.0, retry_after=0.0) == GOOD
+        assert replace(OUTAGE, failure=None, failures=0, failed_at=0.0, retry_in=0.0) == GOOD
         assert (OUTAGE.failure, OUTAGE.failures) == (Failure.TIMEOUT, 1)
-        assert (OUTAGE.failed_at, OUTAGE.retry_after) == (NOW + 700, 60)
+        assert (OUTAGE.failed_at, OUTAGE.retry_in) == (NOW + 700, 60)
 
     def test_each_failure_waits_longer(self) -> None:
         record = GOOD
         waits = []
         for number in range(8):
             record = after(answer(503), record, NOW + number)
-            waits.append(record.retry_after)
+            waits.append(record.retry_in)
         assert waits == [60, 120, 240, 480, 960, 1920, 3600, 3600]
         assert record.fetched_at == GOOD.fetched_at
 
     def test_failures_from_the_start_are_counted_too(self) -> None:
         again = after(answer(500), NEVER, NOW + 60)
         assert (again.access, again.outcome, again.failures) == (Access.UNREACHABLE, 500, 2)
-        assert again.retry_after == 120
+        assert again.retry_in == 120
 
     def test_retry_after_is_heeded(self) -> None:
-        assert after(answer(503, retry_after="600"), GOOD).retry_after == 600
-        assert after(answer(503, retry_after="5"), GOOD).retry_after == 5
-        assert after(answer(429, retry_after="999999"), GOOD).retry_after == 3_600
+        assert after(answer(503, retry_after="600"), GOOD).retry_in == 600
+        assert after(answer(503, retry_after="5"), GOOD).retry_in == 5
+        assert after(answer(429, retry_after="999999"), GOOD).retry_in == 3_600
 
     def test_recovery(self) -> None:
         assert after(answer(**GOOD_HEADERS), OUTAGE) == replace(GOOD, headers=GOOD_KEPT)
@@ -205,10 +198,10 @@ class TestReceive:
     def test_without_a_copy_it_opens_for_an_error_lifetime(self) -> None:
         first = after(answer(503), rulebook=OPEN)
         assert (first.access, first.readable) == (Access.UNAVAILABLE, False)
-        assert (first.failure, first.failures, first.retry_after) == (503, 1, 60)
+        assert (first.failure, first.failures, first.retry_in) == (503, 1, 60)
         assert lookup(first, NOW + 59, LIMITS) is Lookup.USE
         assert lookup(first, NOW + 60, LIMITS) is Lookup.FETCH
-        assert after(answer(503), first, NOW + 60, OPEN).retry_after == 120
+        assert after(answer(503), first, NOW + 60, OPEN).retry_in == 120
 
     @pytest.mark.parametrize("rulebook", [RFC, OPEN])
     def test_endless_redirects_are_an_answer_as_a_404_is(self, rulebook: Rulebook) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from scrapy_robots_plus.policy.freshness import (
@@ -84,7 +86,28 @@ TABLE: list[tuple[str, dict[str, str], float]] = [
     ("a Date that is none", {"cache-control": "max-age=3600", "date": "noon"}, 3600),
     ("a server whose clock stands", {
         "cache-control": "max-age=3600", "date": "Thu, 01 Jan 1970 00:00:00 GMT"}, LEAST),
-    ("age does not shorten the default", {"age": "3600"}, DEFAULT),
+    # 4.2.3, RFC 9309 2.4: age where nothing is declared
+    ("Age counts from the default, too", {"age": "3600"}, DEFAULT - 3600),
+    ("so does a Date of an hour ago", {"date": AN_HOUR_AGO}, DEFAULT - 3600),
+    ("the larger of the two", {"date": AN_HOUR_AGO, "age": "5000"}, DEFAULT - 5000),
+    ("the larger of the two, the other way", {"date": AN_HOUR_AGO, "age": "60"}, DEFAULT - 3600),
+    ("a Date of now", {"date": AT_NOW}, DEFAULT),
+    ("a Date in the future: our clock is slow", {"date": IN_AN_HOUR}, DEFAULT),
+    ("a Date in the future and an Age", {"date": IN_TWO_DAYS, "age": "600"}, DEFAULT - 600),
+    ("older than the default", {"age": "86400"}, LEAST),
+    ("a Date of another time", {"date": "Thu, 01 Jan 1970 00:00:00 GMT"}, LEAST),
+    ("a Date that is none", {"date": "yesterday"}, DEFAULT),
+    ("a Date twice", {"date": f"{AN_HOUR_AGO}, {AN_HOUR_AGO}"}, DEFAULT),
+    ("Age twice: the first", {"age": "600, 60"}, DEFAULT - 600),
+    ("Age twice, the first broken", {"age": "x, 60"}, DEFAULT),
+    ("Age with white space", {"age": " 600 "}, DEFAULT - 600),
+    ("an empty Age", {"age": ""}, DEFAULT),
+    ("a negative Age", {"age": "-600"}, DEFAULT),
+    ("an Age with a fraction", {"age": "600.5"}, DEFAULT),
+    ("an Age beyond any number", {"age": "9" * 5000}, LEAST),
+    ("Age beside a directive that declares nothing", {
+        "cache-control": "public", "age": "600"}, DEFAULT - 600),
+    ("Age beside s-maxage", {"cache-control": "s-maxage=60", "age": "600"}, DEFAULT - 600),
     # the three forms of a date, RFC 9110 5.6.7
     ("RFC 850", {"expires": "Sunday, 06-Nov-94 09:49:37 GMT", "date": AT_NOW}, 3600),
     ("asctime", {"expires": "Sun Nov  6 09:49:37 1994", "date": AT_NOW}, 3600),
@@ -100,6 +123,18 @@ def test_lifetime(name: str, headers: dict[str, str], seconds: float) -> None:
 def test_the_default_is_not_longer_than_the_maximum() -> None:
     limits = Limits(DAY, 0, 3_600, DAY, 60, 3_600)
     assert lifetime({}, NOW, limits) == 3_600
+
+
+def test_a_default_under_the_minimum_stays_what_it_is() -> None:
+    limits = replace(LIMITS, ttl=60)
+    assert lifetime({}, NOW, limits) == 60
+    assert lifetime({"age": "30"}, NOW, limits) == 60  # as ROBOTS_TTL_MIN, for what is declared
+
+
+def test_an_answer_from_a_cache_is_not_used_for_longer_than_a_day_after_it_was_made() -> None:
+    day = replace(LIMITS, ttl=DAY)
+    for age in (0, 1, 3_600, 80_000, DAY - LEAST):
+        assert lifetime({"age": f"{age:.0f}"}, NOW, day) + age == DAY
 
 
 @pytest.mark.parametrize(

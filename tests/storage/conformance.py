@@ -45,10 +45,10 @@ class StoreConformance(ABC):
         "record",
         [
             rules(1),
-            rules(1, lines=20_000),
+            rules(1, lines=15_000),
             rules(1, body=b"", sha256=""),
             rules(1, outcome=404, access=Access.UNAVAILABLE, body=b"", sha256="", headers={}),
-            rules(1, failure=503, failures=3, failed_at=START + 9.25, retry_after=120.5),
+            rules(1, failure=503, failures=3, failed_at=START + 9.25, retry_in=120.5),
             never_read(1),
             rules(1, origin=Origin("http", "2001:db8::1", 8080)),
             rules(1, origin=Origin("http", "xn--bcher-kva.example", 80), url="http://b\u00fccher/"),
@@ -79,9 +79,9 @@ class StoreConformance(ABC):
         assert len(store) == 1
 
     def test_an_older_answer_never_takes_the_place_of_a_newer_one(self, store: Store) -> None:
-        store.put(rules(1, START + 1))
-        store.put(rules(1, START))
-        store.put(rules(1, START, failure=503, failures=1, failed_at=START + 2))
+        assert store.put(rules(1, START + 1)) is True
+        assert store.put(rules(1, START)) is False
+        assert store.put(rules(1, START, failure=503, failures=1, failed_at=START + 2)) is False
         assert store.get(origin(1)) == rules(1, START + 1)
 
     def test_a_later_failure_is_added_to_its_answer(self, store: Store) -> None:
@@ -100,8 +100,8 @@ class StoreConformance(ABC):
         assert store.get(origin(1)) == rules(1, START)
 
     def test_the_same_moment_takes_the_place(self, store: Store) -> None:
-        store.put(rules(1))
-        store.put(replace(rules(1), lifetime=60.0))
+        assert store.put(rules(1)) is True
+        assert store.put(replace(rules(1), lifetime=60.0)) is True
         assert store.get(origin(1)) == replace(rules(1), lifetime=60.0)
 
     def test_a_record_without_its_body_is_refused(self, store: Store) -> None:
@@ -112,10 +112,16 @@ class StoreConformance(ABC):
 
     @pytest.mark.parametrize("time", [float("nan"), float("inf"), float("-inf")])
     def test_a_record_of_no_time_is_refused(self, store: Store, time: float) -> None:
-        for name in ("fetched_at", "failed_at", "lifetime", "retry_after"):
+        for name in ("fetched_at", "failed_at", "lifetime", "retry_in"):
             with pytest.raises(StoreError, match="not finite"):
                 store.put(replace(rules(1), **{name: time}))
         assert len(store) == 0
+
+    def test_a_body_over_the_maximum_is_refused(self, store: Store) -> None:
+        store.put(rules(1))
+        with pytest.raises(StoreError, match="the body has"):
+            store.put(rules(1, START + 1, lines=20_000))
+        assert store.get(origin(1)) == rules(1)
 
     def test_what_is_deleted_is_gone(self, store: Store) -> None:
         store.put(rules(1, START + 1))

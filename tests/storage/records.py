@@ -48,6 +48,6 @@ def never_read(number: int, failed_at: float = START, **changes: object) -> Robo
         "failure": Failure.TIMEOUT,
         "failures": 1,
         "failed_at": failed_at,
-        "retry_after": 60.0,
+        "retry_in": 60.0,
     }
     return RobotsRecord(**{**values, **changes})  # type: ignore[arg-type]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 import struct
+import tracemalloc
 import zlib
 from dataclasses import replace
 from hashlib import sha256
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 from scrapy_robots_plus.policy.access import Access, Failure
 from scrapy_robots_plus.policy.origin import Origin
 from scrapy_robots_plus.policy.record import KEPT_HEADERS, RobotsRecord
+from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 from scrapy_robots_plus.storage import Standing, codec
 
 from .records import START, never_read, rules
@@ -40,7 +43,7 @@ def records(draw: st.DrawFn) -> RobotsRecord:
         failure=draw(st.none() | outcomes),
         failures=draw(st.integers(0, 10**9)),
         failed_at=draw(times),
-        retry_after=draw(times),
+        retry_in=draw(times),
         body=body,
     )
 
@@ -49,7 +52,7 @@ EMPTY = sha256(b"").hexdigest()
 
 
 @given(records())
-@example(rules(1, lines=20_000))
+@example(rules(1, lines=15_000))
 @example(rules(1, origin=Origin("http", "\ud800", 80)))
 def test_every_record_comes_back_the_same(record: RobotsRecord) -> None:
     data = codec.encode(record)
@@ -121,7 +124,7 @@ HEADER: dict[str, object] = {
     "lifetime": 1.0,
     "origin": ["http", "a.example", 80],
     "outcome": 200,
-    "retry_after": 0.0,
+    "retry_in": 0.0,
     "sha256": "",
     "url": "http://a.example/robots.txt",
 }
@@ -141,6 +144,9 @@ def test_a_forged_record_that_is_well_formed_is_read() -> None:
         {"failure": True},
         {"failures": 1.5},
         {"failures": True},
+        {"failures": -1},
+        {"failures": 10**4_000},
+        {"failures": -(10**4_000)},
         {"headers": []},
         {"headers": {"etag": 1}},
         {"lifetime": 1},
@@ -149,9 +155,17 @@ def test_a_forged_record_that_is_well_formed_is_read() -> None:
         {"origin": ["http", "a.example"]},
         {"origin": ["http", "a.example", "80"]},
         {"origin": "htt"},
+        {"origin": ["ftp", "a.example", 21]},
+        {"origin": [["http"], "a.example", 80]},
+        {"origin": ["http", "a.example", 65_536]},
+        {"origin": ["http", "a.example", -1]},
+        {"origin": ["http", "a.example", 10**4_000]},
         {"outcome": None},
         {"outcome": [200]},
-        {"retry_after": None},
+        {"outcome": -1},
+        {"outcome": 10**4_000},
+        {"failure": 10**4_000},
+        {"retry_in": None},
         {"sha256": "0" * 64},
         {"sha256": None},
         {"url": 1},
@@ -177,6 +191,11 @@ def test_a_header_that_lacks_a_field_is_refused(name: str) -> None:
         with_header(b"\xff"),
         with_header(b"[" * 200_000),
         with_header(b"9" * 10_000),
+        with_header(b'{"a": ' * 9_000),
+        with_header(b"[" + b"1e9," * 15_000 + b"1]"),
+        with_header({**HEADER, "url": "u" * codec.MAX_HEADER}),
+        with_header({**HEADER, "headers": {"etag": "e" * 10**7}}),
+        with_header(HEADER, body=zlib.compress(bytes(10**6))),  # not unpacked a second time
         with_header(HEADER, body=b"Disallow: /"),  # not the body of the sha256
         forged(b""),
         forged(b"\0\0"),
@@ -186,11 +205,57 @@ def test_a_header_that_lacks_a_field_is_refused(name: str) -> None:
         forged(b"\0\0\0\x02{}", length=7),
         forged(bytes(50_000_000), length=100),
     ],
-    ids=range(13),
+    ids=range(18),
 )
 def test_forged_content_is_refused(data: bytes) -> None:
     with pytest.raises(codec.CodecError):
         codec.decode(data)
+
+
+MIB = 2**20
+
+
+def bomb(claims: int | None = None) -> bytes:
+    """A well-formed record with a body of 100 MiB, in some 100 kB; or so it claims."""
+    body = bytes(100 * MIB)
+    header = json.dumps({**HEADER, "sha256": sha256(body).hexdigest()}).encode()
+    return forged(struct.pack(">I", len(header)) + header + body, length=claims)
+
+
+@pytest.mark.parametrize("claims", [None, 1_000, MAX_BYTES])
+def test_a_record_that_inflates_to_more_than_is_read_costs_no_more(claims: int | None) -> None:
+    data = bomb(claims)
+    tracemalloc.start()
+    try:
+        with pytest.raises(codec.CodecError):
+            codec.decode(data)
+        assert tracemalloc.get_traced_memory()[1] < 4 * MIB
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_body_is_read_up_to_the_maximum_and_not_an_octet_more() -> None:
+    body = b"#" * 1_000
+    record = rules(1, body=body, sha256=sha256(body).hexdigest())
+    data = codec.encode(record, 1_000)
+    assert codec.decode(data, 1_000) == record
+    with pytest.raises(codec.CodecError, match="body has 1,000"):
+        codec.decode(data, 999)
+    with pytest.raises(codec.CodecError, match="body has 1,000"):
+        codec.encode(record, 999)
+
+
+def test_a_header_that_could_not_be_read_back_is_not_written() -> None:
+    with pytest.raises(codec.CodecError, match="header has"):
+        codec.encode(rules(1, headers={"etag": "e" * codec.MAX_HEADER}))
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 4_096, 100_000, MAX_BYTES])
+def test_the_longest_record_is_not_longer_than_said(size: int) -> None:
+    body = random.Random(size).randbytes(size)
+    record = rules(1, body=body, sha256=sha256(body).hexdigest())
+    record = replace(record, headers={"etag": random.Random(1).randbytes(30_000).hex()})
+    assert len(codec.encode(record)) <= codec.most_octets(size)
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | times | st.text(), st.lists))
@@ -231,9 +296,9 @@ def test_a_record_of_other_types_is_refused() -> None:
 
 
 VERSION_1 = (
-    "0167e36e68af721ea69e933fdc46e79f890141da13b86020000041da13b862400000000001aa78bb3851debd"
-    "9dd33b0ec2300c06e0b2728c1e803a7ec4e91538038b9314b120906060e1ee5454480435ad8437db8bf5e977"
-    "d36cf62b8a025422e20fe227088756a724d4adda6749427e41e474b9dd75373cec7c7da7f42f16540ee2390a"
-    "61440b3a369efb3e9b38ca643e80a2651762260d3c206749e9680c9e938cb319d6e2ae05dbaff7d6cea9c054"
-    "1d5437aebac1ed0b374679a5"
+    "0154364127f00869aa087ab753b9f010e30141da13b86020000041da13b862400000000001a778bb8446dd82"
+    "95d33b0ec2300c06e0b2728c1e803a7ec4e909b8048b9314b120906060e1ee5454480435adf0667bb13efd6e"
+    "9acd7e8550804a41fc11fca4e0d0ea14833a54fb2c3dc82f709c2eb7bbee86879dafef88fe6f82ca413c4721"
+    "8c6841c7c673df67134799cc0750b4ec42cca48107e42c291d8dc173927136635a1cb500fbf5d8da391598aa"
+    "83eac65537b87d016b7c7867"
 )

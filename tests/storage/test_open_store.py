@@ -14,7 +14,7 @@ from .records import origin, rules
 if TYPE_CHECKING:
     from pathlib import Path
 
-ACCEPTED = r"accepted are 'memory' and 'sqlite:PATH'"
+ACCEPTED = r"expected 'memory' or 'sqlite:PATH'"
 
 
 @pytest.mark.parametrize(

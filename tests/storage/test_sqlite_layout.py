@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import tracemalloc
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -92,6 +93,8 @@ def test_a_record_of_a_newer_version_is_left_alone(
         "fetched_at = fetched_at + 1",
         "readable = 0",
         "failed_at = 1e300",
+        "data = zeroblob(20000000)",
+        "data = CAST(zeroblob(2000000) AS TEXT)",
     ],
 )
 def test_a_damaged_row_is_dropped(
@@ -111,6 +114,27 @@ def test_a_damaged_row_is_dropped(
         assert store.get(origin(1)) == rules(1, START - 5)
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "the record of https://host1.example is dropped" in caplog.text
+
+
+def test_a_row_that_is_too_long_is_not_even_read(path: Path) -> None:
+    """Its length says enough: with the row itself, this process would grow by 20 MB."""
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        store._connection.execute("UPDATE records SET data = zeroblob(20000000)")
+        tracemalloc.start()
+        try:
+            assert store.get(origin(1)) is None
+            assert tracemalloc.get_traced_memory()[1] < 1_000_000
+        finally:
+            tracemalloc.stop()
+
+
+def test_a_record_longer_than_this_crawl_reads_is_not_handed_over(path: Path) -> None:
+    with SqliteStore(path, 10, max_body=1_000_000) as store:
+        store.put(rules(1, lines=20_000))
+        assert store.get(origin(1)) == rules(1, lines=20_000)
+    with SqliteStore(path, 10) as store:
+        assert store.get(origin(1)) is None
 
 
 @pytest.mark.parametrize("wrong", [10**15, -7, 2.5, "'x'"])
