@@ -13,36 +13,53 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .addon import Addon
-    from .crawl.downloader import RobotsDownloader
     from .crawl.exceptions import RobotsDisallowed, RobotsIgnored, RobotsUnreachable
-    from .crawl.extension import RobotsExtension
-    from .crawl.middleware import RobotsMiddleware
-    from .crawl.parser import RobotsParser
+    from .crawl.gate.downloader import RobotsDownloader
+    from .crawl.gate.middleware import RobotsMiddleware
+    from .crawl.parsers.robots_parser import RobotsParser
+    from .crawl.policies.changes import RobotsChange
+    from .crawl.policies.policy import Policy
+    from .crawl.reporting.extension import RobotsExtension
     from .crawl.scheduling.queue import RobotsPriorityQueue
-    from .crawl.settings import RobotsSettingsError
+    from .crawl.setting_errors import RobotsSettingsError
     from .crawl.signals import request_disallowed, robots_changed
+    from .policy.access import Access
+    from .policy.origin import Origin
+    from .protocol.dialect import Dialect
     from .protocol.verdict import Reason, Verdict
+    from .storage.base import StoreError
 
 _HOMES = {
+    "Access": "policy.access",
     "Addon": "addon",
+    "Dialect": "protocol.dialect",
+    "Origin": "policy.origin",
+    "Policy": "crawl.policies.policy",
     "Reason": "protocol.verdict",
+    "RobotsChange": "crawl.policies.changes",
     "RobotsDisallowed": "crawl.exceptions",
-    "RobotsDownloader": "crawl.downloader",
-    "RobotsExtension": "crawl.extension",
+    "RobotsDownloader": "crawl.gate.downloader",
+    "RobotsExtension": "crawl.reporting.extension",
     "RobotsIgnored": "crawl.exceptions",
-    "RobotsMiddleware": "crawl.middleware",
-    "RobotsParser": "crawl.parser",
+    "RobotsMiddleware": "crawl.gate.middleware",
+    "RobotsParser": "crawl.parsers.robots_parser",
     "RobotsPriorityQueue": "crawl.scheduling.queue",
-    "RobotsSettingsError": "crawl.settings",
+    "RobotsSettingsError": "crawl.setting_errors",
     "RobotsUnreachable": "crawl.exceptions",
+    "StoreError": "storage.base",
     "Verdict": "protocol.verdict",
     "request_disallowed": "crawl.signals",
     "robots_changed": "crawl.signals",
 }
 
 __all__ = [
+    "Access",
     "Addon",
+    "Dialect",
+    "Origin",
+    "Policy",
     "Reason",
+    "RobotsChange",
     "RobotsDisallowed",
     "RobotsDownloader",
     "RobotsExtension",
@@ -52,6 +69,7 @@ __all__ = [
     "RobotsPriorityQueue",
     "RobotsSettingsError",
     "RobotsUnreachable",
+    "StoreError",
     "Verdict",
     "__version__",
     "request_disallowed",

@@ -8,10 +8,10 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.utils.misc import load_object
 from scrapy.utils.python import global_object_name
 
-from .crawl.downloader import RobotsDownloader
-from .crawl.extension import RobotsExtension
-from .crawl.middleware import RobotsMiddleware
-from .crawl.parser import RobotsParser
+from .crawl.gate.downloader import RobotsDownloader
+from .crawl.gate.middleware import RobotsMiddleware
+from .crawl.parsers.robots_parser import RobotsParser
+from .crawl.reporting.extension import RobotsExtension
 from .crawl.scheduling.queue import RobotsPriorityQueue
 
 if TYPE_CHECKING:

@@ -103,13 +103,5 @@ class RobotFileParser(_RobotFileParser):
         return list(self._file.sitemaps) or None
 
     def __str__(self) -> str:
-        return "\n\n".join(
-            "\n".join(
-                [f"User-agent: {agent}" for agent in group.agents]
-                + [
-                    f"{'Allow' if rule.allow else 'Disallow'}: {rule.pattern}"
-                    for rule in group.rules
-                ]
-            )
-            for group in self._file.groups
-        )
+        """The groups as a robots.txt, those for ``*`` last."""
+        return self._file.as_text()

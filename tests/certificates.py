@@ -15,7 +15,7 @@ from cryptography.x509.oid import NameOID
 
 
 @cache
-def self_signed() -> ssl.SSLContext:
+def self_signed(*, http2: bool = False) -> ssl.SSLContext:
     """A server context with a key and certificate made for this run."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "loopback.example")])
@@ -39,4 +39,6 @@ def self_signed() -> ssl.SSLContext:
         file = Path(folder) / "server.pem"
         file.write_bytes(private + certificate.public_bytes(pem))
         context.load_cert_chain(file)
+    if http2:
+        context.set_alpn_protocols(["h2"])
     return context

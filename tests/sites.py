@@ -16,7 +16,11 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from email.utils import formatdate
+from functools import partial
 from typing import TYPE_CHECKING
+
+from .http2 import serve as serve_http2
+from .http2 import speaks_http2
 
 if TYPE_CHECKING:
     import ssl
@@ -203,17 +207,29 @@ class Sites:
 
     def host(self, robots: Reply | str | None = None, tls: ssl.SSLContext | None = None) -> Host:
         """A new host at an address of its own."""
-        number = next(self._numbers)
-        address = f"{NETWORK}.{number // 250}.{number % 250 + 1}"
+        address = self._new_address()
         host = self.hosts[address] = Host(self, address, "https" if tls else "http")
         if robots is not None:
             host.robots(robots)
         self._in_loop(self._serve(address, tls))
         return host
 
+    def slow_road_to(self, host: Host, seconds: float) -> str:
+        """An origin that leads to *host*, on a road where each new connection takes *seconds*.
+
+        The client has been accepted meanwhile, as by a slow proxy; over TLS, its handshake waits.
+        """
+        address = self._new_address()
+        self._in_loop(self._serve_road(address, host.address, seconds))
+        return f"{host.scheme}://{address}:{self.port}"
+
     def closed_host(self) -> str:
         """The origin of an address where nothing listens."""
         return f"http://{NETWORK}.255.1:{self.port}"
+
+    def _new_address(self) -> str:
+        number = next(self._numbers)
+        return f"{NETWORK}.{number // 250}.{number % 250 + 1}"
 
     def _in_loop(self, coroutine: Awaitable[None]) -> None:
         asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(10)
@@ -222,6 +238,15 @@ class Sites:
         server = await asyncio.start_server(
             self._connected, address, self.port, backlog=1024, ssl=tls
         )
+        self._servers.append(server)
+
+    async def _serve_road(self, address: str, target: str, seconds: float) -> None:
+        async def travel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await asyncio.sleep(seconds)
+            there, back = await asyncio.open_connection(target, self.port)
+            await asyncio.gather(_carry(reader, back), _carry(there, writer))
+
+        server = await asyncio.start_server(travel, address, self.port, backlog=1024)
         self._servers.append(server)
 
     async def _stop(self) -> None:
@@ -234,19 +259,33 @@ class Sites:
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
+            if speaks_http2(writer):
+                await serve_http2(reader, writer, partial(self._answer, writer))
+                return
             while await self._answer_one(reader, writer):
                 pass
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
             writer.close()
+            if speaks_http2(writer):
+                writer.transport.abort()  # its client does not wait for the end of TLS
 
     async def _answer_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Whether the connection may be used for another request."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         path = head[0].split(" ")[1]
         headers = dict(line.lower().split(": ", 1) for line in head[1:] if ": " in line)
-        address = writer.get_extra_info("sockname")[0]
+        return await self._answer(writer, path, headers, writer)
+
+    async def _answer(
+        self,
+        connection: asyncio.StreamWriter,
+        path: str,
+        headers: dict[str, str],
+        writer: asyncio.StreamWriter,
+    ) -> bool:
+        address = connection.get_extra_info("sockname")[0]
         hit = Hit(time.monotonic(), address, path, headers)
         self.hits.append(hit)
         host = self.hosts[address]
@@ -255,3 +294,15 @@ class Sites:
         await (page or complete)(hit, writer)
         await writer.drain()
         return page is None
+
+
+async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Hands on what comes, up to the end."""
+    try:
+        while data := await reader.read(65_536):
+            writer.write(data)
+            await writer.drain()
+    except (ConnectionError, asyncio.CancelledError):
+        pass
+    finally:
+        writer.close()

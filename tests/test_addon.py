@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_twisted
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 
 from scrapy_robots_plus import Addon, RobotsDisallowed, RobotsExtension, RobotsMiddleware
@@ -14,6 +15,10 @@ from scrapy_robots_plus import Addon, RobotsDisallowed, RobotsExtension, RobotsM
 from .crawling import ProbeSpider, crawl, make_crawler, run, stat
 from .sending import TimedSpider, gaps
 from .sites import Sites
+from .test_readme import USAGE, block_with
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 BUILT_IN = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
 OURS = "scrapy_robots_plus.RobotsMiddleware"
@@ -32,8 +37,7 @@ def wired(**settings: Any) -> dict[type, int]:
     """Where middlewares stand after the add-on has been at work on a project with *settings*."""
     crawler = make_crawler(**settings)
     Addon().update_settings(crawler.settings)
-    components = crawler.settings.getwithbase("DOWNLOADER_MIDDLEWARES")
-    return {load_object(name): place for name, place in components.items() if place is not None}
+    return _placed(crawler.settings.getwithbase("DOWNLOADER_MIDDLEWARES"))
 
 
 def test_the_built_in_gives_its_place_to_ours() -> None:
@@ -91,6 +95,28 @@ async def test_the_built_in_never_runs_beside_ours(sites: Sites) -> None:
         crawler = await crawl(host.url(), DOWNLOADER_MIDDLEWARES={moved: 543})
         assert crawler.get_downloader_middleware(RobotsTxtMiddleware) is None
         assert (host.fetched, host.robots_hits) == ([], 1)
+
+
+def test_what_the_docs_write_out_by_hand_is_what_the_add_on_does() -> None:
+    by_hand, by_addon = Settings(), Settings()
+    block = block_with("SCHEDULER_PRIORITY_QUEUE", USAGE)
+    by_hand.setdict({name: value for name, value in block.items() if name.isupper()}, "project")
+    Addon().update_settings(by_addon)
+    for name in (
+        "ROBOTSTXT_OBEY",
+        "ROBOTSTXT_PARSER",
+        "SCHEDULER_PRIORITY_QUEUE",
+        "DOWNLOADER",
+    ):
+        told, done = by_hand[name], by_addon[name]
+        assert told is done or load_object(told) is load_object(done)
+    for name in ("DOWNLOADER_MIDDLEWARES", "EXTENSIONS"):
+        told, done = by_hand.getwithbase(name), by_addon.getwithbase(name)
+        assert _placed(told) == _placed(done)
+
+
+def _placed(components: Mapping[Any, int | None]) -> dict[type, int]:
+    return {load_object(name): place for name, place in components.items() if place is not None}
 
 
 @pytest_twisted.ensureDeferred

@@ -11,7 +11,7 @@ import pytest
 
 from .crawl_process import MODES
 from .crawling import ADDON
-from .sites import Sites
+from .sites import Sites, answer
 
 ROOT = Path(__file__).parent.parent
 RULES = "User-agent: *\nDisallow: /closed\n"
@@ -65,13 +65,19 @@ def test_the_shell_has_no_response_for_what_is_denied(
     assert host.fetched == ["/open"]
 
 
-def test_the_shell_goes_on_after_a_denied_page(sites: Sites, project: Path) -> None:
-    host = sites.host(RULES)
-    denied, allowed = host.url("/closed"), host.url("/open")
-    code = f"(fetch({denied!r}), print('first', response), fetch({allowed!r}), print(response))"
-    printed, _ = scrapy(project, "asyncio", "shell", "-c", code)
-    assert printed.splitlines()[:2] == ["first None", f"<200 {allowed}>"]
-    assert host.fetched == ["/open"]
+@pytest.mark.parametrize("mode", MODES)
+def test_the_shell_answers_in_every_order(sites: Sites, project: Path, mode: str) -> None:
+    """Also where the robots.txt is known, or cannot be read, and for one page twice."""
+    host, broken = sites.host(RULES), sites.host(answer(status=503))
+    denied, allowed, dead = host.url("/closed"), host.url("/open"), broken.url("/")
+    order = [allowed, denied, denied, allowed, dead, dead, allowed, denied]
+    asked = ", ".join(f"fetch({url!r}), print(response and response.status)" for url in order)
+    setting = "-sROBOTS_FETCH_RETRIES=0"
+    printed, log = scrapy(project, mode, "shell", denied, setting, "-c", f"({asked})")
+    expected = ["200" if url == allowed else "None" for url in order]
+    assert printed.splitlines()[: len(order)] == expected
+    assert log.count(DENIED.format(denied)) == 1 + order.count(denied)
+    assert host.fetched == ["/open"] * order.count(allowed)
 
 
 def test_switched_off_both_show_the_page(sites: Sites, project: Path) -> None:

@@ -1,14 +1,11 @@
-"""What is installed is the package, whole and nothing else."""
+"""The package, as others import it and as it is laid out."""
 
 from __future__ import annotations
 
 import ast
 import re
-import shutil
 import subprocess
 import sys
-import zipfile
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
@@ -20,51 +17,12 @@ SOURCES = sorted((ROOT / "scrapy_robots_plus").rglob("*.py"))
 OURS = ("scrapy_robots_plus", "benchmarks", "docs", "sample_project", "tests", ".ci")
 FILES = [*ROOT.glob("*"), *(path for folder in OURS for path in ROOT.glob(f"{folder}/**/*"))]
 TEXTS = [
-    path for path in FILES if path.is_file() and path.suffix in ("", ".py", ".md", ".cfg", ".toml")
+    path
+    for path in FILES
+    if path.is_file()
+    and path.suffix in ("", ".py", ".md", ".cfg", ".toml")
+    and path.name != ".git"  # a file in a worktree
 ]
-
-
-@pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    """Built from a copy, so that nothing is left behind in the sources."""
-    folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
-    source.mkdir()
-    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
-    for name in OURS[:5]:
-        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(folder)]
-    if _setuptools() >= 77:  # else pip gets one that is new enough
-        command.append("--no-build-isolation")
-    subprocess.run([*command, str(source)], check=True, timeout=120)
-    (path,) = folder.glob("*.whl")
-    return zipfile.ZipFile(path)
-
-
-def _setuptools() -> int:
-    try:
-        return int(version("setuptools").split(".")[0])
-    except PackageNotFoundError:
-        return 0
-
-
-def test_the_wheel_holds_the_whole_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
-    names = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    sources = {str(path.relative_to(ROOT)) for path in SOURCES}
-    assert names == sources | {"scrapy_robots_plus/py.typed"}
-
-
-def test_the_wheel_says_what_it_is(wheel: zipfile.ZipFile) -> None:
-    (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
-    metadata = wheel.read(name).decode()
-    head, _, description = metadata.partition("\n\n")
-    assert "Name: scrapy-robots-plus\n" in head
-    assert f"Version: {scrapy_robots_plus.__version__}\n" in head
-    assert "Requires-Python: >=3.10\n" in head
-    assert "Requires-Dist: scrapy>=2.14\n" in head
-    assert re.search(r"^License(-Expression)?: BSD-3-Clause$", head, re.MULTILINE)
-    assert description.startswith("# scrapy-robots-plus")
 
 
 def test_every_public_name_can_be_imported() -> None:
@@ -108,6 +66,46 @@ def test_a_layer_imports_only_from_those_before_it(layer: str, above: tuple[str,
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom):
                 assert not set(above) & set((node.module or "").split(".")), path
+
+
+CRAWL = "scrapy_robots_plus.crawl"
+STEPS = ("reporting", "scheduling", "gate", "pacing", "policies", "fetching", "requests", "parsers")
+"""The folders of crawl/, and requests.py, in the order of a request."""
+
+
+def _imports(path: Path) -> set[str]:
+    """What a file imports, in any form, be it for the type checker alone, by full names."""
+    package = ".".join(path.relative_to(ROOT).parts[:-1]).split(".")
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            found.update({module, *(f"{module}.{alias.name}" for alias in node.names)})
+    return found
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_each_step_of_a_request_imports_only_from_the_steps_after_it(step: str) -> None:
+    before = tuple(f"{CRAWL}.{each}." for each in STEPS[: STEPS.index(step)])
+    files = [path for path in SOURCES if f"/crawl/{step}" in path.as_posix()]
+    assert files
+    for path in files:
+        back = [
+            name
+            for name in _imports(path)
+            if f"{name}.".startswith(tuple(f"{each}." for each in before))
+        ]
+        assert not back, f"{path} imports {back}"
+
+
+def test_what_all_steps_share_imports_none_of_them() -> None:
+    steps = tuple(f"{CRAWL}.{step}." for step in STEPS)
+    for path in SOURCES:
+        if path.parent.name == "crawl" and path.stem != "requests":
+            assert not [name for name in _imports(path) if f"{name}.".startswith(steps)], path
 
 
 def test_no_file_names_a_folder_of_a_machine_or_leaves_something_undone() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import configparser
 import doctest
 import logging
 import re
@@ -15,6 +16,7 @@ import pytest_twisted
 from benchmarks import comparison
 from docs import tables
 from scrapy_robots_plus import Reason, RobotsDisallowed
+from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.settings import names
 from scrapy_robots_plus.policy.access import Failure
 
@@ -31,7 +33,13 @@ PACKAGE = ROOT / "scrapy_robots_plus"
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("sample_project/*.md")]
 README = (ROOT / "README.md").read_text()
 USAGE = (ROOT / "docs" / "usage.md").read_text()
+COUNTING = ("inc_value", "set_value")
 STATS = (ROOT / "docs" / "stats.md").read_text()
+SETUP = configparser.ConfigParser(interpolation=None)
+SETUP.read(ROOT / "setup.cfg")
+HOME = SETUP["metadata"]["url"]
+PLACES = (f"{HOME}/blob/main/", HOME.replace("//github.", "//raw.githubusercontent.") + "/main/")
+"""Where a published page finds the files of the repository."""
 CLOSED = "User-agent: *\nDisallow: /private/\n"
 
 
@@ -172,8 +180,18 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+def test_links_of_the_readme_lead_somewhere_on_a_package_index_too() -> None:
+    defined = dict(re.findall(r"^\[(\S+)\]: (\S+)$", README, re.MULTILINE))
+    assert set(re.findall(r"\]\[([^\]]+)\]", README)) == set(defined)
+    links = [*defined.values(), *re.findall(r"\]\(([^)]+)\)", README)]
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
+    inside = [link.removeprefix(at) for link in links for at in PLACES if link.startswith(at)]
+    assert len(inside) == len(defined)
+    assert [path for path in inside if not (ROOT / path).exists()] == []
+
+
 def test_the_readme_lists_every_page_of_the_docs() -> None:
-    listed = re.findall(r"\]\(docs/(\S+)\)", README.partition("## More")[2])
+    listed = re.findall(r"/docs/(\S+\.md)$", README.partition("## More")[2], re.MULTILINE)
     assert sorted(listed) == sorted(page.name for page in ROOT.glob("docs/*.md"))
 
 
@@ -184,18 +202,27 @@ def test_commands_that_are_named_exist(page: Path) -> None:
 
 
 def stats_in_the_code() -> set[str]:
-    """Every key that is counted; what is filled in becomes a star."""
+    """Every key that is counted, as a constant of stats.py or written out; what is filled in
+    becomes a star.
+    """
     keys = set()
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "inc_value":
-                keys.add(re.sub(r"\{.*?\}", "*", ast.unparse(node.args[0]).strip("f'\"")))
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in COUNTING:
+                keys.add(_key(node.args[0]))
     return keys
 
 
-def test_the_docs_name_every_stats_key_and_no_other() -> None:
-    named = re.findall(r"^\| `(robotstxt/[^`]+)`", STATS, re.MULTILINE)
-    assert {re.sub(r"<\w+>", "*", key) for key in named} == stats_in_the_code()
+def _key(argument: ast.expr) -> str:
+    if isinstance(argument, ast.Call):  # stats.filled(stats.KEY, part)
+        argument = argument.args[0]
+    if isinstance(argument, ast.Attribute):
+        return re.sub(r"<\w+>", "*", getattr(stats, argument.attr))
+    return re.sub(r"\{.*?\}", "*", ast.unparse(argument).strip("f'\""))
+
+
+def test_every_key_that_is_counted_is_documented_and_no_other() -> None:
+    assert {re.sub(r"<\w+>", "*", key) for key in stats.MEANINGS} == stats_in_the_code()
 
 
 def test_the_docs_name_every_failure_and_every_reason_to_deny() -> None:

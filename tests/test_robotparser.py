@@ -110,6 +110,29 @@ def test_as_text_it_is_a_robots_txt():
     assert str(RobotFileParser()) == ""
 
 
+def test_as_text_it_is_what_the_standard_library_writes():
+    body = (
+        "User-agent: *\nCrawl-delay: 5\nDisallow: /x\n\nUser-agent: a\nUser-agent: b\n"
+        "Crawl-delay: 7\nRequest-rate: 3/15\nAllow: /y\nDisallow: /z\n\n"
+        "User-agent: c\nCrawl-delay: soon\nDisallow: /c\n"
+    )
+    standard = urllib.robotparser.RobotFileParser()
+    standard.parse(body.splitlines())
+    assert str(parsed(body)) == str(standard)
+    assert str(parsed(body)).index("User-agent: c") < str(parsed(body)).index("User-agent: *")
+
+
+def test_as_text_each_agent_keeps_its_delay():
+    body = (
+        "User-agent: a\nCrawl-delay: 1\nUser-agent: b\nCrawl-delay: 2\n"
+        "User-agent: d\nDisallow: /x\n\nUser-agent: *\nRequest-rate: 1/9\n"
+    )
+    again = parsed(str(parsed(body)))
+    assert [again.crawl_delay(agent) for agent in "abd"] == [1, 2, None]
+    assert not any(again.can_fetch(agent, "/x") for agent in "abd")
+    assert again.request_rate("z") == RequestRate(1, 9)
+
+
 class Site(BaseHTTPRequestHandler):
     status = 200
     body = BODY.encode()

@@ -11,8 +11,8 @@ from scrapy.robotstxt import RobotParser
 from scrapy.utils.misc import load_object
 from scrapy.utils.test import get_crawler
 
-from scrapy_robots_plus.crawl import parser as module
-from scrapy_robots_plus.crawl.parser import HotFiles, RobotsParser
+from scrapy_robots_plus.crawl.parsers import robots_parser as module
+from scrapy_robots_plus.crawl.parsers.robots_parser import LEAST_HOT, HotFiles, RobotsParser
 from scrapy_robots_plus.protocol import FIRST_MATCH, GOOGLE, MK1996, RFC9309, Reason
 
 BODY = b"""\
@@ -34,7 +34,9 @@ def parser(settings: dict[str, object] | None = None, body: bytes = BODY) -> Rob
 
 
 def test_it_is_found_by_its_path():
-    assert load_object("scrapy_robots_plus.crawl.parser.RobotsParser") is RobotsParser
+    assert (
+        load_object("scrapy_robots_plus.crawl.parsers.robots_parser.RobotsParser") is RobotsParser
+    )
     assert issubclass(RobotsParser, RobotParser)
 
 
@@ -143,7 +145,7 @@ class TestMemory:
         assert sum(each._file is not None for each in found) == len(hot)
 
     def test_the_others_answer_from_a_brief_for_the_agent_that_asked_first(self, monkeypatch):
-        monkeypatch.setattr(module, "_hot", HotFiles(octets=10))
+        monkeypatch.setattr(module, "_hot", HotFiles(octets=10, least=1))
         crawler = get_crawler()
         first, second = (RobotsParser.from_crawler(crawler, BODY) for _ in range(2))
         for each in (first, second):
@@ -165,7 +167,17 @@ class TestMemory:
         assert found[1]._file is None
 
     def test_one_file_may_be_larger_than_the_room(self, monkeypatch):
-        monkeypatch.setattr(module, "_hot", HotFiles(octets=10))
+        monkeypatch.setattr(module, "_hot", HotFiles(octets=10, least=1))
         found = parser()
         assert not found.allowed("/foo", "foobot")
         assert found._file is not None
+
+    def test_a_few_files_that_are_asked_by_turns_are_read_once_however_long(self, monkeypatch):
+        hot = HotFiles(octets=10)
+        monkeypatch.setattr(module, "_hot", hot)
+        found = [parser() for _ in range(6)]
+        for each in found:
+            each.allowed("/foo", "foobot")
+        assert len(hot) == LEAST_HOT
+        assert all(each._file is not None for each in found[-LEAST_HOT:])
+        assert all(each._file is None for each in found[:-LEAST_HOT])

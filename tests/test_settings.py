@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,32 +15,34 @@ from scrapy_robots_plus import RobotsSettingsError
 from scrapy_robots_plus.crawl.settings import RobotsSettings, names, unknown_settings
 from scrapy_robots_plus.policy.access import PRESETS, Access
 from scrapy_robots_plus.policy.delay import TooLong
+from scrapy_robots_plus.policy.freshness import lifetime
+from scrapy_robots_plus.policy.waiting import VisitTime
 from scrapy_robots_plus.protocol import RFC9309
 
 from .crawling import crawl, make_crawler, run
 from .sites import Sites
 
-DAY = "accepted is a number of seconds from 0 to 86,400"
-BOOLEAN = "accepted are True and False"
-DICT = "accepted is a dict whose keys are strings"
+DAY = "expected a number of seconds between 0 and 86,400"
+BOOLEAN = "expected True or False"
+DICT = "expected a dict whose keys are strings"
 AGENT = (
-    "accepted is a product token (Foobot) or a User-Agent header, as a string, or a list of them "
+    "expected a product token (Foobot) or a User-Agent header, as a string, or a list of them "
     "in order of preference"
 )
-TTL = "accepted is a number of seconds from 1 to 86,400 (RFC 9309 2.4: no longer than 24 hours)"
-STALE = "accepted is a number of seconds from 0 to 315,360,000"
+TTL = "expected a number of seconds between 1 and 86,400 (RFC 9309 2.4: no longer than 24 hours)"
+STALE = "expected a number of seconds between 0 and 315,360,000"
 BYTES = (
-    "accepted is a whole number of bytes from 512,000 to 1,073,741,824 "
+    "expected a whole number of bytes between 512,000 and 1,073,741,824 "
     "(RFC 9309 2.5: at least 500 KiB)"
 )
-ORIGINS = "accepted is a whole number of origins from 1 to 100,000,000"
-TIMEOUT = "accepted is a number of seconds from 0.001 to 86,400"
-DELAY = "accepted is a number of seconds from 0.001 to 315,360,000"
-RETRIES = "accepted is a whole number of retries from 0 to 100"
-PRESET_NAMES = "the presets are rfc9309, mk1996, fail-open, fail-closed"
-WORDS = "accepted are 'allow' and 'disallow'"
+ORIGINS = "expected a whole number of origins between 1 and 100,000,000"
+TIMEOUT = "expected a number of seconds between 0.001 and 86,400"
+DELAY = "expected a number of seconds between 0.001 and 315,360,000"
+RETRIES = "expected a whole number of retries between 0 and 100"
+PRESET_NAMES = "choose one of rfc9309, mk1996, fail-open, fail-closed"
+WORDS = "expected 'allow' or 'disallow'"
 KEYS = (
-    "is no status (404), class (1xx, 2xx, 3xx, 4xx, 5xx, other) or failure (timeout, dns, "
+    "is not a status (404), a class (1xx, 2xx, 3xx, 4xx, 5xx, other) or a failure (timeout, dns, "
     "connection, cut, undecodable, redirects, bad_redirect, error)"
 )
 
@@ -52,10 +56,10 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTSTXT_USER_AGENT", {"Foobot": 1}, AGENT),
     ("ROBOTSTXT_USER_AGENT", "[]", AGENT),
     ("ROBOTSTXT_USER_AGENT", '["Foobot"', "not JSON: "),
-    ("ROBOTS_STATUS_POLICY", "rfc", f"'rfc' is no preset; {PRESET_NAMES}"),
-    ("ROBOTS_STATUS_POLICY", "", f"'' is no preset; {PRESET_NAMES}"),
+    ("ROBOTS_STATUS_POLICY", "rfc", f"'rfc' is not a preset; {PRESET_NAMES}"),
+    ("ROBOTS_STATUS_POLICY", "", f"'' is not a preset; {PRESET_NAMES}"),
     ("ROBOTS_STATUS_POLICY", 404, "404 is neither the name of a preset nor a dict"),
-    ("ROBOTS_STATUS_POLICY", {"preset": "strict"}, f"'strict' is no preset; {PRESET_NAMES}"),
+    ("ROBOTS_STATUS_POLICY", {"preset": "strict"}, f"'strict' is not a preset; {PRESET_NAMES}"),
     ("ROBOTS_STATUS_POLICY", {"4x": "allow"}, f"'4x' {KEYS}"),
     ("ROBOTS_STATUS_POLICY", {"99": "allow"}, f"'99' {KEYS}"),
     ("ROBOTS_STATUS_POLICY", {"offline": "allow"}, f"'offline' {KEYS}"),
@@ -71,7 +75,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_TTL_MIN", 0, TTL),
     ("ROBOTS_TTL_MIN", 86_401, TTL),
     ("ROBOTS_TTL_MAX", 604_800, TTL),
-    ("ROBOTS_TTL_MAX", 299.0, "accepted is at least ROBOTS_TTL_MIN (300)"),
+    ("ROBOTS_TTL_MAX", 299.0, "expected at least 300, which is ROBOTS_TTL_MIN"),
     ("ROBOTS_STALE_MAX", -1, STALE),
     ("ROBOTS_STALE_MAX", "for ever", STALE),
     (
@@ -79,13 +83,13 @@ WRONG: list[tuple[str, Any, str]] = [
         "RFC9310",
         "unknown robots.txt dialect 'RFC9310': it is one of RFC9309, GOOGLE, ",
     ),
-    ("ROBOTS_DIALECT", 9309, "accepted is the name of a dialect or a Dialect"),
-    ("ROBOTS_STORE", "mysql://x", "'mysql://x' names no store; accepted are 'memory' and 'sqlite:"),
-    ("ROBOTS_STORE", "sqlite:", "'sqlite:' needs a path; accepted are 'memory' and 'sqlite:"),
-    ("ROBOTS_STORE", 5, "5 is not a string; accepted are 'memory' and 'sqlite:"),
-    ("ROBOTS_STORE_MAX", 0, "accepted is a whole number of records from 1 to 1,000,000,000"),
+    ("ROBOTS_DIALECT", 9309, "expected the name of a dialect or a Dialect"),
+    ("ROBOTS_STORE", "mysql://x", "'mysql://x' names no store; expected 'memory' or 'sqlite:"),
+    ("ROBOTS_STORE", "sqlite:", "'sqlite:' needs a path; expected 'memory' or 'sqlite:"),
+    ("ROBOTS_STORE", 5, "5 is not a string; expected 'memory' or 'sqlite:"),
+    ("ROBOTS_STORE_MAX", 0, "expected a whole number of records between 1 and 1,000,000,000"),
     ("ROBOTS_ERROR_TTL", -1, DAY),
-    ("ROBOTS_ERROR_TTL", 3_601.0, "accepted is at most ROBOTS_ERROR_TTL_MAX (3600)"),
+    ("ROBOTS_ERROR_TTL", 3_601.0, "expected at most 3600, which is ROBOTS_ERROR_TTL_MAX"),
     ("ROBOTS_ERROR_TTL_MAX", 1e9, DAY),
     ("ROBOTS_CACHE_SIZE", 0, ORIGINS),
     ("ROBOTS_CACHE_SIZE", 1.5, ORIGINS),
@@ -109,15 +113,15 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_CRAWL_DELAY", "sometimes", BOOLEAN),
     ("ROBOTS_CRAWL_DELAY_MAX", 0, DELAY),
     ("ROBOTS_CRAWL_DELAY_MAX", -5, DELAY),
-    ("ROBOTS_CRAWL_DELAY_TOO_LONG", "wait", "accepted are 'clamp', 'skip', 'obey'"),
-    ("ROBOTS_CRAWL_DELAY_TOO_LONG", True, "accepted are 'clamp', 'skip', 'obey'"),
-    ("ROBOTS_FETCH_CONCURRENCY", 0, "accepted is a whole number of fetches from 1 to 10,000"),
-    ("ROBOTS_MAX_WAITING", -1, "accepted is a whole number of requests from 0 to 1,000,000"),
-    ("ROBOTS_UNREACHABLE", "wait", "accepted are 'drop', 'defer'"),
+    ("ROBOTS_CRAWL_DELAY_TOO_LONG", "wait", "expected 'clamp', 'skip' or 'obey'"),
+    ("ROBOTS_CRAWL_DELAY_TOO_LONG", True, "expected 'clamp', 'skip' or 'obey'"),
+    ("ROBOTS_FETCH_CONCURRENCY", 0, "expected a whole number of fetches between 1 and 10,000"),
+    ("ROBOTS_MAX_WAITING", -1, "expected a whole number of requests between 0 and 1,000,000"),
+    ("ROBOTS_UNREACHABLE", "wait", "expected 'drop' or 'defer'"),
     ("ROBOTS_DEFER_MAX", -1, STALE),
     ("ROBOTS_RETRY_AFTER", "always", BOOLEAN),
     ("ROBOTS_RETRY_AFTER_MAX", "long", STALE),
-    ("ROBOTS_VISIT_TIME", "night", "accepted are 'ignore', 'obey'"),
+    ("ROBOTS_VISIT_TIME", "night", "expected 'ignore' or 'obey'"),
 ]
 
 
@@ -128,13 +132,13 @@ def settings_with(**values: Any) -> RobotsSettings:
 @pytest.mark.parametrize(
     ("name", "value", "problem"), WRONG, ids=[f"{name}={value!r:.20}" for name, value, _ in WRONG]
 )
-def test_a_wrong_value_is_told_with_its_name_and_what_is_accepted(
+def test_a_wrong_value_is_told_with_its_name_and_what_is_expected(
     name: str, value: Any, problem: str
 ) -> None:
     with pytest.raises(RobotsSettingsError) as caught:
         settings_with(**{name: value})
     assert str(caught.value).startswith(f"{name} = {value!r}: {problem}")
-    assert caught.value.name == name
+    assert [problem.name for problem in caught.value.problems] == [name]
 
 
 def test_every_setting_has_a_wrong_value_in_these_tests() -> None:
@@ -148,7 +152,9 @@ def test_without_settings_all_are_at_their_defaults() -> None:
     assert settings == settings_with(**unset)
     assert settings.user_agent is None
     assert settings.status_policy == PRESETS["rfc9309"]
-    assert (settings.ttl, settings.error_ttl, settings.error_ttl_max) == (86_400, 60, 3_600)
+    assert settings.ttl is None
+    assert settings.limits.ttl == 86_400
+    assert (settings.error_ttl, settings.error_ttl_max) == (60, 3_600)
     assert (settings.ttl_min, settings.ttl_max, settings.stale_max) == (300, 86_400, 30 * 86_400)
     assert (settings.store, settings.store_max) == (None, 100_000)
     assert settings.dialect is RFC9309
@@ -159,6 +165,29 @@ def test_without_settings_all_are_at_their_defaults() -> None:
     assert settings.crawl_delay is None
     assert settings.crawl_delay_max == 60
     assert settings.crawl_delay_too_long is TooLong.CLAMP
+
+
+@pytest.mark.parametrize(
+    ("values", "seconds"),
+    [
+        ({}, 86_400),
+        ({"ROBOTS_DIALECT": "GYM2008"}, 7 * 86_400),
+        ({"ROBOTS_DIALECT": "mk1996", "ROBOTS_TTL": ""}, 7 * 86_400),
+        ({"ROBOTS_DIALECT": "MK1996", "ROBOTS_TTL": 60}, 60),
+        ({"ROBOTS_DIALECT": replace(RFC9309, expiry=900)}, 900),
+    ],
+)
+def test_the_dialect_says_how_long_a_copy_is_good_unless_the_project_does(
+    values: dict[str, Any], seconds: float
+) -> None:
+    assert settings_with(**values).limits.ttl == seconds
+
+
+def test_a_dialect_does_not_stretch_the_day_of_rfc_9309() -> None:
+    limits = settings_with(ROBOTS_DIALECT="GYM2008").limits
+    assert lifetime({}, 0.0, limits) == 86_400
+    # What comes from a cache is a day old before it counts as such.
+    assert lifetime({"age": f"{6 * 86_400 + 3_600}"}, 0.0, limits) == 86_400 - 3_600
 
 
 def test_strings_are_read_as_they_come_from_the_command_line() -> None:
@@ -189,6 +218,123 @@ def test_strings_are_read_as_they_come_from_the_command_line() -> None:
 )
 def test_a_crawler_may_have_several_names(names: object) -> None:
     assert settings_with(ROBOTSTXT_USER_AGENT=names).user_agent == ("Foobot-News", "Foobot")
+
+
+@pytest.mark.parametrize(
+    "names", ["Foobot-News,Foobot", "Foobot-News, Foobot", b"Foobot-News,Foobot"]
+)
+def test_names_with_commas_between_them_are_a_list(names: str | bytes) -> None:
+    assert settings_with(ROBOTSTXT_USER_AGENT=names).user_agent == ("Foobot-News", "Foobot")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Foobot",
+        "Foobot/1.0 (+https://foobot.example/)",
+        "Mozilla/5.0 (X11; Linux) AppleWebKit/537.36 (KHTML, like Gecko) Foobot/1.0",
+    ],
+)
+def test_a_header_is_no_list_whatever_commas_it_has(header: str) -> None:
+    assert settings_with(ROBOTSTXT_USER_AGENT=header).user_agent == header
+
+
+def test_options_ignore_case() -> None:
+    settings = settings_with(
+        ROBOTS_CRAWL_DELAY_TOO_LONG="Skip",
+        ROBOTS_UNREACHABLE="DEFER",
+        ROBOTS_VISIT_TIME="Obey",
+        ROBOTS_STATUS_POLICY={"Preset": "MK1996", "Timeout": "Disallow", "5XX": "DISALLOW"},
+        ROBOTS_DIALECT="google",
+        ROBOTS_CRAWL_DELAY="NONE",
+        ROBOTSTXT_OBEY="TRUE",
+    )
+    assert settings.crawl_delay_too_long is TooLong.SKIP
+    assert settings.defers
+    assert settings.visit_time is VisitTime.OBEY
+    assert settings.status_policy["401"] is Access.UNREACHABLE
+    assert settings.status_policy["timeout"] is Access.UNREACHABLE
+    assert settings.status_policy["5xx"] is Access.UNREACHABLE
+    assert settings.keeps_delays
+    assert settings_with(ROBOTS_STATUS_POLICY="Fail-Open").status_policy == PRESETS["fail-open"]
+
+
+def test_all_wrong_settings_are_named_at_once() -> None:
+    with pytest.raises(RobotsSettingsError) as caught:
+        settings_with(ROBOTS_TTL="a day", ROBOTS_UNREACHABLE="wait", ROBOTS_TTL_MAX=10)
+    assert str(caught.value).splitlines() == [
+        "3 settings are wrong:",
+        f"  ROBOTS_TTL = 'a day': {TTL}",
+        "  ROBOTS_UNREACHABLE = 'wait': expected 'drop' or 'defer'",
+        "  ROBOTS_TTL_MAX = 10: expected at least 300, which is ROBOTS_TTL_MIN",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "blamed"),
+    [
+        ({"ROBOTS_ERROR_TTL_MAX": 30}, "ROBOTS_ERROR_TTL_MAX = 30: expected at least 60, "),
+        ({"ROBOTS_ERROR_TTL": 9000}, "ROBOTS_ERROR_TTL = 9000: expected at most 3600, "),
+        ({"ROBOTS_TTL_MIN": 86400, "ROBOTS_TTL_MAX": 9}, "ROBOTS_TTL_MAX = 9: expected at least "),
+    ],
+)
+def test_of_two_settings_that_contradict_each_other_the_one_that_was_set_is_blamed(
+    values: dict[str, int], blamed: str
+) -> None:
+    with pytest.raises(RobotsSettingsError) as caught:
+        settings_with(**values)
+    assert str(caught.value).startswith(blamed)
+
+
+ODD: list[Any] = [
+    b"defer",
+    b"\xff",
+    bytearray(b"1"),
+    "",
+    " ",
+    "{",
+    "[",
+    "[[1]]",
+    "{}",
+    '{"preset": null}',
+    "\0",
+    "\ud800",
+    float("nan"),
+    -(10**400),
+    1j,
+    [],
+    [[]],
+    [None],
+    {None: None},
+    {"preset": {}},
+    {(): ()},
+    {"x": {"y": object()}},
+    set(),
+    object(),
+    object,
+    Path("x"),
+    lambda: 1,
+]
+
+
+@pytest.mark.parametrize("name", names())
+def test_whatever_a_setting_is_it_holds_or_is_named(name: str) -> None:
+    for value in ODD:
+        assert _named_as_wrong(name, value) in ([], [name])
+
+
+def _named_as_wrong(name: str, value: object) -> list[str]:
+    try:
+        settings_with(**{name: value})
+    except RobotsSettingsError as error:
+        return [problem.name for problem in error.problems]
+    return []
+
+
+def test_a_long_value_is_shown_in_part() -> None:
+    with pytest.raises(RobotsSettingsError) as caught:
+        settings_with(ROBOTS_TTL="x" * 100_000)
+    assert len(str(caught.value)) < 700
 
 
 def test_statuses_in_a_dict_may_be_numbers() -> None:
@@ -226,6 +372,10 @@ def test_unknown_settings_are_found_with_the_nearest_name() -> None:
         ("ROBOTS_TTLS", "ROBOTS_TTL"),
         ("ROBOTS_OBEY", "ROBOTSTXT_OBEY"),
         ("ROBOTS_USER_AGENT", "ROBOTSTXT_USER_AGENT"),
+        ("ROBOTSTXT_USERAGENT", "ROBOTSTXT_USER_AGENT"),
+        ("ROBOTSTXT_OBEYS", "ROBOTSTXT_OBEY"),
+        ("ROBOTSTXT_CRAWL_DELAY", "ROBOTS_CRAWL_DELAY"),
+        ("ROBOTS_PARSER", "ROBOTSTXT_PARSER"),
         ("ROBOTS_QQQ", None),
         ("ROBOTS_T", None),
         ("ROBOTS_AUDIT", None),
@@ -252,6 +402,6 @@ async def test_an_unknown_setting_is_reported_in_the_log(
 async def test_a_wrong_setting_stops_the_crawl_before_anything_is_fetched(sites: Sites) -> None:
     host = sites.host()
     crawler = make_crawler(ROBOTS_TTL="a day")
-    with pytest.raises(RobotsSettingsError, match=r"^ROBOTS_TTL = 'a day': accepted is a number"):
+    with pytest.raises(RobotsSettingsError, match=r"^ROBOTS_TTL = 'a day': expected a number"):
         await run(crawler, urls=[host.url()])
     assert host.hits == []

@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from . import compat
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -23,6 +25,8 @@ class Clock:
     """Seconds."""
     jitter: Callable[[], float] = random.random
     """A number from 0 to 1."""
+    slots: Callable[[], float] = compat.slot_clock
+    """Seconds, by the clock that the downloader counts the delays of its slots with."""
 
 
 DEFAULT_CLOCK = Clock()

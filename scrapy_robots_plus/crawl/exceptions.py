@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scrapy.exceptions import IgnoreRequest
 
+from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 
@@ -11,7 +12,7 @@ class RobotsIgnored(IgnoreRequest):
     """A request was dropped for its robots.txt."""
 
     def __init__(self, url: str, verdict: Verdict) -> None:
-        super().__init__(f"Forbidden by robots.txt: {url} ({verdict.describe()})")
+        super().__init__(f"Forbidden by robots.txt: {printable(url)} ({verdict.describe()})")
         self.url = url
         self.verdict = verdict
 

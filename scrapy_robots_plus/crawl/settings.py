@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from scrapy.utils.misc import load_object
 
@@ -15,7 +15,7 @@ from scrapy_robots_plus.policy.freshness import Limits
 from scrapy_robots_plus.policy.waiting import Unreachable, VisitTime
 from scrapy_robots_plus.protocol.rfc9309 import EXPIRY, MAX_BYTES
 
-from .checks import (
+from .setting_checks import (
     Check,
     boolean,
     boolean_or_none,
@@ -23,15 +23,19 @@ from .checks import (
     headers,
     number,
     one_of,
+    or_unset,
     status_policy,
     store_uri,
     string_keyed,
     user_agent,
+    whole_number,
 )
+from .setting_errors import RobotsSettingsError, SettingProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from scrapy.crawler import Crawler
     from scrapy.robotstxt import RobotParser
     from scrapy.settings import BaseSettings
 
@@ -39,18 +43,17 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.dialect import Dialect
 
 
-class RobotsSettingsError(ValueError):
-    """A setting has a value that is not accepted. The message names both, and what is."""
-
-    def __init__(self, name: str, value: object, problem: str) -> None:
-        super().__init__(f"{name} = {value!r}: {problem}")
-        self.name = name
-        self.value = value
+_T = TypeVar("_T")
 
 
-def setting(name: str, default: Any, check: Check, doc: str) -> Any:
-    """A field of :class:`RobotsSettings`. *default* is as a user would write it."""
-    return field(metadata={"name": name, "default": default, "check": check, "doc": doc})
+def setting(name: str, default: object, check: Check[_T], doc: str) -> _T:
+    """A field of :class:`RobotsSettings`, of the type that *check* returns.
+
+    *default* is as a user would write it; it is checked like what users write.
+    """
+    metadata = {"name": name, "default": default, "check": check, "doc": doc}
+    made: _T = field(metadata=metadata)
+    return made
 
 
 _DAY = EXPIRY
@@ -73,7 +76,8 @@ class RobotsSettings:
         None,
         user_agent,
         "The product token to look for, or a whole User-Agent header, or a list of them in order "
-        "of preference. Unset: the header that each request is sent with.",
+        "of preference (`Foobot,Barbot` is a list too). Unset: the header that each request is "
+        "sent with.",
     )
     dialect: Dialect = setting(
         "ROBOTS_DIALECT",
@@ -89,11 +93,12 @@ class RobotsSettings:
         "What a status or a failure means: `rfc9309`, `mk1996`, `fail-open`, `fail-closed`, or a "
         'dict over one: `{"preset": "rfc9309", "403": "disallow", "timeout": "allow"}`.',
     )
-    ttl: float = setting(
+    ttl: float | None = setting(
         "ROBOTS_TTL",
-        86_400,
-        number("seconds", 1, _DAY, _RFC_2_4),
-        "Seconds for which a robots.txt is fresh where its headers do not say.",
+        None,
+        or_unset(number("seconds", 1, _DAY, _RFC_2_4)),
+        "Seconds for which a robots.txt is fresh where its headers do not say. Unset: what "
+        "`ROBOTS_DIALECT` says, a day (`expiry` of a `Dialect`).",
     )
     ttl_min: float = setting(
         "ROBOTS_TTL_MIN",
@@ -124,7 +129,7 @@ class RobotsSettings:
         "ROBOTS_ERROR_TTL_MAX",
         3_600,
         number("seconds", 0, _DAY),
-        "Seconds to which `ROBOTS_ERROR_TTL` grows at the most.",
+        "Upper limit, in seconds, of the growing retry interval.",
     )
     store: str | None = setting(
         "ROBOTS_STORE",
@@ -136,31 +141,32 @@ class RobotsSettings:
     store_max: int = setting(
         "ROBOTS_STORE_MAX",
         100_000,
-        number("records", 1, 1_000_000_000, whole=True),
-        "Records kept in the store at the most; the least recently fetched go first.",
+        whole_number("records", 1, 1_000_000_000),
+        "Upper limit of the records in the store; the least recently fetched go first.",
     )
     cache_size: int = setting(
         "ROBOTS_CACHE_SIZE",
         10_000,
-        number("origins", 1, 100_000_000, whole=True),
+        whole_number("origins", 1, 100_000_000),
         "Origins kept in memory; the least recently used goes first.",
     )
     fetch_timeout: float = setting(
         "ROBOTS_FETCH_TIMEOUT",
         15,
         number("seconds", 0.001, 86_400),
-        "Seconds that one robots.txt request may take, body included.",
+        "Seconds that a robots.txt may take: redirects, retries and body together.",
     )
     fetch_retries: int = setting(
         "ROBOTS_FETCH_RETRIES",
         1,
-        number("retries", 0, 100, whole=True),
-        "How many times a robots.txt request that failed (5xx, network) is sent again at once.",
+        whole_number("retries", 0, 100),
+        "How many times a robots.txt request that failed (5xx, network; not a timeout) is sent "
+        "again at once.",
     )
     fetch_max_bytes: int = setting(
         "ROBOTS_FETCH_MAX_BYTES",
         MAX_BYTES,
-        number("bytes", MAX_BYTES, 2**30, "RFC 9309 2.5: at least 500 KiB", whole=True),
+        whole_number("bytes", MAX_BYTES, 2**30, "RFC 9309 2.5: at least 500 KiB"),
         "Bytes of a robots.txt that are read; the rest is ignored.",
     )
     fetch_meta: Mapping[str, Any] = setting(
@@ -195,16 +201,15 @@ class RobotsSettings:
     fetch_concurrency: int = setting(
         "ROBOTS_FETCH_CONCURRENCY",
         32,
-        number("fetches", 1, 10_000, whole=True),
-        "How many robots.txt are asked for at the same time. They take no place among "
-        "`CONCURRENT_REQUESTS`. One that keeps the others waiting for much longer than usual no "
-        "longer counts.",
+        whole_number("fetches", 1, 10_000),
+        "How many robots.txt are fetched at the same time. They do not count among "
+        "`CONCURRENT_REQUESTS`. Unusually slow fetches stop counting towards this limit.",
     )
     max_waiting: int = setting(
         "ROBOTS_MAX_WAITING",
         1_000,
-        number("requests", 0, 1_000_000, whole=True),
-        "Up to so many requests that wait for a robots.txt in the middleware take no place among "
+        whole_number("requests", 0, 1_000_000),
+        "How many requests waiting in the middleware for a robots.txt are exempt from "
         "`CONCURRENT_REQUESTS`.",
     )
     unreachable: Unreachable = setting(
@@ -232,7 +237,7 @@ class RobotsSettings:
         "ROBOTS_RETRY_AFTER_MAX",
         300,
         number("seconds", 0, _FOREVER),
-        "Seconds that a host is left alone for a Retry-After at the most.",
+        "Upper limit, in seconds, of the time that a host is left alone for a Retry-After.",
     )
     visit_time: VisitTime = setting(
         "ROBOTS_VISIT_TIME",
@@ -243,18 +248,22 @@ class RobotsSettings:
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> RobotsSettings:
-        """Reads and checks all. Raises :class:`RobotsSettingsError` at the first that is wrong."""
-        made = cls(**{item.name: _checked(settings, item) for item in fields(cls)})
-        made._check_together()
-        return made
+        """Reads and checks all. Raises :class:`RobotsSettingsError` naming all that are wrong."""
+        read = {item.name: _read(settings, item) for item in fields(cls)}
+        problems = [value for value in read.values() if isinstance(value, SettingProblem)]
+        problems += _contradictions(settings, read)
+        if problems:
+            raise RobotsSettingsError(problems)
+        return cls(**read)
 
-    def _check_together(self) -> None:
-        if self.error_ttl > self.error_ttl_max:
-            problem = f"accepted is at most ROBOTS_ERROR_TTL_MAX ({self.error_ttl_max:g})"
-            raise RobotsSettingsError("ROBOTS_ERROR_TTL", self.error_ttl, problem)
-        if self.ttl_max < self.ttl_min:
-            problem = f"accepted is at least ROBOTS_TTL_MIN ({self.ttl_min:g})"
-            raise RobotsSettingsError("ROBOTS_TTL_MAX", self.ttl_max, problem)
+    @classmethod
+    def of(cls, crawler: Crawler) -> RobotsSettings:
+        """Those of a crawl. Raises :class:`RobotsSettingsError`, which stops it."""
+        try:
+            return cls.from_settings(crawler.settings)
+        except RobotsSettingsError as error:
+            error.end_crawl(crawler)
+            raise
 
     @property
     def keeps_delays(self) -> bool:
@@ -265,7 +274,7 @@ class RobotsSettings:
     def limits(self) -> Limits:
         """The bounds of all lifetimes."""
         return Limits(
-            ttl=self.ttl,
+            ttl=self.dialect.expiry if self.ttl is None else self.ttl,
             ttl_min=self.ttl_min,
             ttl_max=self.ttl_max,
             stale_max=self.stale_max,
@@ -284,8 +293,10 @@ class RobotsSettings:
         return self.unreachable is Unreachable.DEFER
 
 
-def _checked(settings: BaseSettings, item: Field[Any]) -> Any:
-    """What *settings* say of one field of :class:`RobotsSettings`."""
+def _read(settings: BaseSettings, item: Field[Any]) -> Any:
+    """What *settings* say of one field of :class:`RobotsSettings`; a SettingProblem where that is
+    wrong.
+    """
     name, check = item.metadata["name"], item.metadata["check"]
     # Unset, ROBOTSTXT_OBEY is off as in Scrapy: turning it on is the add-on's affair.
     unset = False if name == "ROBOTSTXT_OBEY" else item.metadata["default"]
@@ -293,7 +304,32 @@ def _checked(settings: BaseSettings, item: Field[Any]) -> Any:
     try:
         return check(value)
     except ValueError as error:
-        raise RobotsSettingsError(name, value, str(error)) from None
+        return SettingProblem(name, value, str(error))
+
+
+_IN_ORDER = (("error_ttl", "error_ttl_max"), ("ttl_min", "ttl_max"))
+"""Pairs of fields of which the first must not be larger."""
+
+
+def _contradictions(settings: BaseSettings, read: Mapping[str, Any]) -> Iterator[SettingProblem]:
+    """Settings that are right by themselves and wrong together: of a pair the one that was set."""
+    for low, high in _IN_ORDER:
+        least, most = read[low], read[high]
+        if isinstance(least, SettingProblem) or isinstance(most, SettingProblem) or least <= most:
+            continue
+        lower, upper = _name_of(low), _name_of(high)
+        if settings.get(upper) is None:
+            expected = f"expected at most {most:g}, which is {upper}"
+            yield SettingProblem(lower, settings.get(lower), expected)
+        else:
+            expected = f"expected at least {least:g}, which is {lower}"
+            yield SettingProblem(upper, settings.get(upper), expected)
+
+
+def _name_of(field_name: str) -> str:
+    """``ROBOTS_TTL_MIN`` for ``ttl_min``."""
+    (item,) = (item for item in fields(RobotsSettings) if item.name == field_name)
+    return cast("str", item.metadata["name"])
 
 
 def dialect_in(settings: BaseSettings) -> Dialect:
@@ -302,7 +338,10 @@ def dialect_in(settings: BaseSettings) -> Dialect:
     Raises :class:`RobotsSettingsError` for what is no dialect.
     """
     (item,) = (item for item in fields(RobotsSettings) if item.name == "dialect")
-    return cast("Dialect", _checked(settings, item))
+    read = _read(settings, item)
+    if isinstance(read, SettingProblem):
+        raise RobotsSettingsError([read])
+    return cast("Dialect", read)
 
 
 # Scrapy's own, which Scrapy checks
@@ -311,6 +350,16 @@ def dialect_in(settings: BaseSettings) -> Dialect:
 def parser_class(settings: BaseSettings) -> type[RobotParser]:
     """``ROBOTSTXT_PARSER``, loaded."""
     return cast("type[RobotParser]", load_object(settings["ROBOTSTXT_PARSER"]))
+
+
+def scheduler_class(settings: BaseSettings) -> type:
+    """``SCHEDULER``, loaded."""
+    return cast("type", load_object(settings["SCHEDULER"]))
+
+
+def queue_class(settings: BaseSettings) -> type:
+    """``SCHEDULER_PRIORITY_QUEUE``, loaded."""
+    return cast("type", load_object(settings["SCHEDULER_PRIORITY_QUEUE"]))
 
 
 def job_folder(settings: BaseSettings) -> str | None:
@@ -328,12 +377,20 @@ def names() -> list[str]:
     return [cast("str", item.metadata["name"]) for item in fields(RobotsSettings)]
 
 
+_SCRAPYS_OWN = "ROBOTSTXT_PARSER"
+"""The one setting of robots.txt that is Scrapy's alone."""
+
+
 def unknown_settings(settings: BaseSettings) -> dict[str, str | None]:
-    """Settings named ``ROBOTS_…`` that do not exist, each with the nearest name that does."""
-    known = {_without_prefix(name): name for name in names()}
+    """Settings named ``ROBOTS_…`` or ``ROBOTSTXT_…`` that do not exist, each with the nearest name
+    that does.
+    """
+    known = {_without_prefix(name): name for name in (*names(), _SCRAPYS_OWN)}
     found: dict[str, str | None] = {}
     for name in settings:
-        if isinstance(name, str) and name.startswith("ROBOTS_") and name not in known.values():
+        if not isinstance(name, str) or name in known.values():
+            continue
+        if name.startswith(("ROBOTS_", "ROBOTSTXT_")):
             near = get_close_matches(_without_prefix(name), known, 1, _NEAR)
             found[name] = known[near[0]] if near else None
     return found

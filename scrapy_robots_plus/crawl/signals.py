@@ -6,5 +6,5 @@ request_disallowed = object()
 robots_changed = object()
 """Sent when a robots.txt says something else than before, not asynchronous:
 ``handler(origin, before, after, change)``. ``before`` and ``after`` are a
-:class:`~scrapy_robots_plus.crawl.policy.Policy` each, ``change`` is a
-:class:`~scrapy_robots_plus.crawl.changes.RobotsChange`."""
+:class:`~scrapy_robots_plus.crawl.policies.policy.Policy` each, ``change`` is a
+:class:`~scrapy_robots_plus.crawl.policies.changes.RobotsChange`."""

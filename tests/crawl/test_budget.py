@@ -10,7 +10,7 @@ import pytest
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 from twisted.internet.defer import Deferred
 
-from scrapy_robots_plus.crawl.budget import FIRST_PATIENCE, FetchBudget
+from scrapy_robots_plus.crawl.fetching.budget import FIRST_PATIENCE, FetchBudget
 from scrapy_robots_plus.policy.origin import Origin
 
 from .world import Timer

@@ -11,7 +11,7 @@ from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_robots_plus import RobotsUnreachable
 from tests.crawl.test_jobs import JobSpider, all_pages, fetched
-from tests.crawling import crawl, make_crawler, run, stat
+from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
 from tests.sites import after, answer, hang_up, in_turn
 
 if TYPE_CHECKING:
@@ -70,6 +70,27 @@ async def test_without_our_queue_they_fail(sites: Sites) -> None:
         dead.url("/a"), **DEFER, SCHEDULER_PRIORITY_QUEUE="scrapy.pqueues.ScrapyPriorityQueue"
     )
     assert list(crawler.spider.failures) == [dead.url("/a")]
+
+
+class LinkSpider(ProbeSpider):
+    """Follows a link without an errback."""
+
+    def parse(self, response: Any) -> Any:
+        super().parse(response)
+        if response.meta.get("link"):
+            yield Request(response.meta["link"])
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_link_found_while_its_robots_txt_is_known_to_fail_waits_too(sites: Sites) -> None:
+    down = answer("", 503)
+    host = sites.host(in_turn(down, down, down, answer("User-agent: *\nDisallow: /closed\n")))
+    other = sites.host()
+    other.pages["/"] = after(0.3, answer("<p>", content_type="text/html"))
+    settings = {**DEFER, "ROBOTS_ERROR_TTL": 0.5}
+    link = Request(other.url("/"), meta={"link": host.url("/linked")})
+    await crawl(host.url("/"), link, spider=LinkSpider, **settings)
+    assert sorted(host.fetched) == ["/", "/linked"]
 
 
 @pytest_twisted.ensureDeferred

@@ -1,4 +1,4 @@
-"""One line says what the queue waits for, and how long it will take at the least."""
+"""One line says what the queue waits for, and how long it will take at least."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_twisted
 
-from scrapy_robots_plus.crawl.scheduling.estimate import describe, duration
+from scrapy_robots_plus.crawl.reporting.progress import describe, duration
 from tests.crawling import crawl, parts_of_seconds
 
 from .world import Host, World
@@ -16,7 +16,7 @@ from .world import Host, World
 if TYPE_CHECKING:
     from tests.sites import Sites
 
-LOGGER = "scrapy_robots_plus.crawl.scheduling.estimate"
+LOGGER = "scrapy_robots_plus.crawl.reporting.progress"
 
 
 def test_hosts_by_what_they_wait_for() -> None:
@@ -34,7 +34,21 @@ def test_hosts_by_what_they_wait_for() -> None:
     assert line == (
         "Hosts in the queue: 1 waiting for robots.txt (5 requests), "
         "1 waiting for their delay (1,800 requests), 1 held back (2 requests). "
-        "It will take 5 h at the least: http://host1.example, 1,800 requests x 10 s"
+        "At least 5 h remaining: http://host1.example, 1,800 requests x 10 s"
+    )
+
+
+def test_one_request_is_not_several() -> None:
+    world = World([Host(delay=10.0)])
+    world.push(0)
+    world.push(0)
+    world.settle()
+    world.land(0)
+    world.pass_time(1)
+    line = describe(world.queue, world.readiness.delay_of)
+    assert line == (
+        "Hosts in the queue: 1 waiting for their delay (1 request). "
+        "At least 10 s remaining: http://host0.example, 1 request x 10 s"
     )
 
 
@@ -62,3 +76,19 @@ async def test_the_line_comes_with_the_stats_of_scrapy(
     assert lines
     assert "1 waiting for their delay (" in lines[0]
     assert lines[0].endswith("requests x 0.4 s")
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_delay_with_jitter_counts_as_what_it_is_on_average(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = sites.host()
+    with caplog.at_level(logging.INFO, LOGGER):
+        await crawl(
+            *(host.url(f"/{number}") for number in range(4)),
+            LOGSTATS_INTERVAL=0.25,
+            DOWNLOAD_DELAY=0.4,
+        )
+    lines = [record.message for record in caplog.records if record.name == LOGGER]
+    assert lines
+    assert all(line.endswith(" x 0.4 s") for line in lines)

@@ -150,6 +150,30 @@ async def test_but_an_errback_is_always_called(sites: Sites) -> None:
     assert stat(crawler, "robotstxt/forbidden/rule") == 2
 
 
+class LateSpider(ProbeSpider):
+    """Gives requests to the engine first and says afterwards who waits for them."""
+
+    def parse(self, response: Response) -> None:
+        super().parse(response)
+        if response.url.endswith("/first"):
+            for page in ("/closed/late", "/open/late", "/closed/never"):
+                request = scrapy.Request(response.urljoin(page))
+                self.crawler.engine.crawl(request)
+                if page.endswith("late"):
+                    request.errback = self.failed
+
+
+@pytest_twisted.ensureDeferred
+async def test_an_errback_that_comes_after_the_request_is_called_too(sites: Sites) -> None:
+    """As ``scrapy shell`` does, which would wait for ever."""
+    host = sites.host(RULES)
+    crawler = await crawl(host.url("/first"), spider=LateSpider)
+    assert sorted(host.fetched) == ["/first", "/open/late"]
+    assert list(crawler.spider.failures) == [host.url("/closed/late")]
+    assert stat(crawler, "robotstxt/forbidden") == 2
+    assert stat(crawler, "scheduler/enqueued") == 3
+
+
 class DownloadingSpider(ProbeSpider):
     """Downloads each URL as a pipeline does, past the scheduler."""
 
@@ -220,13 +244,12 @@ async def test_a_failure_is_remembered_for_its_own_time(sites: Sites) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_closing_while_a_fetch_hangs(sites: Sites) -> None:
-    """Waiting requests are answered before the fetch ends; nothing is sent afterwards.
+    """Waiting requests are answered, fetches are called off, and nothing is sent afterwards.
 
     With a queue that lets them wait in the middleware: in ours they would wait unseen.
     """
-    host, other = sites.host(hang), sites.host(after(2, answer("")))
+    host, other = sites.host(hang), sites.host(after(20, answer("")))
     crawler = make_crawler(
-        ROBOTS_FETCH_TIMEOUT=3,
         ROBOTS_FETCH_RETRIES=5,
         ROBOTS_STATUS_POLICY="fail-open",
         SCHEDULER_PRIORITY_QUEUE="scrapy.pqueues.ScrapyPriorityQueue",
@@ -252,7 +275,7 @@ async def test_closing_while_a_fetch_hangs(sites: Sites) -> None:
     crawler.signals.connect(close_soon, signals.spider_opened)
     await run(crawler, urls=[host.url("/a"), host.url("/b"), other.url("/c")])
     fetches = [other.url("/robots.txt"), host.url("/robots.txt")]
-    assert events == ["closing", "closing", "closing", *fetches]
+    assert sorted(events) == sorted(["closing", "closing", "closing", *fetches])
     assert host.fetched == other.fetched == []
     assert host.robots_hits == other.robots_hits == 1
     assert stat(crawler, "finish_reason") == "enough"
@@ -337,11 +360,11 @@ async def test_the_table_at_the_end(sites: Sites, caplog: pytest.LogCaptureFixtu
     caplog.set_level("INFO", logger="scrapy_robots_plus")
     urls = [host.url("/open"), host.url("/closed/1"), host.url("/closed/2"), failing.url("/a")]
     await crawl(*urls)
-    table = next(line for line in caplog.messages if line.startswith("robots.txt:"))
+    table = next(line for line in caplog.messages if line.startswith("robots.txt ("))
     lines = [line.split() for line in table.splitlines()]
-    assert lines[0] == ["robots.txt:", "2", "origins,", "1", "request", "allowed,", "3", "denied"]
-    assert lines[2] == [host.origin, "200", "rules", "0.1", "s", "1", "2"]
-    assert lines[3] == [failing.origin, "503", "unreachable", "-", "0", "1"]
+    assert table.startswith("robots.txt (probe): 2 origins, 1 request allowed, 3 denied\n")
+    assert lines[2] == [host.origin, "200,", "rules", "0.1", "s", "1", "2"]
+    assert lines[3] == [failing.origin, "503,", "all", "denied", "-", "0", "1"]
 
 
 @pytest_twisted.ensureDeferred
@@ -353,4 +376,29 @@ async def test_policies_are_kept_and_counted(sites: Sites) -> None:
     assert stat(crawler, "robotstxt/request_count") == 1
     assert stat(crawler, "robotstxt/response_count") == 1
     assert stat(crawler, "robotstxt/response_status_count/200") == 1
-    assert stat(crawler, "robotstxt/cache_hits") >= 4
+    assert stat(crawler, "robotstxt/cache_hits") == 19
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_request_that_a_file_is_fetched_for_is_no_hit(sites: Sites) -> None:
+    hosts = [sites.host(RULES) for _ in range(4)]
+    crawler = await crawl(*(host.url("/open") for host in hosts))
+    assert [host.fetched for host in hosts] == [["/open"]] * 4
+    assert stat(crawler, "robotstxt/cache_hits") == 0
+    assert stat(crawler, "robotstxt/store/misses") == 0
+
+
+class RenamingMiddleware:
+    """Puts in another User-Agent after the gate, so that each request is judged twice."""
+
+    def process_request(self, request: scrapy.Request) -> None:
+        request.headers["User-Agent"] = "Barbot"
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_request_that_is_judged_twice_is_one_hit(sites: Sites) -> None:
+    host = sites.host(RULES)
+    urls = [host.url(f"/{number}") for number in range(5)]
+    crawler = await crawl(*urls, DOWNLOADER_MIDDLEWARES={RenamingMiddleware: 900})
+    assert len(host.fetched) == 5
+    assert stat(crawler, "robotstxt/cache_hits") == 4

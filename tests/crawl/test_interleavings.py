@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 
-from scrapy_robots_plus.crawl.policies import Policies
+from scrapy_robots_plus.crawl.closing_watch import ClosingWatch
 from tests.crawl.scripted import ANSWERS, Scenario, in_greenlet, turn
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def check_scenario(steps: list[Any], cache_size: int, closes: bool) -> None:
 
 @pytest.fixture
 def _quick_and_quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(Policies, "CLOSING_CHECK_SECONDS", 0.001)
+    monkeypatch.setattr(ClosingWatch, "SECONDS", 0.001)
     logging.disable(logging.CRITICAL)
     yield
     logging.disable(logging.NOTSET)

@@ -297,7 +297,7 @@ async def test_delays_alone_drop_nothing_at_closing(sites: Sites) -> None:
 def test_retry_after_of_any_kind(value: str) -> None:
     from scrapy.http import Request, Response
 
-    from scrapy_robots_plus.crawl.backoff import wait_asked_for
+    from scrapy_robots_plus.crawl.pacing.backoff import wait_asked_for
 
     wait_asked_for(
         Request("http://a"), Response("http://a", 429, headers={"Retry-After": value}), 0

@@ -10,7 +10,7 @@ from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.crawl.policy import Policy
+from scrapy_robots_plus.crawl.policies.policy import Policy
 from scrapy_robots_plus.crawl.settings import RobotsSettings
 from scrapy_robots_plus.policy.access import Access, Failure
 from scrapy_robots_plus.policy.decide import Lookup, lookup
@@ -32,7 +32,7 @@ def test_what_a_record_allows_now_is_what_its_policy_allows(
         ORIGIN, Access.UNAVAILABLE, 404, ORIGIN.robots_url, NOW + fetched, lifetime
     )
     if failed is not None:
-        failure = {"failure": Failure.TIMEOUT, "failed_at": NOW + failed, "retry_after": retry}
+        failure = {"failure": Failure.TIMEOUT, "failed_at": NOW + failed, "retry_in": retry}
         record = replace(record, **failure)
     now, set_back = NOW, 0.0
     clock = Clock(wall=lambda: now - set_back, monotonic=lambda: now - NOW)

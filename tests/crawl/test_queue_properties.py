@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from .world import REFUSED, Both, Host, Slot, World, host_number
+from scrapy_robots_plus.crawl.scheduling.outages import Outages
+from scrapy_robots_plus.crawl.scheduling.ticket_heap import TicketHeap
+
+from .world import REFUSED, Both, Host, Slot, World, host_number, origin
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -145,6 +149,20 @@ def finish(world: Watched) -> None:
     raise AssertionError(f"{len(world.queue)} requests starve")
 
 
+def assert_nothing_is_left(world: World) -> None:
+    """Of hosts that are done with; entries out of date are few."""
+    readiness = world.readiness
+    assert not readiness.gates._gates
+    assert not readiness.gates._out
+    assert not readiness._arrivals
+    assert readiness.places.ready == readiness.places.lanes == 0
+    heaps = [readiness.agenda._heap]
+    heaps += [readiness.discovery._unknown._by_size, readiness.discovery._unknown._by_turn]
+    for queue in readiness.lines:
+        heaps += [queue._ready, queue._refused]
+    assert all(len(heap) <= 2 * TicketHeap.LEAST for heap in heaps)
+
+
 MOVES = st.tuples(st.just("moves"), st.integers(0, HOSTS - 1), st.none())
 
 
@@ -174,6 +192,7 @@ def test_no_host_goes_early_none_starves_nothing_is_lost_and_a_wake_up_is_always
     pushed = run(world, steps)
     finish(world)
     assert Counter(request.url for request in world.handed_out) == pushed
+    assert_nothing_is_left(world)
     if defer is None:
         return
     # Deferred requests are refused only after as long as the setting says.
@@ -264,3 +283,36 @@ def test_a_crawl_that_is_paused_sleeps_while_servers_are_silent() -> None:
         world.land(number)
     world.pass_time(30)
     assert len(world.handed_out) == 5
+
+
+def test_a_crawl_of_many_hosts_holds_no_more_than_one_of_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One after the other they are unreachable and held back, slow, and gone."""
+    monkeypatch.setattr(Outages, "LEAST", 20)
+    delays = [float(number % 2) for number in range(400)]
+    world = World([Host(delay) for delay in delays], defer=50.0, total=64, fetches=9, transfer=0.1)
+    for number in range(len(delays)):
+        for priority in range(3):  # each more urgent than the last
+            world.push(number, priority)
+        world.settle()
+        world.land(number, unreachable=number % 3 == 0, lifetime=3.0)
+        world.pass_time(0.2)
+        if number >= 20:
+            world.land(number - 20)
+    for _ in range(20):
+        for number in range(len(delays)):
+            world.land(number)
+        world.pass_time(5.0)
+    assert len(world.handed_out) == 3 * len(delays)
+    assert_nothing_is_left(world)
+    assert len(world.readiness._outages) <= Outages.LEAST
+
+
+def test_outages_that_nobody_waits_for_are_forgotten() -> None:
+    waiting = {origin(number) for number in range(5)}
+    outages = Outages(lambda: waiting)
+    for number in range(10 * Outages.LEAST):
+        assert outages.since(origin(number), float(number)) == number
+    assert len(outages) <= Outages.LEAST
+    assert [outages.since(origin(number), 1e9) for number in range(5)] == [0, 1, 2, 3, 4]

@@ -46,7 +46,7 @@ def test_failures_close_the_site_and_are_told_apart(sites: Sites, mode: str) -> 
     }
     hosts = {name: sites.host(reply) for name, reply in replies.items()}
     urls = [host.url(path) for host in hosts.values() for path in ("/open", "/closed")]
-    settings = {"ROBOTS_FETCH_TIMEOUT": 1.5, "ROBOTS_FETCH_RETRIES": 0, "CONCURRENT_REQUESTS": 64}
+    settings = {"ROBOTS_FETCH_TIMEOUT": 3, "ROBOTS_FETCH_RETRIES": 0, "CONCURRENT_REQUESTS": 64}
     result = crawl_in_process(mode, *urls, **settings)
     fetched = {name: sorted(host.fetched) for name, host in hosts.items() if host.fetched}
     assert fetched == {

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
-from scrapy_robots_plus.crawl.budget import FetchBudget
+from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
 from scrapy_robots_plus.crawl.scheduling.gates import SlotState
 from scrapy_robots_plus.crawl.scheduling.lane import Address
 from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
@@ -124,7 +124,7 @@ class World:
         self._events: list[tuple[float, int, Timer]] = []
 
     def _make_queue(self) -> RobotsPriorityQueue:
-        crawler: Any = SimpleNamespace(spider=None)
+        crawler: Any = SimpleNamespace(spider=None, stats=None)
         return RobotsPriorityQueue(
             crawler,
             LifoMemoryQueue,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from .lane import Lane, Place
+from .ticket_heap import TicketHeap
 
 if TYPE_CHECKING:
     from collections.abc import KeysView
@@ -27,6 +27,8 @@ class SlotState(NamedTuple):
     """Seconds that it will keep at the least after the next request."""
     places: float
     """How many requests it takes at the same time."""
+    likely_delay: float = 0.0
+    """Seconds that it will keep after a request on average: jitter makes some shorter."""
 
 
 class Slots(Protocol):
@@ -56,8 +58,8 @@ class Gate:
         """Until the slot itself can say when it is due: a request is on its way to it."""
         self.opens_at: float | None = None
         """What the agenda knows."""
-        self.lanes: list[tuple[int, int, int, Lane]] = []
-        """Those that wait: priority, turn, ticket."""
+        self.lanes: TicketHeap[Lane] = TicketHeap()
+        """Those that wait, by priority and turn."""
 
 
 class Gates:
@@ -76,7 +78,7 @@ class Gates:
         self._gates: dict[str, Gate] = {}
         self._out: dict[Request, Gate] = {}
 
-    def __contains__(self, request: Request) -> bool:
+    def __contains__(self, request: object) -> bool:
         """Whether it was handed out, and has not come back."""
         return request in self._out
 
@@ -137,14 +139,14 @@ class Gates:
 
     def pass_on(self, gate: Gate) -> None:
         """Lets the next lane look whether the gate is open."""
-        gate.opens_at = None
-        while gate.lanes:
-            *_, ticket, lane = heappop(gate.lanes)
-            if lane.ticket == ticket:
-                lane.gate = gate
-                self._places.make_ready(lane)
-                return
-        if not gate.out and self._gates.get(gate.key) is gate:
+        if gate.opens_at is not None:
+            gate.opens_at = None
+            gate.ticket = self._places.number()
+        lane = gate.lanes.pop()
+        if lane is not None:
+            lane.gate = gate
+            self._places.make_ready(lane)
+        elif not gate.out and self._gates.get(gate.key) is gate:
             del self._gates[gate.key]
 
     def _leave(self, lane: Lane, gate: Gate | None) -> None:
@@ -154,8 +156,8 @@ class Gates:
             self.pass_on(looked_at)
 
     def _wait(self, lane: Lane, gate: Gate, place: Place) -> None:
-        ticket = self._places.move(lane, place)
-        heappush(gate.lanes, (lane.priority, lane.turn, ticket, lane))
+        self._places.move(lane, place)
+        gate.lanes.push((lane.priority, lane.turn), lane)
 
     def _open_later(self, gate: Gate, moment: float) -> None:
         if gate.opens_at is None or moment < gate.opens_at:

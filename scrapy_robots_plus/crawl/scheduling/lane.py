@@ -6,14 +6,13 @@ from enum import Enum
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.policy.origin import Origin
 
 if TYPE_CHECKING:
     from scrapy import Request
-    from scrapy.pqueues import ScrapyPriorityQueue
 
     from .gates import Gate
+    from .lane_requests import LaneRequests
 
 
 class Place(Enum):
@@ -75,7 +74,7 @@ class Lane:
 
     __slots__ = ("address", "gate", "line", "place", "requests", "ticket", "turn")
 
-    def __init__(self, address: Address, line: Line, requests: ScrapyPriorityQueue) -> None:
+    def __init__(self, address: Address, line: Line, requests: LaneRequests) -> None:
         self.address = address
         self.line = line
         self.requests = requests
@@ -90,14 +89,14 @@ class Lane:
     @property
     def priority(self) -> int:
         """That of the next request; the lowest number is the most urgent."""
-        return compat.best_priority(self.requests)
+        return self.requests.priority
 
     def __len__(self) -> int:
         return len(self.requests)
 
     def next_request(self) -> Request | None:
         """The next request, left where it is; None where the queue cannot tell."""
-        return compat.next_request(self.requests)
+        return self.requests.peek()
 
 
 class Places:

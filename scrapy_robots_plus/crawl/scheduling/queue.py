@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import logging
-import shutil
-from collections import deque
-from contextlib import suppress
-from heapq import heappop, heappush
-from pathlib import Path
+from itertools import count
 from typing import TYPE_CHECKING
 
-from scrapy.pqueues import ScrapyPriorityQueue
+from scrapy import signals
 
-from scrapy_robots_plus.crawl import compat
-
+from .kill_note import KillNote
 from .lane import Address, Lane, Place
+from .lane_files import LaneFiles
+from .losses import Losses
 from .readiness import Answer, Readiness
-from .surroundings import readiness_of
+from .running_crawl import readiness_of
+from .ticket_heap import TicketHeap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,9 +22,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.pqueues import QueueProtocol
     from typing_extensions import Self
-
-
-logger = logging.getLogger(__name__)
 
 
 class RobotsPriorityQueue:
@@ -56,22 +50,25 @@ class RobotsPriorityQueue:
                 f"The state {startprios!r} of the job was written by a queue that keeps hosts "
                 "together. Resume it with the SCHEDULER_PRIORITY_QUEUE that it was begun with."
             )
-        self._crawler = crawler
-        self._downstream = downstream_queue_cls
-        self._start_queue = start_queue_cls
-        self._key = key
+        self._losses = Losses(crawler, key)
+        self._files = LaneFiles(crawler, downstream_queue_cls, start_queue_cls, key, self._losses)
         self._readiness = readiness or readiness_of(crawler)
         self._around = self._readiness.around
         self._lanes: dict[Address, Lane] = {}
-        self._ready: list[tuple[int, int, int, Lane]] = []
-        self._refused: deque[tuple[int, Lane]] = deque()
+        self._ready: TicketHeap[Lane] = TicketHeap()
+        self._refused: TicketHeap[Lane] = TicketHeap()
+        self._refusals = count()
         self._turns = 0
         self._length = 0
+        self._unopened: dict[str, list[int]] = {}
+        """Lanes of a former crawl, by name, for which there were too many open files."""
         self._asked = False
         """Whether the engine is being answered, so that it need not be woken."""
         self._readiness.lines.append(self)
-        for name, priorities in (startprios or {}).items():
-            self._resume(name, priorities)
+        self._note = KillNote(key) if key else None
+        if self._note is not None:
+            crawler.signals.connect(self._note.remove, signals.spider_closed)
+            self._resume_all(startprios or {}, self._note.held_when_killed)
 
     @classmethod
     def from_crawler(
@@ -96,17 +93,28 @@ class RobotsPriorityQueue:
         return Address.named(name) in self._lanes
 
     def push(self, request: Request) -> None:
-        """Raises ValueError, as Scrapy's queues do, where a request cannot be put on disk."""
+        """Raises ValueError, as Scrapy's queues do, where a request cannot be put on disk.
+
+        Of another exception Scrapy's scraper does not recover (2.14 to 2.19).
+        """
+        try:
+            self._push(request)
+        except ValueError:
+            raise
+        except Exception as error:  # too many open files, a full disk, a file that was damaged
+            self._losses.not_on_disk(error)
+            raise ValueError(str(error)) from error
+        self._length += 1
+        self._take_note()
+
+    def _push(self, request: Request) -> None:
         address = self._around.address(request)
         lane = self._lanes.get(address)
+        if lane is None and address.name in self._unopened:
+            lane = self._resume(address.name, self._unopened.pop(address.name))
         if lane is None:
-            self._clear(address)
-            lane = self._new_lane(address)
-            try:
-                lane.requests.push(request)
-            except BaseException:
-                lane.requests.close()
-                raise
+            lane = Lane(address, self, self._files.open(address))
+            lane.requests.push(request)
             self._lanes[address] = lane
             self._readiness.enter(lane)
         else:
@@ -116,7 +124,6 @@ class RobotsPriorityQueue:
                 self._readiness.enter(lane)
             else:
                 self._readiness.grew(lane)
-        self._length += 1
 
     def pop(self) -> Request | None:
         """The next request of a host that is ready; None where none is, now.
@@ -128,29 +135,32 @@ class RobotsPriorityQueue:
             return self._pop()
         finally:
             self._asked = False
+            self._take_note()
 
     def peek(self) -> Request | None:
         """The next request of the host whose turn it may be, left where it is.
 
         None where no host is ready, or where the queue in use cannot tell.
         """
-        while self._ready and self._ready[0][3].ticket != self._ready[0][2]:
-            heappop(self._ready)
-        return self._ready[0][3].next_request() if self._ready else None
+        first = self._ready.first()
+        return None if first is None else first[1].next_request()
 
     def close(self) -> dict[str, list[int]]:
         """Closes the queues; returns the state to resume from."""
-        state = {lane.address.name: lane.requests.close() for lane in self._lanes.values()}
+        closed = {lane.address.name: lane.requests.close() for lane in self._lanes.values()}
         self._lanes.clear()
         self._ready.clear()
         self._refused.clear()
         self._length = 0
         self._readiness.agenda.alarm.cancel()
-        return state
+        if self._unopened:
+            self._losses.unopened(len(self._unopened))
+        left = {name: priorities for name, priorities in closed.items() if priorities}
+        return {**left, **self._unopened}
 
     def is_ready(self, lane: Lane) -> None:
         """Called by readiness: the lane may be chosen."""
-        heappush(self._ready, (lane.priority, lane.turn, lane.ticket, lane))
+        self._ready.push((lane.priority, lane.turn), lane)
         if not self._asked:
             # Perhaps by the other queue of the job, with which it shares gates: the engine has
             # asked here before it asked there.
@@ -163,7 +173,7 @@ class RobotsPriorityQueue:
             refused = lane.place is Place.REFUSED
             answer = readiness.answer(lane)
             if answer is Answer.REFUSE and not refused:
-                self._refused.append((readiness.places.move(lane, Place.REFUSED), lane))
+                self._wait_for_refusal(lane)
             elif answer is not Answer.WAIT:
                 request = self._take(lane, refused=answer is Answer.REFUSE)
                 if request is not None:
@@ -174,93 +184,81 @@ class RobotsPriorityQueue:
     def _next(self) -> Lane | None:
         """The lane whose turn it is."""
         self._turns += 1
-        if self._turns % self.REFUSALS_EVERY == 0 and (lane := self._next_refused()):
+        if self._turns % self.REFUSALS_EVERY == 0 and (lane := self._refused.pop()):
             return lane
-        while self._ready:
-            *_, ticket, lane = heappop(self._ready)
-            if lane.ticket == ticket:
-                return lane
-        return self._next_refused()
+        return self._ready.pop() or self._refused.pop()
 
-    def _next_refused(self) -> Lane | None:
-        while self._refused:
-            ticket, lane = self._refused.popleft()
-            if lane.ticket == ticket:
-                return lane
-        return None
+    def _wait_for_refusal(self, lane: Lane) -> None:
+        self._readiness.places.move(lane, Place.REFUSED)
+        self._refused.push(next(self._refusals), lane)
 
     def _take(self, lane: Lane, *, refused: bool) -> Request | None:
-        priority = lane.priority
-        try:
-            request = lane.requests.pop()
-        except Exception:  # it cannot be read from disk, and is gone from there
-            self._length -= 1
-            self._pass_over(lane)
-            raise
-        if request is None:
-            if lane.priority == priority:  # a file that is damaged
-                self._length -= len(lane.requests)
-                lane.requests.close()
-            self._pass_over(lane)
-            return None
-        self._length -= 1
-        left = len(lane.requests)
+        held = len(lane)
+        request = lane.requests.pop()
+        left = len(lane)
+        self._length -= held - left
         if not left:
             self._drop(lane)
-        elif refused:
-            self._refused.append((self._readiness.places.move(lane, Place.REFUSED), lane))
+        if request is None:  # the files were damaged: others of its slot are not to wait for it
+            self._readiness.gates.pass_over(lane)
+            return None
+        if left and refused:
+            self._wait_for_refusal(lane)
         self._readiness.hand_out(lane, request, refused=refused)
         if left and not refused:
             self._readiness.places.make_ready(lane)
         return request
 
-    def _pass_over(self, lane: Lane) -> None:
-        """The lane had its turn and no request: the others of its host are not to wait for it."""
-        if len(lane.requests):
-            self._readiness.places.make_ready(lane)
-        else:
-            self._drop(lane)
-        self._readiness.gates.pass_over(lane)
-
     def _drop(self, lane: Lane) -> None:
         self._readiness.places.move(lane, Place.EMPTY)
         del self._lanes[lane.address]
         lane.requests.close()
-        if self._key:
-            with suppress(OSError):  # not empty: the queues have left files behind
-                self._folder(lane.address).rmdir()
+        if lane.address.origin is not None:
+            self._around.forget(lane.address.origin)
+        self._files.remove(lane.address)
+        if self._unopened:
+            self._open_more()
 
-    def _folder(self, address: Address) -> Path:
-        return Path(self._key, compat.path_safe(address.name))
+    def _resume_all(self, state: dict[str, Iterable[int]], held: int | None) -> None:
+        """*held*: how many requests the job held when it was killed; None where it was not."""
+        for name, priorities in state.items():
+            told = self._losses.told
+            lane = self._resume(name, priorities)
+            known = lane or name in self._unopened or told != self._losses.told
+            if held is None and not known:
+                self._losses.missing(name)
+        if held is not None:
+            self._losses.killed(held, found=self._length)
+        self._take_note()
 
-    def _clear(self, address: Address) -> None:
-        """Removes what a job that was killed has left where a new lane is to be.
-
-        No state names it, so nobody would read it; but a file that was cut short cannot be opened.
-        """
-        if self._key and (folder := self._folder(address)).is_dir():
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def _new_lane(self, address: Address, priorities: Iterable[int] = ()) -> Lane:
-        requests = ScrapyPriorityQueue.from_crawler(
-            self._crawler,
-            self._downstream,
-            f"{self._key}/{compat.path_safe(address.name)}",
-            priorities,
-            start_queue_cls=self._start_queue,
-        )
-        return Lane(address, self, requests)
-
-    def _resume(self, name: str, priorities: Iterable[int]) -> None:
+    def _resume(self, name: str, priorities: Iterable[int]) -> Lane | None:
+        """Opens a lane of a former crawl; None where there is nothing in it, or not yet."""
         address = Address.named(name)
         try:
-            lane = self._new_lane(address, priorities)
-        except Exception:
-            logger.exception("Requests to %s are lost: the job was killed while writing", name)
-            return
-        if not len(lane.requests):
-            lane.requests.close()
-            return
+            priorities = [int(priority) for priority in priorities]
+        except (TypeError, ValueError):  # a state that was damaged
+            return None
+        try:
+            lane = Lane(address, self, self._files.open(address, priorities))
+        except OSError:
+            self._unopened[name] = priorities
+            return None
+        if not len(lane):
+            return None
         self._lanes[address] = lane
-        self._length += len(lane.requests)
+        self._length += len(lane)
         self._readiness.enter(lane)
+        return lane
+
+    def _open_more(self) -> None:
+        """A lane is done with, so that others can be opened."""
+        while self._unopened and not self._files.are_too_many:
+            name, priorities = self._unopened.popitem()
+            self._resume(name, priorities)
+            if name in self._unopened:  # too many are open elsewhere
+                return
+
+    def _take_note(self) -> None:
+        """Of how many requests the job holds: those that wait, and those under way."""
+        if self._note is not None:
+            self._note.write(self._length + len(self._readiness.gates.out))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -10,6 +11,7 @@ from .agenda import Agenda
 from .discovery import Discovery
 from .gates import Gate, Gates, Slots
 from .lane import Address, Lane, Place, Places
+from .outages import Outages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_robots_plus.crawl.alarm import CallLater
-    from scrapy_robots_plus.crawl.budget import FetchBudget
+    from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
     from scrapy_robots_plus.policy.origin import Origin
 
 
@@ -103,7 +105,7 @@ class Readiness:
         self.lines: list[Iterable[Lane]] = []
         """The queues, in the order in which they are asked."""
         self._arrivals: dict[Origin, list[Lane]] = {}
-        self._unreachable_since: dict[Origin, float] = {}
+        self._outages = Outages(self._origins)
         self._last: Request | None = None
         """What was handed out last, until it is seen whether it has arrived."""
 
@@ -150,7 +152,7 @@ class Readiness:
         if self._defer is None:
             return False
         now = self.around.clock()
-        return now < self._unreachable_since.setdefault(origin, now) + self._defer
+        return now < self._outages.since(origin, now) + self._defer
 
     def advance(self, asked: object = None) -> None:
         """Brings everything up to the present, before the queue *asked* hands out a request.
@@ -176,11 +178,11 @@ class Readiness:
         self.agenda.set_alarm(self.discovery.next_change)
 
     def delay_of(self, lane: Lane) -> float:
-        """Seconds between two requests of the lane, as far as is known."""
+        """Seconds between two requests of the lane on average, as far as is known."""
         origin = lane.address.origin
         standing = None if origin is None else self.around.standing(origin)
         slot = self.around.slot(self.around.slot_of(lane))
-        return max(standing.delay if standing else 0.0, slot.delay)
+        return max(standing.delay if standing else 0.0, slot.delay, slot.likely_delay)
 
     # What a crawl tells
 
@@ -211,8 +213,7 @@ class Readiness:
             return self._wait_for_policy(lane, origin)
         if standing.unreachable:
             return self._answer_unreachable(lane, origin, standing)
-        if self._unreachable_since:
-            self._unreachable_since.pop(origin, None)
+        self._outages.over(origin)
         if standing.opens_at > self.around.clock():
             return self._hold(lane, standing.opens_at)
         return Answer.GO
@@ -221,8 +222,14 @@ class Readiness:
         if self._defer is None or not self.defers(origin):
             return Answer.REFUSE
         self.around.forget(origin)
-        again_at = max(standing.again_at, self.around.clock() + self.LEAST_PAUSE)
-        return self._hold(lane, min(again_at, self._unreachable_since[origin] + self._defer))
+        now = self.around.clock()
+        again_at = max(standing.again_at, now + self.LEAST_PAUSE)
+        return self._hold(lane, min(again_at, self._outages.since(origin, now) + self._defer))
+
+    def _origins(self) -> set[Origin]:
+        """Those that have requests."""
+        lanes = chain.from_iterable(self.lines)
+        return {lane.address.origin for lane in lanes if lane.address.origin is not None}
 
     def _hold(self, lane: Lane, moment: float) -> Answer:
         self.places.move(lane, Place.HELD)

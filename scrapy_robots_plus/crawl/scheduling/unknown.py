@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING
+
+from .ticket_heap import TicketHeap
 
 if TYPE_CHECKING:
     from .lane import Lane
@@ -19,8 +20,8 @@ class Unknown:
     LONGEST_WAIT_EVERY = 4
 
     def __init__(self) -> None:
-        self._by_turn: list[tuple[int, int, int, int, Lane]] = []
-        self._by_size: list[tuple[int, int, int, int, Lane]] = []
+        self._by_turn: TicketHeap[Lane] = TicketHeap()
+        self._by_size: TicketHeap[Lane] = TicketHeap()
         self._turns = 0
 
     def __bool__(self) -> bool:
@@ -28,21 +29,20 @@ class Unknown:
         return bool(self._by_turn)
 
     def add(self, lane: Lane) -> None:
-        heappush(self._by_turn, (lane.priority, 0, lane.turn, lane.ticket, lane))
+        self._by_turn.push((lane.priority, lane.turn), lane)
         self.grow(lane)
 
     def grow(self, lane: Lane) -> None:
         """The lane has more requests than when it was added, twice as many at the least."""
         size = len(lane).bit_length()
-        heappush(self._by_size, (lane.priority, -size, lane.turn, lane.ticket, lane))
+        self._by_size.push((lane.priority, -size, lane.turn), lane)
 
     def pop(self) -> Lane | None:
         """The lane to be fetched for next; None where there is none. It may be named again."""
         self._turns += 1
         heaps = [self._by_size, self._by_turn]
         for heap in heaps if self._turns % self.LONGEST_WAIT_EVERY else reversed(heaps):
-            while heap:
-                *_, ticket, lane = heappop(heap)
-                if lane.ticket == ticket:
-                    return lane
+            lane = heap.pop()
+            if lane is not None:
+                return lane
         return None

@@ -1,0 +1,50 @@
+"""Notices that the spider closes, while there is something to be ended then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+from scrapy.utils.asyncio import create_looping_call
+
+from . import compat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy.crawler import Crawler
+    from scrapy.utils.asyncio import AsyncioLoopingCall
+    from twisted.internet.task import LoopingCall
+
+
+class ClosingWatch:
+    """Calls *on_closing* while the spider closes: the engine waits for what is under way.
+
+    No signal says that it closes, so it is looked now and then, from ``start()`` to ``stop()`` or
+    to the end of the crawl.
+    """
+
+    SECONDS = 0.1
+    """How often it is looked."""
+
+    def __init__(self, crawler: Crawler, on_closing: Callable[[], None]) -> None:
+        self._crawler = crawler
+        self._on_closing = on_closing
+        self._loop: AsyncioLoopingCall | LoopingCall | None = None
+        crawler.signals.connect(self.stop, signals.spider_closed)
+
+    def start(self) -> None:
+        """Nothing happens where it runs."""
+        if self._loop is None:
+            self._loop = create_looping_call(self._look)
+            self._loop.start(self.SECONDS, now=False)
+
+    def stop(self) -> None:
+        """Nothing happens where it does not run."""
+        if self._loop is not None:
+            loop, self._loop = self._loop, None
+            loop.stop()
+
+    def _look(self) -> None:
+        if compat.is_closing(self._crawler):
+            self._on_closing()

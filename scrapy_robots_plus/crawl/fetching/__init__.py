@@ -1,0 +1,1 @@
+"""How a robots.txt is got."""

@@ -1,0 +1,166 @@
+"""How many robots.txt are fetched at the same time (``ROBOTS_FETCH_CONCURRENCY``)."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Protocol
+
+from twisted.internet.defer import Deferred
+
+from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.alarm import Alarm, CallLater, Clock
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.policy.record import FetchResult, RobotsRecord
+
+FIRST_PATIENCE = 1.0
+"""Seconds after which a fetch is silent, as long as none has been answered."""
+LEAST_PATIENCE, MOST_PATIENCE = 0.1, 5.0
+PATIENCE = 4.0
+"""Times the average, after which a fetch is silent."""
+SILENT_PER_PLACE = 128
+
+
+class FetchBudget:
+    """Places for fetches. Those that are silent give theirs to others.
+
+    A server that accepts connections and never answers costs a socket and no work. Were it to keep
+    its place until the timeout, hundreds of such servers would keep everybody else from being
+    asked. With each one that is silent one more may start besides, so that thousands of them are
+    passed as fast as the others can be asked.
+    """
+
+    def __init__(self, places: int, ceiling: int, clock: Clock, call_later: CallLater) -> None:
+        self._places = places
+        self.ceiling = max(places, min(ceiling, places * SILENT_PER_PLACE))
+        """How many fetches may be under way, however many are silent."""
+        self._clock = clock
+        self._asked: OrderedDict[Origin, float] = OrderedDict()
+        self._silent: dict[Origin, float] = {}
+        self._average: float | None = None
+        self._queue: OrderedDict[Deferred[None], Origin] = OrderedDict()
+        self._alarm = Alarm(self._admit, clock, call_later)
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which a fetch is silent."""
+        if self._average is None:
+            return FIRST_PATIENCE
+        return min(max(PATIENCE * self._average, LEAST_PATIENCE), MOST_PATIENCE)
+
+    def __len__(self) -> int:
+        return len(self._asked) + len(self._silent)
+
+    def __contains__(self, origin: Origin) -> bool:
+        return origin in self._asked or origin in self._silent
+
+    @property
+    def free(self) -> bool:
+        """Whether another fetch may start."""
+        return not self._queue and self._has_room()
+
+    @property
+    def next_change(self) -> float | None:
+        """When the next fetch becomes silent, unless it is answered before."""
+        oldest = next(iter(self._asked.values()), None)
+        return None if oldest is None else oldest + self.patience
+
+    def take(self, origin: Origin) -> None:
+        """A fetch of *origin* starts."""
+        if origin not in self:
+            self._asked[origin] = self._clock()
+
+    def give_back(self, origin: Origin, *, answered: bool = False) -> None:
+        """A fetch of *origin* has ended. It may be said twice."""
+        began = self._asked.pop(origin, None)
+        if began is None:
+            # Those that were taken for silent count as well: it is them that teach patience.
+            began = self._silent.pop(origin, None)
+        if answered and began is not None:
+            took = self._clock() - began
+            before = took if self._average is None else self._average
+            self._average = before + (took - before) / 8
+        self._admit()
+
+    async def wait(self, origin: Origin) -> None:
+        """Takes a place for *origin* when it is its turn."""
+        if self.free:
+            self.take(origin)
+            return
+        turn: Deferred[None] = Deferred()
+        self._queue[turn] = origin
+        self._set_alarm()
+        try:
+            await compat.wait_for(turn)
+        finally:
+            self._queue.pop(turn, None)
+
+    def abandon(self) -> None:
+        """Lets all go that wait, because the crawl ends: they will find that it does."""
+        self._alarm.cancel()
+        for turn in list(self._queue):
+            del self._queue[turn]
+            turn.callback(None)
+
+    def _find_silent(self) -> None:
+        limit = self._clock() - self.patience
+        while self._asked:
+            origin, began = next(iter(self._asked.items()))
+            if began > limit:
+                return
+            del self._asked[origin]
+            self._silent[origin] = began
+
+    def _admit(self) -> None:
+        while self._queue:
+            turn, origin = self._queue.popitem(last=False)
+            if not self._has_room():
+                self._queue[turn] = origin
+                self._queue.move_to_end(turn, last=False)
+                self._set_alarm()
+                return
+            self.take(origin)
+            turn.callback(None)
+
+    def _has_room(self) -> bool:
+        self._find_silent()
+        return len(self) < min(self._places + 2 * len(self._silent), self.ceiling)
+
+    def _set_alarm(self) -> None:
+        if self.next_change is not None:
+            self._alarm.set(self.next_change)
+
+
+class FetchesRobots(Protocol):
+    """What :class:`~scrapy_robots_plus.crawl.fetching.fetcher.Fetcher` does."""
+
+    async def fetch(
+        self, origin: Origin, known: RobotsRecord | None, *, behind: bool = False
+    ) -> FetchResult: ...
+
+    async def recall(self, origin: Origin) -> FetchResult: ...
+
+
+class BudgetedFetcher:
+    """A fetcher that starts a fetch only when there is a place for it."""
+
+    def __init__(self, fetcher: FetchesRobots, budget: FetchBudget) -> None:
+        self._fetcher = fetcher
+        self._budget = budget
+
+    async def fetch(
+        self, origin: Origin, known: RobotsRecord | None, *, behind: bool = False
+    ) -> FetchResult:
+        answered = False
+        try:
+            if origin not in self._budget:
+                await self._budget.wait(origin)
+            result = await self._fetcher.fetch(origin, known, behind=behind)
+            answered = isinstance(result.outcome, int)
+            return result
+        finally:
+            self._budget.give_back(origin, answered=answered)
+
+    async def recall(self, origin: Origin) -> FetchResult:
+        return await self._fetcher.recall(origin)

@@ -1,0 +1,89 @@
+"""A robots.txt request in the hands of a download handler: bounded in time, called off at will."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.utils.asyncio import call_later
+
+from scrapy_robots_plus.crawl import compat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from typing import Any
+
+    from scrapy.http import Response
+    from twisted.internet.defer import Deferred
+
+
+class TimeAllowed:
+    """What is left of ``ROBOTS_FETCH_TIMEOUT``, for all requests of one fetch together.
+
+    Only the time counts for which a download handler has them: not what a request waits in a slot
+    or in a middleware of the project.
+    """
+
+    def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
+        self.seconds = seconds
+        self._clock = clock
+        self._used = 0.0
+
+    @property
+    def left(self) -> float:
+        """Seconds; not over 0 where the time is up."""
+        return self.seconds - self._used
+
+    def now(self) -> float:
+        """Monotonic seconds."""
+        return self._clock()
+
+    def use(self, seconds: float) -> None:
+        self._used += seconds
+
+
+class Download:
+    """One request in the hands of a download handler."""
+
+    LENIENCY = 0.5
+    """Seconds that a handler has to end by itself what takes too long, as Scrapy's own do."""
+
+    def __init__(self, time: TimeAllowed) -> None:
+        self._time = time
+        self._running: Deferred[Response] | None = None
+        self._is_late = False
+
+    @property
+    def seconds_left(self) -> float:
+        """For ``download_timeout``, of which 0 would mean none."""
+        return max(self._time.left, 0.001)
+
+    async def run(self, download: Coroutine[Any, Any, Response]) -> Response:
+        """The response that *download* brings. Raises TimeoutError where the time is up.
+
+        Not every handler keeps ``download_timeout``: some count it anew with each byte.
+        """
+        began = self._time.now()
+        running = self._running = compat.run_in_background(download)
+        alarm = call_later(self.seconds_left + self.LENIENCY, self._expire)
+        try:
+            response = await compat.wait_for(running)
+        except BaseException:
+            if not self._is_late:
+                raise
+        else:
+            # The handler for HTTP/2 answers with an empty body when it is cancelled.
+            if not self._is_late:
+                return response
+        finally:
+            alarm.cancel()
+            self._time.use(self._time.now() - began)
+        raise TimeoutError(f"not complete within {self._time.seconds:g} s")
+
+    def call_off(self) -> None:
+        """Ends it, connection included; nothing happens where it has ended."""
+        if self._running is not None:
+            self._running.cancel()
+
+    def _expire(self) -> None:
+        self._is_late = True
+        self.call_off()

@@ -1,0 +1,141 @@
+"""From what a download came to, to what it says: a response or an exception to a result."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy import Request
+from scrapy.exceptions import StopDownload
+from twisted.internet.defer import CancelledError
+
+from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.policy.access import Failure, Outcome
+from scrapy_robots_plus.policy.record import FetchResult
+from scrapy_robots_plus.protocol.octets import whole_lines
+from scrapy_robots_plus.protocol.printable import printable
+
+from .body_tap import content_encoding
+from .browser_text import is_html, text_in
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Headers, Response
+
+    from .body_tap import Tap
+
+logger = logging.getLogger(__name__)
+
+CACHED = "cached"
+"""The flag of Scrapy's for a response out of a cache: it tells nothing of the handler in use."""
+
+
+class Results:
+    """Makes the results of robots.txt requests, and counts them."""
+
+    def __init__(self, crawler: Crawler, limit: int) -> None:
+        """*limit*: ``ROBOTS_FETCH_MAX_BYTES``."""
+        self._crawler = crawler
+        self._limit = limit
+        self._stats = compat.stats_of(crawler)
+        self._html_was_reported = False
+
+    def answered(self, url: str, response: Response, tap: Tap) -> FetchResult:
+        """What *response* says, as the middlewares left it; *tap* has what the handler brought.
+
+        A body that is not the whole file is a failure: the rules that it lacks would be broken.
+        """
+        raw = tap.response
+        if 200 <= response.status < 300 and (missing := tap.missing(response)):
+            return self._result(url, response, Failure.CUT, detail=missing)
+        if raw is not None and raw.status == response.status and tap.compressed:
+            return self._inflated(url, raw, tap)
+        if _is_file(response) and (encoding := content_encoding(response)) not in _NOT_ENCODED:
+            detail = f"Content-Encoding: {encoding.decode('latin-1')}"
+            return self._result(url, response, Failure.UNDECODABLE, detail=detail)
+        body = tap.whole(response)
+        if not _is_file(response) or tap.came_from(Request(url).url):
+            return self._result(url, response, response.status, body)
+        return self._handed_over(url, response, body)
+
+    def _handed_over(self, url: str, response: Response, body: bytes) -> FetchResult:
+        """From a download handler that may be a browser: the text that it shows in a page."""
+        try:
+            text = text_in(body)
+        except ValueError as error:
+            return self._result(url, response, Failure.CUT, detail=str(error))
+        if text is None:
+            if CACHED not in response.flags:
+                self._report_html(url, body)
+            text = body
+        return self._result(url, response, response.status, text)
+
+    def _report_html(self, url: str, body: bytes) -> None:
+        if is_html(body) and not self._html_was_reported:
+            self._html_was_reported = True
+            logger.warning(
+                "The robots.txt from %s came as an HTML page that is not a browser's view of a "
+                "text file. Rules in it may be lost: fetch robots.txt without a browser "
+                "(ROBOTS_FETCH_META)",
+                printable(url),
+                extra={"spider": self._crawler.spider},
+            )
+
+    def failed(self, url: str, exception: Exception, tap: Tap) -> FetchResult:
+        """What it means that a download ended in *exception*."""
+        if isinstance(exception, StopDownload) and exception.response is not None:
+            tap.downloaded(exception.response)
+            return self.answered(url, exception.response, tap)
+        # HttpCompressionMiddleware refuses what is over the limit; to us the rest is just ignored.
+        # It also trips over the empty body of a 404 or a redirect that claims to be compressed.
+        raw = tap.response
+        if raw is not None and (tap.compressed or (tap.encoding and not _is_file(raw))):
+            return self.answered(url, raw, tap)
+        detail = f"{type(exception).__qualname__}: {exception}"
+        if isinstance(exception, CancelledError):  # that of asyncio passes through
+            return FetchResult(Failure.ERROR, url, interrupted=True, detail=detail)
+        self._tell(url, exception, detail)
+        if raw is not None:
+            return self._result(url, raw, Failure.UNDECODABLE, detail=detail)
+        failure = compat.failure_of(exception, headers_received=tap.started)
+        return FetchResult(failure, url, detail=detail)
+
+    def _tell(self, url: str, exception: Exception, detail: str) -> None:
+        self._stats.inc_value(stats.filled(stats.EXCEPTIONS, type(exception)))
+        logger.debug(
+            "No robots.txt from %(url)s: %(detail)s",
+            {"url": printable(url), "detail": printable(detail)},
+            extra={"spider": self._crawler.spider},
+        )
+
+    def _inflated(self, url: str, raw: Response, tap: Tap) -> FetchResult:
+        if not _is_file(raw):
+            return self._result(url, raw, raw.status)
+        try:
+            return self._result(url, raw, raw.status, tap.inflated())
+        except ValueError as error:
+            return self._result(url, raw, Failure.UNDECODABLE, detail=str(error))
+
+    def _result(
+        self, url: str, response: Response, outcome: Outcome, body: bytes = b"", detail: str = ""
+    ) -> FetchResult:
+        self._stats.inc_value(stats.RESPONSES)
+        self._stats.inc_value(stats.filled(stats.RESPONSES_BY_STATUS, response.status))
+        lines, headers = whole_lines(body, self._limit), _text(response.headers)
+        return FetchResult(outcome, url, lines, headers, detail=detail)
+
+
+_NOT_ENCODED = (b"", b"identity")
+
+
+def _is_file(response: Response) -> bool:
+    """Whether it matters how the body is encoded: elsewhere the status says it all."""
+    return 200 <= response.status < 300 and bool(response.body)
+
+
+def _text(headers: Headers) -> dict[str, str]:
+    """Names in lower case; repeated headers joined with commas (RFC 9110 5.3)."""
+    return {
+        name.decode("latin-1").lower(): b", ".join(values).decode("latin-1")
+        for name, values in headers.items()
+    }

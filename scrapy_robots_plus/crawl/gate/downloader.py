@@ -1,0 +1,87 @@
+"""What counts among ``CONCURRENT_REQUESTS``: what is sent, not what waits for a robots.txt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy import Request
+from scrapy.core.downloader import Downloader
+
+from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.requests import TAP_META_KEY
+
+from .middleware import RobotsMiddleware
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy.crawler import Crawler
+
+
+class ActiveRequests(set[Request]):
+    """``Downloader.active``: counts requests for robots.txt, and tells of those that leave.
+
+    A callback on each download would do so as well, but costs more than all the rest of the queue.
+
+    It is false where there is nothing but robots.txt that nobody waits for, so that the engine
+    finds the spider idle: the last page is the end of a crawl, not a refresh behind it.
+    """
+
+    def __init__(self, is_awaited: Callable[[], bool] = lambda: True) -> None:
+        """*is_awaited*: whether anybody waits for a robots.txt."""
+        super().__init__()
+        self._is_awaited = is_awaited
+        self.robots = 0
+        """How many of them are for a robots.txt."""
+        self.left: Callable[[Request], None] | None = None
+        """Is told of every request that the downloader is done with."""
+
+    def __bool__(self) -> bool:
+        return len(self) > self.robots or (self.robots > 0 and self._is_awaited())
+
+    def add(self, request: Request) -> None:
+        super().add(request)
+        if TAP_META_KEY in request.meta:
+            self.robots += 1
+
+    def remove(self, request: Request) -> None:
+        super().remove(request)
+        if TAP_META_KEY in request.meta:
+            self.robots -= 1
+        elif self.left is not None:
+            self.left(request)
+
+
+class RobotsDownloader(Downloader):
+    """``DOWNLOADER``: Scrapy's own, in which some requests take no place.
+
+    These are the requests for robots.txt, which have places of their own
+    (``ROBOTS_FETCH_CONCURRENCY``), and up to ``ROBOTS_MAX_WAITING`` requests that wait for one in
+    the middleware: those of ``engine.download_async()``, and all where ``RobotsPriorityQueue`` is
+    not in use.
+    """
+
+    active: ActiveRequests
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self.active = ActiveRequests()
+        middlewares = self.middleware.middlewares
+        self._gate = next(
+            (item for item in middlewares if isinstance(item, RobotsMiddleware)), None
+        )
+        if self._gate is not None:
+            policies = self._gate.policies
+            self.active = ActiveRequests(lambda: policies.awaited)
+            compat.make_room(self, self._gate.budget.ceiling)
+
+    def needs_backout(self) -> bool:
+        """Whether no more requests can be taken now."""
+        total = self.total_concurrency
+        active = len(self.active)
+        if active < total or not total:
+            return False
+        waiting = 0
+        if self._gate is not None:
+            waiting = min(self._gate.waiting, self._gate.settings.max_waiting)
+        return active - self.active.robots - waiting >= total

@@ -1,0 +1,1 @@
+"""How soon a request may go: floors under the delays of downloader slots."""

@@ -1,0 +1,36 @@
+"""What is said of a ``ROBOTSTXT_PARSER`` that raises."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.protocol.printable import printable
+
+if TYPE_CHECKING:
+    from scrapy.statscollectors import StatsCollector
+
+logger = logging.getLogger(__name__)
+
+
+_FURTHER = f" Further failures are counted as {stats.PARSER_ERRORS} and logged at DEBUG."
+
+
+def parser_failed(error: Exception, subject: object, collector: StatsCollector) -> str:
+    """Counts *error* and logs it, the first of a crawl for all to see; returns it in words.
+
+    *subject*: what the parser was asked about, a URL or an origin.
+    """
+    collector.inc_value(stats.PARSER_ERRORS)
+    is_first = collector.get_value(stats.PARSER_ERRORS, 1) == 1
+    lines = "".join(traceback.format_exception(error)).split("\n")
+    logger.log(
+        logging.ERROR if is_first else logging.DEBUG,
+        "ROBOTSTXT_PARSER failed on %s.%s\n%s",
+        printable(subject),
+        _FURTHER if is_first else "",
+        "\n".join(map(printable, lines)),
+    )
+    return f"ROBOTSTXT_PARSER failed: {type(error).__name__}: {error}"

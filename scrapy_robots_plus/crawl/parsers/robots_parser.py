@@ -1,0 +1,194 @@
+"""The rule engine as one of Scrapy's robots.txt parsers (``ROBOTSTXT_PARSER``)."""
+
+from __future__ import annotations
+
+import logging
+import zlib
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary, ref
+
+from scrapy.robotstxt import RobotParser
+
+from scrapy_robots_plus.crawl.settings import dialect_in
+from scrapy_robots_plus.protocol import (
+    RFC9309,
+    RobotsTxt,
+    has_product_token,
+)
+from scrapy_robots_plus.protocol.dialect import Names
+from scrapy_robots_plus.protocol.product_token import as_names
+from scrapy_robots_plus.protocol.rules import allowed_by_brief
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from typing_extensions import Self
+
+    from scrapy_robots_plus.protocol import Agent, Explanation, RequestRate, Verdict, VisitTime
+
+logger = logging.getLogger(__name__)
+
+HOT_OCTETS = 256 * 1024
+"""Octets of robots.txt, over all hosts, that are kept parsed: some 200 usual files. It bounds
+memory, not correctness: of the others a brief is kept, and what it does not say is parsed again."""
+
+LEAST_HOT = 4
+"""Files that are kept parsed however long they are: two of 500 KiB that are asked by turns would
+cost half a second of reading a request. One takes up to some 18 MB."""
+
+_AGENTS_KNOWN = 64
+"""How many names are remembered as checked: a crawl may send another one each time."""
+
+_OVERHEAD = 512
+"""What a parsed file costs besides its lines, in the same measure."""
+
+
+class HotFiles:
+    """The parsers whose files are kept parsed: those that were asked last."""
+
+    def __init__(self, octets: int = HOT_OCTETS, least: int = LEAST_HOT) -> None:
+        self.room = octets
+        self._least = least
+        self._parsers: OrderedDict[RobotsParser, int] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._parsers)
+
+    def add(self, parser: RobotsParser, octets: int) -> None:
+        """Takes a parser in, and lets those go that were not asked for longest."""
+        self._parsers[parser] = octets
+        self.room -= octets
+        while self.room < 0 and len(self._parsers) > self._least:
+            cooled, octets = self._parsers.popitem(last=False)
+            cooled.cool()
+            self.room += octets
+
+    def touch(self, parser: RobotsParser) -> None:
+        """A parser was asked."""
+        self._parsers.move_to_end(parser)
+
+
+_hot = HotFiles()
+
+
+class _Shared:
+    """What all parsers of a crawler have in common."""
+
+    def __init__(self, crawler: Crawler | None) -> None:
+        self.dialect = dialect_in(crawler.settings) if crawler else RFC9309
+        # No more than a weak reference: the crawler is the key under which this is kept.
+        self._crawler = ref(crawler) if crawler else None
+        self._known: set[Agent] = set()
+        self._warned = self.dialect.names is not Names.TOKEN
+
+    def check(self, agent: Agent) -> None:
+        """Warns, once a crawl, of a name that no site can address."""
+        if self._warned:
+            return
+        names = as_names(agent)
+        if names in self._known:
+            return
+        if names == "*" or has_product_token(names):
+            if len(self._known) >= _AGENTS_KNOWN:
+                self._known.clear()
+            self._known.add(names)
+            return
+        self._warned = True
+        logger.warning(
+            "The user agent %r holds no product token of its own, so only the robots.txt rules for "
+            "all crawlers (*) are obeyed. Name your crawler in USER_AGENT or ROBOTSTXT_USER_AGENT.",
+            agent,
+            extra={"spider": self._spider()},
+        )
+
+    def _spider(self) -> Spider | None:
+        crawler = self._crawler() if self._crawler else None
+        return crawler.spider if crawler else None
+
+
+_shared: WeakKeyDictionary[Crawler, _Shared] = WeakKeyDictionary()
+
+
+class RobotsParser(RobotParser):
+    """A host's robots.txt, read as ``ROBOTS_DIALECT`` says.
+
+    A user agent may be a product token, a whole User-Agent header, or a list of names in order of
+    preference. What a host keeps is its file, compressed, and a brief of the rules for the agent
+    that asked first; files in use are also kept parsed (:data:`HOT_OCTETS`).
+    """
+
+    __slots__ = ("_agent", "_brief", "_charset", "_file", "_packed", "_shared")
+
+    def __init__(self, body: bytes, shared: _Shared, charset: str | None = None) -> None:
+        self._packed = zlib.compress(body)
+        self._charset = charset
+        self._shared = shared
+        self._file: RobotsTxt | None = None
+        self._agent: Agent | None = None
+        self._brief: bytes | None = None
+
+    @classmethod
+    def from_crawler(
+        cls, crawler: Crawler | None, robotstxt_body: bytes, charset: str | None = None
+    ) -> Self:
+        """``charset`` is that of the Content-Type header, where the caller knows it."""
+        if crawler is None:
+            return cls(robotstxt_body, _Shared(None), charset)
+        shared = _shared.get(crawler)
+        if shared is None:
+            shared = _shared[crawler] = _Shared(crawler)
+        return cls(robotstxt_body, shared, charset)
+
+    @property
+    def file(self) -> RobotsTxt:
+        """The whole file, parsed."""
+        file = self._file
+        if file is not None:
+            _hot.touch(self)
+            return file
+        body = zlib.decompress(self._packed)
+        # How much of a file is read is settled where it is fetched.
+        file = self._file = RobotsTxt.parse(body, self._shared.dialect, self._charset, None)
+        _hot.add(self, file.size + _OVERHEAD)
+        return file
+
+    def cool(self) -> None:
+        """Keeps no more than the compressed file, until the next question."""
+        self._file = None
+
+    def allowed(self, url: str | bytes, user_agent: Agent) -> bool:
+        """Whether the user agent may fetch the URL."""
+        self._shared.check(user_agent)
+        if self._file is None and self._brief is not None and user_agent == self._agent:
+            return allowed_by_brief(self._brief, url, self._shared.dialect)
+        file = self.file
+        if self._agent is None:
+            self._agent, self._brief = user_agent, file.rules_for(user_agent).brief()
+        return file.allowed(url, user_agent)
+
+    def verdict(self, url: str | bytes, user_agent: Agent) -> Verdict:
+        """Whether the user agent may fetch the URL, and which rule on which line says so."""
+        self._shared.check(user_agent)
+        return self.file.verdict(url, user_agent)
+
+    def explain(self, url: str | bytes, user_agent: Agent) -> Explanation:
+        """The verdict, and every rule that it beat."""
+        return self.file.explain(url, user_agent)
+
+    def crawl_delay(self, user_agent: Agent) -> float | None:
+        """Seconds between requests; None where none are asked for."""
+        return self.file.crawl_delay(user_agent)
+
+    def request_rate(self, user_agent: Agent) -> RequestRate | None:
+        """The rate that the site asks for."""
+        return self.file.request_rate(user_agent)
+
+    def visit_time(self, user_agent: Agent) -> VisitTime | None:
+        """The daily window that the site asks for."""
+        return self.file.visit_time(user_agent)
+
+    @property
+    def sitemaps(self) -> tuple[str, ...]:
+        """Sitemap URLs as served, each once."""
+        return self.file.sitemaps

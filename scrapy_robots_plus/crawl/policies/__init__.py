@@ -1,0 +1,1 @@
+"""What a crawl knows of each origin's robots.txt."""

@@ -1,0 +1,235 @@
+"""The policies of a crawl: one per origin, fetched once however many requests wait for it."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from twisted.internet.defer import Deferred
+
+from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.closing_watch import ClosingWatch
+from scrapy_robots_plus.crawl.requests import as_requested
+from scrapy_robots_plus.policy.decide import Lookup
+from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.verdict import Reason, Verdict
+from scrapy_robots_plus.protocol.wire import asks_for_robots_txt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from twisted.python.failure import Failure as TwistedFailure
+
+    from scrapy_robots_plus.crawl.requests import Agents
+
+    from .policy import Policy
+    from .retrieval import Retrieval
+
+logger = logging.getLogger(__name__)
+
+
+class _Flight:
+    """A fetch under way. Kept apart from the cache: evicting an entry must orphan no waiter."""
+
+    def __init__(self, request: Request | None) -> None:
+        self.request = request
+        """The one that set it off, for Scrapy's ``robots_parsed``."""
+        self.waiters: list[Deferred[Policy | None]] = []
+        self.running: Deferred[None] | None = None
+        self.policy: Policy | None = None
+        """What it has brought, once it has ended."""
+
+    def answer(self, policy: Policy | None) -> None:
+        waiters, self.waiters = self.waiters, []
+        for waiter in waiters:
+            waiter.callback(policy)
+
+    def cancel(self) -> None:
+        if self.running is not None:
+            self.running.cancel()
+
+
+class Policies:
+    """What a crawl knows of robots.txt files, by origin.
+
+    From code: ``crawler.get_downloader_middleware(RobotsMiddleware).policies``. Iterating gives the
+    :class:`~scrapy_robots_plus.crawl.policies.policy.Policy` of every origin in memory.
+    """
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        retrieval: Retrieval,
+        agents: Agents,
+        size: int,
+    ) -> None:
+        self._crawler = crawler
+        self._retrieval = retrieval
+        self._agents = agents
+        self._size = size
+        self._stats = compat.stats_of(crawler)
+        self._cache: OrderedDict[Origin, Policy] = OrderedDict()
+        self._flights: dict[Origin, _Flight] = {}
+        self._closing_watch = ClosingWatch(crawler, self._call_off)
+        self.listeners: list[Callable[[Origin, Policy | None], None]] = []
+        """Are told when a fetch has ended, of its origin and of the policy it has brought."""
+
+    def __iter__(self) -> Iterator[Policy]:
+        return iter(list(self._cache.values()))
+
+    def __len__(self) -> int:
+        return len(self._cache)
+
+    async def allowed(self, url: str, agent: str | None = None) -> bool:
+        """Whether a request for *url* would pass, fetching its robots.txt if need be.
+
+        *agent*: a product token or User-Agent header; the crawl's own where None. URLs that are not
+        http or https are allowed. Raises ValueError where *url* is not absolute, or has no host or
+        an impossible port.
+        """
+        return (await self.verdict(url, agent)).allowed
+
+    async def verdict(self, url: str, agent: str | None = None) -> Verdict:
+        """As :meth:`allowed`, with the reason."""
+        url = as_requested(url)
+        origin = Origin.of(url)
+        if origin is None:
+            return Verdict(allowed=True, reason=Reason.NOT_HTTP)
+        if asks_for_robots_txt(url) and self.usable(origin) is None:
+            # 2.2.2: implicitly allowed. A middleware that asks about each request asks about ours
+            # too, and would wait for itself.
+            robots_url = origin.robots_url
+            return Verdict(allowed=True, reason=Reason.ROBOTS_TXT, robots_url=robots_url)
+        policy = await self.obtain(origin)
+        if policy is None:
+            return closing_verdict(origin)
+        if agent is None:
+            policy.delay_for(self._agents.default)  # so that ``Policy.delay`` tells it
+        return policy.verdict(url, agent or self._agents.default)
+
+    def usable(self, origin: Origin) -> Policy | None:
+        """The policy of *origin* if it may answer now. Nothing is set off by asking."""
+        policy = self._cache.get(origin)
+        if policy is None or policy.lookup in (Lookup.FETCH, Lookup.REVALIDATE):
+            return None
+        return policy
+
+    @property
+    def awaited(self) -> bool:
+        """Whether anybody waits for a fetch."""
+        waiters = (waiter for flight in self._flights.values() for waiter in flight.waiters)
+        return any(not waiter.called for waiter in waiters)  # those that were cancelled are
+
+    def is_fetching(self, origin: Origin) -> bool:
+        return origin in self._flights
+
+    def prefetch(self, origin: Origin, request: Request | None = None) -> None:
+        """Starts a fetch that nobody waits for; *request* is the one it is meant for."""
+        if origin not in self._flights:
+            self._take_off(origin, _Flight(request))
+
+    def known(self, origin: Origin, request: Request | None = None) -> Policy | None:
+        """The policy of *origin* if it may answer now. Starts a refresh where it has expired."""
+        policy = self._cache.get(origin)
+        if policy is None:
+            return None
+        todo = policy.lookup
+        if todo is Lookup.FETCH or todo is Lookup.REVALIDATE:
+            return None
+        if todo is Lookup.USE_AND_REFRESH and origin not in self._flights:
+            self._stats.inc_value(stats.REFRESHES)
+            self._take_off(origin, _Flight(request))
+        self._cache.move_to_end(origin)
+        return policy
+
+    async def obtain(self, origin: Origin, request: Request | None = None) -> Policy | None:
+        """The policy of *origin*, fetched if need be; None if the spider closes first."""
+        policy = self.known(origin, request)
+        if policy is not None:
+            return policy
+        if compat.is_closing(self._crawler):
+            return None
+        # A Deferred each: one that is shared would answer its first waiter only.
+        waiter: Deferred[Policy | None] = Deferred()
+        flight = self._flights.get(origin)
+        if flight is not None:
+            flight.waiters.append(waiter)
+        else:
+            flight = _Flight(request)
+            flight.waiters.append(waiter)
+            self._take_off(origin, flight)
+        return await compat.wait_for(waiter)
+
+    def _take_off(self, origin: Origin, flight: _Flight) -> None:
+        """Starts the fetch apart from the request that wants it, which may be cancelled."""
+        self._flights[origin] = flight
+        self._closing_watch.start()
+        flight.running = compat.run_in_background(self._fly(origin, flight))
+        flight.running.addErrback(self._log_failure, origin)
+
+    async def _fly(self, origin: Origin, flight: _Flight) -> None:
+        held = self._cache.get(origin)
+        try:
+            policy = await self._retrieve(origin, held, flight)
+            await self._announce(policy, held, flight.request)
+        finally:
+            self._land(origin, flight)
+
+    async def _retrieve(self, origin: Origin, held: Policy | None, flight: _Flight) -> Policy:
+        """Cancelled or failing, it leaves a policy all the same."""
+        behind = held is not None and held.lookup is Lookup.USE_AND_REFRESH
+        try:
+            flight.policy = await self._retrieval.retrieve(origin, held)
+        finally:
+            flight.policy = flight.policy or self._retrieval.failed(origin, held)
+            flight.policy.awaited = not behind
+            self._remember(flight.policy)
+        return flight.policy
+
+    def _land(self, origin: Origin, flight: _Flight) -> None:
+        del self._flights[origin]
+        if not self._flights:
+            self._closing_watch.stop()
+        flight.answer(None if compat.is_closing(self._crawler) else flight.policy)
+        for listener in self.listeners:
+            listener(origin, flight.policy)
+
+    def _remember(self, policy: Policy) -> None:
+        self._cache[policy.origin] = policy
+        self._cache.move_to_end(policy.origin)
+        while len(self._cache) > self._size:
+            self._cache.popitem(last=False)
+            self._stats.inc_value(stats.CACHE_EVICTIONS)
+
+    async def _announce(self, policy: Policy, held: Policy | None, request: Request | None) -> None:
+        """Sends Scrapy's signal for rules that were parsed, not for those found to be unchanged."""
+        parsed = policy.parser is not None and (held is None or policy.parser is not held.parser)
+        if compat.robots_parsed is not None and parsed and request is not None:
+            await self._crawler.signals.send_catch_log_async(
+                compat.robots_parsed, robotparser=policy.parser, request=request
+            )
+
+    def _log_failure(self, failure: TwistedFailure, origin: Origin) -> None:
+        if isinstance(failure.value, compat.CANCELLED) and compat.is_closing(self._crawler):
+            return  # by us
+        logger.error(
+            "Fetching the robots.txt of %s was interrupted: %s",
+            printable(origin),
+            printable(repr(failure.value)),
+            extra={"spider": self._crawler.spider},
+        )
+
+    def _call_off(self) -> None:
+        """On closing, waiters are answered and fetches called off: the engine waits for both."""
+        for flight in list(self._flights.values()):
+            flight.answer(None)
+            flight.cancel()
+
+
+def closing_verdict(origin: Origin) -> Verdict:
+    """The verdict for a request whose robots.txt was not read before the spider closed."""
+    return Verdict(allowed=False, reason=Reason.CLOSING, robots_url=origin.robots_url)

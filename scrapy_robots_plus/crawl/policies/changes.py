@@ -1,0 +1,77 @@
+"""What is different between two policies of an origin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.crawl.parsers.robots_parser import RobotsParser
+from scrapy_robots_plus.policy.access import Access
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.crawl.requests import Names
+    from scrapy_robots_plus.policy.record import RobotsRecord
+
+    from .policy import Policy
+
+_MUCH_SMALLER = 10
+"""A file that shrinks by this factor is suspicious."""
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsChange:
+    """How a robots.txt changed for this crawler.
+
+    Rules are given as ``Disallow: /path``. All are empty where the parser in use does not name its
+    rules; the policies still tell that there is a change.
+    """
+
+    tightened: tuple[str, ...] = ()
+    """Disallow rules that are new, and Allow rules that are gone."""
+    loosened: tuple[str, ...] = ()
+    """Disallow rules that are gone, and Allow rules that are new."""
+    added: tuple[str, ...] = ()
+    """Sitemaps that are new."""
+
+
+def change_between(before: Policy, after: Policy, agent: Names) -> RobotsChange | None:
+    """What *agent* may and may not do since *after*; None where the same is said as before."""
+    same_rules = before.parser is after.parser
+    if same_rules and before.access is after.access:
+        return None
+    old, new = _rules(before, agent), _rules(after, agent)
+    gone, come = old - new, new - old
+    known = set(before.sitemaps)
+    return RobotsChange(
+        tightened=_named(come, allow=False) + _named(gone, allow=True),
+        loosened=_named(gone, allow=False) + _named(come, allow=True),
+        added=tuple(url for url in after.sitemaps if url not in known),
+    )
+
+
+def suspicion(before: Policy, after: Policy, record: RobotsRecord) -> str | None:
+    """Why the change to *record* looks like a mistake of the site; None where it does not."""
+    if before.access is not Access.RULES:
+        return None
+    if record.outcome in (401, 403):
+        return f"its rules became a {record.outcome}"
+    if record.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<":
+        return "its rules became an HTML page"
+    if isinstance(before.parser, RobotsParser) and isinstance(after.parser, RobotsParser):
+        old, new = before.parser.file.size, after.parser.file.size
+        if new * _MUCH_SMALLER <= old:
+            return f"it shrank from {old:,} to {new:,} bytes"
+    return None
+
+
+def _rules(policy: Policy, agent: Names) -> set[tuple[bool, str]]:
+    if policy.access is Access.UNREACHABLE:
+        return {(False, "/")}
+    if not isinstance(policy.parser, RobotsParser):
+        return set()
+    return {(rule.allow, rule.pattern) for rule in policy.parser.file.rules(agent) if rule.pattern}
+
+
+def _named(rules: set[tuple[bool, str]], *, allow: bool) -> tuple[str, ...]:
+    word = "Allow" if allow else "Disallow"
+    return tuple(f"{word}: {pattern}" for kind, pattern in sorted(rules) if kind is allow)

@@ -1,0 +1,279 @@
+"""One origin's robots.txt as a crawl holds it: the record, its parsed rules, its delays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from scrapy_robots_plus.crawl import stats as keys
+from scrapy_robots_plus.crawl.parsers import capabilities
+from scrapy_robots_plus.crawl.parsers.failing import parser_failed
+from scrapy_robots_plus.policy.access import Access
+from scrapy_robots_plus.policy.decide import Lookup, access_at, fresh_for, lookup
+from scrapy_robots_plus.protocol.verdict import Reason, Verdict
+from scrapy_robots_plus.protocol.wire import asks_for_robots_txt, sent_forms, target_of
+
+from .pace import ANY_PACE, Pace, pace_of
+
+if TYPE_CHECKING:
+    from scrapy.robotstxt import RobotParser
+    from scrapy.statscollectors import StatsCollector
+
+    from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.crawl.parsers.hours import Hours
+    from scrapy_robots_plus.crawl.requests import Names
+    from scrapy_robots_plus.crawl.settings import RobotsSettings
+    from scrapy_robots_plus.policy.delay import Delay
+    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.policy.record import RobotsRecord
+
+AGENTS_KEPT = 16
+"""Of how many agents a policy keeps what was asked: a crawl may send another one each time."""
+
+
+class Policy:
+    """What a crawl holds of one origin. Read only; a refresh makes a new one."""
+
+    __slots__ = (
+        "_clock",
+        "_delays",
+        "_epoch",
+        "_fresh_until",
+        "_hourly",
+        "_kept",
+        "_longest",
+        "_settings",
+        "_stats",
+        "_visits",
+        "awaited",
+        "detail",
+        "parser",
+        "record",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        record: RobotsRecord,
+        parser: RobotParser | None,
+        settings: RobotsSettings,
+        clock: Clock,
+        stats: StatsCollector,
+        detail: str = "",
+    ) -> None:
+        self.record = record
+        self.parser = parser
+        """The parsed rules; None where there are none."""
+        self.detail = detail
+        """Why the file could not be read just now, where the status does not say it."""
+        self.awaited = True
+        """Whether no request has gone by it yet, so that the first will have waited for it."""
+        self._settings = settings
+        self._clock = clock
+        self._stats = stats
+        self._epoch = clock.wall() - clock.monotonic()
+        self._fresh_until = clock.monotonic() + fresh_for(record, self.now)
+        self._delays: dict[Names, Pace] = {}
+        self._kept: tuple[Pace, ...] = ()
+        self._longest: float | None = None
+        self._hourly: tuple[tuple[Hours, float], ...] = ()
+        self._visits: Hours | None = None
+
+    @property
+    def origin(self) -> Origin:
+        return self.record.origin
+
+    @property
+    def now(self) -> float:
+        """The time by the clock of the record. While it is held, setting the clock is not felt."""
+        return self._epoch + self._clock.monotonic()
+
+    @property
+    def access(self) -> Access:
+        """Whether there are rules, no file, or no way to read it (RFC 9309 2.3.1)."""
+        if self.record.failure is None:
+            return self.record.access
+        return access_at(self.record, self.now, self._settings.limits)
+
+    @property
+    def lookup(self) -> Lookup:
+        """Whether it may answer as it is."""
+        if self._clock.monotonic() < self._fresh_until:  # asked several times per request
+            return Lookup.USE
+        return lookup(self.record, self.now, self._settings.limits)
+
+    @property
+    def status(self) -> str:
+        """The HTTP status of the robots.txt, or the failure to get it: ``200``, ``timeout``.
+
+        Of the last good copy in an outage both: ``200, now 503``.
+        """
+        record = self.record
+        if record.failure is None or not record.readable:
+            return str(record.outcome)
+        return f"{record.outcome}, now {record.failure}"
+
+    @property
+    def in_words(self) -> str:
+        """The status and what follows from it: ``200, rules``, ``404, all allowed``, ``503, all
+        denied``; of the last good copy in an outage ``200, rules, now 503``.
+        """
+        record, access = self.record, self.access
+        if access is Access.UNREACHABLE:
+            # Where delays alone are kept, it drops nothing.
+            follows = "all denied" if self._settings.obey else "no rules"
+            return f"{record.outcome if record.failure is None else record.failure}, {follows}"
+        follows = "rules" if access is Access.RULES else "all allowed"
+        is_outage = record.failure is not None and record.readable
+        return f"{record.outcome}, {follows}" + (f", now {record.failure}" if is_outage else "")
+
+    def __repr__(self) -> str:
+        return f"<Policy {self.origin}: {self.in_words}>"
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was fetched, or last found to be unchanged."""
+        return max(0.0, self.now - self.record.fetched_at)
+
+    @property
+    def fresh_for(self) -> float:
+        """Seconds until it is asked for again; not over 0 where that is due."""
+        return self._fresh_until - self._clock.monotonic()
+
+    @property
+    def refuses_all(self) -> bool:
+        """Whether every request fails, because the file cannot be read (RFC 9309 2.3.1.4)."""
+        return self._settings.obey and self.access is Access.UNREACHABLE
+
+    @property
+    def closed_for(self) -> float:
+        """Seconds until its visiting hours, where ``ROBOTS_VISIT_TIME`` is to obey them."""
+        return self._visits.begin_in(self._clock.wall()) if self._visits else 0.0
+
+    @property
+    def sitemaps(self) -> tuple[str, ...]:
+        """The Sitemap lines of the file, as far as the parser in use names them."""
+        return capabilities.sitemaps_of(self.parser) if self.parser else ()
+
+    @property
+    def is_paced(self) -> bool:
+        """Whether it has a delay or visiting hours, for any agent that requests went by so far."""
+        return bool(self._longest or self._hourly or self._visits)
+
+    @property
+    def delay(self) -> float | None:
+        """The longest delay of any agent that requests went by so far, in seconds."""
+        if not self._hourly:
+            return self._longest
+        now = self._clock.wall()
+        hourly = max((delay for hours, delay in self._hourly if hours.contain(now)), default=0.0)
+        return max(hourly, self._longest or 0.0) or None
+
+    @property
+    def asked_delay(self) -> Delay | None:
+        """The longest delay that the file asks of any agent it was looked up for, kept or not."""
+        delays = [pace.delay for pace in self._delays.values() if pace.delay is not None]
+        return max(delays, key=lambda delay: delay.asked, default=None)
+
+    def refusal(self, url: str, agent: Names) -> Verdict | None:
+        """Why *agent* may not fetch *url*; None where it may."""
+        if self.access is Access.UNAVAILABLE:
+            return None
+        verdict = self._refusal(url, agent)
+        # 2.2.2: "The /robots.txt URI is implicitly allowed." Of rules, parsers know that.
+        unreachable = verdict is not None and verdict.reason is Reason.UNREACHABLE
+        return None if unreachable and asks_for_robots_txt(url) else verdict
+
+    def verdict(self, url: str, agent: Names) -> Verdict:
+        """Whether *agent* may fetch *url*, and why."""
+        refusal = self.refusal(url, agent)
+        if refusal is not None:
+            return refusal
+        if self.access is Access.UNAVAILABLE:
+            return self._verdict(Reason.UNAVAILABLE, allowed=True)
+        if self.access is Access.UNREACHABLE:  # /robots.txt itself, or ROBOTSTXT_OBEY is off
+            return self._verdict(Reason.UNREACHABLE, allowed=True)
+        return self._explained(url, agent, allowed=True)
+
+    def delay_for(self, agent: Names) -> Delay | None:
+        """The delay of *agent*, the longer one of Crawl-delay and Request-rate; kept from now on.
+
+        None where there is none or it is not to be kept.
+        """
+        pace = self._pace(agent)
+        if pace is not ANY_PACE and pace not in self._kept:
+            self._keep(pace)
+        return pace.delay
+
+    def _refusal(self, url: str, agent: Names) -> Verdict | None:
+        if self._settings.obey:
+            if self.parser is None or self.access is Access.UNREACHABLE:
+                return self._verdict(Reason.UNREACHABLE)
+            try:
+                disallowed = self._disallowed_form(self.parser, url, agent)
+            except Exception as error:  # noqa: BLE001 - any parser may be in use
+                parser_failed(error, url, self._stats)
+                return self._verdict(Reason.UNREACHABLE)
+            if disallowed is not None:
+                refusal = self._explained(disallowed, agent, allowed=False)
+                is_own = disallowed is url
+                return refusal if is_own else replace(refusal, form=target_of(disallowed))
+            # To ask is not to go: the delay is kept when a request does.
+            delay = self._pace(agent).delay
+            if delay is not None and delay.skip:
+                return self._verdict(Reason.CRAWL_DELAY, delay=delay.asked)
+        return None
+
+    def _disallowed_form(self, parser: RobotParser, url: str, agent: Names) -> str | None:
+        """*url* if its rules disallow it, or the first form it may be sent in that they do."""
+        name = cast("str", agent)  # several come only where the parser takes them (requests.py)
+        if not parser.allowed(url, name):
+            return url
+        for form in sent_forms(url):
+            if not parser.allowed(form, name):
+                return form
+        return None
+
+    def _pace(self, agent: Names) -> Pace:
+        if self.parser is None or not self._settings.keeps_delays:
+            return ANY_PACE
+        pace = self._delays.get(agent)
+        if pace is None:
+            try:
+                pace = pace_of(self.parser, agent, self._settings)
+            except Exception as error:  # noqa: BLE001 - any parser may be in use
+                parser_failed(error, f"the pace of {self.origin}", self._stats)
+                pace = ANY_PACE
+            if len(self._delays) >= AGENTS_KEPT:
+                del self._delays[next(iter(self._delays))]
+            self._delays[agent] = pace
+        return pace
+
+    def _keep(self, pace: Pace) -> None:
+        """Once for each pace that the file names, however many agents go by it."""
+        self._kept += (pace,)
+        self._visits = pace.visits or self._visits
+        if pace.hourly is not None and pace.hourly not in self._hourly:
+            self._hourly += (pace.hourly,)
+        if pace.delay is not None and not pace.delay.skip:
+            self._count(pace.delay)
+
+    def _count(self, delay: Delay) -> None:
+        self._longest = max(delay.kept, self._longest or 0.0)
+        self._stats.inc_value(keys.DELAYS_KEPT)
+        if delay.clamped:
+            self._stats.inc_value(keys.DELAYS_CLAMPED)
+
+    def _explained(self, url: str, agent: Names, *, allowed: bool) -> Verdict:
+        """The parser's decision, with rule and line where the parser names them."""
+        explain = getattr(self.parser, "verdict", None)
+        if explain is None:
+            return self._verdict(Reason.RULE, allowed=allowed)
+        named: Verdict = explain(url, agent)
+        return replace(named, robots_url=self.record.url, outcome=self.status)
+
+    def _verdict(
+        self, reason: Reason, *, allowed: bool = False, delay: float | None = None
+    ) -> Verdict:
+        return Verdict(
+            allowed, reason, robots_url=self.record.url, outcome=self.status, delay=delay
+        )

@@ -1,0 +1,195 @@
+"""Brings the policy of an origin up to date: from the store, else from the site."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.parsers import capabilities
+from scrapy_robots_plus.crawl.parsers.failing import parser_failed
+from scrapy_robots_plus.crawl.settings import parser_class
+from scrapy_robots_plus.crawl.signals import robots_changed
+from scrapy_robots_plus.policy.access import Access, Failure
+from scrapy_robots_plus.policy.decide import Lookup, lookup, receive
+from scrapy_robots_plus.policy.freshness import http_date
+from scrapy_robots_plus.policy.record import FetchResult
+from scrapy_robots_plus.protocol.printable import printable
+
+from .changes import change_between, suspicion
+from .policy import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scrapy.crawler import Crawler
+    from scrapy.robotstxt import RobotParser
+
+    from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.crawl.fetching.budget import FetchesRobots
+    from scrapy_robots_plus.crawl.requests import Agents
+    from scrapy_robots_plus.crawl.settings import RobotsSettings
+    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.policy.record import RobotsRecord
+
+    from .archive import Archive
+
+logger = logging.getLogger(__name__)
+
+
+_NO_NETWORK = frozenset({Failure.DNS, Failure.CONNECTION, Failure.TIMEOUT})
+
+
+class Retrieval:
+    """Looks in the archive, fetches what is not there or has expired, and keeps what came."""
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        settings: RobotsSettings,
+        fetcher: FetchesRobots,
+        archive: Archive,
+        agents: Agents,
+        clock: Clock,
+    ) -> None:
+        self._crawler = crawler
+        self._settings = settings
+        self._fetcher = fetcher
+        self._archive = archive
+        self._agents = agents
+        self._clock = clock
+        self._stats = compat.stats_of(crawler)
+        self._parsers = parser_class(crawler.settings)
+        # A parser that lacks a dependency raises now rather than in the middle of the crawl.
+        self._parsers.from_crawler(crawler, b"")
+
+    async def retrieve(self, origin: Origin, held: Policy | None) -> Policy:
+        """The policy of *origin*, of which *held* is in memory."""
+        stored = self._archive.load(origin)
+        if stored is not None and self._may_answer(stored, held):
+            policy = self._policy(stored, held)
+            # A file that the parser in use fails on is worth no more than none.
+            if policy.access is not Access.RULES or policy.parser is not None:
+                return self._compared(held, policy, stored)
+        known = _newer(stored, held.record if held else None)
+        behind = held is not None and held.lookup is Lookup.USE_AND_REFRESH
+        result = await self._fetcher.fetch(origin, known, behind=behind)
+        if known is None and result.outcome in _NO_NETWORK and not result.interrupted:
+            known = await self._recalled(origin)
+        return self._received(origin, result, known, held)
+
+    def failed(self, origin: Origin, held: Policy | None) -> Policy:
+        """The policy after a retrieval that was interrupted."""
+        result = FetchResult(Failure.ERROR, origin.robots_url, interrupted=True)
+        return self._received(origin, result, held.record if held else None, held)
+
+    async def _recalled(self, origin: Origin) -> RobotsRecord | None:
+        """What the project's HTTP cache knows, for an outage to be got through with."""
+        result = await self._fetcher.recall(origin)
+        stored_at = http_date(result.headers.get("date", ""))
+        if stored_at is None:
+            return None
+        rulebook = self._settings.rulebook
+        record = receive(origin, result, None, stored_at, rulebook, self._clock.jitter())
+        return record if record.readable else None
+
+    def _may_answer(self, stored: RobotsRecord, held: Policy | None) -> bool:
+        todo = lookup(stored, self._clock.wall(), self._settings.limits)
+        if held is not None and stored.fetched_at < held.record.fetched_at:
+            return False  # it would bring back what is known to hold no more
+        # With a policy in memory that has expired, only what another process has fetched since
+        # will do.
+        return todo is Lookup.USE or (todo is Lookup.USE_AND_REFRESH and held is None)
+
+    def _received(
+        self,
+        origin: Origin,
+        result: FetchResult,
+        known: RobotsRecord | None,
+        held: Policy | None,
+    ) -> Policy:
+        clock = self._clock
+        rulebook = self._settings.rulebook
+        record = receive(origin, result, known, clock.wall(), rulebook, clock.jitter())
+        policy = self._policy(record, held, result.detail)
+        # Of use while this crawl lasts, and of none to the next.
+        passing = result.interrupted or result.replayed
+        if not passing:
+            self._archive.save(record)
+        if record.access is Access.RULES and policy.parser is None:
+            detail, replayed = policy.detail, result.replayed
+            failed = FetchResult(Failure.ERROR, result.url, replayed=replayed, detail=detail)
+            return self._received(origin, failed, None, held)
+        if passing:
+            return policy
+        if isinstance(result.outcome, Failure):
+            self._stats.inc_value(stats.filled(stats.FAILURES, result.outcome))
+        return self._compared(held, policy, record)
+
+    def _compared(self, before: Policy | None, after: Policy, record: RobotsRecord) -> Policy:
+        if before is not None:
+            self._compare(before, after, record)
+        return after
+
+    def _compare(self, before: Policy, after: Policy, record: RobotsRecord) -> None:
+        change = change_between(before, after, self._agents.default)
+        if change is None:
+            return
+        self._stats.inc_value(stats.CHANGED)
+        why = suspicion(before, after, record)
+        if why is not None:
+            self._stats.inc_value(stats.CHANGED_SUSPICIOUSLY)
+            logger.warning(
+                "The robots.txt of %s changed in a way that looks like a mistake: %s",
+                printable(record.origin),
+                why,
+                extra={"spider": self._crawler.spider},
+            )
+        self._crawler.signals.send_catch_log(
+            robots_changed,
+            origin=record.origin,
+            before=before,
+            after=after,
+            change=change,
+            spider=self._crawler.spider,
+        )
+
+    def _policy(self, record: RobotsRecord, held: Policy | None, detail: str = "") -> Policy:
+        """Memory holds the parsed rules; their text and most headers are for the archive alone."""
+        parser = None
+        headers = _charset_alone(capabilities.charset_of(record.headers))
+        slim = replace(record, body=b"", headers=headers)
+        if record.access is Access.RULES:
+            if held is not None and _reads_the_same(held.record, slim):
+                parser = held.parser
+            else:
+                try:
+                    parser = self._parse(record)
+                except Exception as error:  # noqa: BLE001 - any parser may be in use
+                    detail = parser_failed(error, record.url, self._stats)
+        return Policy(slim, parser, self._settings, self._clock, self._stats, detail)
+
+    def _parse(self, record: RobotsRecord) -> RobotParser:
+        charset = capabilities.charset_of(record.headers)
+        return capabilities.make_parser(self._parsers, self._crawler, record.body, charset)
+
+
+@cache
+def _charset_alone(charset: str | None) -> Mapping[str, str]:
+    """One for all who name it."""
+    return MappingProxyType({"content-type": f"text/plain; charset={charset}"} if charset else {})
+
+
+def _reads_the_same(one: RobotsRecord, other: RobotsRecord) -> bool:
+    """Whether two slim records are of the same text: the same bytes, in the same charset."""
+    return one.sha256 == other.sha256 and one.headers == other.headers
+
+
+def _newer(stored: RobotsRecord | None, held: RobotsRecord | None) -> RobotsRecord | None:
+    """What is known of an origin; of two that are as new the stored one, which is complete."""
+    if stored is None or held is None:
+        return stored or held
+    return stored if stored.fetched_at >= held.fetched_at else held

@@ -1,0 +1,169 @@
+"""Says in the log when a robots.txt cannot be read, what follows, and when it can be again."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter, OrderedDict, defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.scheduling.running_crawl import readiness_in_use
+from scrapy_robots_plus.policy.access import Access, Failure
+from scrapy_robots_plus.protocol.printable import printable
+
+from .progress import duration
+from .words import counted
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.crawl.policies.policy import Policy
+    from scrapy_robots_plus.crawl.settings import RobotsSettings
+    from scrapy_robots_plus.policy.origin import Origin
+
+logger = logging.getLogger(__name__)
+
+_ON_THE_WAY = (Failure.CONNECTION, Failure.DNS, Failure.TIMEOUT, Failure.ERROR)
+"""Failures that a proxy can be the cause of."""
+
+
+MOST_OF_AN_EXCEPTION = 500
+"""Characters of its text that are shown: a server may have written them."""
+
+
+NAMED_IN_A_SUM = 5
+"""Origins that a sum names for each failure."""
+
+
+class Outage(NamedTuple):
+    """What was said of an origin whose robots.txt cannot be read."""
+
+    denies: bool
+    """Whether its requests are denied for it."""
+    told: bool
+    """Whether it had a warning of its own."""
+
+
+class Outages:
+    """One warning per origin and outage; beyond ``MOST_WARNINGS`` they are summed up."""
+
+    MOST_WARNINGS = 20
+
+    def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
+        self._crawler = crawler
+        self._settings = settings
+        self._open: OrderedDict[Origin, Outage] = OrderedDict()
+        self._warnings = 0
+        self._untold: Counter[str] = Counter()
+        self._named: defaultdict[str, list[Origin]] = defaultdict(list)
+        """Some of those that are untold, by what failed."""
+        self._ended_untold = 0
+
+    def landed(self, origin: Origin, policy: Policy | None) -> None:
+        """A fetch has ended, in *policy*."""
+        if policy is None or compat.is_closing(self._crawler):
+            return
+        before = self._open.get(origin)
+        if policy.record.failure is None:
+            if before is not None:
+                self._end(origin, policy)
+        elif before is None or before.denies is not policy.refuses_all:
+            self._begin(origin, policy)
+
+    def sum_up(self) -> None:
+        """Logs what had no line of its own since the last time."""
+        parts = []
+        if self._untold:
+            files = counted(self._untold.total(), "more robots.txt file")
+            causes = "; ".join(map(self._summed_up, self._untold))
+            parts.append(f"{files} cannot be read: {causes}")
+        if self._ended_untold:
+            parts.append(f"{counted(self._ended_untold, 'such file')} can be read again")
+        if parts:
+            level = logging.WARNING if self._untold else logging.INFO
+            logger.log(level, "%s", ". ".join(parts), extra={"spider": self._crawler.spider})
+        self._untold.clear()
+        self._named.clear()
+        self._ended_untold = 0
+
+    def _summed_up(self, cause: str) -> str:
+        """``40 x timeout (http://a.example, http://b.example, ...)``"""
+        count, named = self._untold[cause], self._named[cause]
+        rest = ", ..." if count > len(named) else ""
+        return f"{count:,} x {cause} ({', '.join(map(printable, named))}{rest})"
+
+    def _begin(self, origin: Origin, policy: Policy) -> None:
+        told = self._warnings < self.MOST_WARNINGS
+        self._open[origin] = Outage(policy.refuses_all, told)
+        if len(self._open) > self._settings.cache_size:
+            self._open.popitem(last=False)
+        text = self._in_words(origin, policy)
+        if told:
+            self._warnings += 1
+            text += _THE_REST if self._warnings == self.MOST_WARNINGS else ""
+        else:
+            self._count(origin, str(policy.record.failure))
+        level = logging.WARNING if told else logging.DEBUG
+        logger.log(level, "%s", text, extra={"spider": self._crawler.spider})
+
+    def _in_words(self, origin: Origin, policy: Policy) -> str:
+        url, why = printable(origin.robots_url), printable(_why(policy), MOST_OF_AN_EXCEPTION)
+        follows = self._follows(policy)
+        return f"{url} cannot be read ({why}): {follows}. {_when(policy)}{self._hint(policy)}"
+
+    def _count(self, origin: Origin, cause: str) -> None:
+        self._untold[cause] += 1
+        if len(self._named[cause]) < NAMED_IN_A_SUM:
+            self._named[cause].append(origin)
+
+    def _end(self, origin: Origin, policy: Policy) -> None:
+        outage = self._open.pop(origin)
+        if not outage.told:
+            self._ended_untold += 1
+        logger.log(
+            logging.INFO if outage.told else logging.DEBUG,
+            "%(url)s can be read again (%(what)s)",
+            {"url": printable(origin.robots_url), "what": printable(policy.in_words)},
+            extra={"spider": self._crawler.spider},
+        )
+
+    def _follows(self, policy: Policy) -> str:
+        if policy.refuses_all:
+            if not self._settings.defers or readiness_in_use(self._crawler) is None:
+                return "all its requests are denied"
+            return f"its requests wait in the queue, {duration(self._settings.defer_max)} at most"
+        if policy.record.readable:
+            return f"what it said {duration(policy.age)} ago is obeyed ({policy.in_words})"
+        if policy.access is Access.UNAVAILABLE:
+            return "everything is allowed, as ROBOTS_STATUS_POLICY says"
+        return "its Crawl-delay is not known"
+
+    def _hint(self, policy: Policy) -> str:
+        """The settings that may be the cause."""
+        failure, meta = policy.record.failure, self._settings.fetch_meta
+        if failure in _ON_THE_WAY and meta.get("proxy"):
+            return " The request went through the proxy of ROBOTS_FETCH_META."
+        if failure is Failure.ERROR and (meta or self._settings.fetch_headers):
+            return " Look at ROBOTS_FETCH_META and ROBOTS_FETCH_HEADERS."
+        if failure is Failure.TIMEOUT:
+            return f" (ROBOTS_FETCH_TIMEOUT is {self._settings.fetch_timeout:g} s.)"
+        return ""
+
+
+_THE_REST = " Further ones are summed up, and logged at DEBUG."
+
+
+_WRAPPED = re.compile(r"\[?<twisted\.python\.failure\.Failure [\w.]+: (.*?)>\]?")
+"""What Twisted makes of an exception that it hands on inside of another."""
+
+
+def _why(policy: Policy) -> str:
+    failure, detail = str(policy.record.failure), _WRAPPED.sub(r"\1", policy.detail)
+    return f"{failure}: {detail}" if detail else failure
+
+
+def _when(policy: Policy) -> str:
+    if policy.fresh_for <= 0:
+        return "The next request asks for it again."
+    return f"It is asked for again in {duration(policy.fresh_for)}."

@@ -1,0 +1,131 @@
+"""What the queue waits for, in one line at every ``LOGSTATS_INTERVAL``."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy import signals
+from scrapy.utils.asyncio import create_looping_call
+
+from scrapy_robots_plus.crawl.scheduling.lane import Place
+from scrapy_robots_plus.crawl.settings import log_interval
+from scrapy_robots_plus.protocol.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.utils.asyncio import AsyncioLoopingCall
+    from twisted.internet.task import LoopingCall
+
+    from scrapy_robots_plus.crawl.scheduling.lane import Lane
+    from scrapy_robots_plus.crawl.scheduling.readiness import Readiness
+
+logger = logging.getLogger(__name__)
+
+_GROUPS = {
+    Place.READY: "ready",
+    Place.FULL: "ready",
+    Place.POLICY: "waiting for robots.txt",
+    Place.DELAY: "waiting for their delay",
+    Place.HELD: "held back",
+    Place.REFUSED: "with an unreadable robots.txt",
+}
+_ORDER = tuple(dict.fromkeys(_GROUPS.values()))
+
+
+class Slowest(NamedTuple):
+    """The slot whose requests take longest by its delay alone."""
+
+    name: str
+    requests: int
+    delay: float
+
+    @property
+    def seconds(self) -> float:
+        return self.requests * self.delay
+
+
+def describe(lanes: Iterable[Lane], delay_of: Callable[[Lane], float]) -> str:
+    """The line: how many hosts wait for what, how many requests behind them, and for how long.
+
+    *delay_of*: seconds between two requests of a lane on average. Empty where nothing is queued.
+    """
+    hosts: Counter[str] = Counter()
+    requests: Counter[str] = Counter()
+    slowest = Slowest("", 0, 0.0)
+    for lane in lanes:
+        group = _GROUPS.get(lane.place, "ready")
+        hosts[group] += 1
+        requests[group] += len(lane)
+        slowest = max(
+            slowest,
+            Slowest(lane.address.name, len(lane), delay_of(lane)),
+            key=lambda each: each.seconds,
+        )
+    if not hosts:
+        return ""
+    groups = [
+        f"{hosts[group]:,} {group} ({_requests(requests[group])})"
+        for group in _ORDER
+        if hosts[group]
+    ]
+    line = "Hosts in the queue: " + ", ".join(groups)
+    if slowest.seconds:
+        line += (
+            f". At least {duration(slowest.seconds)} remaining: {slowest.name}, "
+            f"{_requests(slowest.requests)} x {slowest.delay:g} s"
+        )
+    return line
+
+
+def _requests(count: int) -> str:
+    return "1 request" if count == 1 else f"{count:,} requests"
+
+
+def duration(seconds: float) -> str:
+    """``5 h 20 min``, ``3 min 20 s``, ``12 s``: the two largest units."""
+    units = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+    rest = max(1, round(seconds))
+    parts: list[str] = []
+    for name, size in units:
+        count, rest = divmod(rest, size)
+        if count or parts:
+            parts.append(f"{count} {name}" if count else "")
+    return " ".join(part for part in parts[:2] if part)
+
+
+class Estimate:
+    """Logs :func:`describe` for the queues of a crawl."""
+
+    def __init__(
+        self, crawler: Crawler, readiness_of: Callable[[Crawler], Readiness | None]
+    ) -> None:
+        """*readiness_of*: that of a crawl whose queue is ours, else None."""
+        self._crawler = crawler
+        self._readiness_of = readiness_of
+        self._interval = log_interval(crawler.settings)
+        self._loop: AsyncioLoopingCall | LoopingCall | None = None
+        if self._interval > 0:
+            crawler.signals.connect(self._spider_opened, signals.spider_opened)
+            crawler.signals.connect(self._spider_closed, signals.spider_closed)
+
+    def log(self) -> None:
+        readiness = self._readiness_of(self._crawler)
+        if readiness is None:
+            return
+        lanes = [lane for line in readiness.lines for lane in line]
+        text = describe(lanes, readiness.delay_of)
+        if text:
+            logger.info(printable(text), extra={"spider": self._crawler.spider})
+
+    def _spider_opened(self, spider: Spider) -> None:  # noqa: ARG002
+        self._loop = create_looping_call(self.log)
+        self._loop.start(self._interval, now=False)
+
+    def _spider_closed(self) -> None:
+        if self._loop is not None and self._loop.running:
+            self._loop.stop()

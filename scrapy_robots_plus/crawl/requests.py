@@ -1,0 +1,155 @@
+"""What a request says: its origin, its User-Agent, its downloader slot, and whether it is ours."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult
+from weakref import WeakKeyDictionary
+
+from scrapy import Request
+from scrapy.utils.httpobj import urlparse_cached
+
+from scrapy_robots_plus.policy.origin import Origin
+
+from . import compat
+from .parsers.robots_parser import RobotsParser
+from .settings import parser_class
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from .settings import RobotsSettings
+
+TAP_META_KEY = "robots_fetch"
+"""Holds the :class:`~.fetching.body_tap.Tap` of a robots.txt request, and so marks it as ours."""
+
+Names = str | tuple[str, ...]
+"""One name of a crawler, or several in order of preference."""
+
+
+_NOT_HTTP = re.compile(r"(?!https?:)[a-z][a-z0-9+-]*:(?!\d+(?:[/?#]|$))", re.IGNORECASE)
+"""The beginning of ``mailto:someone``, but not of ``localhost:8080/``, which lacks its scheme."""
+
+_EXPECTED = "expected an absolute URL with a host, such as https://site.example/page"
+
+
+def as_requested(url: str) -> str:
+    """*url* as a request for it holds it: escaped, without blanks around it.
+
+    Those with a scheme that is not http or https are left as they are. Raises ValueError, which
+    says what is expected, where no request can be sent: no scheme, no host, or no such port.
+    """
+    if _NOT_HTTP.match(url):
+        return url
+    try:
+        requested = Request(url).url
+        origin = Origin.of(requested)
+    except ValueError as error:
+        raise ValueError(f"{_EXPECTED}, not {url!r}: {error}") from error
+    if origin is None:
+        raise ValueError(f"{_EXPECTED}, not {url!r}")
+    return requested
+
+
+@lru_cache(maxsize=16_384)
+def _origin(scheme: str, netloc: str) -> Origin | None:
+    return Origin.of(SplitResult(scheme, netloc, "", "", ""))
+
+
+def origin_to_ask(request: Request) -> Origin | None:
+    """The origin whose robots.txt speaks of *request*; None where it is not to be asked.
+
+    Raises ValueError where the port in its URL is no port.
+    """
+    if request.meta.get("dont_obey_robotstxt"):
+        return None
+    parts = urlparse_cached(request)
+    return _origin(parts.scheme, parts.netloc)
+
+
+def slot_is_left_over(request: Request) -> bool:
+    """Whether the slot in the meta is that of the host that redirected to this one.
+
+    The downloader writes the slot into the meta, and a redirect takes it along to other hosts.
+    A slot that is the name of the host before the redirect is such a one; any other was chosen.
+    """
+    key = request.meta.get(compat.SLOT_META_KEY)
+    before = request.meta.get("redirect_urls")
+    if key is None or not before:
+        return False
+    origin = Origin.of(before[-1])
+    return origin is not None and key == origin.host != urlparse_cached(request).hostname
+
+
+def chosen_slot(request: Request) -> str | None:
+    """The slot in the meta, unless it is a left-over."""
+    key: str | None = request.meta.get(compat.SLOT_META_KEY)
+    return None if key is None or slot_is_left_over(request) else key
+
+
+class Agents:
+    """Finds the agent of a request before its User-Agent header is set, and checks it after."""
+
+    def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
+        self._crawler = crawler
+        self.fixed = _understood(settings.user_agent, crawler)
+        """``ROBOTSTXT_USER_AGENT``: where set, no request is asked."""
+        # Not in the meta, which spiders hand on to other requests.
+        self._judged: WeakKeyDictionary[Request, str] = WeakKeyDictionary()
+
+    @cached_property
+    def default(self) -> Names:
+        """What Scrapy's own middlewares will put into a request that has no User-Agent."""
+        if self.fixed is not None:
+            return self.fixed
+        settings = self._crawler.settings
+        for name, value in (settings.getdict("DEFAULT_REQUEST_HEADERS") or {}).items():
+            if name.lower() == "user-agent" and value:
+                return str(value)
+        return str(
+            getattr(self._crawler.spider, "user_agent", None) or settings["USER_AGENT"] or ""
+        )
+
+    def of(self, request: Request) -> Names:
+        """The agent to judge *request* by, as far as it can be known before it is sent."""
+        if self.fixed is not None:
+            return self.fixed
+        header = _user_agent(request)
+        return self.default if header is None else header
+
+    def judged_by(self, request: Request) -> Names:
+        """As :meth:`of`, remembered until :meth:`changed` compares it with what is sent."""
+        agent = self.of(request)
+        if agent is not self.fixed and agent is not self.default:
+            self._judged[request] = str(agent)
+        elif self._judged:
+            self._judged.pop(request, None)
+        return agent
+
+    def changed(self, request: Request) -> str | None:
+        """The agent of *request* as it is sent, if it was judged by another one."""
+        if self.fixed is not None:
+            return None
+        judged: Names = self.default
+        if self._judged:
+            judged = self._judged.pop(request, judged)
+        sent = _user_agent(request) or ""
+        return sent if sent != judged else None
+
+
+def _understood(names: Names | None, crawler: Crawler) -> Names | None:
+    """*names* as the parser takes them: of several, any but ours is given the first."""
+    if names is None or isinstance(names, str):
+        return names
+    ours = issubclass(parser_class(crawler.settings), RobotsParser)
+    return names if ours else names[0]
+
+
+def _user_agent(request: Request) -> str | None:
+    headers = request.headers
+    if b"User-Agent" not in headers:  # costs a third of get()
+        return None
+    value = headers[b"User-Agent"]
+    return None if value is None else value.decode("latin-1")

@@ -1,0 +1,90 @@
+"""Where the requests of lanes are kept: a folder each, in memory or in that of a job."""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy.pqueues import ScrapyPriorityQueue
+
+from scrapy_robots_plus.crawl import compat
+
+from .lane_requests import LaneRequests, OpenFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy.crawler import Crawler
+    from scrapy.pqueues import QueueProtocol
+
+    from .lane import Address
+    from .losses import Losses
+
+
+class LaneFiles:
+    """Opens the requests of lanes: of new ones, and of those that a former crawl has left."""
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        downstream: type[QueueProtocol],
+        start_queue: type[QueueProtocol] | None,
+        folder: str,
+        losses: Losses,
+    ) -> None:
+        """*folder*: that of the job, empty for a queue in memory."""
+        self._crawler = crawler
+        self._downstream = downstream
+        self._start_queue = start_queue
+        self._folder = folder
+        self._losses = losses
+        self._open = OpenFiles()
+        self._most = compat.most_queue_files()
+
+    @property
+    def are_too_many(self) -> bool:
+        """Whether no more may be opened, so that some are left for pages and robots.txt."""
+        return bool(self._folder) and self._open.count >= self._most
+
+    def open(self, address: Address, priorities: Iterable[int] = ()) -> LaneRequests:
+        """*priorities*: those of which a former crawl has left requests.
+
+        Raises OSError where there are too many open files.
+        """
+        if self.are_too_many:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        self._clear(address, priorities)
+        queue = ScrapyPriorityQueue.from_crawler(
+            self._crawler,
+            self._downstream,
+            f"{self._folder}/{compat.path_safe(address.name)}",
+            start_queue_cls=self._start_queue,
+        )
+        return LaneRequests(address.name, queue, self._losses, self._open, priorities)
+
+    def remove(self, address: Address) -> None:
+        """The lane is empty, and its requests are closed."""
+        if self._folder:
+            with suppress(OSError):  # not empty: the queues have left files behind
+                self._path(address).rmdir()
+
+    def _path(self, address: Address) -> Path:
+        return Path(self._folder, compat.path_safe(address.name))
+
+    def _clear(self, address: Address, priorities: Iterable[int]) -> None:
+        """Moves away what a job that was killed has left where a lane is to be.
+
+        No state names it, so nobody would read it; but a file that was cut short cannot be opened.
+        """
+        if not self._folder or not (folder := self._path(address)).exists():
+            return
+        named = compat.part_names(priorities)
+        if not named:
+            self._losses.keep(folder)
+        elif folder.is_dir():
+            for path in folder.iterdir():
+                if path.name not in named:
+                    self._losses.keep(path)

@@ -1,0 +1,45 @@
+"""Since when robots.txt files cannot be read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from scrapy_robots_plus.policy.origin import Origin
+
+
+class Outages:
+    """When each began, bounded: those that requests wait for, and some of those that are over.
+
+    An origin without requests is forgotten when there are too many. If it is named again, its time
+    begins anew.
+    """
+
+    LEAST = 1_000
+    """With fewer outages nothing is forgotten."""
+
+    def __init__(self, waiting: Callable[[], Collection[Origin]]) -> None:
+        """*waiting* tells the origins that have requests."""
+        self._waiting = waiting
+        self._since: dict[Origin, float] = {}
+        self._full = self.LEAST
+
+    def __len__(self) -> int:
+        return len(self._since)
+
+    def since(self, origin: Origin, now: float) -> float:
+        """When the outage of *origin* began; *now* where it begins now."""
+        if origin not in self._since and len(self._since) >= self._full:
+            self._forget()
+        return self._since.setdefault(origin, now)
+
+    def over(self, origin: Origin) -> None:
+        if self._since:
+            self._since.pop(origin, None)
+
+    def _forget(self) -> None:
+        waiting = self._waiting()
+        self._since = {origin: at for origin, at in self._since.items() if origin in waiting}
+        self._full = max(self.LEAST, 2 * len(self._since))

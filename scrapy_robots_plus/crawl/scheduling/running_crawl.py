@@ -1,0 +1,206 @@
+"""What the queue sees of a crawl: its policies, its downloader slots, its engine."""
+
+from __future__ import annotations
+
+import time
+from math import inf
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from scrapy import Request, signals
+from scrapy.utils.asyncio import call_later
+
+from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
+from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
+from scrapy_robots_plus.crawl.gate.middleware import RobotsMiddleware
+from scrapy_robots_plus.crawl.requests import chosen_slot, origin_to_ask
+
+from .gates import SlotState
+from .lane import Address
+from .readiness import Readiness, Standing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.crawl.policies.policy import Policy
+    from scrapy_robots_plus.policy.origin import Origin
+
+    from .lane import Lane
+
+_OPEN = Standing()
+
+_readiness: WeakKeyDictionary[Crawler, Readiness] = WeakKeyDictionary()
+
+
+def readiness_of(crawler: Crawler) -> Readiness:
+    """The one of the crawl, which its queues, its downloader and its middleware share."""
+    readiness = _readiness.get(crawler)
+    if readiness is None:
+        middleware = crawler.get_downloader_middleware(RobotsMiddleware)
+        around = (
+            CrawlSurroundings(crawler)
+            if middleware is None
+            else RobotsSurroundings(crawler, middleware)
+        )
+        readiness = _readiness[crawler] = around.readiness
+    return readiness
+
+
+def readiness_in_use(crawler: Crawler) -> Readiness | None:
+    """The one of the crawl, if it has a queue that asks it."""
+    return _readiness.get(crawler)
+
+
+class CrawlSurroundings:
+    """Answers :class:`.Readiness` from a running crawl.
+
+    Without :class:`RobotsMiddleware` there are no policies to wait for, only delays and places.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._downloader = compat.engine_of(crawler).downloader
+        self.budget, self.readiness = self._make()
+        self._is_told = isinstance(self._downloader, RobotsDownloader)
+        if isinstance(self._downloader, RobotsDownloader):
+            self._downloader.active.left = self.readiness.gates.came_back
+        crawler.signals.connect(self._spider_closed, signals.spider_closed)
+
+    def _make(self) -> tuple[FetchBudget, Readiness]:
+        return FetchBudget(1, 1, self.clock, call_later), Readiness(self, call_later)
+
+    def clock(self) -> float:
+        return time.monotonic()
+
+    def address(self, request: Request) -> Address:
+        slot = chosen_slot(request)
+        return Address(None, slot or compat.slot_key(self._downloader, request))
+
+    # Policies: as no lane has an origin, nobody asks
+
+    def standing(self, origin: Origin) -> Standing | None:  # noqa: ARG002
+        return Standing()
+
+    def forget(self, origin: Origin) -> None:
+        pass
+
+    def may_fetch(self) -> bool:
+        return False
+
+    def is_fetching(self, origin: Origin) -> bool:  # noqa: ARG002
+        return False
+
+    def fetch(self, origin: Origin, lane: Lane) -> None:
+        pass
+
+    # The downloader
+
+    def slot_of(self, lane: Lane) -> str:
+        return lane.address.slot
+
+    def slot(self, key: str) -> SlotState:
+        slot = self._downloader.slots.get(key)
+        if slot is None:
+            most, likely, jitter = compat.new_slot(self._downloader, key)
+            delay = compat.least_delay(likely, jitter)
+            return SlotState(0.0, delay, most if most > 0 else inf, likely)
+        places = slot.concurrency if slot.concurrency > 0 else inf
+        if not slot.delay:
+            return SlotState(0.0, 0.0, places)
+        delay = compat.least_delay(slot.delay, compat.slot_jitter(slot))
+        due_in = slot.lastseen + delay - compat.slot_clock()
+        # One that waits in the slot already will be sent first, so no sooner than that after it.
+        due_in = max(due_in, delay) if slot.queue else due_in
+        return SlotState(due_in, delay, places, slot.delay)
+
+    def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
+        active = self._downloader.active
+        if not self._is_told:
+            return [request for request in out if request not in active]
+        # Of those that reached the downloader we are told. A scheduler may drop one on its way
+        # there: what was handed out last and is not there by now never will be.
+        return () if last is None or last in active else (last,)
+
+    # The engine
+
+    def wake(self) -> None:
+        compat.wake_engine(self._crawler)
+
+    def _spider_closed(self) -> None:
+        self.readiness.agenda.alarm.cancel()
+        _readiness.pop(self._crawler, None)
+
+
+class RobotsSurroundings(CrawlSurroundings):
+    """With the policies of *middleware*."""
+
+    def __init__(self, crawler: Crawler, middleware: RobotsMiddleware) -> None:
+        self._policies = middleware.policies
+        self._agents = middleware.agents
+        self._pacing = middleware.pacing
+        self._middleware = middleware
+        self._landed: dict[Origin, Policy | None] = {}
+        super().__init__(crawler)
+        middleware.policies.listeners.append(self._policy_landed)
+        middleware.put_back.readiness = self.readiness
+
+    def _make(self) -> tuple[FetchBudget, Readiness]:
+        settings = self._middleware.settings
+        total = self._downloader.total_concurrency
+        return self._middleware.budget, Readiness(
+            self,
+            call_later,
+            defer=settings.defer_max if settings.defers else None,
+            enough=2 * total if total > 0 else inf,
+        )
+
+    def address(self, request: Request) -> Address:
+        try:
+            origin = origin_to_ask(request)
+        except ValueError:  # it will fail in the middleware, where there is an errback
+            origin = None
+        if origin is None:
+            return super().address(request)
+        return Address(origin, chosen_slot(request) or origin.host)
+
+    def standing(self, origin: Origin) -> Standing | None:
+        policy = self._policies.usable(origin) or self._landed.get(origin)
+        if policy is None:
+            return None
+        policy.delay_for(self._agents.default)
+        if policy.refuses_all:
+            return Standing(unreachable=True, again_at=self.clock() + policy.fresh_for)
+        if not policy.is_paced:
+            return _OPEN
+        closed_for = policy.closed_for
+        return Standing(policy.delay or 0.0, opens_at=closed_for and self.clock() + closed_for)
+
+    def forget(self, origin: Origin) -> None:
+        self._landed.pop(origin, None)
+
+    def may_fetch(self) -> bool:
+        engine = compat.engine_of(self._crawler)
+        return not (engine.paused or compat.is_closing(self._crawler))
+
+    def is_fetching(self, origin: Origin) -> bool:
+        return self._policies.is_fetching(origin)
+
+    def fetch(self, origin: Origin, lane: Lane) -> None:
+        self.budget.take(origin)
+        # For Scrapy's robots_parsed; a queue of the project's own may be unable to show one.
+        request = lane.next_request() or Request(origin.robots_url)
+        self._policies.prefetch(origin, request)
+
+    def slot_of(self, lane: Lane) -> str:
+        origin, slot = lane.address
+        return slot if origin is None else self._pacing.slot_of(origin) or slot
+
+    def _policy_landed(self, origin: Origin, policy: Policy | None) -> None:
+        self.budget.give_back(origin)
+        if self.readiness.awaits(origin):
+            # Whatever its lifetime and the size of the cache: one request may go by it.
+            self._landed[origin] = policy
+        self.readiness.landed(origin, answered=policy is not None and not policy.refuses_all)

@@ -1,0 +1,64 @@
+"""How a crawl ends whose settings are wrong: all of them named at once, without a traceback."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy.exceptions import UsageError
+
+from . import compat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy.crawler import Crawler
+
+_MOST_OF_A_VALUE = 500
+"""Characters of a value that are shown."""
+
+
+class SettingProblem(NamedTuple):
+    """One setting that is wrong."""
+
+    name: str
+    value: object
+    """As the project has it."""
+    expected: str
+    """What is wrong, or what would be right."""
+
+    def __str__(self) -> str:
+        value = repr(self.value)
+        if len(value) > _MOST_OF_A_VALUE:
+            value = value[:_MOST_OF_A_VALUE] + "..."
+        return f"{self.name} = {value}: {self.expected}"
+
+
+class RobotsSettingsError(UsageError, ValueError):
+    """Settings have values that cannot be used. ``problems`` has all of them.
+
+    The message names each with its value and what is expected. Scrapy's commands print a
+    ``UsageError`` without a traceback.
+    """
+
+    def __init__(self, problems: Iterable[SettingProblem]) -> None:
+        self.problems = tuple(problems)
+        lines = [str(problem) for problem in self.problems]
+        if len(lines) > 1:
+            lines = [f"{len(lines)} settings are wrong:", *lines]
+        super().__init__("\n  ".join(lines), print_help=False)
+
+    def end_crawl(self, crawler: Crawler) -> None:
+        """To be called where this is about to stop *crawler* before it starts."""
+        compat.mark_as_failed(crawler)
+        compat.log_failed_crawls_once()
+        for name in compat.LOGGERS_OF_FAILED_CRAWLS:
+            logging.getLogger(name).addFilter(_without_traceback)  # the same one once only
+
+
+def _without_traceback(record: logging.LogRecord) -> bool:
+    """A filter for the loggers that tell why a crawl failed. What is in the message is enough."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, RobotsSettingsError):
+        record.msg, record.args, record.exc_info = str(error), (), None
+    return True

@@ -1,0 +1,61 @@
+"""Download handlers with a pool of their own: robots.txt has room in it besides the pages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+from scrapy.utils.reactor import is_asyncio_reactor_installed
+
+from scrapy_robots_plus.crawl.gate.middleware import RobotsMiddleware
+from tests.crawling import ProbeSpider, make_crawler, run
+
+if TYPE_CHECKING:
+    from tests.sites import Sites
+
+HANDLERS = {
+    "aiohttp": "scrapy.core.downloader.handlers._aiohttp.AiohttpDownloadHandler",
+    "httpx2": "scrapy.core.downloader.handlers._httpx.HttpxDownloadHandler",
+}
+CONCURRENT_REQUESTS = 5
+
+
+class PoolSpider(ProbeSpider):
+    """Looks how many connections the handler may open."""
+
+    pool = 0
+
+    def parse(self, response: Any) -> None:
+        super().parse(response)
+        handler = self.crawler.engine.downloader.handlers._handlers["http"]
+        if hasattr(handler, "_session"):
+            self.pool = handler._session.connector.limit
+        else:
+            self.pool = handler._default_client._transport._pool._max_connections
+
+
+@pytest.mark.skipif(not is_asyncio_reactor_installed(), reason="the handlers need asyncio")
+@pytest.mark.parametrize("client", HANDLERS)
+@pytest_twisted.ensureDeferred
+async def test_a_handler_is_made_once_with_room_for_robots_txt(
+    sites: Sites, client: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    pytest.importorskip(client)
+    pytest.importorskip(HANDLERS[client].rpartition(".")[0])
+    host = sites.host()
+    pools, warnings = [], []
+    for own in ({"ADDONS": {}}, {}):
+        caplog.clear()
+        crawler = make_crawler(
+            PoolSpider,
+            DOWNLOAD_HANDLERS={"http": HANDLERS[client]},
+            CONCURRENT_REQUESTS=CONCURRENT_REQUESTS,
+            **own,
+        )
+        await run(crawler, urls=[host.url("/")])
+        pools.append(crawler.spider.pool)
+        warnings.append(caplog.text.count("is experimental"))
+    gate = crawler.get_downloader_middleware(RobotsMiddleware)
+    assert pools == [CONCURRENT_REQUESTS, CONCURRENT_REQUESTS + gate.budget.ceiling]
+    assert warnings[0] == warnings[1]

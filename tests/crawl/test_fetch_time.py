@@ -1,0 +1,325 @@
+"""A fetch takes no longer than it may, and ends with the crawl: nobody waits for what nobody needs.
+
+What is compared are times within one run; the bounds are generous, because machines are busy.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_twisted
+from scrapy import signals
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from scrapy.exceptions import CloseSpider
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import Deferred
+from twisted.internet.task import deferLater
+
+from scrapy_robots_plus import RobotsMiddleware
+from tests.crawl_process import MODES
+from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
+from tests.sites import Hit, Reply, after, answer, drip, hang, in_turn, redirect
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import AsyncIterator
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from tests.sites import Sites
+
+RULES = "User-agent: *\nDisallow: /closed\n"
+TIMEOUT = 20.0
+"""Seconds for a robots.txt, where nobody ought to wait for it."""
+SOON = 5.0
+"""Seconds within which a crawl has to be closed that could wait for ``TIMEOUT``."""
+EXPIRES_AT_ONCE = {"ROBOTS_TTL": 1, "ROBOTS_TTL_MIN": 1, "ROBOTS_TTL_MAX": 1}
+
+
+# All tries together
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_timeout_is_not_tried_again(sites: Sites) -> None:
+    host = sites.host(hang)
+    crawler = await crawl(host.url("/"), ROBOTS_FETCH_TIMEOUT=0.5, ROBOTS_FETCH_RETRIES=5)
+    assert host.robots_hits == 1
+    assert stat(crawler, "robotstxt/failure_count/timeout") == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_retries_and_redirects_share_the_time(sites: Sites) -> None:
+    """Each answer alone comes in time; all together do not."""
+    failing = sites.host(after(0.5, answer("", 500)))
+    moving = sites.host()
+    for number in range(5):
+        moving.pages[f"/{number}.txt"] = after(0.5, redirect(f"/{number + 1}.txt"))
+    moving.pages["/robots.txt"] = after(0.5, redirect("/0.txt"))
+    crawler = await crawl(
+        failing.url("/"), moving.url("/"), ROBOTS_FETCH_TIMEOUT=1.2, ROBOTS_FETCH_RETRIES=50
+    )
+    assert 2 <= failing.robots_hits <= 4
+    assert len(moving.hits) <= 4
+    assert stat(crawler, "robotstxt/failure_count/timeout") == 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_delay_between_downloads_takes_no_time_from_a_fetch(sites: Sites) -> None:
+    """A redirect within the host waits in the downloader, where no server can help it."""
+    host = sites.host(redirect("/r.txt"))
+    host.pages["/r.txt"] = answer(RULES)
+    await crawl(host.url("/open"), ROBOTS_FETCH_TIMEOUT=0.5, DOWNLOAD_DELAY=1.5)
+    assert host.fetched == ["/r.txt", "/open"]
+
+
+class Patient(HTTP11DownloadHandler):
+    """Takes no notice of ``download_timeout``, as those that count it anew with each byte."""
+
+    async def download_request(self, request: Request) -> Response:
+        request.meta["download_timeout"] = 60
+        return await super().download_request(request)
+
+
+@pytest.mark.parametrize("robots", [hang, drip(RULES, 0.2)], ids=["hang", "drip"])
+@pytest_twisted.ensureDeferred
+async def test_the_time_holds_for_handlers_that_keep_none(sites: Sites, robots: Reply) -> None:
+    host = sites.host(robots)
+    began = time.monotonic()
+    crawler = await crawl(
+        host.url("/"), ROBOTS_FETCH_TIMEOUT=0.5, DOWNLOAD_HANDLERS={"http": Patient}
+    )
+    assert time.monotonic() - began < SOON
+    assert host.fetched == []
+    assert stat(crawler, "robotstxt/failure_count/timeout") == 1
+
+
+class AnswersWhenCancelled(HTTP11DownloadHandler):
+    """As the one for HTTP/2: a cancelled download is a response without a body."""
+
+    async def download_request(self, request: Request) -> Response:
+        response = await super().download_request(request.replace(url=request.url + "?"))
+        waiting: Deferred[None] = Deferred(lambda deferred: deferred.callback(None))
+        if request.url.endswith("/robots.txt"):
+            await maybe_deferred_to_future(waiting)
+        return response.replace(body=b"")
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_a_handler_answers_when_its_time_is_up_does_not_count(sites: Sites) -> None:
+    host = sites.host(RULES)
+    crawler = await crawl(
+        host.url("/closed"),
+        ROBOTS_FETCH_TIMEOUT=0.3,
+        DOWNLOAD_HANDLERS={"http": AnswersWhenCancelled},
+    )
+    assert "/closed" not in host.fetched
+    assert stat(crawler, "robotstxt/failure_count/timeout") == 1
+
+
+# Closing
+
+
+def noise(records: list[logging.LogRecord]) -> list[str]:
+    return [
+        record.getMessage()
+        for record in records
+        # That one tells what Scrapy has disabled in this reactor mode.
+        if record.levelno >= logging.WARNING and record.name != "scrapy.middleware"
+    ]
+
+
+class Timed(ProbeSpider):
+    """Knows when it got its last page."""
+
+    last = 0.0
+
+    def parse(self, response: Response) -> None:
+        super().parse(response)
+        self.last = time.monotonic()
+
+
+class Closes(Timed):
+    """Closes itself with its first page."""
+
+    def parse(self, response: Response) -> None:
+        super().parse(response)
+        raise CloseSpider("enough")
+
+
+class Stops(Timed):
+    """``crawler.stop()`` with its first page."""
+
+    def parse(self, response: Response) -> None:
+        super().parse(response)
+        stopped = getattr(self.crawler, "stop_async", self.crawler.stop)()
+        if not isinstance(stopped, Deferred):
+            from scrapy.utils.defer import deferred_from_coro
+
+            deferred_from_coro(stopped)
+
+
+@pytest.mark.parametrize("spider", [Closes, Stops])
+@pytest_twisted.ensureDeferred
+async def test_a_closing_crawl_does_not_wait_for_silent_hosts(
+    sites: Sites, caplog: pytest.LogCaptureFixture, spider: type[Timed]
+) -> None:
+    silent = [sites.host(hang) for _ in range(3)]
+    # The page comes when all are asked.
+    live = sites.host(after(0.5, answer(RULES)))
+    crawler = make_crawler(spider, ROBOTS_FETCH_TIMEOUT=TIMEOUT)
+    await run(crawler, urls=[host.url("/") for host in (*silent, live)])
+    assert time.monotonic() - crawler.spider.last < SOON
+    assert [host.robots_hits for host in silent] == [1, 1, 1]
+    assert crawler.spider.got == [live.url("/")]
+    assert noise(caplog.records) == []
+    assert len(crawler.get_downloader_middleware(RobotsMiddleware).budget) == 0
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_limit_of_time_ends_a_crawl_of_silent_hosts(sites: Sites) -> None:
+    hosts = [sites.host(hang) for _ in range(3)]
+    began = time.monotonic()
+    crawler = await crawl(
+        *(host.url("/") for host in hosts), ROBOTS_FETCH_TIMEOUT=TIMEOUT, CLOSESPIDER_TIMEOUT=1
+    )
+    assert time.monotonic() - began < 1 + SOON
+    assert stat(crawler, "finish_reason") == "closespider_timeout"
+
+
+class Refreshes(Timed):
+    """Asks for a page after the robots.txt has expired."""
+
+    async def start(self) -> AsyncIterator[Request]:
+        from twisted.internet import reactor
+
+        yield self.request(self.urls[0])
+        await maybe_deferred_to_future(deferLater(reactor, 1.3))
+        yield self.request(self.urls[1])
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_refresh_behind_the_last_page_keeps_no_crawl_open(
+    sites: Sites, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = sites.host(in_turn(answer(RULES, etag='"1"'), hang))
+    settings = {"ROBOTS_STORE": f"sqlite:{tmp_path / 'robots.sqlite'}", **EXPIRES_AT_ONCE}
+    crawler = make_crawler(Refreshes, ROBOTS_FETCH_TIMEOUT=TIMEOUT, **settings)
+    await run(crawler, urls=[host.url("/a"), host.url("/b")])
+    assert time.monotonic() - crawler.spider.last < SOON
+    assert stat(crawler, "finish_reason") == "finished"
+    assert host.fetched == ["/a", "/b"]
+    assert host.robots_hits == 2
+    assert noise(caplog.records) == []
+    # That it was called off is not held against the site.
+    host.robots(RULES)
+    again = await crawl(host.url("/c"), **settings)
+    assert again.spider.got == [host.url("/c")]
+
+
+class AsksFromOutside:
+    """An extension that asks the policies when the spider opens, for nobody but itself."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.answers: list[bool] = []
+        crawler.signals.connect(self.opened, signals.spider_opened)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> AsksFromOutside:
+        return cls(crawler)
+
+    def opened(self) -> None:
+        from scrapy.utils.defer import deferred_from_coro
+
+        deferred_from_coro(self.ask())
+
+    async def ask(self) -> None:
+        policies = self.crawler.get_downloader_middleware(RobotsMiddleware).policies
+        self.answers.append(await policies.allowed(self.crawler.settings["ASKED"]))
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_somebody_waits_for_keeps_a_crawl_open(sites: Sites) -> None:
+    slow = sites.host(after(1.0, answer(RULES)))
+    live = sites.host(RULES)
+    crawler = await crawl(live.url("/"), EXTENSIONS={AsksFromOutside: 0}, ASKED=slow.url("/closed"))
+    assert crawler.get_extension(AsksFromOutside).answers == [False]
+
+
+class Disconnects:
+    """Notes how long each connection for a robots.txt is open."""
+
+    def __init__(self) -> None:
+        self.ended: list[float] = []
+
+    async def __call__(self, hit: Hit, writer: asyncio.StreamWriter) -> None:
+        import asyncio
+
+        for _ in range(200):
+            await asyncio.sleep(0.05)
+            writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            try:
+                await writer.drain()
+            except ConnectionError:
+                break
+        self.ended.append(time.monotonic())
+        raise ConnectionError
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_connection_of_a_fetch_that_is_called_off_is_closed(sites: Sites) -> None:
+    from twisted.internet import reactor
+
+    waiting = Disconnects()
+    silent = sites.host(waiting)
+    live = sites.host(after(0.5, answer(RULES)))
+    await crawl(silent.url("/"), live.url("/"), spider=Closes, ROBOTS_FETCH_TIMEOUT=TIMEOUT)
+    closed = time.monotonic()
+    for _ in range(50):
+        if waiting.ended:
+            break
+        await deferLater(reactor, 0.1)
+    assert waiting.ended
+    assert waiting.ended[0] - closed < SOON
+
+
+# What the tests above see in the mode of their process is left to `make stress` here.
+slow = pytest.mark.stress
+RUNS = [
+    pytest.param(mode, how, marks=() if how == "SIGINT" or mode == "no reactor" else slow)
+    for mode in MODES
+    for how in ("close", "refresh", "SIGINT")
+]
+
+
+@pytest.mark.parametrize(("mode", "how"), RUNS)
+def test_a_crawl_closes_at_once_in_every_reactor_mode(sites: Sites, mode: str, how: str) -> None:
+    silent = sites.host(hang)
+    robots = answer(RULES)
+    live = sites.host(in_turn(robots, hang) if how == "refresh" else after(0.5, robots))
+    job = {"how": how, "silent": silent.url("/"), "live": live.url("/"), "timeout": TIMEOUT}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.crawl.closing_process", mode],
+        input=json.dumps(job),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=Path(__file__).parent.parent.parent,
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["closed_after"] < SOON
+    assert result["got"] >= 1
+    assert result["stats"].get("log_count/ERROR", 0) == 0
+    assert result["stats"].get("log_count/CRITICAL", 0) == 0
+    assert "Traceback" not in done.stderr

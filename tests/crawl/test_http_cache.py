@@ -1,0 +1,202 @@
+"""Scrapy's HTTP cache: a replay comes to what the crawl came to, and no crawl trusts it online."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+
+from tests.crawling import crawl, stat
+from tests.sites import Host, Reply, Sites, answer, hang_up, in_turn, redirect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+RULES = "User-agent: *\nDisallow: /closed\n"
+TIGHTER = "User-agent: *\nDisallow: /\n"
+POLICIES = ["DummyPolicy", "RFC2616Policy"]
+STORAGES = ["FilesystemCacheStorage", "DbmCacheStorage"]
+PATHS = ("/closed", "/open")
+
+
+def cache(folder: Path, policy: str = "DummyPolicy", **more: Any) -> dict[str, Any]:
+    return {
+        "HTTPCACHE_ENABLED": True,
+        "HTTPCACHE_DIR": str(folder),
+        "HTTPCACHE_POLICY": f"scrapy.extensions.httpcache.{policy}",
+        "ROBOTS_FETCH_RETRIES": 0,
+        **more,
+    }
+
+
+def keeps_pages(host: Host) -> Host:
+    """What RFC2616Policy stores."""
+    for path in PATHS:
+        host.pages[path] = answer("A page", cache_control="max-age=86400")
+    return host
+
+
+ROBOTS: dict[str, Callable[[Sites], Reply]] = {
+    "rules": lambda _: answer(RULES),
+    "rules, compressed": lambda _: answer(gzip.compress(RULES.encode()), content_encoding="gzip"),
+    "moved": lambda sites: redirect(sites.host(RULES).url("/robots.txt")),
+    "too long": lambda _: answer(RULES + "# filler\n" * 80_000),
+    "404": lambda _: answer(TIGHTER, 404),
+    "403": lambda _: answer("", 403),
+    "429": lambda _: answer("", 429),
+    "503": lambda _: answer("", 503),
+    "hang-up": lambda _: hang_up,
+    "endless redirect": lambda _: redirect("/robots.txt"),
+    "everything closed": lambda _: answer(TIGHTER),
+}
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("presets", ["rfc9309", "mk1996"])
+@pytest_twisted.ensureDeferred
+async def test_a_replay_without_a_network_comes_to_what_the_crawl_came_to(
+    tmp_path: Path, policy: str, storage: str, presets: str
+) -> None:
+    settings = cache(
+        tmp_path,
+        policy,
+        HTTPCACHE_STORAGE=f"scrapy.extensions.httpcache.{storage}",
+        ROBOTS_STATUS_POLICY=presets,
+    )
+    with Sites() as sites:
+        hosts = {name: keeps_pages(sites.host(make(sites))) for name, make in ROBOTS.items()}
+        urls = [host.url(path) for host in hosts.values() for path in PATHS]
+        online = await crawl(*urls, **settings)
+        assert hosts["rules"].fetched == ["/open"]
+    replay = await crawl(*urls, **settings, HTTPCACHE_IGNORE_MISSING=True)
+    assert sorted(replay.spider.got) == sorted(online.spider.got)
+    assert set(replay.spider.failures) == set(online.spider.failures)
+    assert stat(replay, "robotstxt/request_count") == 0
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest_twisted.ensureDeferred
+async def test_a_file_that_was_tightened_is_seen_whatever_the_cache_holds(
+    sites: Sites, tmp_path: Path, policy: str
+) -> None:
+    robots = in_turn(
+        answer(RULES, cache_control="max-age=86400"), answer(TIGHTER, cache_control="max-age=86400")
+    )
+    host = keeps_pages(sites.host(robots))
+    before = await crawl(host.url("/open"), **cache(tmp_path, policy))
+    after = await crawl(host.url("/open"), **cache(tmp_path, policy))
+    replay = await crawl(
+        host.url("/open"), **cache(tmp_path, policy), HTTPCACHE_IGNORE_MISSING=True
+    )
+    assert [len(one.spider.got) for one in (before, after, replay)] == [1, 0, 0]
+    assert host.robots_hits == 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_site_that_answers_with_an_error_is_not_crawled_by_the_cached_file(
+    sites: Sites, tmp_path: Path
+) -> None:
+    host = keeps_pages(sites.host(in_turn(answer(RULES), answer("", 503))))
+    await crawl(host.url("/open"), **cache(tmp_path))
+    again = await crawl(host.url("/open"), **cache(tmp_path))
+    assert again.spider.got == []
+
+
+@pytest_twisted.ensureDeferred
+async def test_without_a_network_the_cached_file_holds_as_the_last_good_copy(
+    tmp_path: Path,
+) -> None:
+    with Sites() as sites:
+        host = keeps_pages(sites.host(RULES))
+        missing = keeps_pages(sites.host(answer(RULES, 404)))
+        failing = keeps_pages(sites.host(answer(RULES, 503)))
+        hosts = (host, missing, failing)
+        urls = [one.url(path) for one in hosts for path in PATHS]
+        await crawl(*urls, **cache(tmp_path))
+    offline = await crawl(*urls, **cache(tmp_path))
+    expected = [host.url("/open"), missing.url("/closed"), missing.url("/open")]
+    assert sorted(offline.spider.got) == sorted(expected)
+    too_old = await crawl(*urls, **cache(tmp_path), ROBOTS_STALE_MAX=0)
+    assert too_old.spider.got == []
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_replay_leaves_nothing_in_the_store(tmp_path: Path) -> None:
+    """What it has read may be years old, and would be taken for an answer of today."""
+    store = {"ROBOTS_STORE": f"sqlite:{tmp_path / 'robots.sqlite'}"}
+    with Sites() as sites:
+        host = keeps_pages(sites.host(in_turn(answer(RULES), answer(TIGHTER))))
+        await crawl(host.url("/open"), **cache(tmp_path))
+        replay = cache(tmp_path, HTTPCACHE_IGNORE_MISSING=True)
+        replayed = await crawl(host.url("/open"), **replay, **store)
+        online = await crawl(host.url("/open"), **store)
+        assert replayed.spider.got == [host.url("/open")]
+        assert online.spider.got == []
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_cache_that_scrapys_own_middleware_has_filled_can_be_replayed(
+    tmp_path: Path,
+) -> None:
+    with Sites() as sites:
+        target = sites.host(answer(gzip.compress(RULES.encode()), content_encoding="gzip"))
+        host = keeps_pages(sites.host(redirect(target.url("/robots.txt"))))
+        urls = [host.url(path) for path in PATHS]
+        await crawl(*urls, **cache(tmp_path), ADDONS={}, ROBOTSTXT_OBEY=True)
+        assert host.fetched == ["/open"]
+    replay = await crawl(*urls, **cache(tmp_path, HTTPCACHE_IGNORE_MISSING=True))
+    assert replay.spider.got == [host.url("/open")]
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_is_not_in_the_cache_is_denied_in_a_replay(sites: Sites, tmp_path: Path) -> None:
+    host = keeps_pages(sites.host(RULES))
+    await crawl(host.url("/open"), **cache(tmp_path), ROBOTSTXT_OBEY=False)
+    replay = await crawl(host.url("/open"), **cache(tmp_path, HTTPCACHE_IGNORE_MISSING=True))
+    assert replay.spider.got == []
+    assert host.robots_hits == 0
+
+
+class BrokenStorage:
+    def __init__(self, settings: object) -> None:
+        pass
+
+    def open_spider(self, spider: object) -> None:
+        pass
+
+    def close_spider(self, spider: object) -> None:
+        pass
+
+    def retrieve_response(self, spider: object, request: object) -> None:
+        raise OSError("no such disk")
+
+    def store_response(self, *_: object) -> None:
+        raise OSError("no space left")
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_cache_that_fails_stops_nobody_and_opens_nothing(
+    sites: Sites, tmp_path: Path
+) -> None:
+    host = sites.host(RULES)
+    broken = cache(tmp_path, HTTPCACHE_STORAGE=BrokenStorage)
+    crawler = await crawl(*(host.url(path) for path in PATHS), **broken)
+    assert "/closed" not in host.fetched
+    assert stat(crawler, "robotstxt/httpcache/errors") == 1
+    replay = await crawl(host.url("/open"), **broken, HTTPCACHE_IGNORE_MISSING=True)
+    assert replay.spider.got == []
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_replayed_html_page_is_not_laid_at_the_door_of_a_browser(
+    sites: Sites, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = keeps_pages(sites.host(answer("<html>Not found</html>", content_type="text/html")))
+    await crawl(host.url("/open"), **cache(tmp_path))
+    await crawl(host.url("/open"), **cache(tmp_path, HTTPCACHE_IGNORE_MISSING=True))
+    assert host.robots_hits == 1
+    assert "came as an HTML page" not in caplog.text

@@ -1,0 +1,446 @@
+"""A job that was killed, or whose files are damaged: the rest goes on, what is lost is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request, Spider
+from scrapy.squeues import PickleFifoDiskQueue, PickleLifoDiskQueue
+
+from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.scheduling.losses import KEPT_IN
+from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
+from tests.crawl.test_jobs import JobSpider, all_pages, fetched
+from tests.crawl.world import Host as WorldHost
+from tests.crawl.world import World
+from tests.crawling import BASE_SETTINGS
+from tests.sites import Host, Sites
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# What queuelib opens and finds to be damaged it does not close.
+pytestmark = [
+    pytest.mark.filterwarnings(
+        "ignore:Exception ignored.*:pytest.PytestUnraisableExceptionWarning",
+        "ignore:unclosed file:ResourceWarning",
+    ),
+    pytest.mark.usefixtures("garbage_collected"),
+]
+
+ROOT = Path(__file__).parents[2]
+HOSTS = 3
+
+
+# A queue on disk, without a crawl
+
+
+class Signals:
+    """Those of a crawl, of which the queue hears that it has ended."""
+
+    def __init__(self) -> None:
+        self._receivers: list[Any] = []
+
+    def connect(self, receiver: object, signal: object) -> None:
+        self._receivers.append(receiver)
+
+    def spider_closed(self) -> None:
+        for receiver in self._receivers:
+            receiver()
+
+
+class Stats(dict[str, int]):
+    def inc_value(self, key: str) -> None:
+        self[key] = self.get(key, 0) + 1
+
+    def set_value(self, key: str, value: int) -> None:
+        self[key] = value
+
+
+def make_queue(
+    folder: Path, state: Any = None, kind: Any = PickleLifoDiskQueue
+) -> tuple[RobotsPriorityQueue, Stats]:
+    """A queue on disk for hosts that are all known, without delays, and its stats."""
+    world = World([WorldHost(places=1000, known_until=1e9) for _ in range(HOSTS)], total=1000)
+    stats = Stats()
+    spider = Spider("spider")
+    crawler: Any = SimpleNamespace(spider=spider, signals=Signals(), stats=stats)
+    queue = RobotsPriorityQueue(crawler, kind, str(folder), state, readiness=world.readiness)
+    return queue, stats
+
+
+def page(host: int, number: int, priority: int = 0) -> Request:
+    return Request(f"http://host{host}.example/{number}", priority=priority)
+
+
+def fill(folder: Path, kind: Any = PickleLifoDiskQueue) -> dict[str, Any]:
+    """Ten requests to each host, in two files each; the state."""
+    queue, _ = make_queue(folder, kind=kind)
+    for host in range(HOSTS):
+        for number in range(10):
+            queue.push(page(host, number, priority=number % 2))
+    return close(queue)
+
+
+def close(queue: RobotsPriorityQueue) -> dict[str, Any]:
+    """As when a job is stopped; the state."""
+    state: dict[str, Any] = json.loads(json.dumps(queue.close()))
+    queue._losses._crawler.signals.spider_closed()
+    return state
+
+
+def drain(queue: RobotsPriorityQueue) -> list[str]:
+    urls = []
+    while (request := queue.pop()) is not None:
+        urls.append(request.url)
+    assert len(queue) == 0
+    return urls
+
+
+def a_file(folder: Path) -> Path:
+    """That of the first host's requests of priority 0: five of them."""
+    return next(path for path in folder.glob("*host0*/0"))
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def short(path: Path) -> None:
+    """All but the first records are gone, as after a kill."""
+    path.write_bytes(path.read_bytes()[:400])
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(bytes(range(256)) * 4)
+
+
+def garbage_inside(path: Path) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + bytes(len(whole) - 8) + whole[-4:])
+
+
+def removed(path: Path) -> None:
+    path.unlink()
+
+
+def folder_in_its_place(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def link_to_itself(path: Path) -> None:
+    """It cannot be opened, by whatever user."""
+    path.unlink()
+    path.symlink_to(path.name)
+
+
+def file_in_place_of_the_folder(path: Path) -> None:
+    for other in path.parent.iterdir():
+        other.unlink()
+    path.parent.rmdir()
+    path.parent.write_text("")
+
+
+DAMAGE = [
+    cut,
+    empty,
+    short,
+    garbage,
+    garbage_inside,
+    removed,
+    folder_in_its_place,
+    link_to_itself,
+    file_in_place_of_the_folder,
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_whatever_a_file_has_become_the_others_are_read(
+    tmp_path: Path, damage: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    state = fill(tmp_path)
+    damage(a_file(tmp_path))
+    queue, stats = make_queue(tmp_path, state)
+    urls = drain(queue)
+    whole = {f"http://host{host}.example/{number}" for host in (1, 2) for number in range(10)}
+    if damage is not file_in_place_of_the_folder:
+        whole |= {f"http://host0.example/{number}" for number in range(1, 10, 2)}
+    assert whole <= set(urls)
+    assert len(set(urls)) == len(urls)
+    if damage is not removed:  # its neighbour in the lane was there
+        assert "to http://host0.example c" in caplog.text
+        assert stats.get("robotstxt/queue/unreadable") or stats["robotstxt/queue/lost"]
+        assert caplog.text.count("ERROR") <= 2
+    if stats.get("robotstxt/queue/lost") and damage is not garbage:
+        assert stats["robotstxt/queue/lost"] == 30 - len(urls)
+    assert close(queue) == {}
+
+
+@pytest.mark.parametrize("damage", [cut, garbage, folder_in_its_place])
+def test_a_damaged_file_is_kept(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    state = fill(tmp_path)
+    damage(a_file(tmp_path))
+    queue, _ = make_queue(tmp_path, state)
+    drain(queue)
+    queue.push(page(0, 1))
+    assert drain(queue) == ["http://host0.example/1"]
+    kept = list((tmp_path / KEPT_IN).iterdir())
+    assert [path.name.partition("-")[0] for path in kept] == ["http___host0.example"]
+    close(queue)
+
+
+@pytest.mark.parametrize("left_behind", [b"", b"\0\0", b"\0\0\0\0", bytes(1000)], ids=len)
+def test_what_a_kill_has_left_where_requests_are_to_go_does_not_matter(
+    tmp_path: Path, left_behind: bytes
+) -> None:
+    """Files of priorities and of hosts that the state does not name."""
+    state = fill(tmp_path)
+    of_a_lane = a_file(tmp_path).with_name("-7")
+    del state["http://host1.example"]
+    of_no_lane = next(tmp_path.glob("*host1*")) / "-7"
+    for path in (of_a_lane, of_no_lane):
+        path.write_bytes(left_behind)
+    queue, _ = make_queue(tmp_path, state)
+    for host in (0, 1):
+        queue.push(page(host, 99, priority=7))
+    urls = drain(queue)
+    assert len(urls) == 22
+    assert {f"http://host{host}.example/99" for host in (0, 1)} <= set(urls)
+    assert len(list((tmp_path / KEPT_IN).iterdir())) == 2
+    close(queue)
+
+
+def test_every_lane_gone_from_disk_is_said_and_a_missing_one_too(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    state = fill(tmp_path)
+    for path in tmp_path.glob("*host1*/*"):
+        path.unlink()
+    queue, stats = make_queue(tmp_path, state)
+    assert len(drain(queue)) == 20
+    assert stats["robotstxt/queue/unreadable"] == 1
+    assert "Requests to http://host1.example are lost" in caplog.text
+    close(queue)
+
+
+@pytest.mark.parametrize(
+    "name", [None, "host", [], 5, {"a": 1}, ["a"], [None], [1.5], [[]]], ids=repr
+)
+def test_a_state_that_was_damaged_costs_its_own_lane_only(tmp_path: Path, name: Any) -> None:
+    state = fill(tmp_path)
+    state["http://host0.example"] = name
+    queue, _ = make_queue(tmp_path, {**state, "": [0], " ": [0], "::": [0]})
+    assert len(drain(queue)) >= 20
+    close(queue)
+
+
+def test_a_fifo_queue_that_is_damaged_is_set_aside_too(tmp_path: Path) -> None:
+    state = fill(tmp_path, PickleFifoDiskQueue)
+    for name in ("q00000", "info.json"):
+        folder = tmp_path / name
+        state = fill(folder, PickleFifoDiskQueue)
+        path = a_file(folder) / name
+        path.write_bytes(path.read_bytes()[:20])
+        queue, stats = make_queue(folder, state, PickleFifoDiskQueue)
+        assert len(drain(queue)) == 25
+        assert stats["robotstxt/queue/unreadable"] >= 1
+        close(queue)
+
+
+class FailingQueue(PickleLifoDiskQueue):
+    """One whose methods fail where a file is not what it was."""
+
+    fails: str = ""
+
+    def _check(self, method: str) -> None:
+        if method == self.fails and "host0" in str(self.path):
+            raise OSError(f"no {method}")
+
+    def peek(self) -> Any:
+        self._check("peek")
+        return super().peek()
+
+    def pop(self) -> Any:
+        self._check("pop")
+        return super().pop()
+
+    def close(self) -> None:
+        super().close()
+        self._check("close")
+
+    def __len__(self) -> int:
+        self._check("len")
+        return super().__len__()
+
+
+@pytest.mark.parametrize("method", ["peek", "pop", "close", "len"])
+def test_an_error_in_any_method_stays_with_its_lane(
+    tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue, _ = make_queue(tmp_path, kind=FailingQueue)
+    for host in range(HOSTS):
+        for number in range(10):
+            queue.push(page(host, number))
+    monkeypatch.setattr(FailingQueue, "fails", method)
+    for lane in queue:
+        lane.next_request()
+    queue.peek()
+    handed_out = {queue.pop().url for _ in range(18)}
+    assert sum("host0" not in url for url in handed_out) >= 12
+    state = close(queue)
+    assert {"http://host1.example", "http://host2.example"} & set(state)
+
+
+# Too many open files, a full disk
+
+
+class FullQueue(PickleLifoDiskQueue):
+    full = False
+
+    def push(self, request: Request) -> None:
+        if self.full:
+            raise OSError(28, "No space left on device")
+        super().push(request)
+
+
+def test_a_full_disk_is_what_scrapy_expects_it_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue, stats = make_queue(tmp_path, kind=FullQueue)
+    queue.push(page(0, 0))
+    monkeypatch.setattr(FullQueue, "full", True)
+    for host in (0, 1):
+        for number in range(3):
+            with pytest.raises(ValueError, match="No space left"):
+                queue.push(page(host, number, priority=number))
+    assert len(queue) == 1
+    assert stats["robotstxt/queue/kept_in_memory"] == 6
+    assert caplog.text.count("cannot be put on disk") == 1
+    assert drain(queue) == ["http://host0.example/0"]
+    close(queue)
+
+
+class ManyHosts(JobSpider):
+    def parse(self, response: Any) -> Iterator[Request]:
+        """Each page of the first host names a page of another host."""
+        if response.url == self.urls[0]:
+            for url in self.urls[1:]:
+                yield Request(url, errback=self.count_failure)
+
+    async def start(self) -> Any:
+        yield Request(self.urls[0])
+
+
+def test_with_few_files_to_open_every_page_is_fetched(sites: Sites, tmp_path: Path) -> None:
+    hosts = [sites.host("User-agent: *\nDisallow: /never\n") for _ in range(200)]
+    done = crawl_job(tmp_path, hosts, ManyHosts, files=256, timeout=90, CONCURRENT_REQUESTS=4)
+    assert fetched(hosts).total() == 200, done
+    assert "too many open files" in done.lower()
+    assert "Unhandled" not in done
+
+
+def test_a_job_with_more_hosts_than_files_may_be_open_is_resumed_bit_by_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    state = fill(tmp_path)
+    monkeypatch.setattr(compat, "most_queue_files", lambda: 2)  # those of one host
+    queue, _ = make_queue(tmp_path, state)
+    assert [queue.pop() is not None for _ in range(5)] == [True] * 5
+    state = close(queue)
+    assert len(state) == HOSTS
+    assert "Requests to 2 hosts stay in the job" in caplog.text
+    queue, stats = make_queue(tmp_path, state)
+    with pytest.raises(ValueError, match="Too many open files"):  # it stays in memory
+        queue.push(page(2, 99))
+    urls = drain(queue)
+    assert len(set(urls)) == len(urls) == 25
+    assert close(queue) == {}
+    assert stats == {"robotstxt/queue/kept_in_memory": 1}
+
+
+# A job that is killed
+
+
+def crawl_job(
+    job: Path,
+    hosts: list[Host],
+    spider: type[JobSpider] = JobSpider,
+    *,
+    kill_at: int | None = None,
+    files: int | None = None,
+    timeout: float = 60,
+    **settings: Any,
+) -> str:
+    """Runs the job in a process of its own; *kill_at*: when so many pages were fetched."""
+    command = [sys.executable, "-m", "tests.crawl.test_lost_requests", spider.__name__, str(job)]
+    command += [json.dumps(settings), *(host.url("/0") for host in hosts)]
+    if files is not None:
+        command = ["bash", "-c", f'ulimit -n {files}; exec "$@"', "bash", *command]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        if kill_at is not None:
+            while fetched(hosts).total() < kill_at and process.poll() is None:
+                time.sleep(0.005)
+            os.kill(process.pid, signal.SIGKILL)
+        _, log = process.communicate(timeout=timeout)
+        assert kill_at is not None or process.returncode == 0, log
+    return log
+
+
+def stopped_killed_and_resumed(sites: Sites, job: Path, first: int, second: int) -> None:
+    """Healthy hosts lose nothing but what was under way, and the crawl ends by itself."""
+    hosts = [sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.05\n") for _ in range(6)]
+    crawl_job(job, hosts, CLOSESPIDER_PAGECOUNT=first)
+    crawl_job(job, hosts, kill_at=first + second)
+    before = fetched(hosts).total()
+    log = crawl_job(job, hosts, timeout=40)
+    missing = (all_pages(hosts) - fetched(hosts)).total()
+    # Under way are at most so many requests, and the server has got most of them.
+    assert missing <= 16, log
+    if before < all_pages(hosts).total() - 6:
+        assert "The last run of this job was killed" in log
+    lost = int(log.rpartition("robotstxt/queue/lost=")[2].split()[0])
+    assert missing <= lost
+
+
+def test_stopped_then_killed_then_resumed_what_is_lost_is_counted(
+    sites: Sites, tmp_path: Path
+) -> None:
+    stopped_killed_and_resumed(sites, tmp_path, 10, 12)
+
+
+@pytest.mark.stress
+def test_stopped_then_killed_then_resumed_at_20_moments(sites: Sites, tmp_path: Path) -> None:
+    for turn in range(20):
+        stopped_killed_and_resumed(sites, tmp_path / str(turn), 7 + turn, 2 * turn + 1)
+
+
+def main() -> None:
+    from scrapy.crawler import AsyncCrawlerProcess
+
+    name, job, own, *urls = sys.argv[1:]
+    spider = {"JobSpider": JobSpider, "ManyHosts": ManyHosts}[name]
+    settings = {**BASE_SETTINGS, "JOBDIR": job, "LOG_LEVEL": "WARNING", **json.loads(own)}
+    process = AsyncCrawlerProcess(settings)
+    crawler = process.create_crawler(spider)
+    process.crawl(crawler, urls=urls)
+    process.start()
+    lost = crawler.stats.get_value("robotstxt/queue/lost", 0)
+    print(f"robotstxt/queue/lost={lost}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""Whatever scheduler keeps requests: what waits for a robots.txt when a crawl stops goes back."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+from scrapy.core.scheduler import Scheduler
+
+from tests.crawl.test_jobs import JobSpider, all_pages, fetched, run_until
+from tests.crawling import BASE_SETTINGS, stat
+from tests.redis_server import redis_server
+from tests.sites import after, answer, hang
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy import Request
+
+    from tests.sites import Host, Sites
+
+# What scrapy-redis does.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Passing a 'spider' argument:scrapy.exceptions.ScrapyDeprecationWarning",
+    "ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning",
+)
+
+QUICK = {"ROBOTS_FETCH_TIMEOUT": 1, "ROBOTS_FETCH_RETRIES": 0}
+SCRAPYS_OWN = {"ADDONS": {}, "ROBOTSTXT_OBEY": True}
+"""Scrapy's robots.txt middleware in place of ours."""
+SCRAPYS_QUEUE = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"}
+"""With it, requests wait in the middleware."""
+
+
+@pytest.fixture
+def redis() -> Iterator[dict[str, Any]]:
+    with redis_server() as settings:
+        yield settings
+
+
+@pytest_twisted.ensureDeferred
+async def test_stopped_and_resumed_with_scrapy_redis_no_page_is_lost(
+    sites: Sites, redis: dict[str, Any]
+) -> None:
+    host = sites.host(hang)
+    settings = {**redis, **QUICK}
+    stopped = await run_until(0.5, [host], **settings)
+    assert stopped.spider.failed == []
+    assert stat(stopped, "robotstxt/put_back") == 1
+    host.robots("User-agent: *\nAllow: /\n")
+    await run_until(60, [host], **settings)
+    assert fetched([host]) == all_pages([host])
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_scheduler_that_forgets_is_given_nothing(
+    sites: Sites, redis: dict[str, Any]
+) -> None:
+    """So the errback is called, as for any request that is dropped."""
+    for settings in (SCRAPYS_QUEUE, {**redis, "SCHEDULER_PERSIST": False}):
+        host = sites.host(hang)
+        stopped = await run_until(0.5, [host], **QUICK, **settings)
+        assert stopped.spider.failed == [host.url("/0")]
+        assert stat(stopped, "robotstxt/put_back") == 0
+
+
+class OwnScheduler(Scheduler):
+    """One of a project, that keeps requests where only it knows."""
+
+    kept: list[str] = []  # noqa: RUF012 - outlives the crawl, as a data base does
+
+    def enqueue_request(self, request: Request) -> bool:
+        if request.meta.get("robots_put_back"):
+            self.kept.append(request.url)
+        return super().enqueue_request(request)
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_scheduler_that_nobody_knows_is_taken_to_keep_its_requests(sites: Sites) -> None:
+    host = sites.host(hang)
+    OwnScheduler.kept.clear()
+    await run_until(0.5, [host], SCHEDULER=OwnScheduler, **QUICK, **SCRAPYS_QUEUE)
+    assert OwnScheduler.kept == [host.url("/0")]
+
+
+def interrupted(hosts: list[Host], stops: list[float], **settings: Any) -> int:
+    """Pages missing after SIGINT at each of the moments, in seconds from the first request on."""
+    command = [sys.executable, "-m", "tests.crawl.test_other_schedulers", json.dumps(settings)]
+    command += [host.url("/0") for host in hosts]
+    for moment in stops:
+        hits = len(hosts[0].sites.hits)
+        with subprocess.Popen(command, cwd=Path(__file__).parents[2]) as process:
+            while len(hosts[0].sites.hits) == hits and process.poll() is None:
+                time.sleep(0.01)
+            time.sleep(moment)
+            process.send_signal(signal.SIGINT)
+            process.wait(60)
+    subprocess.run(command, cwd=Path(__file__).parents[2], check=True, timeout=120)
+    return (all_pages(hosts) - fetched(hosts)).total()
+
+
+def slow_hosts(sites: Sites, number: int) -> list[Host]:
+    """Each takes its time for its robots.txt, and some ask for a delay."""
+    rules = "User-agent: *\nDisallow: /never\n"
+    delays = ["", "Crawl-delay: 0.1\n"]
+    return [
+        sites.host(after(0.2 + 0.15 * turn, answer(rules + delays[turn % 2])))
+        for turn in range(number)
+    ]
+
+
+def test_interrupted_with_scrapy_redis_no_page_is_lost(sites: Sites, redis: dict[str, Any]) -> None:
+    assert interrupted(slow_hosts(sites, 6), [0.4], **redis) == 0
+
+
+@pytest.mark.stress
+def test_interrupted_ten_times_with_scrapy_redis_no_page_is_lost(
+    sites: Sites, redis: dict[str, Any]
+) -> None:
+    generator = random.Random(1)
+    stops = [generator.uniform(0, 1.5) for _ in range(10)]
+    ours = interrupted(slow_hosts(sites, 25), stops, **redis)
+    with redis_server() as another:
+        theirs = interrupted(slow_hosts(sites, 25), stops, **another, **SCRAPYS_OWN)
+    print(f"10 interrupts, 300 pages: {ours} lost; with Scrapy's own middleware {theirs}")
+    assert ours == 0
+
+
+def main() -> None:
+    from scrapy.crawler import AsyncCrawlerProcess
+
+    own, *urls = sys.argv[1:]
+    process = AsyncCrawlerProcess({**BASE_SETTINGS, "LOG_LEVEL": "ERROR", **json.loads(own)})
+    process.crawl(JobSpider, urls=urls)
+    process.start()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""Floors by origin and by slot, at a clock that the test sets. Nothing waits."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from scrapy import Request, signals
+from scrapy.core.downloader import Slot
+from scrapy.http import Response
+from scrapy.settings import Settings
+from scrapy.signalmanager import SignalManager
+from scrapy.statscollectors import StatsCollector
+from twisted.internet.defer import Deferred
+
+from scrapy_robots_plus.crawl.clock import Clock
+from scrapy_robots_plus.crawl.pacing.floors import Pacing
+from scrapy_robots_plus.crawl.settings import RobotsSettings
+from scrapy_robots_plus.policy.origin import Origin
+
+NOW = 1_000_000.0
+URL = "http://a.example/"
+
+
+class Crawl:
+    """As much of a crawl as delays need: signals, and downloader slots that nobody empties."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.now = NOW
+        self.slots: dict[str, Slot] = {}
+        made = Settings(settings)
+        downloader = SimpleNamespace(slots=self.slots, get_slot_key=lambda request: "a.example")
+        crawler: Any = SimpleNamespace(
+            signals=SignalManager(), engine=SimpleNamespace(downloader=downloader), spider=None
+        )
+        crawler.stats = StatsCollector(SimpleNamespace(settings=made, spider=None))
+        self.signals = crawler.signals
+        clock = Clock(wall=lambda: self.now, slots=lambda: self.now - NOW)
+        self.pacing = Pacing(crawler, RobotsSettings.from_settings(made), clock)
+
+    def queue(self, slot: str, url: str = URL) -> Slot:
+        """A request waits in a slot, which has no delay of its own."""
+        made = self.slots.setdefault(slot, Slot(8, 0.0, 0.0))
+        made.queue.append((Request(url), Deferred()))
+        return made
+
+    def hold(self, delay: float | None, url: str = URL, closed_for: float = 0.0) -> Request:
+        request = Request(url)
+        origin = Origin.of(url)
+        assert origin is not None
+        policy: Any = SimpleNamespace(delay=delay, closed_for=closed_for)
+        self.pacing.hold(request, origin, policy)
+        slot = request.meta.get("download_slot")
+        if slot is not None:
+            self.slots.setdefault(slot, Slot(8, 0.0, 0.0))
+            self.signals.send_catch_log(signals.request_reached_downloader, request=request)
+        return request
+
+    def answer(self, slot: str, status: int = 429, **headers: str) -> None:
+        request = Request(URL, meta={"download_slot": slot})
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        response = Response(URL, status=status, headers=named)
+        self.signals.send_catch_log(signals.response_downloaded, response=response, request=request)
+
+    def due_in(self, slot: str) -> float:
+        """Seconds until the downloader may send what waits in a slot; not over 0 if it may."""
+        held = self.slots[slot]
+        delay = held.download_delay()
+        return held.lastseen + delay - (self.now - NOW) if delay else 0.0
+
+
+def test_a_retry_after_holds_every_slot_with_requests_to_the_host() -> None:
+    crawl = Crawl()
+    for slot in ("one", "two"):
+        crawl.queue(slot)
+    crawl.queue("other", "http://b.example/")
+    crawl.answer("one", retry_after="30")
+    waits = {slot: pytest.approx(crawl.due_in(slot)) for slot in crawl.slots}
+    assert waits == {"one": 30, "two": 30, "other": 0}
+
+
+def test_a_retry_after_holds_the_slot_that_the_host_was_sent_to_meanwhile() -> None:
+    crawl = Crawl()
+    crawl.hold(1.0)
+    crawl.queue("before")
+    crawl.slots["before"].queue.clear()
+    crawl.answer("before", retry_after="30")
+    assert crawl.due_in("a.example") == pytest.approx(30)
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait"),
+    [
+        ({"retry_after": "30"}, 30),
+        ({"retry_after": "9999"}, 300),  # ROBOTS_RETRY_AFTER_MAX
+        ({"retry_after": "Mon, 12 Jan 1970 13:47:20 GMT"}, 40),  # by our clock
+        (
+            {
+                "retry_after": "Thu, 01 Jan 1970 00:01:00 GMT",
+                "date": "Thu, 01 Jan 1970 00:00:10 GMT",
+            },
+            50,
+        ),
+        ({"retry_after": "30", "date": "Thu, 01 Jan 1970 00:00:10 GMT"}, 30),
+        ({}, 0),
+    ],
+)
+def test_how_long(headers: dict[str, str], wait: float) -> None:
+    crawl = Crawl()
+    crawl.queue("a.example")
+    crawl.answer("a.example", **headers)
+    assert crawl.due_in("a.example") == pytest.approx(wait)
+
+
+def test_switched_off() -> None:
+    crawl = Crawl(ROBOTS_RETRY_AFTER=False)
+    crawl.queue("a.example")
+    crawl.answer("a.example", retry_after="30")
+    assert crawl.due_in("a.example") == 0
+
+
+def test_after_the_wait_the_host_is_asked_slowly_and_then_as_before() -> None:
+    crawl = Crawl()
+    crawl.queue("a.example")
+    crawl.answer("a.example", retry_after="10")
+    crawl.now += 10
+    delays = []
+    for _ in range(6):
+        crawl.answer("a.example", status=200)
+        delays.append(crawl.slots["a.example"].delay)
+    assert delays == sorted(delays, reverse=True)
+    assert delays[0] == pytest.approx(0.5)
+    assert delays[-1] == 0
+
+
+def test_visiting_hours_are_waited_for() -> None:
+    crawl = Crawl()
+    crawl.hold(None, closed_for=3600)
+    assert crawl.due_in("a.example") == pytest.approx(3600)
+
+
+def test_a_host_without_a_delay_goes_where_it_likes_again() -> None:
+    crawl = Crawl()
+    assert crawl.hold(2.0).meta["download_slot"] == "a.example"
+    assert crawl.slots["a.example"].delay == 2.0
+    assert "download_slot" not in crawl.hold(None).meta
+    assert crawl.slots["a.example"].delay == 0
+    assert not crawl.pacing.holds

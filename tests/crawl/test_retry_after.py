@@ -1,0 +1,182 @@
+"""Retry-After in an answer to a page: the host is left alone for so long, whatever is set."""
+
+from __future__ import annotations
+
+import time
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+from scrapy import Request, signals
+from scrapy.exceptions import IgnoreRequest
+from scrapy.utils.asyncio import call_later
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from twisted.internet.defer import gatherResults
+
+from scrapy_robots_plus import RobotsMiddleware
+from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing
+from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
+from tests.sites import after, answer, in_turn
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from tests.sites import Host, Sites
+
+WAIT = 2
+AT_ONCE = 0.9
+"""Seconds within which requests may arrive that were under way: they cannot be called back."""
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    **{f"jitter {n}": {"DOWNLOAD_DELAY": 1} for n in range(6)},
+    "no delay": {"CONCURRENT_REQUESTS": 2},
+    "AutoThrottle": {"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 1},
+    "own queue": {
+        "DOWNLOAD_DELAY": 0.3,
+        "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue",
+    },
+    "without robots.txt delays": {"ROBOTS_CRAWL_DELAY": False, "DOWNLOAD_DELAY": 1.2},
+    "several at once": {"CONCURRENT_REQUESTS_PER_DOMAIN": 8, "DOWNLOAD_DELAY": 0.01},
+}
+
+
+def pages(host: Host, count: int = 3) -> list[str]:
+    return [host.url(f"/{number}") for number in range(count)]
+
+
+def first_after(host: Host) -> float:
+    """Seconds from the first page to the next one that was not under way already."""
+    began, *later = [hit.at for hit in host.hits if hit.path != "/robots.txt"]
+    return next(at - began for at in later if at - began > AT_ONCE)
+
+
+@pytest_twisted.ensureDeferred
+async def test_no_setting_cuts_the_wait_short(sites: Sites) -> None:
+    hosts = {name: sites.host() for name in SETTINGS}
+    crawls = []
+    for (name, host), settings in zip(hosts.items(), SETTINGS.values(), strict=True):
+        host.pages["/0"] = after(0.2, answer(status=429, retry_after=str(WAIT)))
+        if name == "jitter 0":
+            host.robots("User-agent: *\nDisallow: /never\nCrawl-delay: 0.5\n")
+        host.pages |= {f"/{number}": after(0.3, answer()) for number in range(1, 8)}
+        count = 12 if name == "several at once" else 3
+        crawls.append(make_crawler(**settings).crawl(urls=pages(host, count)))
+    await gatherResults(crawls)
+    waits = {name: first_after(host) for name, host in hosts.items()}
+    assert {name: wait for name, wait in waits.items() if wait < WAIT} == {}
+
+
+@pytest_twisted.ensureDeferred
+async def test_it_holds_for_what_waits_in_other_slots_of_the_host(sites: Sites) -> None:
+    host = sites.host()
+    host.pages["/0"] = answer(status=429, retry_after=str(WAIT))
+    requests = [
+        Request(url, meta={"download_slot": f"slot {number % 2}"})
+        for number, url in enumerate(pages(host, 4))
+    ]
+    slots = {"slot 0": {"delay": 0}, "slot 1": {"delay": 1}}
+    queue = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"}
+    crawler = await crawl(*requests, DOWNLOAD_SLOTS=slots, **queue)
+    assert stat(crawler, "robotstxt/retry_after") == 1
+    assert len(host.fetched) == 4
+    assert first_after(host) >= WAIT
+
+
+class ClosesInTheWait(ProbeSpider):
+    """Is closed when a host has asked to be left alone, while requests wait in its slot."""
+
+    closed_at = inf
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *arguments: Any, **named: Any) -> ClosesInTheWait:
+        spider = super().from_crawler(crawler, *arguments, **named)
+        crawler.signals.connect(spider.looked_at, signals.response_downloaded)
+        return spider
+
+    async def start(self) -> AsyncIterator[Request]:
+        for url in self.urls:
+            yield Request(url, errback=self.failed)
+
+    def looked_at(self, response: Response) -> None:
+        if response.status == 429:
+            call_later(0.3, self.close_now)
+
+    def close_now(self) -> None:
+        self.closed_at = time.monotonic()
+        deferred_from_coro(self.crawler.engine.close_spider_async(reason="enough"))
+
+
+def busy_once(sites: Sites) -> Host:
+    host = sites.host()
+    host.pages["/4"] = in_turn(answer(status=429, retry_after="30"), answer("A page"))
+    return host
+
+
+IN_THE_SLOT = {
+    "DOWNLOAD_DELAY": 0.1,
+    "RETRY_ENABLED": True,
+    "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue",
+}
+SOON = 10
+"""Seconds, on a busy machine; far less than the wait asked for."""
+
+
+# Scrapy's own queue leaves files open that it has emptied.
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest_twisted.ensureDeferred
+async def test_a_closing_crawl_does_not_sit_out_the_wait(sites: Sites, tmp_path: Path) -> None:
+    host = busy_once(sites)
+    settings = {**IN_THE_SLOT, "JOBDIR": str(tmp_path)}
+    crawler = make_crawler(ClosesInTheWait, **settings)
+    await run(crawler, urls=pages(host, 9))
+    assert time.monotonic() - crawler.spider.closed_at < SOON
+    assert crawler.spider.failures == {}
+    assert 0 < stat(crawler, "robotstxt/put_back") <= 9
+    await run(make_crawler(ClosesInTheWait, **settings), urls=pages(host, 9))
+    assert sorted(host.fetched) == sorted([*(f"/{number}" for number in range(9)), "/4"])
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_cannot_be_kept_fails_when_the_crawl_closes_in_the_wait(sites: Sites) -> None:
+    host = busy_once(sites)
+    crawler = make_crawler(ClosesInTheWait, **IN_THE_SLOT)
+    await run(crawler, urls=pages(host, 9))
+    assert time.monotonic() - crawler.spider.closed_at < SOON
+    failures = crawler.spider.failures
+    assert {type(failure) for failure in failures.values()} == {HeldAtClosing}
+    unsent = {url.removeprefix(host.origin) for url in failures} - {"/4"}  # that one was retried
+    assert unsent
+    assert not unsent & set(host.fetched)
+    tally = crawler.get_downloader_middleware(RobotsMiddleware).tally
+    assert (tally.allowed, tally.denied) == (len(host.fetched), 0)
+
+
+class Sends(ClosesInTheWait):
+    """Sends without the scheduler, which could not keep what waits."""
+
+    async def parse(self, response: Response) -> None:
+        super().parse(response)
+        origin = response.url.removesuffix("/first")
+        sent = [self.send(Request(f"{origin}/{number}")) for number in range(9)]
+        await maybe_deferred_to_future(gatherResults([deferred_from_coro(each) for each in sent]))
+
+    async def send(self, request: Request) -> None:
+        try:
+            await self.crawler.engine.download_async(request)
+        except IgnoreRequest as error:
+            self.failures[request.url] = error
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_was_not_the_schedulers_fails_once(sites: Sites, tmp_path: Path) -> None:
+    host = busy_once(sites)
+    crawler = make_crawler(Sends, JOBDIR=str(tmp_path), **IN_THE_SLOT)
+    await run(crawler, urls=[host.url("/first")])
+    assert time.monotonic() - crawler.spider.closed_at < SOON
+    assert {type(failure) for failure in crawler.spider.failures.values()} == {HeldAtClosing}

@@ -1,0 +1,185 @@
+"""What a floor does to a downloader slot, at a clock that the test sets. Nothing waits."""
+
+from __future__ import annotations
+
+import pytest
+from scrapy import Request
+from scrapy.core.downloader import Slot
+
+from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.pacing.slot_floor import SlotFloor
+from scrapy_robots_plus.policy.origin import Origin
+
+ORIGIN = Origin("http", "a.example", 80)
+OTHER = Origin("http", "b.example", 80)
+DRAWS = 300
+
+
+class Held:
+    """A slot with its floor, and the time."""
+
+    def __init__(self, delay: float = 0.0, jitter: float = 0.0, **delays: float) -> None:
+        self.now = 1000.0
+        self.floor = SlotFloor(lambda: self.now)
+        self.floor.delays.update(
+            {Origin("http", name, 80): value for name, value in delays.items()}
+        )
+        self.slot = Slot(8, delay, jitter)
+        self.floor.apply(self.slot)
+
+    def send(self, url: str = "http://a.example/") -> Request:
+        """As the downloader does it."""
+        request = Request(url)
+        self.slot.lastseen = self.now
+        self.slot.transferring.add(request)
+        return request
+
+    def answer(self, request: Request) -> None:
+        self.floor.answered(request)
+        self.slot.transferring.remove(request)
+
+    @property
+    def due(self) -> float:
+        """The earliest moment at which the downloader may send the next request."""
+        return self.slot.lastseen + min(self.slot.download_delay() for _ in range(DRAWS))
+
+
+JITTERS = [0.0, 0.5]
+if hasattr(Slot(1, 1, 0.5), "jitter"):  # Scrapy 2.19
+    JITTERS += [0.9, 1.0, 3.0]
+
+
+@pytest.mark.parametrize("jitter", JITTERS)
+@pytest.mark.parametrize("delay", [0.0, 0.01, 2.0, 60.0])
+@pytest.mark.parametrize("asked", [0.0, 1.0])
+def test_no_delay_and_no_jitter_cuts_a_wait_short(
+    delay: float, jitter: float, asked: float
+) -> None:
+    held = Held(delay, jitter, a=asked)
+    request = held.send()
+    held.now += 0.1
+    held.floor.backoff.hold(3.0, held.now)
+    held.floor.apply(held.slot)
+    held.answer(request)
+    assert held.due >= 1003.1 - 1e-6
+    assert held.due < 1003.1 + 2 * max(delay, asked, 0.3)
+
+
+@pytest.mark.parametrize("delay", [0.2, 30.0])
+def test_a_wait_outlasts_what_auto_throttle_does_to_the_delay(delay: float) -> None:
+    held = Held(2.0, 0.5)
+    held.floor.backoff.hold(3.0, held.now)
+    held.floor.apply(held.slot)
+    held.slot.delay = delay
+    held.floor.apply(held.slot)
+    assert held.due >= 1003 - 1e-6
+
+
+def test_an_answer_to_what_was_under_way_does_not_end_a_wait() -> None:
+    held = Held(a=1.0)
+    first, second = held.send(), held.send()
+    held.floor.backoff.hold(10.0, held.now)
+    held.answer(first)
+    held.now += 2
+    held.answer(second)
+    assert held.due >= 1010 - 1e-6
+
+
+@pytest.mark.parametrize("jitter", JITTERS)
+@pytest.mark.parametrize("delay", [0.0, 0.9, 1.0, 1.2])
+def test_no_jitter_goes_below_the_floor(delay: float, jitter: float) -> None:
+    held = Held(delay, jitter, a=1.0)
+    held.answer(held.send())
+    assert held.due >= 1001 - 1e-6
+
+
+def test_a_jitter_that_stays_above_the_floor_stays() -> None:
+    held = Held(4.0, 0.5, a=1.0)
+    assert compat.slot_jitter(held.slot) == 0.5
+    held.floor.delays[OTHER] = 3.0
+    held.floor.apply(held.slot)
+    assert (held.slot.delay, compat.slot_jitter(held.slot)) == (4.0, 0.0)
+
+
+def test_the_longest_delay_of_several_origins_holds_and_goes_with_its_origin() -> None:
+    held = Held(0.1, 0.5, a=1.0)
+    held.floor.delays[OTHER] = 3.0
+    held.floor.apply(held.slot)
+    assert held.slot.delay == 3.0
+    del held.floor.delays[OTHER]
+    held.floor.apply(held.slot)
+    assert held.slot.delay == 1.0
+    held.floor.delays.clear()
+    held.floor.apply(held.slot)
+    assert held.floor.is_idle
+    assert (held.slot.delay, compat.slot_jitter(held.slot)) == (0.1, 0.5)
+
+
+def test_a_delay_that_auto_throttle_found_is_what_it_goes_back_to() -> None:
+    held = Held(0.1, a=1.0)
+    held.slot.delay = 5.0
+    held.floor.apply(held.slot)
+    assert held.slot.delay == 5.0
+    held.slot.delay = 0.3
+    held.floor.apply(held.slot)
+    assert held.slot.delay == 1.0
+    held.floor.delays.clear()
+    held.floor.apply(held.slot)
+    assert held.slot.delay == 0.3
+
+
+def test_the_delay_counts_from_the_answer_where_connecting_may_have_taken_that_long() -> None:
+    held = Held(a=2.0)
+    request = held.send()
+    assert held.due > 1002 + 10
+    held.now += 3
+    held.answer(request)
+    assert held.due == 1005
+
+
+def test_the_head_of_an_answer_is_enough() -> None:
+    held = Held(a=2.0)
+    request = held.send()
+    held.now += 0.5
+    held.floor.answered(request)  # headers_received
+    assert held.due == 1002.5
+    held.now += 60
+    held.answer(request)
+    assert held.due == 1002.5
+
+
+def test_the_slot_forgets_its_timer_when_an_answer_lets_the_next_one_go_sooner() -> None:
+    held = Held(a=2.0)
+    request = held.send()
+    timer = Timer()
+    held.slot.latercall = timer
+    held.now += 1
+    held.answer(request)
+    assert timer.cancelled
+    assert held.slot.latercall is None
+
+
+class Timer:
+    cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+def test_a_slot_without_a_delay_from_robots_txt_counts_as_scrapy_does() -> None:
+    held = Held(1.0)
+    request = held.send()
+    held.now += 0.7
+    held.answer(request)
+    assert held.due == 1001
+
+
+def test_a_slot_that_is_made_anew_is_held_from_its_first_request_on() -> None:
+    held = Held(a=2.0)
+    held.answer(held.send())
+    held.slot = Slot(8, 0.0, 0.0)
+    held.floor.apply(held.slot)
+    held.now += 1
+    held.answer(held.send())
+    assert held.slot.delay == 2.0
+    assert held.due >= 1003

@@ -1,0 +1,139 @@
+"""What reaches a site is what was judged, whatever the download handler makes of a URL.
+
+The sites' own logs are held against the rules. A crawl with Scrapy's own middleware shows that they
+would tell.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+import scrapy
+from scrapy.utils.reactor import is_asyncio_reactor_installed
+
+from scrapy_robots_plus import RobotsDisallowed, RobotsMiddleware
+from scrapy_robots_plus.protocol.robotstxt import RobotsTxt
+from tests.certificates import self_signed
+from tests.crawl_process import MODES, crawl_in_process
+from tests.crawling import OTHER_PARSER, crawl, stat
+
+from .wire import ASCII, PLAIN, SHORT, wire_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy.crawler import Crawler
+
+    from tests.sites import Host, Sites
+
+    from .wire import Wire
+
+HANDLERS = {
+    "HTTP/1.1": "http11.HTTP11DownloadHandler",
+    "HTTP/2": "http2.H2DownloadHandler",
+    "aiohttp": "_aiohttp.AiohttpDownloadHandler",
+    "httpx": "_httpx.HttpxDownloadHandler",
+}
+"""Those of Scrapy; the last two are there from 2.18 on, and need asyncio."""
+
+ALONE = {"ADDONS": {}, "ROBOTSTXT_OBEY": True}
+"""Scrapy's own middleware, with its own parser."""
+
+FAST = {"CONCURRENT_REQUESTS": 64, "CONCURRENT_REQUESTS_PER_DOMAIN": 32, "LOG_LEVEL": "INFO"}
+
+short_or_all = pytest.mark.parametrize(
+    "octets",
+    [pytest.param(SHORT, id="short"), pytest.param(ASCII, id="all", marks=pytest.mark.stress)],
+)
+ours_alone = pytest.mark.skipif(OTHER_PARSER is not None, reason="the log is held against ours")
+
+
+def settings_for(handler: str) -> dict[str, Any]:
+    if handler in ("aiohttp", "httpx"):
+        pytest.importorskip(f"scrapy.core.downloader.handlers._{handler}")
+        if not is_asyncio_reactor_installed():
+            pytest.skip("needs asyncio")
+    path = f"scrapy.core.downloader.handlers.{HANDLERS[handler]}"
+    return {**FAST, "DOWNLOAD_HANDLERS": {"http": path, "https": path}}
+
+
+def site_for(sites: Sites, wire: Wire, handler: str = "HTTP/1.1") -> Host:
+    return sites.host(wire.robots_txt, self_signed(http2=True) if handler == "HTTP/2" else None)
+
+
+def disallowed_in(log: Iterable[str], wire: Wire) -> list[str]:
+    """What arrived that the rules disallow as it arrived."""
+    file = RobotsTxt.parse(wire.robots_txt)
+    return [path for path in log if not file.allowed(f"http://x.example{path}", "Foobot")]
+
+
+async def crawl_wire(host: Host, wire: Wire, **settings: Any) -> Crawler:
+    urls = (scrapy.Request(host.url(path)).url for path in wire.closed + wire.open)
+    return await crawl(*dict.fromkeys(urls), **settings)
+
+
+@ours_alone
+@short_or_all
+@pytest.mark.parametrize("handler", HANDLERS)
+@pytest_twisted.ensureDeferred
+async def test_nothing_disallowed_arrives(
+    sites: Sites, handler: str, octets: Iterable[int]
+) -> None:
+    settings, wire = settings_for(handler), wire_of(octets)
+    host = site_for(sites, wire, handler)
+    crawler = await crawl_wire(host, wire, **settings)
+    assert disallowed_in(host.fetched, wire) == []
+    assert_open_pages_came(crawler, host, wire)
+    await assert_questions_get_the_same_answer(crawler)
+
+
+def assert_open_pages_came(crawler: Crawler, host: Host, wire: Wire) -> None:
+    got = set(crawler.spider.got)
+    missed = [path for path in wire.open if scrapy.Request(host.url(path)).url not in got]
+    assert missed == []
+    kinds = {type(error) for error in crawler.spider.failures.values()}
+    assert kinds == {RobotsDisallowed}
+
+
+async def assert_questions_get_the_same_answer(crawler: Crawler) -> None:
+    policies = crawler.get_downloader_middleware(RobotsMiddleware).policies
+    refused = {url: error.verdict for url, error in crawler.spider.failures.items()}
+    assert [url for url in crawler.spider.got if not await policies.allowed(url)] == []
+    assert {url: await policies.verdict(url) for url in refused} == refused
+    by_form = sum(verdict.form is not None for verdict in refused.values())
+    assert stat(crawler, "robotstxt/forbidden/form") == by_form > 0
+
+
+@pytest.mark.parametrize("handler", HANDLERS)
+@pytest_twisted.ensureDeferred
+async def test_scrapy_alone_lets_disallowed_pages_through(sites: Sites, handler: str) -> None:
+    """So the test above can fail."""
+    settings, wire = settings_for(handler), wire_of(b"@;[")
+    host = site_for(sites, wire, handler)
+    await crawl_wire(host, wire, **settings, **ALONE)
+    assert len(disallowed_in(host.fetched, wire)) > 0
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_rule_of_the_same_text_as_a_url_disallows_it(sites: Sites) -> None:
+    rules = ["/a[1]", "/*?g[0]=", "/*?filter[", "/*?n=o'b"]
+    rules += [f"/{place}{octet:02x}{chr(octet)}x" for octet in PLAIN for place in ("p", "?q")]
+    host = sites.host("User-agent: *\n" + "".join(f"Disallow: {rule}\n" for rule in rules))
+    await crawl(*(host.url(rule) for rule in rules), **FAST)
+    assert host.fetched == []
+
+
+@ours_alone
+@short_or_all
+@pytest.mark.parametrize("mode", sorted({"no reactor"} & {*MODES}))
+def test_nothing_disallowed_arrives_without_a_reactor(
+    sites: Sites, mode: str, octets: Iterable[int]
+) -> None:
+    wire = wire_of(octets)
+    host = site_for(sites, wire)
+    result = crawl_in_process(mode, *map(host.url, wire.closed + wire.open), **FAST)
+    assert disallowed_in(host.fetched, wire) == []
+    assert {scrapy.Request(host.url(path)).url for path in wire.open} <= {*result["got"]}
+    assert set(result["failures"].values()) == {"RobotsDisallowed"}

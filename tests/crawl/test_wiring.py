@@ -1,0 +1,145 @@
+"""What of the package is not in use, or there twice, is said once at the start."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+from scrapy.core.downloader import Downloader
+from scrapy.core.scheduler import Scheduler
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.pqueues import ScrapyPriorityQueue
+
+from tests.crawling import crawl, stat
+from tests.sites import Sites, answer
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+LOGGER = "scrapy_robots_plus.crawl.reporting.wiring"
+RULES = "User-agent: *\nDisallow: /private/\n"
+
+
+class OwnMiddleware(RobotsTxtMiddleware):
+    """As projects have it, to change some detail."""
+
+
+class OtherScheduler:
+    """As scrapy-redis has it: not Scrapy's, and with a queue of its own."""
+
+    def __init__(self, crawler: Any) -> None:
+        self._requests: list[Request] = []
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> OtherScheduler:
+        return cls(crawler)
+
+    def open(self, spider: Any) -> None: ...
+
+    def close(self, reason: str) -> None: ...
+
+    def has_pending_requests(self) -> bool:
+        return bool(self._requests)
+
+    def enqueue_request(self, request: Request) -> bool:
+        self._requests.append(request)
+        return True
+
+    def next_request(self) -> Request | None:
+        return self._requests.pop() if self._requests else None
+
+
+class OwnScheduler(Scheduler):
+    """Scrapy's, with a detail changed."""
+
+
+async def said(
+    sites: Sites, caplog: pytest.LogCaptureFixture, **settings: Any
+) -> list[tuple[str, str]]:
+    """Levels and texts of what a crawl says of its wiring."""
+    with caplog.at_level(logging.INFO, LOGGER):
+        await crawl(sites.host(RULES).url(), **settings)
+    records = [record for record in caplog.records if record.name == LOGGER]
+    return [(record.levelname, record.getMessage()) for record in records]
+
+
+@pytest.mark.parametrize("settings", [{}, {"SCHEDULER": OwnScheduler}], ids=["usual", "own"])
+@pytest_twisted.ensureDeferred
+async def test_with_everything_in_use_nothing_is_said(
+    sites: Sites, caplog: pytest.LogCaptureFixture, settings: dict[str, Any]
+) -> None:
+    assert await said(sites, caplog, **settings) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"SCHEDULER": OtherScheduler}, 'SCHEDULER = "scrapy.core.scheduler.Scheduler"'),
+        (
+            {"SCHEDULER_PRIORITY_QUEUE": ScrapyPriorityQueue},
+            'SCHEDULER_PRIORITY_QUEUE = "scrapy_robots_plus.RobotsPriorityQueue"',
+        ),
+        ({"DOWNLOADER": Downloader}, 'DOWNLOADER = "scrapy_robots_plus.RobotsDownloader"'),
+    ],
+    ids=["scheduler", "queue", "downloader"],
+)
+@pytest_twisted.ensureDeferred
+async def test_a_part_that_is_not_in_use_is_named_with_what_to_set(
+    sites: Sites, caplog: pytest.LogCaptureFixture, settings: dict[str, Any], named: str
+) -> None:
+    ((level, text),) = await said(sites, caplog, **settings)
+    assert level == "INFO"
+    assert named in text
+    (chosen,) = settings.values()
+    assert f"{chosen.__module__}.{chosen.__qualname__}" in text
+
+
+@pytest_twisted.ensureDeferred
+async def test_defer_that_acts_as_drop_is_a_warning(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    ((level, text),) = await said(
+        sites, caplog, SCHEDULER=OtherScheduler, ROBOTS_UNREACHABLE="defer"
+    )
+    assert level == "WARNING"
+    assert 'ROBOTS_UNREACHABLE = "defer" acts as "drop"' in text
+
+
+@pytest.mark.parametrize("own", [OwnMiddleware, RobotsTxtMiddleware], ids=["subclass", "built-in"])
+@pytest_twisted.ensureDeferred
+async def test_a_second_middleware_for_robots_txt_is_named_with_what_to_remove(
+    sites: Sites, caplog: pytest.LogCaptureFixture, own: type
+) -> None:
+    settings: dict[str, Any] = {"DOWNLOADER_MIDDLEWARES": {own: 101}}
+    if own is RobotsTxtMiddleware:  # which the add-on takes out
+        settings = {
+            "ADDONS": {},
+            "ROBOTSTXT_OBEY": True,
+            "EXTENSIONS": {"scrapy_robots_plus.RobotsExtension": 0},
+            "DOWNLOADER_MIDDLEWARES": {"scrapy_robots_plus.RobotsMiddleware": 99},
+        }
+    warnings = [text for level, text in await said(sites, caplog, **settings) if level == "WARNING"]
+    (text,) = warnings
+    assert f"'{own.__module__}.{own.__qualname__}': None" in text
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_middleware_that_was_switched_off_is_missed(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    off = {"scrapy_robots_plus.RobotsMiddleware": None}
+    found = await said(sites, caplog, DOWNLOADER_MIDDLEWARES=off)
+    assert found[0][0] == "WARNING"
+    assert "so nothing obeys robots.txt" in found[0][1]
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_middleware_that_fetches_the_file_again_is_the_one_that_is_named(
+    sites: Sites,
+) -> None:
+    host = sites.host(answer(RULES))
+    crawler = await crawl(host.url(), DOWNLOADER_MIDDLEWARES={OwnMiddleware: 101})
+    assert host.robots_hits == 2
+    assert stat(crawler, "robotstxt/request_count") == 2

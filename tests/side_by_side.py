@@ -1,0 +1,164 @@
+"""Runs targets of the Makefile side by side, and says how they went.
+
+usage: python -m tests.side_by_side MAKE TARGET...
+
+What a target printed is shown, whole, only if it failed. The last line has the counts of all.
+
+Targets share the processors here, and some tests crawl against clocks. A few tests that failed are
+therefore run once more when nothing else runs, and named; what fails then has failed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+AT_ONCE = 5
+"""Crawls mostly wait, so this may be more than there are processors."""
+TARGET_SECONDS = 1200
+FEW = 5
+"""A target with more failures than this has failed."""
+KINDS = ("passed", "failed", "skipped")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a target went: its counts of tests by kind, what it printed, the seconds it took."""
+
+    target: str
+    succeeded: bool
+    counts: Counter[str]
+    output: str
+    seconds: float
+
+    @property
+    def may_be_the_load(self) -> bool:
+        return not self.succeeded and 0 < len(self.failures) <= FEW
+
+    @property
+    def failures(self) -> list[str]:
+        return re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", self.output, re.MULTILINE)
+
+    def __str__(self) -> str:
+        verdict = "passed" if self.succeeded else "FAILED"
+        return f"{self.target}: {verdict} in {self.seconds:.0f} s ({shown(self.counts)})"
+
+
+class Targets:
+    """Runs targets, each in a process group of its own, so that none outlives this."""
+
+    def __init__(self, make: str) -> None:
+        self.make = make
+        self.running: set[subprocess.Popen[str]] = set()
+
+    def run(self, target: str, *variables: str) -> Outcome:
+        say(f"{target}: started")
+        start = time.monotonic()
+        process = self._start(target, *variables)
+        try:
+            output, _ = process.communicate(timeout=TARGET_SECONDS)
+        except subprocess.TimeoutExpired:
+            kill(process)
+            output = f"{process.communicate()[0]}\n{target} was not done after {TARGET_SECONDS} s\n"
+        self.running.discard(process)
+        succeeded = process.returncode == 0
+        counts = counted(output, succeeded)
+        return Outcome(target, succeeded, counts, output, time.monotonic() - start)
+
+    def run_again(self, failed: Outcome) -> Outcome:
+        """How a target went, with its failed tests run anew."""
+        say("\n".join([f"{failed.target}: once more, alone:", *failed.failures]))
+        again = self.run(failed.target, "AGAIN=--last-failed --last-failed-no-failures=none")
+        counts = failed.counts.copy()
+        counts["failed"] = again.counts["failed"]
+        counts["passed"] += again.counts["passed"]
+        return replace(again, counts=counts)
+
+    def _start(self, target: str, *variables: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [self.make, "--no-print-directory", target, *variables],
+            env={name: value for name, value in os.environ.items() if name not in OF_MAKE},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        self.running.add(process)
+        return process
+
+    def stop(self) -> None:
+        for process in self.running.copy():
+            kill(process)
+
+
+OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
+"""What a make hands down; its job server is not for the processes started here."""
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def counted(output: str, succeeded: bool) -> Counter[str]:
+    """The counts of pytest's last lines; a target that failed without any is one failure."""
+    counts: Counter[str] = Counter()
+    for line in re.findall(r"^=+ (.*) in [\d.]+s.* =+$", output, re.MULTILINE):
+        for number, kind in re.findall(r"(\d+) (\w+)", line):
+            counts["failed" if kind.startswith("error") else kind] += int(number)
+    if not succeeded and not counts["failed"]:
+        counts["failed"] = 1
+    return counts
+
+
+def shown(counts: Counter[str]) -> str:
+    return ", ".join(
+        f"{counts[kind]} {kind}" for kind in KINDS if counts[kind] or kind != "skipped"
+    )
+
+
+def say(words: str) -> None:
+    print(f"{words}\n", end="", flush=True)  # in one go: several threads say something
+
+
+def report(outcome: Outcome) -> None:
+    if not outcome.succeeded:
+        say(outcome.output)
+    say(str(outcome))
+
+
+def main(make: str, *names: str) -> int:
+    """Prints as it goes; 0 if all targets succeeded."""
+    targets = Targets(make)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    outcomes: list[Outcome] = []
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        try:
+            for done in as_completed([pool.submit(targets.run, name) for name in names]):
+                outcomes.append(done.result())
+                report(outcomes[-1])
+            for index, outcome in enumerate(outcomes):
+                if outcome.may_be_the_load:
+                    outcomes[index] = targets.run_again(outcome)
+                    report(outcomes[index])
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            targets.stop()
+            say("interrupted")
+            return 130
+    say(shown(sum((outcome.counts for outcome in outcomes), Counter())))
+    return 0 if all(outcome.succeeded for outcome in outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

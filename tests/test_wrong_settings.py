@@ -1,0 +1,119 @@
+"""A crawl with wrong settings ends at once: one message, no traceback, a status that is not 0."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy.settings import default_settings
+
+ROOT = Path(__file__).parent.parent
+SPIDER = """
+import scrapy
+
+
+class WrongSpider(scrapy.Spider):
+    name = "wrong"
+    start_urls = ["http://127.0.0.1:9/"]
+    custom_settings = {settings!r}
+
+    def closed(self, reason):
+        print("the crawl has run")
+"""
+ADDON = {"ADDONS": {"scrapy_robots_plus.Addon": 300}}
+BY_HAND = {
+    "ROBOTSTXT_OBEY": True,
+    "DOWNLOADER_MIDDLEWARES": {"scrapy_robots_plus.RobotsMiddleware": 100},
+}
+WRONG = {"ROBOTS_TTL": "a day", "ROBOTS_ERROR_TTL_MAX": 30}
+MESSAGE = """\
+2 settings are wrong:
+  ROBOTS_TTL = 'a day': expected a number of seconds between 1 and 86,400 (RFC 9309 2.4: no longer than 24 hours)
+  ROBOTS_ERROR_TTL_MAX = 30: expected at least 60, which is ROBOTS_ERROR_TTL
+""".splitlines()  # noqa: E501
+MODES = {
+    "asyncio": {},
+    "select": {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"},
+}
+if hasattr(default_settings, "TWISTED_REACTOR_ENABLED"):  # Scrapy 2.15 and later
+    MODES["no reactor"] = {"TWISTED_REACTOR_ENABLED": "False"}
+
+
+def scrapy(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "scrapy", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=folder,
+    )
+
+
+def assert_told(done: subprocess.CompletedProcess[str]) -> None:
+    assert done.returncode != 0
+    assert "Traceback" not in done.stdout, done.stdout
+    assert "the crawl has run" not in done.stdout
+    lines = done.stdout.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.endswith(MESSAGE[0]))
+    assert lines[first + 1 : first + 3] == MESSAGE[1:]
+    assert done.stdout.count("ROBOTS_TTL = ") == 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_crawl_ends_with_one_message_in_every_reactor_mode(mode: str, tmp_path: Path) -> None:
+    spider = tmp_path / "spider.py"
+    spider.write_text(SPIDER.format(settings={**ADDON, **WRONG}))
+    options = [f"{name}={value}" for name, value in MODES[mode].items()]
+    chosen = [argument for option in options for argument in ("-s", option)]
+    assert_told(scrapy("runspider", "spider.py", "-L", "ERROR", *chosen, folder=tmp_path))
+
+
+def test_the_middleware_by_hand_ends_it_the_same_way(tmp_path: Path) -> None:
+    spider = tmp_path / "spider.py"
+    spider.write_text(SPIDER.format(settings={**BY_HAND, **WRONG}))
+    assert_told(scrapy("runspider", "spider.py", "-L", "ERROR", folder=tmp_path))
+
+
+def test_the_shell_ends_with_the_message_too(tmp_path: Path) -> None:
+    values: dict[str, Any] = {**ADDON, "ROBOTS_TTL": "a day", "ROBOTS_ERROR_TTL_MAX": 30}
+    chosen = []
+    for name, value in values.items():
+        text = json.dumps(value) if isinstance(value, dict) else value
+        chosen += ["-s", f"{name}={text}"]
+    done = scrapy("shell", "-c", "1", *chosen, folder=tmp_path)
+    assert done.returncode != 0
+    assert "Traceback" not in done.stdout
+    assert "ROBOTS_ERROR_TTL_MAX = '30': expected at least 60" in done.stdout
+
+
+SCRIPT = """
+import scrapy
+from scrapy.crawler import CrawlerProcess
+from spider import WrongSpider
+
+process = CrawlerProcess({{"LOG_LEVEL": "ERROR"}})
+process.crawl(WrongSpider)
+process.start()
+raise SystemExit(process.bootstrap_failed)
+"""
+
+
+def test_a_script_with_a_crawler_process_gets_the_message_alone(tmp_path: Path) -> None:
+    (tmp_path / "spider.py").write_text(SPIDER.format(settings={**ADDON, **WRONG}))
+    (tmp_path / "script.py").write_text(SCRIPT.format())
+    done = subprocess.run(
+        [sys.executable, "script.py"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert_told(done)
