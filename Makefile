@@ -1,83 +1,112 @@
 # Everything is set up where it is needed: Python 3.10 or later and make are enough.
 
-PYTHON ?= python3
-OLDEST_SCRAPY = Scrapy==2.14.0
+export PYTHON ?= python3
+# Later pyOpenSSLs cannot speak HTTP/2 with the Twisted that this Scrapy takes.
+OLDEST_SCRAPY = Scrapy==2.14.0 'pyopenssl<25.1'
 PACKAGE = setup.cfg pyproject.toml
 
 BIN = .venv/bin
 OLDEST = .venv-oldest/bin
-PYTEST = -m pytest
-# Crawls in this process; those of test_reactor_modes.py have processes of their own in any case.
-CRAWLS = tests/crawl --ignore=tests/crawl/test_reactor_modes.py
+# A cache for each target: they run side by side, and AGAIN may name what failed in one of them.
+PYTEST = -m pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
+# Crawls in this process. Left out is what has processes of its own for each reactor, or no crawl.
+CRAWLS = tests/crawl $(addprefix --ignore=tests/crawl/test_, \
+	discovery.py lost_requests.py queue_properties.py reactor_modes.py slow_roads.py)
+PARTS = a-f g-p q-z
+SIDE_BY_SIDE = $(BIN)/python -m tests.side_by_side $(MAKE_COMMAND)
 
-.PHONY: demo test test-units test-crawls test-select test-oldest test-oldest-select test-parsers lint build stress comparison tables clean
+.PHONY: help demo test test-units test-crawls test-select test-select-all test-oldest test-oldest-select \
+	test-parsers test-upstream test-sdist stress lint build comparison tables clean always
 
-demo: .venv/installed
-	cd sample_project && ../$(BIN)/scrapy crawl s2_why
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-20s %s\n", $$1, $$2 }' Makefile
+	@echo "With another Python: make COMMAND PYTHON=python3.13"
 
-# Crawls mostly wait, so these run side by side; the output of each comes when it is complete.
-test: .venv/installed-dev .venv-oldest/installed-dev
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target \
-		test-oldest test-crawls test-units test-select test-oldest-select
+demo: .venv/installed ## the sample project: a crawl, offline, and what it denied
+	@cd sample_project && ../$(BIN)/scrapy crawl s2_why
 
-test-units: .venv/installed-dev
+# Crawls mostly wait, so these run side by side, the crawls of each Scrapy in parts by their files' names.
+test: .venv/installed-dev .venv-oldest/installed-dev ## the tests, on the newest and the oldest Scrapy, in some 4 minutes
+	@$(SIDE_BY_SIDE) $(addprefix test-oldest-,$(PARTS)) $(addprefix test-crawls-,$(PARTS)) \
+		test-units test-select test-oldest-select
+
+test-units: .venv/installed-dev ## a part of them: all but crawls
 	$(BIN)/python $(PYTEST) --reactor=asyncio --ignore=tests/crawl
 
-test-crawls: .venv/installed-dev
-	$(BIN)/python $(PYTEST) --reactor=asyncio tests/crawl
+test-crawls: .venv/installed-dev ## a part of them: crawls, with the asyncio reactor
+	@$(SIDE_BY_SIDE) $(addprefix test-crawls-,$(PARTS))
 
-test-select: .venv/installed-dev
+test-oldest: .venv-oldest/installed-dev ## a part of them: crawls, on the oldest Scrapy
+	@$(SIDE_BY_SIDE) $(addprefix test-oldest-,$(PARTS))
+
+test-crawls-%: .venv/installed-dev
+	$(BIN)/python $(PYTEST) --reactor=asyncio $(wildcard tests/crawl/test_[$*]*.py)
+
+test-oldest-%: .venv-oldest/installed-dev
+	$(OLDEST)/python $(PYTEST) --reactor=asyncio $(wildcard tests/crawl/test_[$*]*.py)
+
+# What may differ by reactor; the others have their turn in test-select-all.
+test-select: .venv/installed-dev ## a part of them: crawls, with another reactor
+	$(BIN)/python $(PYTEST) --reactor=default $(addprefix tests/crawl/test_, gate.py failures.py faults.py \
+		interleavings.py crawl_delay.py cut_bodies.py defer.py fetch_time.py queue.py retry_after.py)
+
+test-select-all: .venv/installed-dev ## all crawls, with another reactor
 	$(BIN)/python $(PYTEST) --reactor=default $(CRAWLS)
 
-test-oldest: .venv-oldest/installed-dev
-	$(OLDEST)/python $(PYTEST) --reactor=asyncio tests/crawl
-
 # What differs by reactor and by version at once: the gate, failures, delays, interleavings.
-test-oldest-select: .venv-oldest/installed-dev
+test-oldest-select: .venv-oldest/installed-dev ## a part of them: both at once
 	$(OLDEST)/python $(PYTEST) --reactor=default $(addprefix tests/crawl/test_, \
 		gate.py failures.py faults.py interleavings.py crawl_delay.py)
 
-# The crawls with each of Scrapy's own parsers in place of ours.
-test-parsers: .venv/installed-dev
-	for parser in ProtegoRobotParser PythonRobotParser RerpRobotParser; do \
-		ROBOTS_TEST_PARSER=$$parser $(BIN)/python $(PYTEST) --reactor=asyncio $(CRAWLS) || exit 1; \
-	done
+test-parsers: .venv/installed-dev ## crawls with each of Scrapy's own parsers in place of ours
+	@$(SIDE_BY_SIDE) $(addprefix test-parser-, Protego Python Rerp)
 
-stress: .venv/installed-dev test-parsers
+test-parser-%: .venv/installed-dev
+	ROBOTS_TEST_PARSER=$*RobotParser $(BIN)/python $(PYTEST) --reactor=asyncio $(CRAWLS)
+
+test-upstream: .venv/installed-dev ## Scrapy's own tests, without and with the add-on
+	$(BIN)/python -m tests.upstream
+
+test-sdist: build ## the tests that the sdist holds, from the sdist, in an environment of its own
+	@folder=$$(mktemp -d) && tar -xzf dist/*.tar.gz -C "$$folder" --strip-components=1 && \
+		$(MAKE) -C "$$folder" test-units test-crawls; result=$$?; rm -rf "$$folder"; exit $$result
+
+stress: .venv/installed-dev test-select-all test-parsers test-upstream ## the long proofs
 	$(BIN)/python $(PYTEST) --reactor=asyncio -m stress
 
-lint: .venv/installed-dev
+lint: .venv/installed-dev ## ruff, formatting, mypy --strict
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-build: .venv/installed
-	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+build: .venv/installed-dev ## an sdist, and from it a wheel, in dist
+	@rm -rf build dist
+	@output=$$($(BIN)/python -m build --no-isolation 2>&1) || { printf '%s\n' "$$output"; exit 1; }
+	@ls dist/*
 
-# What the README and docs show, measured and generated anew.
-comparison: .venv/installed-dev
+comparison: .venv/installed-dev ## crawls the situations of the README's comparison anew, writes the table
 	$(BIN)/python -m benchmarks.comparison
 
-tables: .venv/installed
+tables: .venv/installed ## writes the tables that come from the code into README.md and docs
 	$(BIN)/python -m docs.tables
 
-clean:
-	rm -rf .venv .venv-oldest build dist *.egg-info
+clean: ## takes away all that was made
+	rm -rf .venv .venv-* build dist *.egg-info
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/python .venv-oldest/python:
-	$(PYTHON) -m venv $(@D)
-	touch $@
+# Looked at each time; what depends on them is made again only if the script made them anew.
+.venv/python .venv-oldest/python: always
+	@.ci/venv $(@D)
 
 .venv/installed: .venv/python $(PACKAGE)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
-	touch $@
+	@.ci/venv $(@D) --editable .
+	@touch $@
 
 .venv/installed-dev: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	touch $@
+	@.ci/venv $(@D) --editable '.[dev]'
+	@touch $@
 
 .venv-oldest/installed-dev: .venv-oldest/python $(PACKAGE)
-	$(OLDEST)/python -m pip install --quiet --disable-pip-version-check $(OLDEST_SCRAPY) --editable '.[dev]'
-	touch $@
+	@.ci/venv $(@D) $(OLDEST_SCRAPY) --editable '.[dev]'
+	@touch $@

@@ -78,22 +78,17 @@ class BenchmarkSpider(scrapy.Spider):
 
 
 def settings_of(variant: str, scenario: Scenario) -> dict[str, Any]:
+    """All defaults, but for what a benchmark prints and listens to, and the timeout."""
     settings: dict[str, Any] = {
         "LOG_LEVEL": "CRITICAL",
         "TELNETCONSOLE_ENABLED": False,
-        "RETRY_ENABLED": False,
-        "DOWNLOAD_DELAY": 0,
-        "CONCURRENT_REQUESTS": 16,
-        "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
         "USER_AGENT": "Foobot/1.0 (+https://foobot.example/)",
-        "LOGSTATS_INTERVAL": 0,
         **scenario.settings,
     }
     if variant == "package":
         return settings | {
             "ADDONS": {"scrapy_robots_plus.Addon": 300},
             "ROBOTS_FETCH_TIMEOUT": scenario.timeout,
-            "ROBOTS_FETCH_RETRIES": 0,
         }
     slots = {
         address: {"delay": hosts.delay, "concurrency": 8, **NO_JITTER}

@@ -111,6 +111,16 @@ def hostile() -> Iterator[tuple[str, bytes, list[str]]]:
     )
     yield "an odd one at the end", _fill(lambda n: f"Disallow: /*{'a' * (n % 900 + 1)}b{n}"), [same]
     yield "an odd one inside", _fill(_odd_one_inside), [same]
+    yield (
+        "an odd one inside, its ends in the URL",
+        _fill(lambda n: f"allow:*{'a' * (100 + n % 600)}b{'a' * (40 + n % 159)}"),
+        ["/" + "a" * 90 + "b" + "a" * 939 + "b" + "a" * 39 + "c" + "a" * 900],
+    )
+    yield (
+        "chains that miss their end",
+        _fill(lambda _: "allow:*q" + "*".join(["", *random_.choices(("ab", "ba"), k=48)]) + "*zy"),
+        ["/qzy" + "ab" * 998],
+    )
     yield "escapes", _fill(lambda n: f"Disallow: /%{n % 256:02x}%61*%7e"), ["/" + "%7E%2f%61" * 222]
     yield "$ and *", _fill(lambda n: "Disallow: /" + "*$" * (n % 40) + "$" * (n % 7)), [same]
     yield "one long line", b"User-agent: *\nDisallow: /" + b"*a" * 255_000, [same]

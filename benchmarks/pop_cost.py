@@ -55,8 +55,8 @@ def ours(hosts: int) -> tuple[Any, Any]:
     """The queue, with the policies of all hosts known, and what takes a request back."""
     from scrapy_robots_plus import RobotsMiddleware, RobotsPriorityQueue
     from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
-    from scrapy_robots_plus.crawl.policy import Policy
-    from scrapy_robots_plus.crawl.scheduling.surroundings import readiness_of
+    from scrapy_robots_plus.crawl.policies.policy import Policy
+    from scrapy_robots_plus.crawl.scheduling.running_crawl import readiness_of
     from scrapy_robots_plus.policy.access import Access
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import RobotsRecord
