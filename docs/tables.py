@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.settings import RobotsSettings
+from scrapy_robots_plus.crawl.stats import MEANINGS as MEANINGS_OF_STATS
 from scrapy_robots_plus.policy.access import PRESETS, Access
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 FAILURES = ROOT / "docs" / "failures.md"
+STATS = ROOT / "docs" / "stats.md"
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -91,7 +93,16 @@ def _order(key: str) -> tuple[int, str]:
     return 1 + list(MEANINGS).index(key), key
 
 
-TABLES = [(README, "settings", settings_table), (FAILURES, "presets", presets_table)]
+def stats_table() -> str:
+    rows = [(f"`{key}`", counts) for key, counts in MEANINGS_OF_STATS.items()]
+    return table(("key", "counts"), rows)
+
+
+TABLES = [
+    (README, "settings", settings_table),
+    (FAILURES, "presets", presets_table),
+    (STATS, "stats", stats_table),
+]
 
 if __name__ == "__main__":
     for page, name, make in TABLES:

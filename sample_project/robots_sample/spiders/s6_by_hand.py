@@ -11,6 +11,8 @@ class ByHandSpider(scrapy.Spider):
         "ADDONS": {},
         "ROBOTSTXT_OBEY": True,
         "ROBOTSTXT_PARSER": "scrapy_robots_plus.RobotsParser",
+        "SCHEDULER_PRIORITY_QUEUE": "scrapy_robots_plus.RobotsPriorityQueue",
+        "DOWNLOADER": "scrapy_robots_plus.RobotsDownloader",
         "DOWNLOADER_MIDDLEWARES": {
             "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
             "scrapy_robots_plus.RobotsMiddleware": 100,
