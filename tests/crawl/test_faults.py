@@ -20,7 +20,7 @@ from scrapy.http import Response
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 from twisted.internet.defer import CancelledError, Deferred
 
-from scrapy_robots_plus.crawl.closing_watch import ClosingWatch
+from scrapy_robots_plus.crawl.compat import ClosingWatch
 from tests.crawl.scripted import Scenario, turn
 
 if TYPE_CHECKING:

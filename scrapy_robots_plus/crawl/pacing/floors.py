@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 
 from scrapy_robots_plus.crawl import compat, stats
-from scrapy_robots_plus.crawl.closing_watch import ClosingWatch
+from scrapy_robots_plus.crawl.compat import ClosingWatch
 from scrapy_robots_plus.crawl.requests import slot_is_left_over
 from scrapy_robots_plus.policy.origin import Origin
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus.crawl import compat, stats
-from scrapy_robots_plus.crawl.closing_watch import ClosingWatch
+from scrapy_robots_plus.crawl.compat import ClosingWatch
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.policy.decide import Lookup
 from scrapy_robots_plus.policy.origin import Origin

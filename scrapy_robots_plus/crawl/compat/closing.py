@@ -1,4 +1,4 @@
-"""Notices that the spider closes, while there is something to be ended then."""
+"""Whether the spider closes, which no signal of Scrapy says."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 
-from . import compat
+from .crawler import engine_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
+
+
+def is_closing(crawler: Crawler) -> bool:
+    """Whether the engine waits for its last requests, or has ended. No signal says so (2.14+)."""
+    slot = engine_of(crawler)._slot  # noqa: SLF001
+    return slot is None or slot.closing is not None
 
 
 class ClosingWatch:
@@ -46,5 +52,5 @@ class ClosingWatch:
             loop.stop()
 
     def _look(self) -> None:
-        if compat.is_closing(self._crawler):
+        if is_closing(self._crawler):
             self._on_closing()

@@ -1,0 +1,33 @@
+"""Coroutines and Deferreds, in whatever loop there is."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from twisted.internet.defer import CancelledError
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from twisted.internet.defer import Deferred
+
+_T = TypeVar("_T")
+
+
+CANCELLED = (asyncio.CancelledError, CancelledError)
+"""What is raised where something waits for what is cancelled, in any reactor mode."""
+
+
+def run_in_background(coroutine: Coroutine[Any, Any, _T]) -> Deferred[_T]:
+    """Starts *coroutine* in whatever loop there is; cancelling the Deferred cancels it."""
+    return deferred_from_coro(coroutine)
+
+
+async def wait_for(waiter: Deferred[_T]) -> _T:
+    """Waits for a Deferred that nobody else waits for, in every reactor mode.
+
+    A Deferred shared by several waiters gives its result to the first alone.
+    """
+    return await maybe_deferred_to_future(waiter)

@@ -1,0 +1,89 @@
+"""Download handlers: what stands before them, and the room that they have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from scrapy.utils.httpobj import urlparse_cached
+
+from .crawler import engine_of
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from scrapy import Request
+    from scrapy.core.downloader import Downloader
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+
+class DownloadFunction(Protocol):
+    """``DownloadHandlers.download_request_async``."""
+
+    def __call__(self, request: Request, /) -> Coroutine[Any, Any, Response]: ...
+
+
+class StandIn(Protocol):
+    """What is called in the place of a :class:`DownloadFunction`, which it is given."""
+
+    def __call__(
+        self, download: DownloadFunction, request: Request, /, *, stops: bool
+    ) -> Coroutine[Any, Any, Response]: ...
+
+
+def stand_before_handlers(crawler: Crawler, stand_in: StandIn) -> None:
+    """Calls *stand_in* wherever the downloader calls a download handler (2.14 to 2.19).
+
+    *stops* tells it whether StopDownload stops the handler, as far as that can be known before.
+    """
+    handlers: Any = getattr(engine_of(crawler).downloader, "handlers", None)
+    download = getattr(handlers, "download_request_async", None)
+    if download is None:  # a downloader that has none
+        return
+
+    def instead(request: Request) -> Coroutine[Any, Any, Response]:
+        handler = handlers._get_handler(urlparse_cached(request).scheme)  # noqa: SLF001
+        return stand_in(download, request, stops=_can_be_stopped(handler))
+
+    handlers.download_request_async = instead
+
+
+def _can_be_stopped(handler: object) -> bool:
+    """Whether *handler* sends ``bytes_received``: Scrapy's own do.
+
+    One derived from them may download in another way, as scrapy-impersonate's does, but for those
+    that fill in what ``BaseStreamingDownloadHandler`` (2.19) leaves open.
+    """
+    method = getattr(type(handler), "download_request", None)
+    own = getattr(method, "__module__", "").startswith("scrapy.core.downloader.handlers.")
+    return own or any(base.__name__ == _STREAMING for base in type(handler).__mro__)
+
+
+_STREAMING = "BaseStreamingDownloadHandler"
+
+
+def make_room(downloader: Downloader, places: int) -> None:
+    """Lets download handlers open *places* connections besides ``CONCURRENT_REQUESTS``.
+
+    Those that work without a reactor (2.16 to 2.19) open no more than that, so that requests for
+    robots.txt would keep pages waiting. They are made with the downloader, and warn when they are
+    made, so their pools are made larger afterwards. Other handlers have no such limit.
+    """
+    handlers: dict[str, Any] = downloader.handlers._handlers  # noqa: SLF001
+    for handler in handlers.values():
+        if getattr(handler, "_pool_size_total", 0):  # 0: no limit
+            handler._pool_size_total += places  # noqa: SLF001
+            for pool, limit in _pools(handler):
+                setattr(pool, limit, handler._pool_size_total)  # noqa: SLF001
+
+
+def _pools(handler: Any) -> list[tuple[Any, str]]:
+    """Where the connection pools of *handler* keep their limits."""
+    connector = getattr(getattr(handler, "_session", None), "connector", None)  # aiohttp 3
+    transport = getattr(getattr(handler, "_default_client", None), "_transport", None)  # httpx
+    pools = [
+        (connector, "_limit"),
+        (getattr(transport, "_pool", None), "_max_connections"),
+        (getattr(handler, "_limits", None), "max_connections"),  # of clients for proxies
+    ]
+    return [(pool, limit) for pool, limit in pools if hasattr(pool, limit)]

@@ -1,0 +1,92 @@
+"""Downloader slots: their keys, their clock, their delays, and what is sent from them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import scrapy.core.downloader as downloader_module
+from scrapy import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from scrapy.core.downloader import Downloader, Slot
+
+
+SLOT_META_KEY = "download_slot"
+"""``Downloader.DOWNLOAD_SLOT``: the downloader writes it, redirects copy it."""
+
+
+def slot_key(downloader: Downloader, request: Request) -> str:
+    """The key of the slot that *request* goes to (public, ``_get_slot_key`` before 2.14)."""
+    return downloader.get_slot_key(request)
+
+
+slot_clock: Callable[[], float] = getattr(downloader_module, "monotonic", None) or time.time
+"""The clock of ``Slot.lastseen``: wall clock up to 2.14 at least, monotonic in 2.19."""
+
+
+def new_slot(downloader: Downloader, key: str) -> tuple[int, float, float]:
+    """How many requests a slot that is yet to be made will take, its delay and its jitter."""
+    own: dict[str, Any] = downloader.per_slot_settings.get(key, {})
+    places = own.get("concurrency", downloader.ip_concurrency or downloader.domain_concurrency)
+    default: Any = getattr(downloader, "_delay", None)  # 2.19
+    if default is None:  # 2.14
+        settings = downloader.settings
+        spider = downloader.crawler.spider
+        default = getattr(spider, "download_delay", settings.getfloat("DOWNLOAD_DELAY"))
+    jitter = own.get("jitter", getattr(downloader, "_jitter", 0.5))  # the latter in 2.19
+    return int(places), float(own.get("delay", default)), float(jitter)
+
+
+def least_delay(delay: float, jitter: float) -> float:
+    """The shortest delay that a slot may draw at random. A jitter above 1 goes to 0."""
+    return delay * max(0.0, 1 - jitter)
+
+
+def slot_jitter(slot: Slot) -> float:
+    """The largest part of the delay that is taken off at random."""
+    if hasattr(slot, "jitter"):  # 2.19
+        return float(slot.jitter)
+    return 0.5 if slot.randomize_delay else 0.0  # up to 2.18
+
+
+def set_slot_jitter(slot: Slot, jitter: float) -> None:
+    if hasattr(slot, "jitter"):  # 2.19
+        slot.jitter = jitter
+    else:  # up to 2.18
+        slot.randomize_delay = bool(jitter)
+
+
+class _Transfers(set["Request"]):
+    """``Slot.transferring``: tells of each request that comes in, and of each that goes."""
+
+    def __init__(
+        self,
+        requests: Iterable[Request],
+        begun: Callable[[Request], None],
+        ended: Callable[[Request], None],
+    ) -> None:
+        super().__init__(requests)
+        self._begun = begun
+        self._ended = ended
+
+    def add(self, request: Request) -> None:
+        super().add(request)
+        self._begun(request)
+
+    def remove(self, request: Request) -> None:
+        super().remove(request)
+        self._ended(request)
+
+
+def watch_transfers(
+    slot: Slot, begun: Callable[[Request], None], ended: Callable[[Request], None]
+) -> None:
+    """Calls *begun* just before a request of *slot* is handed to its download handler.
+
+    *ended* is called when the handler is done, just before the downloader looks when the next one
+    may go. No signal comes at these moments (2.14 to 2.19).
+    """
+    slot.transferring = _Transfers(slot.transferring, begun, ended)
