@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -45,6 +46,7 @@ async def test_a_handler_is_made_once_with_room_for_robots_txt(
     pytest.importorskip(HANDLERS[client].rpartition(".")[0])
     host = sites.host()
     pools, warnings = [], []
+    caplog.set_level(logging.DEBUG, "scrapy_robots_plus.crawl.compat")
     for own in ({"ADDONS": {}}, {}):
         caplog.clear()
         crawler = make_crawler(
@@ -57,5 +59,10 @@ async def test_a_handler_is_made_once_with_room_for_robots_txt(
         pools.append(crawler.spider.pool)
         warnings.append(caplog.text.count("is experimental"))
     gate = crawler.get_downloader_middleware(RobotsMiddleware)
-    assert pools == [CONCURRENT_REQUESTS, CONCURRENT_REQUESTS + gate.budget.ceiling]
+    widened = CONCURRENT_REQUESTS + gate.budget.ceiling
+    assert pools == [CONCURRENT_REQUESTS, widened]
+    (told,) = (text for text in caplog.messages if "to leave room for robots.txt" in text)
+    assert told.startswith(HANDLERS[client].rpartition(".")[2])
+    assert f"raised from {CONCURRENT_REQUESTS} to {widened} connections" in told
+    assert ": 0 connection pools" not in told
     assert warnings[0] == warnings[1]

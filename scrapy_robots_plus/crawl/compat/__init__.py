@@ -1,4 +1,8 @@
-"""Every touch of a private or version-dependent name of Scrapy, with the version it is for."""
+"""Every touch of a private or version-dependent name of Scrapy.
+
+Each bridge says which Scrapy versions need it and when it can go. "2.14 to 2.19" are all that this
+package supports. The import lines below are what the rest of the package uses, as ``compat.name``.
+"""
 
 from .closing import ClosingWatch as ClosingWatch
 from .closing import is_closing as is_closing

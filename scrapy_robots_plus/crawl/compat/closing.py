@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def is_closing(crawler: Crawler) -> bool:
-    """Whether the engine waits for its last requests, or has ended. No signal says so (2.14+)."""
+    """Whether the engine waits for its last requests, or has ended.
+
+    Needed by 2.14 to 2.19: no public name says so. Can go when one does.
+    """
     slot = engine_of(crawler)._slot  # noqa: SLF001
     return slot is None or slot.closing is not None
 
@@ -26,12 +29,13 @@ def is_closing(crawler: Crawler) -> bool:
 class ClosingWatch:
     """Calls *on_closing* while the spider closes: the engine waits for what is under way.
 
-    No signal says that it closes, so it is looked now and then, from ``start()`` to ``stop()`` or
-    to the end of the crawl.
+    Needed by 2.14 to 2.19: ``spider_closed`` comes when all is over, and no signal before it. So
+    this looks now and then, from ``start()`` to ``stop()`` or to the end of the crawl. Can go when
+    there is a signal.
     """
 
     SECONDS = 0.1
-    """How often it is looked."""
+    """Between two looks."""
 
     def __init__(self, crawler: Crawler, on_closing: Callable[[], None]) -> None:
         self._crawler = crawler

@@ -17,17 +17,24 @@ _T = TypeVar("_T")
 
 
 CANCELLED = (asyncio.CancelledError, CancelledError)
-"""What is raised where something waits for what is cancelled, in any reactor mode."""
+"""What is raised where something waits for what is cancelled, in any reactor mode.
+
+Needed and can go as :func:`run_in_background`.
+"""
 
 
 def run_in_background(coroutine: Coroutine[Any, Any, _T]) -> Deferred[_T]:
-    """Starts *coroutine* in whatever loop there is; cancelling the Deferred cancels it."""
+    """Starts *coroutine* in whatever loop there is; cancelling the Deferred cancels it.
+
+    Needed by 2.14 to 2.19, in which a crawl may have no asyncio loop. Can go when all have one.
+    """
     return deferred_from_coro(coroutine)
 
 
 async def wait_for(waiter: Deferred[_T]) -> _T:
     """Waits for a Deferred that nobody else waits for, in every reactor mode.
 
-    A Deferred shared by several waiters gives its result to the first alone.
+    A Deferred shared by several waiters gives its result to the first alone. Needed and can go as
+    :func:`run_in_background`.
     """
     return await maybe_deferred_to_future(waiter)

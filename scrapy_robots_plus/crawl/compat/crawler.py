@@ -15,18 +15,23 @@ if TYPE_CHECKING:
 
 
 def engine_of(crawler: Crawler) -> ExecutionEngine:
-    # Optional in the annotations of 2.14 to 2.17, late but never None from 2.18.
+    """The engine, for the type checker: the annotations of 2.14 to 2.17 say it may be None.
+
+    Can go with 2.17.
+    """
     return crawler.engine
 
 
 def stats_of(crawler: Crawler) -> StatsCollector:
+    """As :func:`engine_of`, for the stats."""
     return crawler.stats
 
 
 def wake_engine(crawler: Crawler) -> None:
-    """Makes the engine ask the scheduler for requests, once in the next turn of the loop (2.14+).
+    """Makes the engine ask the scheduler for requests, once in the next turn of the loop.
 
-    No public name does so.
+    Needed by 2.14 to 2.19: by itself the engine asks after each response and every 5 seconds
+    (https://github.com/scrapy/scrapy/pull/1618). Can go when a scheduler may wake the engine.
     """
     slot = engine_of(crawler)._slot  # noqa: SLF001
     if slot is not None and slot.closing is None:
@@ -40,7 +45,8 @@ LOGGERS_OF_FAILED_CRAWLS = ("asyncio", "twisted")
 def mark_as_failed(crawler: Crawler) -> None:
     """Lets ``scrapy crawl`` exit with status 1 after a crawl that could not start.
 
-    Up to 2.14 at least a crawl counts as failed only where its spider could not be made.
+    Needed by 2.14, where a crawl counts as failed only if its spider could not be made. Can go
+    with it.
     """
     crawler.spider = None
 
@@ -49,8 +55,8 @@ def mark_as_failed(crawler: Crawler) -> None:
 def log_failed_crawls_once() -> None:
     """Keeps Twisted from printing a failure that Scrapy logs.
 
-    It prints critical ones with a traceback until somebody says where its log goes, and Scrapy's
-    observer (2.14 to 2.19) does not say so.
+    It prints critical ones with a traceback until somebody says where its log goes. Needed by 2.14
+    to 2.19, whose observer does not say so; can go when it does.
     """
     if get_scrapy_root_handler() is not None:
         globalLogBeginner.beginLoggingTo([], discardBuffer=True, redirectStandardIO=False)

@@ -1,4 +1,9 @@
-"""What a download handler raises, as a kind of failure."""
+"""What a download handler raises, as a kind of failure.
+
+2.14 raises Twisted's exceptions and those of other libraries; 2.15 and later have their own for
+each kind. Looking for names can go with 2.14, Twisted's exceptions when all handlers, also those of
+other packages, raise Scrapy's.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ from scrapy_robots_plus.policy.access import Failure
 
 
 def _exception_types(*names: str) -> tuple[type[Exception], ...]:
-    """Those of the exceptions of ``scrapy.exceptions`` that this version has (2.15 to 2.19)."""
+    """Those of the exceptions of ``scrapy.exceptions`` that this version has: all from 2.15."""
     found = (getattr(scrapy.exceptions, name, None) for name in names)
     return tuple(kind for kind in found if kind is not None)
 
@@ -41,5 +46,5 @@ def failure_of(exception: BaseException, *, headers_received: bool) -> Failure:
 
 
 def _is_connection_loss(exception: BaseException) -> bool:
-    # twisted.web's ResponseFailed wraps what happened; it reaches us as it is up to 2.14.
+    # twisted.web's ResponseFailed wraps what happened; it reaches us as it is in 2.14.
     return isinstance(exception, _CONNECTION) or hasattr(exception, "reasons")

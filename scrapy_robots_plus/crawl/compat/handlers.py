@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scrapy.utils.httpobj import urlparse_cached
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from scrapy.core.downloader import Downloader
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+logger = logging.getLogger(__name__)
 
 
 class DownloadFunction(Protocol):
@@ -32,7 +35,11 @@ class StandIn(Protocol):
 
 
 def stand_before_handlers(crawler: Crawler, stand_in: StandIn) -> None:
-    """Calls *stand_in* wherever the downloader calls a download handler (2.14 to 2.19).
+    """Calls *stand_in* wherever the downloader calls a download handler.
+
+    Needed by 2.14 to 2.19: a request cannot be taken from its handler by a public name, and a
+    timeout of a handler may begin anew with each byte. Can go when ``download_timeout`` is a limit
+    for the whole response in all handlers, and a download can be cancelled.
 
     *stops* tells it whether StopDownload stops the handler, as far as that can be known before.
     """
@@ -52,7 +59,7 @@ def _can_be_stopped(handler: object) -> bool:
     """Whether *handler* sends ``bytes_received``: Scrapy's own do.
 
     One derived from them may download in another way, as scrapy-impersonate's does, but for those
-    that fill in what ``BaseStreamingDownloadHandler`` (2.19) leaves open.
+    that fill in what ``BaseStreamingDownloadHandler`` (2.16 to 2.19) leaves open.
     """
     method = getattr(type(handler), "download_request", None)
     own = getattr(method, "__module__", "").startswith("scrapy.core.downloader.handlers.")
@@ -65,16 +72,34 @@ _STREAMING = "BaseStreamingDownloadHandler"
 def make_room(downloader: Downloader, places: int) -> None:
     """Lets download handlers open *places* connections besides ``CONCURRENT_REQUESTS``.
 
-    Those that work without a reactor (2.16 to 2.19) open no more than that, so that requests for
-    robots.txt would keep pages waiting. They are made with the downloader, and warn when they are
-    made, so their pools are made larger afterwards. Other handlers have no such limit.
+    Needed by 2.16 to 2.19, whose handlers for httpx and aiohttp open no more than that, so that
+    requests for robots.txt would keep pages waiting. They are made with the downloader, and warn
+    when they are made, so their pools are made larger afterwards. Other handlers have no such
+    limit. Can go when the limit is a setting, as proposed in
+    https://github.com/scrapy/scrapy/pull/7932.
     """
     handlers: dict[str, Any] = downloader.handlers._handlers  # noqa: SLF001
     for handler in handlers.values():
         if getattr(handler, "_pool_size_total", 0):  # 0: no limit
-            handler._pool_size_total += places  # noqa: SLF001
-            for pool, limit in _pools(handler):
-                setattr(pool, limit, handler._pool_size_total)  # noqa: SLF001
+            _widen(handler, places)
+
+
+def _widen(handler: Any, places: int) -> None:
+    pages = handler._pool_size_total  # noqa: SLF001
+    handler._pool_size_total = pages + places  # noqa: SLF001
+    pools = _pools(handler)
+    for pool, limit in pools:
+        setattr(pool, limit, pages + places)
+    logger.debug(
+        "%(handler)s: %(pools)d connection pools raised from %(pages)d to %(all)d connections, "
+        "to leave room for robots.txt (https://github.com/scrapy/scrapy/pull/7932)",
+        {
+            "handler": type(handler).__name__,
+            "pools": len(pools),
+            "pages": pages,
+            "all": pages + places,
+        },
+    )
 
 
 def _pools(handler: Any) -> list[tuple[Any, str]]:

@@ -16,15 +16,22 @@ if TYPE_CHECKING:
 
 
 robots_parsed: object | None = getattr(scrapy.signals, "robots_parsed", None)
-"""Scrapy's signal for a parsed robots.txt, 2.18 and later."""
+"""Scrapy's signal for a parsed robots.txt; None before 2.18. Can be imported when 2.17 goes."""
 
 
 def last_process_request(crawler: Crawler, method: object) -> None:
-    """Makes *method* the last ``process_request``, after all middlewares (2.14 to 2.19)."""
+    """Makes *method* the last ``process_request``, after all middlewares.
+
+    Needed by 2.14 to 2.19: only a middleware of its own could stand there, which a project would
+    have to name. Can go when requests can be changed in ``request_reached_downloader``.
+    """
     manager = engine_of(crawler).downloader.middleware
     manager.methods["process_request"].append(cast("Any", method))
 
 
 def http_cache(crawler: Crawler) -> HttpCacheMiddleware | None:
-    """Scrapy's HTTP cache, where it is in use; its ``storage`` is the project's."""
+    """Scrapy's HTTP cache, where it is in use; its ``storage`` is the project's.
+
+    Public in 2.14 to 2.19; here because its storage has no protocol of its own.
+    """
     return crawler.get_downloader_middleware(HttpCacheMiddleware)

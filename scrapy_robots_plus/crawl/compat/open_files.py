@@ -1,4 +1,7 @@
-"""How many files and sockets the system lets a process open."""
+"""How many files and sockets the system lets a process open.
+
+The same for all Scrapy versions: what differs is the system, and the reactor.
+"""
 
 from __future__ import annotations
 

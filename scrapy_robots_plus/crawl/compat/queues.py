@@ -1,4 +1,8 @@
-"""Scrapy's queues of requests, and whether they are there in the next run of a job."""
+"""Scrapy's queues of requests, and whether they are there in the next run of a job.
+
+Needed by 2.14 to 2.19: how ``ScrapyPriorityQueue`` keeps its requests is private. All can go when
+public names tell which queues it has, and which comes next.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def scheduler_persists(crawler: Crawler) -> bool:
-    """Whether what the scheduler is given now is still there in the next crawl (2.14 to 2.19).
+    """Whether what the scheduler is given now is still there in the next crawl.
 
     Scrapy's own says so by its queue on disk, scrapy-redis's by ``persist``. Of any other it is
     assumed: where it is wrong, a request is forgotten that was to be dropped in any case.
@@ -33,8 +37,7 @@ def scheduler_persists(crawler: Crawler) -> bool:
 
 
 path_safe = pqueues._path_safe  # noqa: SLF001
-"""The name on disk of a downloader slot (2.14 to 2.19), so that jobs can be resumed by either
-queue."""
+"""The name on disk of a downloader slot, so that jobs can be resumed by either queue."""
 
 
 def fits_on_disk(request: Request, crawler: Crawler) -> bool:
@@ -47,7 +50,7 @@ def fits_on_disk(request: Request, crawler: Crawler) -> bool:
 
 
 class Part(NamedTuple):
-    """One of the queues in a ``ScrapyPriorityQueue``: requests of one priority (2.14 to 2.19)."""
+    """One of the queues in a ``ScrapyPriorityQueue``: requests of one priority."""
 
     priority: int
     starts: bool
@@ -114,7 +117,8 @@ def take_out(queue: pqueues.ScrapyPriorityQueue, part: Part) -> None:
 def best_priority(queue: pqueues.ScrapyPriorityQueue) -> int:
     """The priority of the request that *queue* would pop; the lowest number is the most urgent.
 
-    ``curprio`` still names that of the last request where start requests are left (2.14 to 2.19).
+    ``curprio`` still names that of the last request where start requests are left
+    (https://github.com/scrapy/scrapy/pull/7267).
     """
     starts = queue._start_queues  # noqa: SLF001
     if queue.curprio is not None and (queue.curprio in queue.queues or queue.curprio in starts):
@@ -125,7 +129,8 @@ def best_priority(queue: pqueues.ScrapyPriorityQueue) -> int:
 def next_request(queue: pqueues.ScrapyPriorityQueue) -> Request | None:
     """The request that *queue* would pop, left where it is; None where it cannot tell.
 
-    ``ScrapyPriorityQueue.peek()`` looks at ``curprio`` alone, and at start requests first.
+    ``ScrapyPriorityQueue.peek()`` looks at ``curprio`` alone, and at start requests first
+    (https://github.com/scrapy/scrapy/pull/7267).
     """
     part = part_in_turn(queue)
     try:

@@ -1,4 +1,8 @@
-"""Downloader slots: their keys, their clock, their delays, and what is sent from them."""
+"""Downloader slots: their keys, their clock, their delays, and what is sent from them.
+
+Needed by 2.14 to 2.19. Slots are to be deprecated by the throttler of
+https://github.com/scrapy/scrapy/pull/6931; then the floors of delays move into it.
+"""
 
 from __future__ import annotations
 
@@ -15,28 +19,34 @@ if TYPE_CHECKING:
 
 
 SLOT_META_KEY = "download_slot"
-"""``Downloader.DOWNLOAD_SLOT``: the downloader writes it, redirects copy it."""
+"""``Downloader.DOWNLOAD_SLOT``: the downloader writes it, and redirects copy it."""
 
 
 def slot_key(downloader: Downloader, request: Request) -> str:
-    """The key of the slot that *request* goes to (public, ``_get_slot_key`` before 2.14)."""
+    """The key of the slot that *request* goes to."""
     return downloader.get_slot_key(request)
 
 
 slot_clock: Callable[[], float] = getattr(downloader_module, "monotonic", None) or time.time
-"""The clock of ``Slot.lastseen``: wall clock up to 2.14 at least, monotonic in 2.19."""
+"""The clock of ``Slot.lastseen``: the wall clock up to 2.15, a monotonic one from 2.16.
+
+Can go with 2.15.
+"""
 
 
 def new_slot(downloader: Downloader, key: str) -> tuple[int, float, float]:
-    """How many requests a slot that is yet to be made will take, its delay and its jitter."""
+    """How many requests a slot that is yet to be made will take, its delay and its jitter.
+
+    2.14 to 2.17 ask the spider and the settings for the delay, 2.18 and 2.19 the downloader.
+    """
     own: dict[str, Any] = downloader.per_slot_settings.get(key, {})
     places = own.get("concurrency", downloader.ip_concurrency or downloader.domain_concurrency)
-    default: Any = getattr(downloader, "_delay", None)  # 2.19
-    if default is None:  # 2.14
+    default: Any = getattr(downloader, "_delay", None)  # from 2.18
+    if default is None:  # up to 2.17
         settings = downloader.settings
         spider = downloader.crawler.spider
         default = getattr(spider, "download_delay", settings.getfloat("DOWNLOAD_DELAY"))
-    jitter = own.get("jitter", getattr(downloader, "_jitter", 0.5))  # the latter in 2.19
+    jitter = own.get("jitter", getattr(downloader, "_jitter", 0.5))  # from 2.19
     return int(places), float(own.get("delay", default)), float(jitter)
 
 
@@ -46,14 +56,17 @@ def least_delay(delay: float, jitter: float) -> float:
 
 
 def slot_jitter(slot: Slot) -> float:
-    """The largest part of the delay that is taken off at random."""
-    if hasattr(slot, "jitter"):  # 2.19
+    """The largest part of the delay that is taken off at random.
+
+    A number from 2.19, a half or nothing before. Can go with 2.18, as can :func:`set_slot_jitter`.
+    """
+    if hasattr(slot, "jitter"):  # from 2.19
         return float(slot.jitter)
     return 0.5 if slot.randomize_delay else 0.0  # up to 2.18
 
 
 def set_slot_jitter(slot: Slot, jitter: float) -> None:
-    if hasattr(slot, "jitter"):  # 2.19
+    if hasattr(slot, "jitter"):  # from 2.19
         slot.jitter = jitter
     else:  # up to 2.18
         slot.randomize_delay = bool(jitter)
@@ -87,6 +100,6 @@ def watch_transfers(
     """Calls *begun* just before a request of *slot* is handed to its download handler.
 
     *ended* is called when the handler is done, just before the downloader looks when the next one
-    may go. No signal comes at these moments (2.14 to 2.19).
+    may go. No signal comes at these moments.
     """
     slot.transferring = _Transfers(slot.transferring, begun, ended)
