@@ -108,6 +108,17 @@ def test_what_all_steps_share_imports_none_of_them() -> None:
             assert not [name for name in _imports(path) if f"{name}.".startswith(steps)], path
 
 
+def test_a_crawl_has_its_time_from_one_clock() -> None:
+    system = {"time", "time.time", "time.monotonic", "scrapy.utils.asyncio.call_later"}
+    files = [
+        path
+        for path in SOURCES
+        if "crawl" in path.parts and path.stem != "clock" and path.parent.name != "compat"
+    ]
+    assert len(files) > 30
+    assert [path.name for path in files if _imports(path) & system] == []
+
+
 def test_no_file_names_a_folder_of_a_machine_or_leaves_something_undone() -> None:
     folders = "root|Users|home/user|work|opt"
     marks = "|".join(("TO" + "DO", "FIX" + "ME", "X" * 3))

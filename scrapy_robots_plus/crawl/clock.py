@@ -1,16 +1,29 @@
-"""The clocks and the dice of a crawl, in one place, so that a test can set them."""
+"""The time of a crawl: clocks, timers and dice in one place, so that a test can set them."""
 
 from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
+
+from scrapy.utils import asyncio as scrapy_asyncio
 
 from . import compat
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Now = Callable[[], float]
+"""Returns a moment, in seconds; a part of :class:`Clock`, for what needs no other."""
+
+
+class Cancellable(Protocol):
+    """What :data:`CallLater` returns."""
+
+    def cancel(self) -> None: ...
+
+
+CallLater = Callable[[float, Callable[[], None]], Cancellable]
+"""Calls a function after so many seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +32,49 @@ class Clock:
     retries.
     """
 
-    wall: Callable[[], float] = time.time
+    wall: Now = time.time
     """Seconds since the epoch."""
-    monotonic: Callable[[], float] = time.monotonic
+    monotonic: Now = time.monotonic
     """Seconds."""
     jitter: Callable[[], float] = random.random
     """A number from 0 to 1."""
-    slots: Callable[[], float] = compat.slot_clock
+    slots: Now = compat.slot_clock
     """Seconds, by the clock that the downloader counts the delays of its slots with."""
+    call_later: CallLater = scrapy_asyncio.call_later
+    """In whatever loop there is."""
 
 
 DEFAULT_CLOCK = Clock()
+
+
+class Alarm:
+    """One timer: calls *ring* once, at the earliest moment that it was set to."""
+
+    LEAST = 0.001
+    """Seconds. Timers and clocks differ by less; without it such a difference would be a busy
+    loop."""
+
+    def __init__(self, ring: Callable[[], None], now: Now, call_later: CallLater) -> None:
+        self._ring = ring
+        self._now = now
+        self._call_later = call_later
+        self._call: Cancellable | None = None
+        self.at: float | None = None
+        """When it rings, as *now* counts; None while it is not set."""
+
+    def set(self, at: float) -> None:
+        """Makes it ring at *at* or sooner."""
+        if self.at is not None and self.at <= at:
+            return
+        self.cancel()
+        self.at = at
+        self._call = self._call_later(max(at - self._now(), self.LEAST), self._rings)
+
+    def cancel(self) -> None:
+        if self._call is not None:
+            self._call.cancel()
+        self._call = self.at = None
+
+    def _rings(self) -> None:
+        self._call = self.at = None
+        self._ring()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.crawl.alarm import Alarm, CallLater, Clock
+from scrapy_robots_plus.crawl.clock import Alarm, CallLater, Now
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.policy.origin import Origin
@@ -31,7 +31,7 @@ class FetchBudget:
     passed as fast as the others can be asked.
     """
 
-    def __init__(self, places: int, ceiling: int, clock: Clock, call_later: CallLater) -> None:
+    def __init__(self, places: int, ceiling: int, clock: Now, call_later: CallLater) -> None:
         self._places = places
         self.ceiling = max(places, min(ceiling, places * SILENT_PER_PLACE))
         """How many fetches may be under way, however many are silent."""

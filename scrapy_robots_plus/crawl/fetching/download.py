@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy.utils.asyncio import call_later
-
 from scrapy_robots_plus.crawl import compat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Coroutine
     from typing import Any
 
     from scrapy.http import Response
     from twisted.internet.defer import Deferred
+
+    from scrapy_robots_plus.crawl.clock import Clock
 
 
 class TimeAllowed:
@@ -23,19 +23,15 @@ class TimeAllowed:
     or in a middleware of the project.
     """
 
-    def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
+    def __init__(self, seconds: float, clock: Clock) -> None:
         self.seconds = seconds
-        self._clock = clock
+        self.clock = clock
         self._used = 0.0
 
     @property
     def left(self) -> float:
         """Seconds; not over 0 where the time is up."""
         return self.seconds - self._used
-
-    def now(self) -> float:
-        """Monotonic seconds."""
-        return self._clock()
 
     def use(self, seconds: float) -> None:
         self._used += seconds
@@ -62,9 +58,10 @@ class Download:
 
         Not every handler keeps ``download_timeout``: some count it anew with each byte.
         """
-        began = self._time.now()
+        clock = self._time.clock
+        began = clock.monotonic()
         running = self._running = compat.run_in_background(download)
-        alarm = call_later(self.seconds_left + self.LENIENCY, self._expire)
+        alarm = clock.call_later(self.seconds_left + self.LENIENCY, self._expire)
         try:
             response = await compat.wait_for(running)
         except BaseException:
@@ -76,7 +73,7 @@ class Download:
                 return response
         finally:
             alarm.cancel()
-            self._time.use(self._time.now() - began)
+            self._time.use(clock.monotonic() - began)
         raise TimeoutError(f"not complete within {self._time.seconds:g} s")
 
     def call_off(self) -> None:

@@ -79,7 +79,7 @@ class Fetcher:
     async def _fetched(
         self, origin: Origin, known: RobotsRecord | None, *, behind: bool
     ) -> FetchResult:
-        time = TimeAllowed(self._settings.fetch_timeout, self._clock.monotonic)
+        time = TimeAllowed(self._settings.fetch_timeout, self._clock)
 
         async def ask(url: str) -> FetchResult:
             return await self._ask(url, known, time)
@@ -150,7 +150,7 @@ class Fetcher:
         response = self._http_cache.look_up(Request(url))
         if response is None:
             return FetchResult(Failure.ERROR, url, detail="not in the HTTP cache")
-        time = TimeAllowed(self._settings.fetch_timeout, self._clock.monotonic)
+        time = TimeAllowed(self._settings.fetch_timeout, self._clock)
         tap = Tap(self._settings.fetch_max_bytes, Download(time))
         tap.downloaded(response)
         response.flags.append(CACHED)

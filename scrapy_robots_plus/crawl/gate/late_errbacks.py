@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from scrapy.utils.asyncio import call_later
-
 from scrapy_robots_plus.crawl import compat
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.crawl.clock import Clock
 
 
 class LateErrbacks:
@@ -23,15 +23,16 @@ class LateErrbacks:
     again. It is then refused in the middleware, where its errback is called.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, clock: Clock) -> None:
         self._crawler = crawler
+        self._call_later = clock.call_later
         self._dropped: list[Request] = []
         self._again: WeakSet[Request] = WeakSet()
 
     def dropped(self, request: Request) -> None:
         """The request is dropped now, while it has no errback."""
         if not self._dropped:
-            call_later(0, self._look_again)
+            self._call_later(0, self._look_again)
         self._dropped.append(request)
 
     def was_counted(self, request: Request) -> bool:

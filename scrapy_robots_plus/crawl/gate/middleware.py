@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
-from scrapy.utils.asyncio import call_later
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
@@ -62,12 +61,12 @@ class RobotsMiddleware:
         self._stats = compat.stats_of(crawler)
         self.agents = Agents(crawler, self.settings)
         places = self.settings.fetch_concurrency
-        self.budget = FetchBudget(places, compat.most_sockets(), clock.monotonic, call_later)
+        self.budget = FetchBudget(places, compat.most_sockets(), clock.monotonic, clock.call_later)
         self.policies = self._make_policies(crawler, clock)
         self.tally = Tally(self.settings.cache_size)
         self.pacing = Pacing(crawler, self.settings, clock)
         self.put_back = PutBack(crawler)
-        self._late_errbacks = LateErrbacks(crawler)
+        self._late_errbacks = LateErrbacks(crawler, clock)
         self.waiting = 0
         """How many requests wait here for a robots.txt."""
         self.start_requests_allowed = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.alarm import Alarm, CallLater, Clock
+from scrapy_robots_plus.crawl.clock import Alarm, CallLater, Now
 
 from .ticket_heap import Ticketed, TicketHeap
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Agenda:
     """Finding what is due takes O(log n), whatever waits."""
 
-    def __init__(self, ring: Callable[[], None], clock: Clock, call_later: CallLater) -> None:
+    def __init__(self, ring: Callable[[], None], clock: Now, call_later: CallLater) -> None:
         self._heap: TicketHeap[Ticketed] = TicketHeap()
         self._clock = clock
         self.alarm = Alarm(ring, clock, call_later)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
-    from scrapy_robots_plus.crawl.alarm import Clock
+    from scrapy_robots_plus.crawl.clock import Now
 
     from .agenda import Agenda
     from .lane import Places
@@ -70,7 +70,7 @@ class Gates:
     open, and one of its lanes is ready and passes on when it has had its turn.
     """
 
-    def __init__(self, slots: Slots, places: Places, agenda: Agenda, clock: Clock) -> None:
+    def __init__(self, slots: Slots, places: Places, agenda: Agenda, clock: Now) -> None:
         self._slots = slots
         self._places = places
         self._agenda = agenda

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
-    from scrapy_robots_plus.crawl.alarm import CallLater
+    from scrapy_robots_plus.crawl.clock import CallLater
     from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
     from scrapy_robots_plus.policy.origin import Origin
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from math import inf
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
-from scrapy.utils.asyncio import call_later
 
 from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
 from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
 from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
 from scrapy_robots_plus.crawl.gate.middleware import RobotsMiddleware
@@ -60,8 +59,9 @@ class CrawlSurroundings:
     Without :class:`RobotsMiddleware` there are no policies to wait for, only delays and places.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, clock: Clock = DEFAULT_CLOCK) -> None:
         self._crawler = crawler
+        self._clock = clock
         self._downloader = compat.engine_of(crawler).downloader
         self.budget, self.readiness = self._make()
         self._is_told = isinstance(self._downloader, RobotsDownloader)
@@ -70,10 +70,11 @@ class CrawlSurroundings:
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     def _make(self) -> tuple[FetchBudget, Readiness]:
+        call_later = self._clock.call_later
         return FetchBudget(1, 1, self.clock, call_later), Readiness(self, call_later)
 
     def clock(self) -> float:
-        return time.monotonic()
+        return self._clock.monotonic()
 
     def address(self, request: Request) -> Address:
         slot = chosen_slot(request)
@@ -111,7 +112,7 @@ class CrawlSurroundings:
         if not slot.delay:
             return SlotState(0.0, 0.0, places)
         delay = compat.least_delay(slot.delay, compat.slot_jitter(slot))
-        due_in = slot.lastseen + delay - compat.slot_clock()
+        due_in = slot.lastseen + delay - self._clock.slots()
         # One that waits in the slot already will be sent first, so no sooner than that after it.
         due_in = max(due_in, delay) if slot.queue else due_in
         return SlotState(due_in, delay, places, slot.delay)
@@ -152,7 +153,7 @@ class RobotsSurroundings(CrawlSurroundings):
         total = self._downloader.total_concurrency
         return self._middleware.budget, Readiness(
             self,
-            call_later,
+            self._clock.call_later,
             defer=settings.defer_max if settings.defers else None,
             enough=2 * total if total > 0 else inf,
         )
