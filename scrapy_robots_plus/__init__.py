@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .crawl.policies.policy import Policy
     from .crawl.reporting.extension import RobotsExtension
     from .crawl.scheduling.queue import RobotsPriorityQueue
-    from .crawl.setting_errors import RobotsSettingsError
+    from .crawl.settings.errors import RobotsSettingsError
     from .crawl.signals import request_disallowed, robots_changed
     from .policy.access import Access
     from .policy.origin import Origin
@@ -44,7 +44,7 @@ _HOMES = {
     "RobotsMiddleware": "crawl.gate.middleware",
     "RobotsParser": "crawl.parsers.robots_parser",
     "RobotsPriorityQueue": "crawl.scheduling.queue",
-    "RobotsSettingsError": "crawl.setting_errors",
+    "RobotsSettingsError": "crawl.settings.errors",
     "RobotsUnreachable": "crawl.exceptions",
     "StoreError": "storage.base",
     "Verdict": "protocol.verdict",

@@ -48,7 +48,7 @@ class RobotsMiddleware:
     about robots.txt from code; ``settings`` are the checked
     :class:`~scrapy_robots_plus.crawl.settings.RobotsSettings`; ``tally`` counts by origin.
 
-    Raises :class:`~scrapy_robots_plus.crawl.setting_errors.RobotsSettingsError` where settings are
+    Raises :class:`~scrapy_robots_plus.crawl.settings.errors.RobotsSettingsError` where settings are
     wrong.
     """
 

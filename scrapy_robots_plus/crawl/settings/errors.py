@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy.exceptions import UsageError
 
-from . import compat
+from scrapy_robots_plus.crawl import compat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,7 +15,7 @@ from scrapy_robots_plus.policy.freshness import Limits
 from scrapy_robots_plus.policy.waiting import Unreachable, VisitTime
 from scrapy_robots_plus.protocol.rfc9309 import EXPIRY, MAX_BYTES
 
-from .setting_checks import (
+from .checks import (
     Check,
     boolean,
     boolean_or_none,
@@ -30,7 +30,7 @@ from .setting_checks import (
     user_agent,
     whole_number,
 )
-from .setting_errors import RobotsSettingsError, SettingProblem
+from .errors import RobotsSettingsError, SettingProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
