@@ -80,6 +80,16 @@ def test_the_middleware_by_hand_ends_it_the_same_way(tmp_path: Path) -> None:
     assert_told(scrapy("runspider", "spider.py", "-L", "ERROR", folder=tmp_path))
 
 
+@pytest.mark.parametrize("way", [ADDON, BY_HAND], ids=["add-on", "by hand"])
+def test_a_misspelt_name_is_told_beside_a_wrong_value(way: dict[str, Any], tmp_path: Path) -> None:
+    misspelt = {"ROBOTS_STATUS_POLICIES": "mk1996"}
+    (tmp_path / "spider.py").write_text(SPIDER.format(settings={**way, **WRONG, **misspelt}))
+    done = scrapy("runspider", "spider.py", "-L", "WARNING", folder=tmp_path)
+    assert_told(done)
+    hint = "There is no setting ROBOTS_STATUS_POLICIES; did you mean ROBOTS_STATUS_POLICY?"
+    assert done.stdout.count(hint) == 1, done.stdout
+
+
 def test_the_shell_ends_with_the_message_too(tmp_path: Path) -> None:
     values: dict[str, Any] = {**ADDON, "ROBOTS_TTL": "a day", "ROBOTS_ERROR_TTL_MAX": 30}
     chosen = []

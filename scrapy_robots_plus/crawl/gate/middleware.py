@@ -20,7 +20,7 @@ from scrapy_robots_plus.crawl.policies.cache import Policies, closing_verdict
 from scrapy_robots_plus.crawl.policies.policy import Policy
 from scrapy_robots_plus.crawl.policies.retrieval import Retrieval
 from scrapy_robots_plus.crawl.requests import Agents, origin_to_ask
-from scrapy_robots_plus.crawl.settings import RobotsSettings, unknown_settings
+from scrapy_robots_plus.crawl.settings import RobotsSettings, report_unknown_settings
 from scrapy_robots_plus.crawl.signals import request_disallowed
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.wire import asks_for_robots_txt
@@ -56,7 +56,7 @@ class RobotsMiddleware:
         self.settings = RobotsSettings.of(crawler)
         if not (self.settings.obey or self.settings.keeps_delays):
             raise NotConfigured  # without a word, as Scrapy's own
-        _report_unknown_settings(crawler)
+        report_unknown_settings(crawler.settings)
         self._crawler = crawler
         self._stats = compat.stats_of(crawler)
         self.agents = Agents(crawler, self.settings)
@@ -264,9 +264,3 @@ class RobotsMiddleware:
 
     def _come_last_too(self) -> None:
         compat.last_process_request(self._crawler, self._process_request_last)
-
-
-def _report_unknown_settings(crawler: Crawler) -> None:
-    for name, nearest in unknown_settings(crawler.settings).items():
-        hint = f"; did you mean {nearest}?" if nearest else ""
-        logger.warning("There is no setting %s%s", name, hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
 from functools import cached_property
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.access import StatusTable
     from scrapy_robots_plus.protocol.dialect import Dialect
 
+logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
@@ -262,6 +264,7 @@ class RobotsSettings:
         try:
             return cls.from_settings(crawler.settings)
         except RobotsSettingsError as error:
+            report_unknown_settings(crawler.settings)  # a crawl that starts does so later
             error.end_crawl(crawler)
             raise
 
@@ -394,6 +397,13 @@ def unknown_settings(settings: BaseSettings) -> dict[str, str | None]:
             near = get_close_matches(_without_prefix(name), known, 1, _NEAR)
             found[name] = known[near[0]] if near else None
     return found
+
+
+def report_unknown_settings(settings: BaseSettings) -> None:
+    """Warns of each in the log."""
+    for name, nearest in unknown_settings(settings).items():
+        hint = f"; did you mean {nearest}?" if nearest else ""
+        logger.warning("There is no setting %s%s", name, hint)
 
 
 _NEAR = 0.6
