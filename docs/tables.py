@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.settings import RobotsSettings
+from scrapy_robots_plus.crawl.settings.groups import DECLARED
 from scrapy_robots_plus.crawl.stats import MEANINGS as MEANINGS_OF_STATS
 from scrapy_robots_plus.policy.access import PRESETS, Access
 
@@ -51,10 +50,10 @@ def _markers(name: str) -> tuple[str, str]:
 
 def settings_table() -> str:
     rows = []
-    for field in fields(RobotsSettings):
-        default = field.metadata["default"]
+    for declared in DECLARED.values():
+        default = declared.default
         shown = json.dumps(default) if isinstance(default, str) else repr(default)
-        rows.append((f"`{field.metadata['name']}`", f"`{shown}`", field.metadata["doc"]))
+        rows.append((f"`{declared.name}`", f"`{shown}`", declared.doc))
     return table(("setting", "default", "what it does"), rows)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import pytest_twisted
 from scrapy.settings import Settings
 
 from scrapy_robots_plus import RobotsSettingsError
-from scrapy_robots_plus.crawl.settings import RobotsSettings, names, unknown_settings
+from scrapy_robots_plus.crawl.settings import GROUPS, RobotsSettings, names, unknown_settings
+from scrapy_robots_plus.crawl.settings.groups import DECLARED
 from scrapy_robots_plus.policy.access import PRESETS, Access
 from scrapy_robots_plus.policy.delay import TooLong
 from scrapy_robots_plus.policy.freshness import lifetime
@@ -145,6 +147,19 @@ def test_every_setting_has_a_wrong_value_in_these_tests() -> None:
     assert {name for name, _, _ in WRONG} == set(names())
 
 
+def test_each_setting_is_fully_described() -> None:
+    assert RobotsSettings.__bases__ == GROUPS
+    for field, declared in DECLARED.items():
+        written = declared.name.partition("_")[2].lower()
+        assert written == field
+        assert declared.example != declared.default
+        assert settings_with(**{declared.name: declared.example})
+        assert declared.check.type
+        assert declared.doc.endswith(".")
+        assert not declared.doc.startswith(declared.name)
+        assert re.search(rf"\b{declared.check.unit}\b", declared.check.type)
+
+
 def test_without_settings_all_are_at_their_defaults() -> None:
     settings = settings_with()
     assert settings.obey is False  # Scrapy's own default, which the add-on changes
@@ -264,8 +279,8 @@ def test_all_wrong_settings_are_named_at_once() -> None:
         settings_with(ROBOTS_TTL="a day", ROBOTS_UNREACHABLE="wait", ROBOTS_TTL_MAX=10)
     assert str(caught.value).splitlines() == [
         "3 settings are wrong:",
-        f"  ROBOTS_TTL = 'a day': {TTL}",
         "  ROBOTS_UNREACHABLE = 'wait': expected 'drop' or 'defer'",
+        f"  ROBOTS_TTL = 'a day': {TTL}",
         "  ROBOTS_TTL_MAX = 10: expected at least 300, which is ROBOTS_TTL_MIN",
     ]
 

@@ -1,14 +1,18 @@
-"""Every setting: what it is called, what it may be, what it means, in one place."""
+"""Every setting: what it is called, what it may be, what it means, in one place.
+
+To add one, declare it in a file of ``groups``; then ``make tables``.
+"""
 
 from .errors import RobotsSettingsError as RobotsSettingsError
 from .errors import SettingProblem as SettingProblem
+from .groups import GROUPS as GROUPS
+from .groups import names as names
 from .robots_settings import RobotsSettings as RobotsSettings
 from .robots_settings import dialect_in as dialect_in
-from .robots_settings import job_folder as job_folder
-from .robots_settings import log_interval as log_interval
-from .robots_settings import names as names
-from .robots_settings import parser_class as parser_class
-from .robots_settings import queue_class as queue_class
-from .robots_settings import report_unknown_settings as report_unknown_settings
-from .robots_settings import scheduler_class as scheduler_class
-from .robots_settings import unknown_settings as unknown_settings
+from .scrapys_own import job_folder as job_folder
+from .scrapys_own import log_interval as log_interval
+from .scrapys_own import parser_class as parser_class
+from .scrapys_own import queue_class as queue_class
+from .scrapys_own import scheduler_class as scheduler_class
+from .unknown import report_unknown_settings as report_unknown_settings
+from .unknown import unknown_settings as unknown_settings

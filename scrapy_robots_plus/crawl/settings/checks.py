@@ -1,4 +1,4 @@
-"""What a setting may be: each check returns the value to use, or raises ValueError saying what is
+"""What a setting may be. Each check returns the value to use, or raises ValueError saying what is
 expected.
 """
 
@@ -6,26 +6,31 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_robots_plus.policy.access import StatusTable, status_table
 from scrapy_robots_plus.protocol.dialect import Dialect, dialect_named
+from scrapy_robots_plus.protocol.rfc9309 import EXPIRY
 from scrapy_robots_plus.storage import check_store_uri
 
+from .setting import Check
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from enum import Enum
 
+_W = TypeVar("_W")
 _T = TypeVar("_T")
 _E = TypeVar("_E", bound="Enum")
 
-Check = Callable[[object], _T]
-"""Returns the value to use; raises ValueError saying what is expected."""
+DAY = EXPIRY
+FOREVER = 10 * 365 * 86_400.0
 
 
-def boolean(value: object) -> bool:
+def _boolean(value: object) -> bool:
     text = str(value).lower()
     if text in ("true", "1"):
         return True
@@ -34,27 +39,36 @@ def boolean(value: object) -> bool:
     raise ValueError("expected True or False")
 
 
-def boolean_or_none(value: object) -> bool | None:
+def _boolean_or_none(value: object) -> bool | None:
     unset = value is None or (isinstance(value, str) and value.lower() in ("", "none"))
-    return None if unset else boolean(value)
+    return None if unset else _boolean(value)
 
 
-def number(unit: str, low: float, high: float, why: str = "") -> Check[float]:
+boolean: Check[bool, bool] = Check("`True` or `False`", _boolean)
+boolean_or_none: Check[bool | None, bool | None] = Check(
+    "`True`, `False` or `None`", _boolean_or_none
+)
+
+
+def number(unit: str, low: float, high: float, why: str = "") -> Check[float, float]:
     """A check for a number of *unit* between *low* and *high*; *why* explains the bound."""
-    return partial(_number, low=low, high=high, expected=_expected("number", unit, low, high, why))
+    words = f"number of {unit} between {_plain(low)} and {_plain(high)}"
+    read = partial(_number, low=low, high=high, expected=_expected(words, why))
+    return Check(f"a {words}", read, unit)
 
 
-def whole_number(unit: str, low: int, high: int, why: str = "") -> Check[int]:
+def whole_number(unit: str, low: int, high: int, why: str = "") -> Check[int, int]:
     """As :func:`number`, without a fraction."""
-    expected = _expected("whole number", unit, low, high, why)
+    words = f"whole number of {unit} between {_plain(low)} and {_plain(high)}"
+    expected = _expected(words, why)
 
-    def check(value: object) -> int:
+    def read(value: object) -> int:
         parsed = _number(value, low, high, expected)
         if parsed != int(parsed):
             raise ValueError(expected)
         return int(parsed)
 
-    return check
+    return Check(f"a {words}", read, unit)
 
 
 def _number(value: object, low: float, high: float, expected: str) -> float:
@@ -69,14 +83,17 @@ def _number(value: object, low: float, high: float, expected: str) -> float:
     return parsed
 
 
-def _expected(kind: str, unit: str, low: float, high: float, why: str) -> str:
-    bounds = f"expected a {kind} of {unit} between {_plain(low)} and {_plain(high)}"
-    return f"{bounds} ({why})" if why else bounds
+def _expected(words: str, why: str) -> str:
+    return f"expected a {words} ({why})" if why else f"expected a {words}"
 
 
-def or_unset(check: Check[_T]) -> Check[_T | None]:
+def or_unset(check: Check[_W, _T]) -> Check[_W | None, _T | None]:
     """As *check*, and None where there is no value."""
-    return lambda value: None if value is None or value == "" else check(value)
+
+    def read(value: object) -> _T | None:
+        return None if value is None or value == "" else check.read(value)
+
+    return Check(f"{check.type}, or `None`", read, check.unit)
 
 
 def _plain(bound: float) -> str:
@@ -84,20 +101,20 @@ def _plain(bound: float) -> str:
     return f"{int(bound):,}" if bound == int(bound) else f"{bound:g}"
 
 
-def one_of(choices: type[_E]) -> Check[_E]:
+def one_of(choices: type[_E]) -> Check[str, _E]:
     """A check for one of the values of an enumeration of strings, in any case."""
     by_name = {str(choice.value): choice for choice in choices}
     *others, last = map(repr, by_name)
-    expected = f"expected {', '.join(others)} or {last}"
+    words = f"{', '.join(others)} or {last}"
 
-    def check(value: object) -> _E:
+    def read(value: object) -> _E:
         if isinstance(value, choices):
             return value
         if not isinstance(value, str) or value.lower() not in by_name:
-            raise ValueError(expected)
+            raise ValueError(f"expected {words}")
         return by_name[value.lower()]
 
-    return check
+    return Check(words.replace("'", "`"), read)
 
 
 def _json_if_text(value: object, opening: str = "{") -> object:
@@ -110,19 +127,29 @@ def _json_if_text(value: object, opening: str = "{") -> object:
     return value
 
 
-def status_policy(value: object) -> StatusTable:
+def _status_policy(value: object) -> StatusTable:
     return status_table(_json_if_text(value))
 
 
-def string_keyed(value: object) -> Mapping[str, Any]:
+status_policy: Check[str | Mapping[str, str], StatusTable] = Check(
+    "the name of a preset, or a dict", _status_policy
+)
+
+
+def _string_keyed(value: object) -> Mapping[str, Any]:
     value = _json_if_text(value)
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise ValueError("expected a dict whose keys are strings")
     return dict(value)
 
 
-def headers(value: object) -> Mapping[str, Any]:
-    checked = string_keyed(value)
+string_keyed: Check[Mapping[str, Any], Mapping[str, Any]] = Check(
+    "a dict whose keys are strings", _string_keyed
+)
+
+
+def _headers(value: object) -> Mapping[str, Any]:
+    checked = _string_keyed(value)
     for name, content in checked.items():
         contents = content if isinstance(content, (list, tuple)) else [content]
         if not all(isinstance(item, (str, bytes)) for item in contents):
@@ -130,11 +157,17 @@ def headers(value: object) -> Mapping[str, Any]:
     return checked
 
 
-def store_uri(value: object) -> str | None:
-    return None if value is None or value == "" else check_store_uri(value)
+headers: Check[Mapping[str, Any], Mapping[str, Any]] = Check(
+    "a dict of strings, or of lists of strings", _headers
+)
 
 
-def dialect(value: object) -> Dialect:
+store_uri: Check[str | None, str | None] = or_unset(
+    Check("`memory` or `sqlite:PATH`", check_store_uri)
+)
+
+
+def _dialect(value: object) -> Dialect:
     if isinstance(value, Dialect):
         return value
     if not isinstance(value, str):
@@ -142,11 +175,14 @@ def dialect(value: object) -> Dialect:
     return dialect_named(value)
 
 
+dialect: Check[str | Dialect, Dialect] = Check("the name of a dialect, or a `Dialect`", _dialect)
+
+
 _LIST_OF_NAMES = re.compile(r"[\w.-]+(/[\w.-]+)?(\s*,\s*[\w.-]+(/[\w.-]+)?)+")
 """``Foobot,Barbot``: no User-Agent header looks so, but lists on Scrapy's command line do."""
 
 
-def user_agent(value: object) -> str | tuple[str, ...] | None:
+def _user_agent(value: object) -> str | tuple[str, ...] | None:
     value = _json_if_text(value, "[")
     if value is None or value == "":
         return None
@@ -162,3 +198,8 @@ def user_agent(value: object) -> str | tuple[str, ...] | None:
             "them in order of preference"
         )
     return names
+
+
+user_agent: Check[str | Sequence[str] | None, str | tuple[str, ...] | None] = Check(
+    "a string, a list of strings, or `None`", _user_agent
+)

@@ -1,0 +1,64 @@
+"""What happens when a robots.txt cannot be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.crawl.settings.checks import (
+    DAY,
+    FOREVER,
+    number,
+    one_of,
+    status_policy,
+)
+from scrapy_robots_plus.crawl.settings.setting import setting
+from scrapy_robots_plus.policy.waiting import Unreachable
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.policy.access import StatusTable
+
+
+@dataclass(frozen=True)
+class Failures:
+    """Failures"""
+
+    status_policy: StatusTable = setting(
+        "ROBOTS_STATUS_POLICY",
+        status_policy,
+        default="rfc9309",
+        example={"preset": "rfc9309", "403": "disallow", "timeout": "allow"},
+        doc="What a status or a failure means: `rfc9309`, `mk1996`, `fail-open`, `fail-closed`, "
+        'or a dict over one: `{"preset": "rfc9309", "403": "disallow", "timeout": "allow"}`.',
+    )
+    unreachable: Unreachable = setting(
+        "ROBOTS_UNREACHABLE",
+        one_of(Unreachable),
+        default="drop",
+        example="defer",
+        doc="What becomes of requests to a host whose robots.txt cannot be read: `drop` lets them"
+        " fail with `RobotsUnreachable`, `defer` keeps them in the queue until it can.",
+    )
+    defer_max: float = setting(
+        "ROBOTS_DEFER_MAX",
+        number("seconds", 0, FOREVER),
+        default=3_600,
+        example=600,
+        doc="Seconds for which requests are deferred, from the first failure to read the "
+        "robots.txt; then they fail.",
+    )
+    error_ttl: float = setting(
+        "ROBOTS_ERROR_TTL",
+        number("seconds", 0, DAY),
+        default=60,
+        example=10,
+        doc="Seconds after which a robots.txt that cannot be read is asked for again; doubles "
+        "with each failure in a row.",
+    )
+    error_ttl_max: float = setting(
+        "ROBOTS_ERROR_TTL_MAX",
+        number("seconds", 0, DAY),
+        default=3_600,
+        example=600,
+        doc="Upper limit, in seconds, of the growing retry interval.",
+    )

@@ -1,0 +1,30 @@
+"""What waits, and how much of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scrapy_robots_plus.crawl.settings.checks import whole_number
+from scrapy_robots_plus.crawl.settings.setting import setting
+
+
+@dataclass(frozen=True)
+class Queue:
+    """The queue"""
+
+    fetch_concurrency: int = setting(
+        "ROBOTS_FETCH_CONCURRENCY",
+        whole_number("fetches", 1, 10_000),
+        default=32,
+        example=64,
+        doc="How many robots.txt are fetched at the same time. They do not count among "
+        "`CONCURRENT_REQUESTS`. Unusually slow fetches stop counting towards this limit.",
+    )
+    max_waiting: int = setting(
+        "ROBOTS_MAX_WAITING",
+        whole_number("requests", 0, 1_000_000),
+        default=1_000,
+        example=200,
+        doc="How many requests waiting in the middleware for a robots.txt are exempt from "
+        "`CONCURRENT_REQUESTS`.",
+    )

@@ -1,0 +1,36 @@
+"""Where what is known is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scrapy_robots_plus.crawl.settings.checks import store_uri, whole_number
+from scrapy_robots_plus.crawl.settings.setting import setting
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Storage"""
+
+    store: str | None = setting(
+        "ROBOTS_STORE",
+        store_uri,
+        default=None,
+        example="sqlite:robots.db",
+        doc="Where records are kept: `memory`, or `sqlite:PATH` to have them in the next crawl "
+        "too. Unset: a file in `JOBDIR` where that is set, else `memory`.",
+    )
+    store_max: int = setting(
+        "ROBOTS_STORE_MAX",
+        whole_number("records", 1, 1_000_000_000),
+        default=100_000,
+        example=1_000_000,
+        doc="Upper limit of the records in the store; the least recently fetched go first.",
+    )
+    cache_size: int = setting(
+        "ROBOTS_CACHE_SIZE",
+        whole_number("origins", 1, 100_000_000),
+        default=10_000,
+        example=50_000,
+        doc="Origins kept in memory; the least recently used goes first.",
+    )

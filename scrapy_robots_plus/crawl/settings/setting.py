@@ -1,0 +1,55 @@
+"""How a setting is declared: all that is said of it stands in one call of :func:`setting`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_W = TypeVar("_W")
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Check(Generic[_W, _T]):
+    """What a setting may be. Users write a ``_W``, the code gets a ``_T``."""
+
+    type: str
+    """In words."""
+    read: Callable[[object], _T]
+    """Returns the value to use. Raises ValueError saying what is expected."""
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Setting(Generic[_W, _T]):
+    """One setting, as it is declared."""
+
+    name: str
+    check: Check[_W, _T]
+    default: _W
+    """As a user would write it; it is checked like what users write."""
+    example: _W
+    """Another value, as a user would write it."""
+    doc: str
+    """A paragraph of Markdown, as it stands in docs/settings.md. The first sentence says it all in
+    short; the README has that alone."""
+
+    @property
+    def summary(self) -> str:
+        """The first sentence."""
+        return self.doc.partition(". ")[0].rstrip(".") + "."
+
+
+def setting(name: str, check: Check[_W, _T], *, default: _W, example: _W, doc: str) -> _T:
+    """A field of a dataclass that declares *name*, of the type that *check* returns."""
+    made: _T = field(metadata={"setting": Setting(name, check, default, example, doc)})
+    return made
+
+
+def declared_in(group: type) -> Iterator[tuple[str, Setting[Any, Any]]]:
+    """The settings that a dataclass declares, each with the name of its field."""
+    for item in fields(group):
+        yield item.name, item.metadata["setting"]

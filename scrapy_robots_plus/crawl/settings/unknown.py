@@ -1,0 +1,46 @@
+"""Settings that do not exist, each with the one that was probably meant."""
+
+from __future__ import annotations
+
+import logging
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from .groups import names
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+logger = logging.getLogger(__name__)
+
+_SCRAPYS_OWN = "ROBOTSTXT_PARSER"
+"""The one setting of robots.txt that is Scrapy's alone."""
+_NEAR = 0.6
+"""How much of two names must agree, from 0 to 1, for one to be a slip of the other."""
+
+
+def unknown_settings(settings: BaseSettings) -> dict[str, str | None]:
+    """Settings named ``ROBOTS_…`` or ``ROBOTSTXT_…`` that do not exist, each with the nearest name
+    that does.
+    """
+    known = {_without_prefix(name): name for name in (*names(), _SCRAPYS_OWN)}
+    found: dict[str, str | None] = {}
+    for name in settings:
+        if not isinstance(name, str) or name in known.values():
+            continue
+        if name.startswith(("ROBOTS_", "ROBOTSTXT_")):
+            near = get_close_matches(_without_prefix(name), known, 1, _NEAR)
+            found[name] = known[near[0]] if near else None
+    return found
+
+
+def report_unknown_settings(settings: BaseSettings) -> None:
+    """Warns of each in the log."""
+    for name, nearest in unknown_settings(settings).items():
+        hint = f"; did you mean {nearest}?" if nearest else ""
+        logger.warning("There is no setting %s%s", name, hint)
+
+
+def _without_prefix(name: str) -> str:
+    """What tells a setting from the others: that all begin alike would make all of them near."""
+    return name.partition("_")[2]
