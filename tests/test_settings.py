@@ -28,8 +28,8 @@ DAY = "expected a number of seconds between 0 and 86,400"
 BOOLEAN = "expected True or False"
 DICT = "expected a dict whose keys are strings"
 AGENT = (
-    "expected a product token (Foobot) or a User-Agent header, as a string, or a list of them "
-    "in order of preference"
+    "expected a product token (Foobot), a User-Agent header, or a list of them in order of "
+    "preference"
 )
 TTL = "expected a number of seconds between 1 and 86,400 (RFC 9309 2.4: no longer than 24 hours)"
 STALE = "expected a number of seconds between 0 and 315,360,000"
@@ -57,17 +57,17 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTSTXT_USER_AGENT", ["Foobot", 5], AGENT),
     ("ROBOTSTXT_USER_AGENT", {"Foobot": 1}, AGENT),
     ("ROBOTSTXT_USER_AGENT", "[]", AGENT),
-    ("ROBOTSTXT_USER_AGENT", '["Foobot"', "not JSON: "),
+    ("ROBOTSTXT_USER_AGENT", '["Foobot"', "not valid JSON: "),
     ("ROBOTS_STATUS_POLICY", "rfc", f"'rfc' is not a preset; {PRESET_NAMES}"),
     ("ROBOTS_STATUS_POLICY", "", f"'' is not a preset; {PRESET_NAMES}"),
-    ("ROBOTS_STATUS_POLICY", 404, "404 is neither the name of a preset nor a dict"),
+    ("ROBOTS_STATUS_POLICY", 404, "expected a dict, or a preset: rfc9309, mk1996, "),
     ("ROBOTS_STATUS_POLICY", {"preset": "strict"}, f"'strict' is not a preset; {PRESET_NAMES}"),
     ("ROBOTS_STATUS_POLICY", {"4x": "allow"}, f"'4x' {KEYS}"),
     ("ROBOTS_STATUS_POLICY", {"99": "allow"}, f"'99' {KEYS}"),
     ("ROBOTS_STATUS_POLICY", {"offline": "allow"}, f"'offline' {KEYS}"),
     ("ROBOTS_STATUS_POLICY", {"404": "rules"}, f"'404' is 'rules'; {WORDS}"),
     ("ROBOTS_STATUS_POLICY", {"404": True}, f"'404' is True; {WORDS}"),
-    ("ROBOTS_STATUS_POLICY", '{"404": ', "not JSON: "),
+    ("ROBOTS_STATUS_POLICY", '{"404": ', "not valid JSON: "),
     ("ROBOTS_TTL", 0, TTL),
     ("ROBOTS_TTL", 86_401, TTL),
     ("ROBOTS_TTL", "a day", TTL),
@@ -83,10 +83,10 @@ WRONG: list[tuple[str, Any, str]] = [
     (
         "ROBOTS_DIALECT",
         "RFC9310",
-        "unknown robots.txt dialect 'RFC9310': it is one of RFC9309, GOOGLE, ",
+        "'RFC9310' is not a dialect; choose one of RFC9309, GOOGLE, ",
     ),
     ("ROBOTS_DIALECT", 9309, "expected the name of a dialect or a Dialect"),
-    ("ROBOTS_STORE", "mysql://x", "'mysql://x' names no store; expected 'memory' or 'sqlite:"),
+    ("ROBOTS_STORE", "mysql://x", "'mysql://x' is not a store; expected 'memory' or 'sqlite:"),
     ("ROBOTS_STORE", "sqlite:", "'sqlite:' needs a path; expected 'memory' or 'sqlite:"),
     ("ROBOTS_STORE", 5, "5 is not a string; expected 'memory' or 'sqlite:"),
     ("ROBOTS_STORE_MAX", 0, "expected a whole number of records between 1 and 1,000,000,000"),
@@ -105,12 +105,12 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_FETCH_META", ["proxy"], DICT),
     ("ROBOTS_FETCH_META", {1: 2}, DICT),
     ("ROBOTS_FETCH_META", "proxy", DICT),
-    ("ROBOTS_FETCH_META", '{"proxy"}', "not JSON: "),
+    ("ROBOTS_FETCH_META", '{"proxy"}', "not valid JSON: "),
     ("ROBOTS_FETCH_HEADERS", "X-Token: 1", DICT),
     (
         "ROBOTS_FETCH_HEADERS",
         {"X-Token": 1},
-        "the header 'X-Token' is neither a string nor a list of strings",
+        "expected a string or a list of strings as the header 'X-Token'",
     ),
     ("ROBOTS_CRAWL_DELAY", "sometimes", BOOLEAN),
     ("ROBOTS_CRAWL_DELAY_MAX", 0, DELAY),

@@ -93,7 +93,7 @@ def status_table(value: object) -> StatusTable:
     if isinstance(value, str):
         return _preset(value)
     if not isinstance(value, Mapping):
-        raise ValueError(f"{value!r} is neither the name of a preset nor a dict")
+        raise ValueError(f"expected a dict, or a preset: {', '.join(PRESETS)}")
     changes = {str(key).lower(): word for key, word in value.items()}
     table = dict(_preset(changes.pop("preset", "rfc9309")))
     for key, word in changes.items():

@@ -179,5 +179,5 @@ def dialect_named(name: str) -> Dialect:
     try:
         return DIALECTS[name.upper()]
     except (KeyError, AttributeError):
-        accepted = ", ".join(DIALECTS)
-        raise ValueError(f"unknown robots.txt dialect {name!r}: it is one of {accepted}") from None
+        names = ", ".join(DIALECTS)
+        raise ValueError(f"{name!r} is not a dialect; choose one of {names}") from None

@@ -46,29 +46,29 @@ def open_store(uri: str, max_records: int, max_body: int = MAX_BYTES) -> Store:
 
 def _split(uri: object) -> tuple[str, str]:
     if not isinstance(uri, str):
-        raise ValueError(f"{uri!r} is not a string; {_ACCEPTED}")
+        raise ValueError(f"{uri!r} is not a string; {_EXPECTED}")
     scheme, colon, rest = uri.partition(":")
     if scheme not in _SCHEMES:
-        raise ValueError(f"{uri!r} names no store; {_ACCEPTED}")
+        raise ValueError(f"{uri!r} is not a store; {_EXPECTED}")
     return scheme, colon + rest
 
 
 def _check_memory(rest: str) -> None:
     if rest:
-        raise ValueError(f"'memory' takes nothing after it; {_ACCEPTED}")
+        raise ValueError(f"nothing can follow 'memory'; {_EXPECTED}")
 
 
 def _check_sqlite(rest: str) -> None:
     path = rest[1:]
     if not path.strip() or "\0" in path:
-        raise ValueError(f"'sqlite:' needs a path; {_ACCEPTED}")
+        raise ValueError(f"'sqlite:' needs a path; {_EXPECTED}")
     if path.startswith("//"):  # elsewhere sqlite:///x is a relative path: do not guess
-        raise ValueError(f"'sqlite:' takes a path, without '//' before it; {_ACCEPTED}")
+        raise ValueError(f"write the path without '//' before it; {_EXPECTED}")
     if path == ":memory:":
-        raise ValueError(f"'sqlite::memory:' would be lost at the end; {_ACCEPTED}")
+        raise ValueError(f"'sqlite::memory:' is lost when the crawl ends; {_EXPECTED}")
 
 
-_ACCEPTED = "expected 'memory' or 'sqlite:PATH' (sqlite:robots.db, sqlite:/var/lib/robots.db)"
+_EXPECTED = "expected 'memory' or 'sqlite:PATH' (sqlite:robots.db, sqlite:/var/lib/robots.db)"
 
 _SCHEMES: dict[str, tuple[Callable[[str], None], Callable[[str, int, int], Store]]] = {
     "memory": (_check_memory, lambda _, *sizes: MemoryStore(*sizes)),

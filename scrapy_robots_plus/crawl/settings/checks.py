@@ -123,7 +123,7 @@ def _json_if_text(value: object, opening: str = "{") -> object:
         try:
             return json.loads(value)
         except ValueError as error:
-            raise ValueError(f"not JSON: {error}") from None
+            raise ValueError(f"not valid JSON: {error}") from None
     return value
 
 
@@ -153,7 +153,7 @@ def _headers(value: object) -> Mapping[str, Any]:
     for name, content in checked.items():
         contents = content if isinstance(content, (list, tuple)) else [content]
         if not all(isinstance(item, (str, bytes)) for item in contents):
-            raise ValueError(f"the header {name!r} is neither a string nor a list of strings")
+            raise ValueError(f"expected a string or a list of strings as the header {name!r}")
     return checked
 
 
@@ -194,8 +194,8 @@ def _user_agent(value: object) -> str | tuple[str, ...] | None:
     names = tuple(value) if isinstance(value, (list, tuple)) else ()
     if not names or not all(isinstance(name, str) and name.strip() for name in names):
         raise ValueError(
-            "expected a product token (Foobot) or a User-Agent header, as a string, or a list of "
-            "them in order of preference"
+            "expected a product token (Foobot), a User-Agent header, or a list of them in order of "
+            "preference"
         )
     return names
 

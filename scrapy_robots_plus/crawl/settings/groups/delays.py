@@ -25,44 +25,47 @@ class Delays:
         boolean_or_none,
         default=None,
         example=True,
-        doc="Keep the Crawl-delay. Unset: as `ROBOTSTXT_OBEY` says. True with "
-        "`ROBOTSTXT_OBEY=False` keeps delays and drops nothing.",
+        doc="Keep the Crawl-delay of a robots.txt. If unset, it is kept if `ROBOTSTXT_OBEY` is "
+        "`True`. `True` together with `ROBOTSTXT_OBEY = False` keeps delays and drops nothing. See "
+        "[Crawl-delay](crawl-delay.md).",
     )
     crawl_delay_max: float = setting(
         "ROBOTS_CRAWL_DELAY_MAX",
         number("seconds", 0.001, FOREVER),
         default=60,
         example=10,
-        doc="Seconds over which a Crawl-delay is too long.",
+        doc="The longest Crawl-delay that is not too long. `ROBOTS_CRAWL_DELAY_TOO_LONG` says what "
+        "happens to a longer one.",
     )
     crawl_delay_too_long: TooLong = setting(
         "ROBOTS_CRAWL_DELAY_TOO_LONG",
         one_of(TooLong),
         default="clamp",
         example="skip",
-        doc="`clamp` keeps the maximum, `skip` drops the host's requests, `obey` keeps what was "
-        "asked.",
+        doc="What happens if a Crawl-delay is longer than `ROBOTS_CRAWL_DELAY_MAX`. `clamp` "
+        "shortens the delay to the maximum. `skip` drops the requests to the host. `obey` keeps "
+        "the delay as it is.",
     )
     retry_after: bool = setting(
         "ROBOTS_RETRY_AFTER",
         boolean,
         default=True,
         example=False,
-        doc="Leave a host alone for as long as it asks with Retry-After in a 429 or 503 to a "
-        "page, and ask it slowly for a while afterwards.",
+        doc="Leave a host alone for as long as it asks with Retry-After in a 429 or 503 to a page. "
+        "For a while afterwards the host is asked slowly.",
     )
     retry_after_max: float = setting(
         "ROBOTS_RETRY_AFTER_MAX",
         number("seconds", 0, FOREVER),
         default=300,
         example=60,
-        doc="Upper limit, in seconds, of the time that a host is left alone for a Retry-After.",
+        doc="Upper limit of the time for which a host is left alone because of Retry-After.",
     )
     visit_time: VisitTime = setting(
         "ROBOTS_VISIT_TIME",
         one_of(VisitTime),
         default="ignore",
         example="obey",
-        doc="`obey` keeps the requests to a host whose robots.txt has a Visit-time for its hours,"
-        " UTC.",
+        doc="Whether a Visit-time in robots.txt is obeyed. `obey` sends requests to the host only "
+        "in these hours, which are in UTC. `ignore` sends them at any time.",
     )

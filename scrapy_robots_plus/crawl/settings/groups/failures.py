@@ -28,37 +28,38 @@ class Failures:
         status_policy,
         default="rfc9309",
         example={"preset": "rfc9309", "403": "disallow", "timeout": "allow"},
-        doc="What a status or a failure means: `rfc9309`, `mk1996`, `fail-open`, `fail-closed`, "
-        'or a dict over one: `{"preset": "rfc9309", "403": "disallow", "timeout": "allow"}`.',
+        doc="What a status or a failure means: `rfc9309`, `mk1996`, `fail-open`, `fail-closed`, or "
+        "a dict that changes one of these. See [failures](failures.md).",
     )
     unreachable: Unreachable = setting(
         "ROBOTS_UNREACHABLE",
         one_of(Unreachable),
         default="drop",
         example="defer",
-        doc="What becomes of requests to a host whose robots.txt cannot be read: `drop` lets them"
-        " fail with `RobotsUnreachable`, `defer` keeps them in the queue until it can.",
+        doc="What happens to requests to a host whose robots.txt cannot be read. `drop` makes them "
+        "fail with `RobotsUnreachable`. `defer` keeps them in the queue until the file can be "
+        "read.",
     )
     defer_max: float = setting(
         "ROBOTS_DEFER_MAX",
         number("seconds", 0, FOREVER),
         default=3_600,
         example=600,
-        doc="Seconds for which requests are deferred, from the first failure to read the "
-        "robots.txt; then they fail.",
+        doc="How long requests are deferred, counted from the first failure to read the "
+        'robots.txt. Then they fail. Used if `ROBOTS_UNREACHABLE` is `"defer"`.',
     )
     error_ttl: float = setting(
         "ROBOTS_ERROR_TTL",
         number("seconds", 0, DAY),
         default=60,
         example=10,
-        doc="Seconds after which a robots.txt that cannot be read is asked for again; doubles "
-        "with each failure in a row.",
+        doc="How long to wait before a robots.txt that cannot be read is fetched again. The time "
+        "doubles with each failure in a row, up to `ROBOTS_ERROR_TTL_MAX`.",
     )
     error_ttl_max: float = setting(
         "ROBOTS_ERROR_TTL_MAX",
         number("seconds", 0, DAY),
         default=3_600,
         example=600,
-        doc="Upper limit, in seconds, of the growing retry interval.",
+        doc="Upper limit of the growing retry interval. It cannot be less than `ROBOTS_ERROR_TTL`.",
     )

@@ -22,34 +22,35 @@ class Fetching:
         number("seconds", 0.001, 86_400),
         default=15,
         example=30,
-        doc="Seconds that a robots.txt may take: redirects, retries and body together.",
+        doc="How long fetching a robots.txt may take: redirects, retries and body together.",
     )
     fetch_retries: int = setting(
         "ROBOTS_FETCH_RETRIES",
         whole_number("retries", 0, 100),
         default=1,
         example=3,
-        doc="How many times a robots.txt request that failed (5xx, network; not a timeout) is "
-        "sent again at once.",
+        doc="How many times a failed robots.txt request is sent again at once. Server errors (5xx) "
+        "and network failures are retried, timeouts are not.",
     )
     fetch_max_bytes: int = setting(
         "ROBOTS_FETCH_MAX_BYTES",
         whole_number("bytes", MAX_BYTES, 2**30, "RFC 9309 2.5: at least 500 KiB"),
         default=MAX_BYTES,
         example=1_048_576,
-        doc="Bytes of a robots.txt that are read; the rest is ignored.",
+        doc="How much of a robots.txt is read. The rest is ignored.",
     )
     fetch_meta: Mapping[str, Any] = setting(
         "ROBOTS_FETCH_META",
         string_keyed,
         default={},
         example={"proxy": "http://proxy.example:3128"},
-        doc="`Request.meta` of robots.txt requests, e.g. `proxy` or what a download handler needs.",
+        doc="`Request.meta` of robots.txt requests, such as `proxy`, or what a download handler "
+        "needs.",
     )
     fetch_headers: Mapping[str, Any] = setting(
         "ROBOTS_FETCH_HEADERS",
         headers,
         default={},
         example={"Accept-Language": "en"},
-        doc="Headers of robots.txt requests.",
+        doc="HTTP headers of robots.txt requests.",
     )

@@ -19,27 +19,29 @@ class Freshness:
         or_unset(number("seconds", 1, DAY, _RFC_2_4)),
         default=None,
         example=3_600,
-        doc="Seconds for which a robots.txt is fresh where its headers do not say. Unset: what "
-        "`ROBOTS_DIALECT` says, a day (`expiry` of a `Dialect`).",
+        doc="How long a robots.txt is fresh if its HTTP headers do not say. If unset, the dialect "
+        "decides (`expiry` of a `Dialect`); with `RFC9309` it is a day.",
     )
     ttl_min: float = setting(
         "ROBOTS_TTL_MIN",
         number("seconds", 1, DAY, _RFC_2_4),
         default=300,
         example=60,
-        doc="Seconds for which it is taken as fresh whatever its headers say.",
+        doc="Lower limit of the time for which a robots.txt is fresh, whatever its headers say.",
     )
     ttl_max: float = setting(
         "ROBOTS_TTL_MAX",
         number("seconds", 1, DAY, _RFC_2_4),
         default=86_400,
         example=43_200,
-        doc="Seconds after which it is asked for again whatever its headers say.",
+        doc="Upper limit of the time for which a robots.txt is fresh, whatever its headers say. It "
+        "cannot be less than `ROBOTS_TTL_MIN`.",
     )
     stale_max: float = setting(
         "ROBOTS_STALE_MAX",
         number("seconds", 0, FOREVER),
         default=30 * 86_400,
         example=86_400,
-        doc="Seconds for which the last good copy is obeyed while the file cannot be read.",
+        doc="How long the last good copy is obeyed while the robots.txt cannot be read. See "
+        "[freshness](freshness.md).",
     )

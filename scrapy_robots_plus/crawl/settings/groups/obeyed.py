@@ -21,17 +21,18 @@ class Obeyed:
         boolean,
         default=True,
         example=False,
-        doc="Drop what robots.txt disallows. The add-on turns it on where the project does not "
-        "say.",
+        doc="Drop requests that robots.txt disallows. Scrapy's own default is `False`; the add-on "
+        "sets it to `True` unless your project sets it. With `False` nothing is fetched and "
+        "nothing dropped; delays are still kept if `ROBOTS_CRAWL_DELAY` is `True`.",
     )
     user_agent: str | tuple[str, ...] | None = setting(
         "ROBOTSTXT_USER_AGENT",
         user_agent,
         default=None,
         example="Foobot",
-        doc="The product token to look for, or a whole User-Agent header, or a list of them in "
-        "order of preference (`Foobot,Barbot` is a list too). Unset: the header that each "
-        "request is sent with.",
+        doc="The name of your crawler in robots.txt: a product token, a whole User-Agent header, "
+        "or a list of names in order of preference. `Foobot,Barbot` is a list too. If unset, the "
+        "User-Agent header of each request is used.",
     )
     dialect: Dialect = setting(
         "ROBOTS_DIALECT",
@@ -39,5 +40,5 @@ class Obeyed:
         default="RFC9309",
         example="GOOGLE",
         doc="How a file is read: `RFC9309`, `GOOGLE`, `GYM2008`, `MK1996`, `FIRST_MATCH`, or a "
-        "`scrapy_robots_plus.protocol.Dialect`.",
+        "`scrapy_robots_plus.protocol.Dialect`. See [dialects](dialects.md).",
     )

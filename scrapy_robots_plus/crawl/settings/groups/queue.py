@@ -17,7 +17,7 @@ class Queue:
         whole_number("fetches", 1, 10_000),
         default=32,
         example=64,
-        doc="How many robots.txt are fetched at the same time. They do not count among "
+        doc="How many robots.txt files are fetched at the same time. They do not count towards "
         "`CONCURRENT_REQUESTS`. Unusually slow fetches stop counting towards this limit.",
     )
     max_waiting: int = setting(
@@ -26,5 +26,5 @@ class Queue:
         default=1_000,
         example=200,
         doc="How many requests waiting in the middleware for a robots.txt are exempt from "
-        "`CONCURRENT_REQUESTS`.",
+        "`CONCURRENT_REQUESTS`. See [the queue](queue.md).",
     )

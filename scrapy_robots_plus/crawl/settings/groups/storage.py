@@ -17,20 +17,22 @@ class Storage:
         store_uri,
         default=None,
         example="sqlite:robots.db",
-        doc="Where records are kept: `memory`, or `sqlite:PATH` to have them in the next crawl "
-        "too. Unset: a file in `JOBDIR` where that is set, else `memory`.",
+        doc="Where robots.txt files are kept: `memory`, or `sqlite:PATH` to have them in the next "
+        "crawl too. If unset, a file in `JOBDIR`, or `memory` if there is no `JOBDIR`. See "
+        "[stores](storage.md).",
     )
     store_max: int = setting(
         "ROBOTS_STORE_MAX",
         whole_number("records", 1, 1_000_000_000),
         default=100_000,
         example=1_000_000,
-        doc="Upper limit of the records in the store; the least recently fetched go first.",
+        doc="How many records the store keeps, one for each origin. The least recently fetched are "
+        "removed first.",
     )
     cache_size: int = setting(
         "ROBOTS_CACHE_SIZE",
         whole_number("origins", 1, 100_000_000),
         default=10_000,
         example=50_000,
-        doc="Origins kept in memory; the least recently used goes first.",
+        doc="How many origins are kept in memory. The least recently used are removed first.",
     )
