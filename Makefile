@@ -87,7 +87,7 @@ build: .venv/installed-dev ## an sdist, and from it a wheel, in dist
 comparison: .venv/installed-dev ## crawls the situations of the README's comparison anew, writes the table
 	$(BIN)/python -m benchmarks.comparison
 
-tables: .venv/installed ## writes the tables that come from the code into README.md and docs
+tables: .venv/installed ## writes into README.md and docs what comes from the code: settings, meta keys, stats
 	$(BIN)/python -m docs.tables
 
 clean: ## takes away all that was made

@@ -1,4 +1,4 @@
-"""The tables of the README and the docs that come from the code.
+"""What the README and the docs have from the code: settings, meta keys, stats, presets.
 
 ``python -m docs.tables`` writes them; a test compares them with the code.
 """
@@ -9,15 +9,22 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.settings.groups import DECLARED
+from scrapy_robots_plus.crawl.requests import FETCH_META, PAGE_META
+from scrapy_robots_plus.crawl.settings.groups import DECLARED, GROUPS
+from scrapy_robots_plus.crawl.settings.setting import declared_in
 from scrapy_robots_plus.crawl.stats import MEANINGS as MEANINGS_OF_STATS
 from scrapy_robots_plus.policy.access import PRESETS, Access
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
+
+    from scrapy_robots_plus.crawl.settings.setting import Setting
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
+SETTINGS = ROOT / "docs" / "settings.md"
+META_KEYS = ROOT / "docs" / "meta-keys.md"
 FAILURES = ROOT / "docs" / "failures.md"
 STATS = ROOT / "docs" / "stats.md"
 
@@ -48,13 +55,63 @@ def _markers(name: str) -> tuple[str, str]:
     return f"<!-- {name} -->", f"<!-- end {name} -->"
 
 
+MATTER_MOST = (
+    "obey",
+    "user_agent",
+    "status_policy",
+    "unreachable",
+    "crawl_delay",
+    "crawl_delay_max",
+    "crawl_delay_too_long",
+    "ttl",
+    "fetch_meta",
+    "store",
+)
+"""The settings that the README has, by their fields."""
+
+
 def settings_table() -> str:
-    rows = []
-    for declared in DECLARED.values():
-        default = declared.default
-        shown = json.dumps(default) if isinstance(default, str) else repr(default)
-        rows.append((f"`{declared.name}`", f"`{shown}`", declared.doc))
-    return table(("setting", "default", "what it does"), rows)
+    chosen = [DECLARED[field] for field in MATTER_MOST]
+    rows = [(f"`{each.name}`", f"`{shown(each.default)}`", each.summary) for each in chosen]
+    page = f"[All {len(DECLARED)} settings][settings], with types and examples."
+    return table(("setting", "default", "what it does"), rows) + f"\n\n{page}"
+
+
+def settings_page() -> str:
+    return "\n\n".join(_section(group) for group in GROUPS)
+
+
+def _section(group: type) -> str:
+    settings = [_described(declared) for _, declared in declared_in(group)]
+    return "\n\n".join([f"## {group.__doc__}", *settings])
+
+
+def _described(declared: Setting[Any, Any]) -> str:
+    return f"""\
+### {declared.name}
+
+{declared.doc}
+
+- Type: {declared.check.type}
+- Default: `{shown(declared.default)}`
+- Example: `{declared.name} = {shown(declared.example)}`"""
+
+
+def shown(value: object) -> str:
+    """A value as it is written in settings.py, with the quotes that Scrapy's docs use."""
+    return json.dumps(value) if isinstance(value, (str, dict)) else repr(value)
+
+
+def page_meta_table() -> str:
+    return _meta_table(PAGE_META)
+
+
+def fetch_meta_table() -> str:
+    return _meta_table(FETCH_META)
+
+
+def _meta_table(keys: dict[str, str]) -> str:
+    return table(("key", "what it does"), [(f"`{key}`", does) for key, does in keys.items()])
 
 
 MEANINGS = {
@@ -99,6 +156,9 @@ def stats_table() -> str:
 
 TABLES = [
     (README, "settings", settings_table),
+    (SETTINGS, "settings", settings_page),
+    (META_KEYS, "of pages", page_meta_table),
+    (META_KEYS, "of robots.txt", fetch_meta_table),
     (FAILURES, "presets", presets_table),
     (STATS, "stats", stats_table),
 ]

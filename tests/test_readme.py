@@ -18,6 +18,7 @@ from docs import tables
 from scrapy_robots_plus import Reason, RobotsDisallowed
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.settings import names
+from scrapy_robots_plus.crawl.settings.groups import DECLARED
 from scrapy_robots_plus.policy.access import Failure
 
 from .crawling import ProbeSpider, crawl, names_rules
@@ -25,6 +26,8 @@ from .sites import answer, in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from scrapy_robots_plus.crawl.settings.setting import Setting
 
     from .sites import Sites
 
@@ -56,7 +59,9 @@ def block_with(words: str, text: str = README) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("page", "name", "make"), tables.TABLES, ids=[name for _, name, _ in tables.TABLES]
+    ("page", "name", "make"),
+    tables.TABLES,
+    ids=[f"{page.stem}-{name}" for page, name, _ in tables.TABLES],
 )
 def test_a_table_from_the_code_is_up_to_date(
     page: Path, name: str, make: Callable[[], str]
@@ -64,9 +69,22 @@ def test_a_table_from_the_code_is_up_to_date(
     assert tables.between(page, name) == make(), "run `make tables`"
 
 
-def test_the_settings_table_names_every_setting_and_no_other() -> None:
+def test_the_settings_page_describes_every_setting_and_no_other() -> None:
+    page = tables.between(tables.SETTINGS, "settings")
+    assert re.findall(r"^### (\w+)$", page, re.MULTILINE) == names()
+
+
+def test_the_readme_has_the_ten_settings_that_matter_most() -> None:
     table = tables.between(tables.README, "settings")
-    assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == names()
+    named = re.findall(r"^\| `(\w+)`", table, re.MULTILINE)
+    assert len(set(named)) == 10
+    assert set(named) < set(names())
+
+
+@pytest.mark.parametrize("declared", DECLARED.values(), ids=names())
+def test_examples_of_settings_are_python(declared: Setting[Any, Any]) -> None:
+    for value in (declared.default, declared.example):
+        assert ast.literal_eval(tables.shown(value)) == value
 
 
 def test_the_comparison_is_that_of_the_script() -> None:

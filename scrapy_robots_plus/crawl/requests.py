@@ -1,10 +1,14 @@
-"""What a request says: its origin, its User-Agent, its downloader slot, and whether it is ours."""
+"""What a request says: its meta keys, its origin, its User-Agent, its downloader slot, and whether
+it is ours.
+
+The tables of docs/meta-keys.md are made from the descriptions of the keys.
+"""
 
 from __future__ import annotations
 
 import re
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult
 from weakref import WeakKeyDictionary
 
@@ -22,8 +26,84 @@ if TYPE_CHECKING:
 
     from .settings import RobotsSettings
 
-TAP_META_KEY = "robots_fetch"
-"""Holds the :class:`~.fetching.body_tap.Tap` of a robots.txt request, and so marks it as ours."""
+PAGE_META: dict[str, str] = {}
+"""What each key does that is read or set on the requests of spiders."""
+FETCH_META: dict[str, str] = {}
+"""What each key does that is set on requests for robots.txt."""
+FIXED_FETCH_META: dict[str, Any] = {}
+"""The values of those of them that are the same for all, and stronger than ROBOTS_FETCH_META."""
+
+
+def _of_pages(key: str, does: str) -> str:
+    PAGE_META[key] = does
+    return key
+
+
+def _of_fetches(key: str, does: str) -> str:
+    FETCH_META[key] = does
+    return key
+
+
+def _fixed(key: str, value: object, does: str) -> None:
+    FIXED_FETCH_META[_of_fetches(key, f"`{value}`: {does}")] = value
+
+
+DONT_OBEY_META_KEY = _of_pages(
+    "dont_obey_robotstxt",
+    "Read. `True` sends the request without asking robots.txt.",
+)
+_of_pages(
+    compat.SLOT_META_KEY,
+    "Read and set: the downloader slot. One that you set is kept, unless the host has a delay: "
+    "then all its requests go to the slot of the first.",
+)
+REDIRECT_META_KEY = _of_pages(
+    "redirect_urls",
+    "Read; set by Scrapy. Tells whether `download_slot` is left over from another host, which "
+    "redirected to this one.",
+)
+START_META_KEY = _of_pages(
+    "is_start_request",
+    "Read; set by Scrapy. If all start requests are denied, the crawl closes with the reason "
+    "`robotstxt_denied`.",
+)
+PUT_BACK_META_KEY = _of_pages(
+    "robots_put_back",
+    "Set on requests that go back to the scheduler, and removed when they come again: the "
+    "`dont_filter` that they had before. Leave it alone.",
+)
+
+TAP_META_KEY = _of_fetches(
+    "robots_fetch",
+    "Marks a request for robots.txt, and holds the state of its download. A middleware of your own "
+    "can look for it. Whoever replaces the request has to keep it.",
+)
+"""Holds the :class:`~.fetching.body_tap.Tap`."""
+_of_fetches(
+    compat.SLOT_META_KEY,
+    "A slot for each robots.txt, so that it does not wait behind pages. `ROBOTS_FETCH_META` can "
+    "name another.",
+)
+IMPERSONATE_META_KEY = _of_fetches(
+    "impersonate_curl_options",
+    "The word of scrapy-impersonate for `download_maxsize`. `ROBOTS_FETCH_META` can replace it.",
+)
+TIMEOUT_META_KEY = _of_fetches("download_timeout", "What is left of `ROBOTS_FETCH_TIMEOUT`.")
+MAXSIZE_META_KEY = _of_fetches(
+    "download_maxsize",
+    "Twice `ROBOTS_FETCH_MAX_BYTES`. It is 0 for handlers that can be stopped while they download; "
+    "these are stopped at the limit itself.",
+)
+_fixed(DONT_OBEY_META_KEY, True, "a robots.txt is not subject to itself.")
+_fixed("allow_offsite", True, "robots.txt may be outside `allowed_domains`.")
+_fixed("dont_redirect", True, "redirects are followed by this package, at most five.")
+_fixed("handle_httpstatus_all", True, "any status is an answer.")
+_fixed("dont_retry", True, "retries are left to `ROBOTS_FETCH_RETRIES`.")
+_fixed("dont_cache", True, "Scrapy's HTTP cache is asked by this package itself.")
+_fixed("dont_merge_cookies", True, "no cookies are sent or kept.")
+_fixed("autothrottle_dont_adjust_delay", True, "AutoThrottle learns from pages alone.")
+_fixed("download_fail_on_dataloss", True, "a file that is cut off is a failure.")
+_fixed("download_warnsize", 0, "no warning about large files.")
 
 Names = str | tuple[str, ...]
 """One name of a crawler, or several in order of preference."""
@@ -63,7 +143,7 @@ def origin_to_ask(request: Request) -> Origin | None:
 
     Raises ValueError where the port in its URL is no port.
     """
-    if request.meta.get("dont_obey_robotstxt"):
+    if request.meta.get(DONT_OBEY_META_KEY):
         return None
     parts = urlparse_cached(request)
     return _origin(parts.scheme, parts.netloc)
@@ -76,7 +156,7 @@ def slot_is_left_over(request: Request) -> bool:
     A slot that is the name of the host before the redirect is such a one; any other was chosen.
     """
     key = request.meta.get(compat.SLOT_META_KEY)
-    before = request.meta.get("redirect_urls")
+    before = request.meta.get(REDIRECT_META_KEY)
     if key is None or not before:
         return False
     origin = Origin.of(before[-1])

@@ -10,7 +10,7 @@ from scrapy import signals
 from scrapy.exceptions import StopDownload
 
 from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.crawl.requests import TAP_META_KEY
+from scrapy_robots_plus.crawl.requests import MAXSIZE_META_KEY, TAP_META_KEY, TIMEOUT_META_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -186,7 +186,7 @@ class BodyTaps:
             tap.enough = tap.limit * (2 if b"Content-Encoding" in headers else 1)
             # Who sends this signal sends the other one too, and is stopped without losing what
             # was read. HTTP/1.1 looks at its limit after this.
-            request.meta["download_maxsize"] = 0
+            request.meta[MAXSIZE_META_KEY] = 0
 
     def _bytes_received(self, data: bytes, request: Request, **_: Any) -> None:
         if tap := _tap_of(request):
@@ -199,7 +199,7 @@ class BodyTaps:
             tap.downloaded(response)
             # The handler's own limit was another. This one is for HttpCompressionMiddleware, which
             # comes next and would inflate a bomb up to DOWNLOAD_MAXSIZE.
-            request.meta["download_maxsize"] = tap.limit
+            request.meta[MAXSIZE_META_KEY] = tap.limit
 
 
 def _download(
@@ -210,8 +210,8 @@ def _download(
     if tap is None:
         return download(request)
     if stops:
-        request.meta["download_maxsize"] = 0
-    request.meta["download_timeout"] = tap.download.seconds_left
+        request.meta[MAXSIZE_META_KEY] = 0
+    request.meta[TIMEOUT_META_KEY] = tap.download.seconds_left
     return tap.download.run(download(request))
 
 

@@ -11,7 +11,13 @@ from scrapy.http.request import NO_CALLBACK
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
-from scrapy_robots_plus.crawl.requests import TAP_META_KEY
+from scrapy_robots_plus.crawl.requests import (
+    FIXED_FETCH_META,
+    IMPERSONATE_META_KEY,
+    MAXSIZE_META_KEY,
+    TAP_META_KEY,
+    TIMEOUT_META_KEY,
+)
 from scrapy_robots_plus.policy.access import Failure
 from scrapy_robots_plus.policy.decide import conditions
 from scrapy_robots_plus.policy.freshness import confirms
@@ -171,22 +177,12 @@ class Fetcher:
         meta: dict[str, Any] = {
             # A slot of its own: in the pages' it would wait behind them, a Crawl-delay each.
             compat.SLOT_META_KEY: f"robots.txt of {Origin.of(url)}",
-            # scrapy-impersonate's word for download_maxsize.
-            "impersonate_curl_options": {"MAXFILESIZE_LARGE": refused},
+            IMPERSONATE_META_KEY: {"MAXFILESIZE_LARGE": refused},
             **settings.fetch_meta,
+            **FIXED_FETCH_META,
             TAP_META_KEY: tap,
-            "dont_obey_robotstxt": True,
-            "allow_offsite": True,
-            "dont_redirect": True,
-            "handle_httpstatus_all": True,
-            "dont_retry": True,
-            "dont_cache": True,  # HttpCache looks after that
-            "dont_merge_cookies": True,
-            "autothrottle_dont_adjust_delay": True,
-            "download_timeout": tap.download.seconds_left,
-            "download_fail_on_dataloss": True,
-            "download_maxsize": refused,
-            "download_warnsize": 0,
+            TIMEOUT_META_KEY: tap.download.seconds_left,
+            MAXSIZE_META_KEY: refused,
         }
         return Request(url, headers=asked, meta=meta, dont_filter=True, callback=NO_CALLBACK)
 

@@ -19,7 +19,7 @@ from scrapy_robots_plus.crawl.policies.archive import Archive
 from scrapy_robots_plus.crawl.policies.cache import Policies, closing_verdict
 from scrapy_robots_plus.crawl.policies.policy import Policy
 from scrapy_robots_plus.crawl.policies.retrieval import Retrieval
-from scrapy_robots_plus.crawl.requests import Agents, origin_to_ask
+from scrapy_robots_plus.crawl.requests import START_META_KEY, Agents, origin_to_ask
 from scrapy_robots_plus.crawl.settings import RobotsSettings, report_unknown_settings
 from scrapy_robots_plus.crawl.signals import request_disallowed
 from scrapy_robots_plus.protocol.printable import printable
@@ -152,7 +152,7 @@ class RobotsMiddleware:
         if not row.allowed:  # it was among the others meanwhile
             row = self.tally.others
         row.allowed = max(0, row.allowed - 1)
-        if request.meta.get("is_start_request"):
+        if request.meta.get(START_META_KEY):
             self.start_requests_allowed = max(0, self.start_requests_allowed - 1)
 
     async def _pass(
@@ -256,7 +256,7 @@ class RobotsMiddleware:
         )
 
     def _count_start(self, request: Request, *, allowed: bool) -> None:
-        if request.meta.get("is_start_request"):
+        if request.meta.get(START_META_KEY):
             if allowed:
                 self.start_requests_allowed += 1
             else:

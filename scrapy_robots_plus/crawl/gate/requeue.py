@@ -7,6 +7,7 @@ from uuid import uuid4
 from weakref import WeakSet
 
 from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_robots_plus.policy.origin import Origin
-
-_META_KEY = "robots_put_back"
-"""The ``dont_filter`` that a request had before it was put back, and which closing did it."""
 
 
 class QueueThatDefers(Protocol):
@@ -52,7 +50,7 @@ class PutBack:
         True for one that comes again although the spider closes: it is not the scheduler's, but
         that of ``engine.download_async()``, which sends what it gets.
         """
-        mark = request.meta.pop(_META_KEY, None)
+        mark = request.meta.pop(PUT_BACK_META_KEY, None)
         if mark is None:
             return False
         request.dont_filter, closing = mark
@@ -86,5 +84,5 @@ class PutBack:
 
     def _copy(self, request: Request, closing: str = "") -> Request:
         self._stats.inc_value(stats.PUT_BACK)
-        meta = {**request.meta, _META_KEY: (request.dont_filter, closing)}
+        meta = {**request.meta, PUT_BACK_META_KEY: (request.dont_filter, closing)}
         return request.replace(dont_filter=True, meta=meta)

@@ -25,7 +25,7 @@ class Delays:
         boolean_or_none,
         default=None,
         example=True,
-        doc="Keep the Crawl-delay of a robots.txt. If unset, it is kept if `ROBOTSTXT_OBEY` is "
+        doc="Keep the Crawl-delay of a robots.txt; if unset, it is kept if `ROBOTSTXT_OBEY` is "
         "`True`. `True` together with `ROBOTSTXT_OBEY = False` keeps delays and drops nothing. See "
         "[Crawl-delay](crawl-delay.md).",
     )
@@ -34,17 +34,16 @@ class Delays:
         number("seconds", 0.001, FOREVER),
         default=60,
         example=10,
-        doc="The longest Crawl-delay that is not too long. `ROBOTS_CRAWL_DELAY_TOO_LONG` says what "
-        "happens to a longer one.",
+        doc="The longest Crawl-delay, in seconds, that is kept as it is. "
+        "`ROBOTS_CRAWL_DELAY_TOO_LONG` says what happens to a longer one.",
     )
     crawl_delay_too_long: TooLong = setting(
         "ROBOTS_CRAWL_DELAY_TOO_LONG",
         one_of(TooLong),
         default="clamp",
         example="skip",
-        doc="What happens if a Crawl-delay is longer than `ROBOTS_CRAWL_DELAY_MAX`. `clamp` "
-        "shortens the delay to the maximum. `skip` drops the requests to the host. `obey` keeps "
-        "the delay as it is.",
+        doc="If a Crawl-delay is longer than `ROBOTS_CRAWL_DELAY_MAX`, `clamp` shortens it to "
+        "the maximum, `skip` drops the requests to the host, and `obey` keeps it as it is.",
     )
     retry_after: bool = setting(
         "ROBOTS_RETRY_AFTER",

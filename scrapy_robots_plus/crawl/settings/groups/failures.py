@@ -36,9 +36,8 @@ class Failures:
         one_of(Unreachable),
         default="drop",
         example="defer",
-        doc="What happens to requests to a host whose robots.txt cannot be read. `drop` makes them "
-        "fail with `RobotsUnreachable`. `defer` keeps them in the queue until the file can be "
-        "read.",
+        doc="Requests to a host whose robots.txt cannot be read: `drop` makes them fail with "
+        "`RobotsUnreachable`, `defer` keeps them in the queue until the file can be read.",
     )
     defer_max: float = setting(
         "ROBOTS_DEFER_MAX",

@@ -19,8 +19,8 @@ class Freshness:
         or_unset(number("seconds", 1, DAY, _RFC_2_4)),
         default=None,
         example=3_600,
-        doc="How long a robots.txt is fresh if its HTTP headers do not say. If unset, the dialect "
-        "decides (`expiry` of a `Dialect`); with `RFC9309` it is a day.",
+        doc="How long a robots.txt is fresh, in seconds, if its HTTP headers do not say. If unset, "
+        "the dialect decides (`expiry` of a `Dialect`); with `RFC9309` it is a day.",
     )
     ttl_min: float = setting(
         "ROBOTS_TTL_MIN",

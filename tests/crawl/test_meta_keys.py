@@ -1,0 +1,86 @@
+"""Which meta keys are read and set: those that docs/meta-keys.md describes, and no others."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+from scrapy import signals
+
+from scrapy_robots_plus.crawl import compat, requests
+from scrapy_robots_plus.crawl.requests import FETCH_META, PAGE_META
+from tests.crawling import make_crawler, run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy import Request
+
+    from tests.sites import Sites
+
+CRAWL = Path(requests.__file__).parent
+SCRAPYS_OWN = {"depth", "download_latency", "is_start_request"}
+
+
+def keys_in(path: Path) -> Iterator[str]:
+    """Every key that a file looks up in the meta of a request, or sets there."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Subscript) and _is_meta(node.value):
+            yield _key(node.slice)
+        elif isinstance(node, ast.Call) and _is_meta(getattr(node.func, "value", None)):
+            yield _key(node.args[0])
+        elif isinstance(node, ast.Compare) and _is_meta(node.comparators[0]):
+            yield _key(node.left)
+
+
+def _is_meta(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "meta"
+
+
+def _key(node: ast.expr) -> str:
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    name = node.attr if isinstance(node, ast.Attribute) else ast.unparse(node)
+    return str({**vars(compat), **vars(requests)}[name])
+
+
+def test_every_key_in_the_code_is_described() -> None:
+    used = {key for path in CRAWL.rglob("*.py") for key in keys_in(path)}
+    assert len(used) > 5
+    assert used <= {*PAGE_META, *FETCH_META}
+    assert set(PAGE_META) <= used
+
+
+@pytest_twisted.ensureDeferred
+async def test_requests_carry_the_keys_that_are_described(sites: Sites) -> None:
+    host = sites.host("User-agent: *\nCrawl-delay: 0.1\n")
+    crawler = make_crawler()
+    seen: dict[str, Request] = {}
+
+    def reached(request: Request, **_: Any) -> None:
+        seen[request.url] = request
+
+    crawler.signals.connect(reached, signals.request_reached_downloader)
+    await run(crawler, urls=[host.url("/page")])
+    fetch, page = seen[host.url("/robots.txt")].meta, seen[host.url("/page")].meta
+    assert set(fetch) - SCRAPYS_OWN == set(FETCH_META)
+    assert set(page) - SCRAPYS_OWN == {compat.SLOT_META_KEY, "download_timeout"}  # Scrapy's timeout
+
+
+@pytest.mark.parametrize("key", requests.FIXED_FETCH_META)
+@pytest_twisted.ensureDeferred
+async def test_robots_fetch_meta_cannot_change_what_is_fixed(sites: Sites, key: str) -> None:
+    host = sites.host("User-agent: *\nDisallow: /page\n")
+    crawler = make_crawler(ROBOTS_FETCH_META={key: "changed"})
+    values = []
+
+    def reached(request: Request, **_: Any) -> None:
+        values.append(request.meta[key])
+
+    crawler.signals.connect(reached, signals.request_reached_downloader)
+    await run(crawler, urls=[host.url("/page")])
+    assert host.fetched == []
+    assert values == [requests.FIXED_FETCH_META[key]]
