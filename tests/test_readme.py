@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 
+import scrapy_robots_plus
 from benchmarks import comparison
 from docs import tables
 from scrapy_robots_plus import Reason, RobotsDisallowed
-from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl import signals, stats
 from scrapy_robots_plus.crawl.settings import names
 from scrapy_robots_plus.crawl.settings.groups import DECLARED
 from scrapy_robots_plus.policy.access import Failure
@@ -36,7 +37,9 @@ PACKAGE = ROOT / "scrapy_robots_plus"
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("sample_project/*.md")]
 README = (ROOT / "README.md").read_text()
 USAGE = (ROOT / "docs" / "usage.md").read_text()
-COUNTING = ("inc_value", "set_value")
+BENCHMARKS_ALONE = {"ROBOTS_CONFORMANCE", "ROBOTS_CORPUS"}
+"""Variables of the environment."""
+COUNTING = ("inc_value", "set_value", "max_value", "min_value")
 STATS = (ROOT / "docs" / "stats.md").read_text()
 SETUP = configparser.ConfigParser(interpolation=None)
 SETUP.read(ROOT / "setup.cfg")
@@ -241,6 +244,25 @@ def _key(argument: ast.expr) -> str:
 
 def test_every_key_that_is_counted_is_documented_and_no_other() -> None:
     assert {re.sub(r"<\w+>", "*", key) for key in stats.MEANINGS} == stats_in_the_code()
+
+
+def test_settings_that_are_named_exist() -> None:
+    existing = {*names(), "ROBOTSTXT_PARSER", *BENCHMARKS_ALONE}
+    for path in (*PAGES, *PACKAGE.rglob("*.py")):
+        if path.name != "CHANGELOG.md":
+            named = set(re.findall(r"\bROBOTS(?:TXT)?_[A-Z_]+(?<!_TXT)\b", path.read_text()))
+            assert named <= existing, path
+
+
+def test_every_signal_is_public_sent_and_documented() -> None:
+    defined = {name for name, value in vars(signals).items() if type(value) is object}
+    assert {"request_disallowed", "robots_changed"} <= defined
+    assert defined <= set(scrapy_robots_plus.__all__)
+    code = "\n".join(path.read_text() for path in PACKAGE.rglob("*.py"))
+    pages = "\n".join(page.read_text() for page in ROOT.glob("docs/*.md")) + README
+    for name in defined:
+        assert re.search(rf"send_catch_log\w*\(\s*{name},", code), name
+        assert f"`{name}`" in pages
 
 
 def test_the_docs_name_every_failure_and_every_reason_to_deny() -> None:
