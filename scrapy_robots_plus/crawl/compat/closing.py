@@ -44,13 +44,13 @@ class ClosingWatch:
         crawler.signals.connect(self.stop, signals.spider_closed)
 
     def start(self) -> None:
-        """Nothing happens where it runs."""
+        """Does nothing if it runs already."""
         if self._loop is None:
             self._loop = create_looping_call(self._look)
             self._loop.start(self.SECONDS, now=False)
 
     def stop(self) -> None:
-        """Nothing happens where it does not run."""
+        """Does nothing if it does not run."""
         if self._loop is not None:
             loop, self._loop = self._loop, None
             loop.stop()

@@ -27,7 +27,7 @@ class DownloadFunction(Protocol):
 
 
 class StandIn(Protocol):
-    """What is called in the place of a :class:`DownloadFunction`, which it is given."""
+    """What is called in place of a :class:`DownloadFunction`, which is its first argument."""
 
     def __call__(
         self, download: DownloadFunction, request: Request, /, *, stops: bool
@@ -41,11 +41,11 @@ def stand_before_handlers(crawler: Crawler, stand_in: StandIn) -> None:
     timeout of a handler may begin anew with each byte. Can go when ``download_timeout`` is a limit
     for the whole response in all handlers, and a download can be cancelled.
 
-    *stops* tells it whether StopDownload stops the handler, as far as that can be known before.
+    *stops* is whether the handler can be stopped with StopDownload, as far as that can be known.
     """
     handlers: Any = getattr(engine_of(crawler).downloader, "handlers", None)
     download = getattr(handlers, "download_request_async", None)
-    if download is None:  # a downloader that has none
+    if download is None:  # a downloader of another kind
         return
 
     def instead(request: Request) -> Coroutine[Any, Any, Response]:
@@ -56,10 +56,10 @@ def stand_before_handlers(crawler: Crawler, stand_in: StandIn) -> None:
 
 
 def _can_be_stopped(handler: object) -> bool:
-    """Whether *handler* sends ``bytes_received``: Scrapy's own do.
+    """Whether *handler* sends ``bytes_received``, as Scrapy's own handlers do.
 
-    One derived from them may download in another way, as scrapy-impersonate's does, but for those
-    that fill in what ``BaseStreamingDownloadHandler`` (2.16 to 2.19) leaves open.
+    A handler derived from them may download in another way, as that of scrapy-impersonate does.
+    Subclasses of ``BaseStreamingDownloadHandler`` (2.16 to 2.19) do send it.
     """
     method = getattr(type(handler), "download_request", None)
     own = getattr(method, "__module__", "").startswith("scrapy.core.downloader.handlers.")

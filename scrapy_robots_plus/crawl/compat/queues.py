@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def scheduler_persists(crawler: Crawler) -> bool:
     """Whether what the scheduler is given now is still there in the next crawl.
 
-    Scrapy's own says so by its queue on disk, scrapy-redis's by ``persist``. Of any other it is
-    assumed: where it is wrong, a request is forgotten that was to be dropped in any case.
+    Scrapy's scheduler has a queue on disk if so, that of scrapy-redis has ``persist``. Any other
+    is assumed to persist: if it does not, only requests are lost that were to be dropped anyway.
     """
     slot = engine_of(crawler)._slot  # noqa: SLF001
     if slot is None:
@@ -44,7 +44,7 @@ def fits_on_disk(request: Request, crawler: Crawler) -> bool:
     """Whether Scrapy's disk queues take *request*: they cannot name a callback that is a lambda."""
     try:
         pickle.dumps(request.to_dict(spider=crawler.spider), protocol=4)
-    except Exception:  # noqa: BLE001 - the reasons are those of whatever is in its meta
+    except Exception:  # noqa: BLE001 - anything in its meta may raise anything
         return False
     return True
 
@@ -84,7 +84,7 @@ def count_parts(queue: pqueues.ScrapyPriorityQueue) -> int:
 
 
 def part_in_turn(queue: pqueues.ScrapyPriorityQueue) -> Part | None:
-    """The one that ``pop()`` will ask."""
+    """The one that ``pop()`` will take a request from."""
     priority = best_priority(queue)
     for starts, parts in enumerate((queue.queues, queue._start_queues)):  # noqa: SLF001
         if priority in parts:
@@ -93,7 +93,7 @@ def part_in_turn(queue: pqueues.ScrapyPriorityQueue) -> Part | None:
 
 
 def open_part(queue: pqueues.ScrapyPriorityQueue, priority: int, *, starts: bool) -> None:
-    """Opens what a former crawl has left of it. Raises whatever the file is worth."""
+    """Opens what a former crawl has left of it. Raises what opening a damaged file raises."""
     if starts and queue._start_queue_cls is None:  # noqa: SLF001
         return
     parts = queue._start_queues if starts else queue.queues  # noqa: SLF001

@@ -51,7 +51,7 @@ def new_slot(downloader: Downloader, key: str) -> tuple[int, float, float]:
 
 
 def least_delay(delay: float, jitter: float) -> float:
-    """The shortest delay that a slot may draw at random. A jitter above 1 goes to 0."""
+    """The shortest delay that a slot may draw at random; with a jitter above 1 it is 0."""
     return delay * max(0.0, 1 - jitter)
 
 
@@ -72,7 +72,7 @@ def set_slot_jitter(slot: Slot, jitter: float) -> None:
         slot.randomize_delay = bool(jitter)
 
 
-class _Transfers(set["Request"]):
+class _Transfers(set[Request]):
     """``Slot.transferring``: tells of each request that comes in, and of each that goes."""
 
     def __init__(
@@ -99,7 +99,7 @@ def watch_transfers(
 ) -> None:
     """Calls *begun* just before a request of *slot* is handed to its download handler.
 
-    *ended* is called when the handler is done, just before the downloader looks when the next one
-    may go. No signal comes at these moments.
+    *ended* is called when the handler is done, just before the downloader decides when the next
+    one may go. Scrapy sends no signal at these moments.
     """
     slot.transferring = _Transfers(slot.transferring, begun, ended)
