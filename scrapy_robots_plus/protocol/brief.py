@@ -10,13 +10,13 @@ from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from .hit import allows
 from .pattern import matches, take_apart
+from .rank import allows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .hit import Hit
+    from .rank import Hit
 
 MOST_RULES = 128
 """Rules of a brief at the most: each may have to be tried."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TypeVar
 
-from .hit import NO_HIT, Hit
 from .pattern import Pattern, matches
+from .rank import NO_HIT, Hit
 from .wildcards import WildcardIndex
 
 Starred = tuple[bytes, tuple[Hit, Pattern]]
@@ -116,7 +116,7 @@ class Matcher:
         self._near = {head: _best_first(rules) for head, rules in near.items()}
 
     def best(self, path: bytes) -> Hit:
-        """The rule that decides about a path, or :data:`~.hit.NO_HIT`."""
+        """The rule that decides about a path, or :data:`~.rank.NO_HIT`."""
         best = NO_HIT
         short = self._short
         for length in self._lengths:

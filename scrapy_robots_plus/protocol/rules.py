@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from .brief import brief_of, decide
 from .dialect import Dialect, Order
 from .escapes import RULE_FORM, SIMPLE, URL_FORM, path_of, usual_url
-from .hit import NO_HIT, Hit, allows, hit_of, line_of
 from .lines import split_line
 from .matcher import Compiler, Matcher
 from .pattern import take_apart
 from .places import Places
+from .rank import NO_HIT, Hit, allows, hit_of, line_of
 from .verdict import Explanation, Reason, Verdict
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from .hit import NO_HIT, Hit
 from .pattern import Pattern, ends_with
 from .places import Places, usual_size
+from .rank import NO_HIT, Hit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
