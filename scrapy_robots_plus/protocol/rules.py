@@ -6,7 +6,7 @@ from bisect import bisect_right
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from .brief import brief_of, decide
+from .compact_rules import brief_of, decide
 from .dialect import Dialect, Order
 from .escapes import RULE_FORM, SIMPLE, URL_FORM, path_of, usual_url
 from .lines import split_line

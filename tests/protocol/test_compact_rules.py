@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from test_engine_properties import dialects, loose, mutated, paths, patterns
 
 from scrapy_robots_plus.protocol import RFC9309, RobotsTxt
-from scrapy_robots_plus.protocol.brief import MOST_RULES
+from scrapy_robots_plus.protocol.compact_rules import MOST_RULES
 from scrapy_robots_plus.protocol.rules import allowed_by_brief
 
 rules = st.lists(st.tuples(st.sampled_from(["Allow", "Disallow"]), patterns), max_size=30)
