@@ -6,8 +6,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from . import pace
-from .choice import Choices, Chosen
 from .dialect import RFC9309, Dialect
+from .group_choice import Choices, Chosen
 from .groups import STAR, Scanner, Section
 from .lines import Kind, Line, read_line, to_lines
 from .octets import to_utf8, whole_lines
