@@ -18,7 +18,7 @@ from scrapy_robots_plus.crawl.settings.groups import DECLARED
 from scrapy_robots_plus.policy.access import PRESETS, Access
 from scrapy_robots_plus.policy.delay import TooLong
 from scrapy_robots_plus.policy.freshness import lifetime
-from scrapy_robots_plus.policy.waiting import VisitTime
+from scrapy_robots_plus.policy.options import VisitTime
 from scrapy_robots_plus.protocol import RFC9309
 
 from .crawling import crawl, make_crawler, run

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl.parsers import capabilities
 from scrapy_robots_plus.policy.delay import Delay, TooLong, delay_of
-from scrapy_robots_plus.policy.waiting import VisitTime
+from scrapy_robots_plus.policy.options import VisitTime
 
 if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser

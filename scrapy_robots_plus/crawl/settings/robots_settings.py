@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from scrapy_robots_plus.policy.decide import Rulebook
 from scrapy_robots_plus.policy.freshness import Limits
-from scrapy_robots_plus.policy.waiting import Unreachable
+from scrapy_robots_plus.policy.options import Unreachable
 
 from .errors import RobotsSettingsError, SettingProblem
 from .groups import DECLARED

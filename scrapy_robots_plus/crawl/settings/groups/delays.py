@@ -13,7 +13,7 @@ from scrapy_robots_plus.crawl.settings.checks import (
 )
 from scrapy_robots_plus.crawl.settings.setting import setting
 from scrapy_robots_plus.policy.delay import TooLong
-from scrapy_robots_plus.policy.waiting import VisitTime
+from scrapy_robots_plus.policy.options import VisitTime
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from scrapy_robots_plus.crawl.settings.checks import (
     status_policy,
 )
 from scrapy_robots_plus.crawl.settings.setting import setting
-from scrapy_robots_plus.policy.waiting import Unreachable
+from scrapy_robots_plus.policy.options import Unreachable
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.policy.access import StatusTable
