@@ -144,7 +144,7 @@ class TestMemory:
                 assert len(hot) <= 5
         assert sum(each._file is not None for each in found) == len(hot)
 
-    def test_the_others_answer_from_a_brief_for_the_agent_that_asked_first(self, monkeypatch):
+    def test_the_others_answer_from_compact_rules_for_the_agent_that_asked_first(self, monkeypatch):
         monkeypatch.setattr(module, "_hot", HotFiles(octets=10, least=1))
         crawler = get_crawler()
         first, second = (RobotsParser.from_crawler(crawler, BODY) for _ in range(2))

@@ -16,10 +16,10 @@ from .rank import allows
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .rank import Hit
+    from .rank import Rank
 
 MOST_RULES = 128
-"""Rules of a brief at the most: each may have to be tried."""
+"""Upper limit of the rules: each may have to be tried."""
 
 MOST_OCTETS = 8192
 
@@ -27,28 +27,28 @@ MOST_OCTETS = 8192
 _ALLOW, _DISALLOW, _ALLOW_WILD, _DISALLOW_WILD = b"a", b"d", b"A", b"D"
 
 
-def brief_of(ranked: Iterable[tuple[bytes, Hit]], wildcards: bool) -> bytes | None:
-    """The rules as a brief; None where they are too many or too long for one."""
+def compact_rules_of(ranked: Iterable[tuple[bytes, Rank]], wildcards: bool) -> bytes | None:
+    """The rules in compact form; None where they are too many or too long for it."""
     rules = list(islice(ranked, MOST_RULES + 1))
     if len(rules) > MOST_RULES:
         return None
     lines: list[bytes] = []
-    for pattern, hit in sorted(rules, key=itemgetter(1), reverse=True):
+    for pattern, rank in sorted(rules, key=itemgetter(1), reverse=True):
         if wildcards and (b"*" in pattern or pattern.endswith(b"$")):
-            mark = _ALLOW_WILD if allows(hit) else _DISALLOW_WILD
+            mark = _ALLOW_WILD if allows(rank) else _DISALLOW_WILD
         else:
-            mark = _ALLOW if allows(hit) else _DISALLOW
+            mark = _ALLOW if allows(rank) else _DISALLOW
         lines.append(mark + pattern)
-    brief = b"\n".join(lines)
-    return brief if len(brief) <= MOST_OCTETS else None
+    compact = b"\n".join(lines)
+    return compact if len(compact) <= MOST_OCTETS else None
 
 
-def decide(brief: bytes, path: bytes) -> bool:
+def decide(compact: bytes, path: bytes) -> bool:
     """Whether the rules allow a path, which is in the form of the dialect."""
-    if not brief:
+    if not compact:
         return True
     allowed, disallowed = _ALLOW + path, _DISALLOW + path
-    for line in brief.split(b"\n"):
+    for line in compact.split(b"\n"):
         if disallowed.startswith(line):
             return False
         if allowed.startswith(line):

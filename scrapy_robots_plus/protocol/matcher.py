@@ -11,10 +11,10 @@ from operator import itemgetter
 from typing import TypeVar
 
 from .pattern import Pattern, matches
-from .rank import NO_HIT, Hit
+from .rank import NO_RANK, Rank
 from .wildcards import WildcardIndex
 
-Starred = tuple[bytes, tuple[Hit, Pattern]]
+Starred = tuple[bytes, tuple[Rank, Pattern]]
 """Octets that a path must hold for a rule with wildcards to match, and the rule."""
 
 _HEAD = 5
@@ -36,19 +36,19 @@ class Family:
 
     __slots__ = ("lengths", "rules")
 
-    def __init__(self, rules: list[tuple[bytes, Hit]]) -> None:
-        self.rules: dict[bytes, Hit] = {}
-        for prefix, hit in rules:
-            _keep_best(self.rules, prefix, hit)
+    def __init__(self, rules: list[tuple[bytes, Rank]]) -> None:
+        self.rules: dict[bytes, Rank] = {}
+        for prefix, rank in rules:
+            _keep_best(self.rules, prefix, rank)
         self.lengths = tuple(sorted(set(map(len, self.rules))))
 
-    def best(self, path: bytes, best: Hit) -> Hit:
+    def best(self, path: bytes, best: Rank) -> Rank:
         for length in self.lengths:
             if length > len(path):
                 break
-            hit = self.rules.get(path[:length])
-            if hit is not None and hit > best:
-                best = hit
+            rank = self.rules.get(path[:length])
+            if rank is not None and rank > best:
+                best = rank
         return best
 
 
@@ -58,30 +58,30 @@ class Compiler:
     __slots__ = ("_exact", "_heads", "_short", "_starred")
 
     def __init__(self) -> None:
-        self._short: dict[bytes, Hit] = {}
-        self._exact: dict[bytes, Hit] = {}
-        self._heads: dict[bytes, list[tuple[bytes, Hit]]] = {}
-        self._starred: dict[Pattern, Hit] = {}
+        self._short: dict[bytes, Rank] = {}
+        self._exact: dict[bytes, Rank] = {}
+        self._heads: dict[bytes, list[tuple[bytes, Rank]]] = {}
+        self._starred: dict[Pattern, Rank] = {}
 
-    def add_literal(self, prefix: bytes, hit: Hit) -> None:
+    def add_literal(self, prefix: bytes, rank: Rank) -> None:
         """A rule for all paths that begin with ``prefix``."""
         head = prefix[:_HEAD]
         if head in self._heads:
-            self._heads[head].append((prefix, hit))
+            self._heads[head].append((prefix, rank))
         elif len(prefix) >= _HEAD:
-            self._heads[head] = [(prefix, hit)]
+            self._heads[head] = [(prefix, rank)]
         else:
-            _keep_best(self._short, prefix, hit)
+            _keep_best(self._short, prefix, rank)
 
-    def add(self, pattern: Pattern, hit: Hit) -> None:
+    def add(self, pattern: Pattern, rank: Rank) -> None:
         """A rule with or without wildcards."""
         prefix, parts, tail = pattern
         if parts or tail:
-            _keep_best(self._starred, pattern, hit)
+            _keep_best(self._starred, pattern, rank)
         elif tail is not None:
-            _keep_best(self._exact, prefix, hit)
+            _keep_best(self._exact, prefix, rank)
         else:
-            self.add_literal(prefix, hit)
+            self.add_literal(prefix, rank)
 
     def seal(self) -> Matcher:
         """The rules, ready to be asked."""
@@ -95,34 +95,34 @@ class Matcher:
 
     def __init__(
         self,
-        short: dict[bytes, Hit],
-        exact: dict[bytes, Hit],
-        heads: dict[bytes, list[tuple[bytes, Hit]]],
-        starred: dict[Pattern, Hit],
+        short: dict[bytes, Rank],
+        exact: dict[bytes, Rank],
+        heads: dict[bytes, list[tuple[bytes, Rank]]],
+        starred: dict[Pattern, Rank],
     ) -> None:
         self._short = short
         self._exact = exact
         self._lengths = tuple(sorted(set(map(len, short))))
-        self._families: dict[bytes, list[tuple[bytes, Hit]] | Family] = {
+        self._families: dict[bytes, list[tuple[bytes, Rank]] | Family] = {
             head: rules if len(rules) <= _FEW else Family(rules) for head, rules in heads.items()
         }
         many = _weighs_much(starred)
         self._index = WildcardIndex(starred) if many else None
-        near: dict[bytes, dict[Pattern, Hit]] = {}
-        for pattern, hit in () if many else starred.items():
+        near: dict[bytes, dict[Pattern, Rank]] = {}
+        for pattern, rank in () if many else starred.items():
             head = pattern[0][:_HEAD]
-            near.setdefault(head if len(head) == _HEAD else b"", {})[pattern] = hit
+            near.setdefault(head if len(head) == _HEAD else b"", {})[pattern] = rank
         self._starred = _best_first(near.pop(b"", {}))
         self._near = {head: _best_first(rules) for head, rules in near.items()}
 
-    def best(self, path: bytes) -> Hit:
-        """The rule that decides about a path, or :data:`~.rank.NO_HIT`."""
-        best = NO_HIT
+    def best(self, path: bytes) -> Rank:
+        """The rule that decides about a path, or :data:`~.rank.NO_RANK`."""
+        best = NO_RANK
         short = self._short
         for length in self._lengths:
-            hit = short.get(path[:length])
-            if hit is not None and hit > best:
-                best = hit
+            rank = short.get(path[:length])
+            if rank is not None and rank > best:
+                best = rank
         head = path[:_HEAD]
         family = self._families.get(head)
         if family is None:
@@ -130,9 +130,9 @@ class Matcher:
         elif isinstance(family, Family):
             best = family.best(path, best)
         else:
-            for prefix, hit in family:
-                if path.startswith(prefix) and hit > best:
-                    best = hit
+            for prefix, rank in family:
+                if path.startswith(prefix) and rank > best:
+                    best = rank
         if self._exact and path in self._exact:
             best = max(best, self._exact[path])
         if head in self._near:
@@ -142,36 +142,36 @@ class Matcher:
         return best if self._index is None else self._index.best(path, best)
 
 
-def _best_starred(rules: tuple[Starred, ...], path: bytes, best: Hit) -> Hit:
+def _best_starred(rules: tuple[Starred, ...], path: bytes, best: Rank) -> Rank:
     """The best of ``best`` and the rules that match; the rules are in order, best first."""
     for needed, rule in rules:
         if needed in path:
-            hit, pattern = rule
-            if hit < best:
+            rank, pattern = rule
+            if rank < best:
                 break
             if matches(pattern, path):
-                return hit
+                return rank
     return best
 
 
-def _weighs_much(starred: dict[Pattern, Hit]) -> bool:
+def _weighs_much(starred: dict[Pattern, Rank]) -> bool:
     if sum(len(parts) + 1 for _, parts, _ in starred) > _MANY:
         return True
     return sum(len(tail or b"") + sum(map(len, parts)) for _, parts, tail in starred) > _LONG
 
 
-def _best_first(starred: dict[Pattern, Hit]) -> tuple[Starred, ...]:
+def _best_first(starred: dict[Pattern, Rank]) -> tuple[Starred, ...]:
     ordered = sorted(starred.items(), key=itemgetter(1), reverse=True)
-    return tuple((_needed(pattern), (hit, pattern)) for pattern, hit in ordered)
+    return tuple((_needed(pattern), (rank, pattern)) for pattern, rank in ordered)
 
 
 _Key = TypeVar("_Key")
 
 
-def _keep_best(table: dict[_Key, Hit], key: _Key, hit: Hit) -> None:
+def _keep_best(table: dict[_Key, Rank], key: _Key, rank: Rank) -> None:
     """Of rules that match the same paths, only the best is ever seen."""
-    if key not in table or hit > table[key]:
-        table[key] = hit
+    if key not in table or rank > table[key]:
+        table[key] = rank
 
 
 def _needed(pattern: Pattern) -> bytes:

@@ -5,24 +5,24 @@ Numbers are compared faster than anything else, and thousands of them take littl
 
 from __future__ import annotations
 
-Hit = int
+Rank = int
 
 _LAST_LINE = 2**32 - 1
 
-NO_HIT: Hit = -(2**80) + 1
+NO_RANK: Rank = -(2**80) + 1
 """Less than any rule; it allows."""
 
 
-def hit_of(rank: int, line: int, allow: bool) -> Hit:
-    """Of rules with the same rank, the first in the file is the greatest."""
-    return (rank << 33) + ((_LAST_LINE - line) << 1) + allow
+def rank_of(weight: int, line: int, allow: bool) -> Rank:
+    """Of rules of the same weight, the first in the file is the greatest."""
+    return (weight << 33) + ((_LAST_LINE - line) << 1) + allow
 
 
-def line_of(hit: Hit) -> int:
+def line_of(rank: Rank) -> int:
     """The number of the rule's line."""
-    return _LAST_LINE - (hit >> 1 & _LAST_LINE)
+    return _LAST_LINE - (rank >> 1 & _LAST_LINE)
 
 
-def allows(hit: Hit) -> bool:
+def allows(rank: Rank) -> bool:
     """Whether the rule allows."""
-    return hit & 1 == 1
+    return rank & 1 == 1

@@ -6,14 +6,14 @@ from bisect import bisect_right
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from .compact_rules import brief_of, decide
+from .compact_rules import compact_rules_of, decide
 from .dialect import Dialect, Order
 from .escapes import RULE_FORM, SIMPLE, URL_FORM, path_of, usual_url
 from .lines import split_line
 from .matcher import Compiler, Matcher
 from .pattern import take_apart
 from .places import Places
-from .rank import NO_HIT, Hit, allows, hit_of, line_of
+from .rank import NO_RANK, Rank, allows, line_of, rank_of
 from .verdict import Explanation, Reason, Verdict
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def compile_rules(sections: Iterable[Section], lines: list[bytes], dialect: Dial
         numbers = section.rules
         if by_octets:
             numbers = _add_usual(numbers, lines, compiler, bonus)
-        for pattern, hit in ranked(read_rules(numbers, lines, dialect), dialect):
-            compiler.add(take_apart(pattern, dialect.wildcards), hit)
+        for pattern, rank in ranked(read_rules(numbers, lines, dialect), dialect):
+            compiler.add(take_apart(pattern, dialect.wildcards), rank)
     return compiler.seal()
 
 
@@ -61,9 +61,9 @@ def _add_usual(numbers: list[int], lines: list[bytes], compiler: Compiler, bonus
     """
     others = []
     add = compiler.add_literal
-    # What hit_of() says, taken apart: hits grow evenly with the octets and with the line.
-    deny, allow = hit_of(0, 0, False), hit_of(bonus, 0, True)
-    octet, next_line = hit_of(2, 0, False) - deny, hit_of(0, 1, False) - deny
+    # What rank_of() says, taken apart: ranks grow evenly with the octets and with the line.
+    deny, allow = rank_of(0, 0, False), rank_of(bonus, 0, True)
+    octet, next_line = rank_of(2, 0, False) - deny, rank_of(0, 1, False) - deny
     for number in numbers:
         line = lines[number - 1]
         if line.startswith((b"Disallow:", b"disallow:")):
@@ -82,7 +82,7 @@ def _add_usual(numbers: list[int], lines: list[bytes], compiler: Compiler, bonus
 
 def ranked(
     rules: Iterable[tuple[int, bool, bytes]], dialect: Dialect
-) -> Iterator[tuple[bytes, Hit]]:
+) -> Iterator[tuple[bytes, Rank]]:
     """The patterns to be matched, in one form, each with the rank of its rule.
 
     2.2.2: the rule with the most octets decides, and of an allow and a disallow with as many the
@@ -91,21 +91,21 @@ def ranked(
     safe, form = RULE_FORM[dialect.escapes]
     for number, allow, value in rules:
         pattern = form(value) if value.translate(None, safe) else value
-        rank = _rank(pattern, allow, number, dialect)
+        weight = _weight(pattern, allow, number, dialect)
         if not pattern:
             # 2.2.2: an empty pattern says nothing, or, to some, the contrary of its rule.
             if dialect.empty_decides:
-                yield b"", hit_of(rank, number, _empty_allows(allow, dialect))
+                yield b"", rank_of(weight, number, _empty_allows(allow, dialect))
             continue
-        hit = hit_of(rank, number, allow)
-        yield pattern, hit
+        rank = rank_of(weight, number, allow)
+        yield pattern, rank
         if allow and dialect.index_is_slash and b"/index.htm" in pattern:
             yield from _directory_of_index(pattern, number, dialect)
         if dialect.dollar_before_query and pattern.endswith(b"$"):
-            yield pattern[:-1] + b"?", hit
+            yield pattern[:-1] + b"?", rank
 
 
-def _rank(pattern: bytes, allow: bool, number: int, dialect: Dialect) -> int:
+def _weight(pattern: bytes, allow: bool, number: int, dialect: Dialect) -> int:
     if dialect.order is Order.FIRST:
         return -number
     length = len(pattern if dialect.dollar_counts else pattern.rstrip(b"$"))
@@ -119,18 +119,18 @@ def _empty_allows(allow: bool, dialect: Dialect) -> bool:
 
 def _directory_of_index(
     pattern: bytes, number: int, dialect: Dialect
-) -> Iterator[tuple[bytes, Hit]]:
+) -> Iterator[tuple[bytes, Rank]]:
     """The directory, where its index page is allowed: a rule of its own length (GoogleOnly)."""
     slash = pattern.rindex(b"/")
     if pattern.startswith(b"/index.htm", slash):
         directory = pattern[: slash + 1] + b"$"
-        yield directory, hit_of(_rank(directory, True, number, dialect), number, True)
+        yield directory, rank_of(_weight(directory, True, number, dialect), number, True)
 
 
-def allowed_by_brief(brief: bytes, url: str | bytes, dialect: Dialect) -> bool:
-    """What :meth:`Rules.allowed` says, from :meth:`Rules.brief` alone."""
+def allowed_by_compact_rules(compact: bytes, url: str | bytes, dialect: Dialect) -> bool:
+    """What :meth:`Rules.allowed` says, from :meth:`Rules.compact` alone."""
     path = _path_in_form(url, dialect)
-    return decide(brief, path) or _is_robots_txt(path, dialect)
+    return decide(compact, path) or _is_robots_txt(path, dialect)
 
 
 def _path_in_form(url: str | bytes, dialect: Dialect) -> bytes:
@@ -188,9 +188,9 @@ class Rules:
             path = self._form(path)
         return self._best(path) & 1 == 1 or self._is_robots_txt(path)
 
-    def brief(self) -> bytes | None:
-        """The rules for :func:`allowed_by_brief`; None where they are too many for one."""
-        return brief_of(ranked(self._read(), self._dialect), self._dialect.wildcards)
+    def compact(self) -> bytes | None:
+        """The rules for :func:`allowed_by_compact_rules`; None where they are too many."""
+        return compact_rules_of(ranked(self._read(), self._dialect), self._dialect.wildcards)
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Whether the URL may be fetched, and which rule says so."""
@@ -199,8 +199,8 @@ class Rules:
             return Verdict(True, Reason.ROBOTS_TXT)
         if not self.chosen:
             return Verdict(True, Reason.NO_GROUP)
-        hit = self._best(path)
-        return Verdict(True, Reason.NO_RULE) if hit == NO_HIT else self._named(hit)
+        rank = self._best(path)
+        return Verdict(True, Reason.NO_RULE) if rank == NO_RANK else self._named(rank)
 
     def explain(self, url: str | bytes) -> Explanation:
         """The verdict, and every rule that it beat.
@@ -208,20 +208,20 @@ class Rules:
         Tries each rule by itself, so it takes longer than the verdict.
         """
         verdict, places = self.verdict(url), Places(self._path(url))
-        hits: set[Hit] = set()
-        for pattern, hit in ranked(self._read(), self._dialect):
+        ranks: set[Rank] = set()
+        for pattern, rank in ranked(self._read(), self._dialect):
             if places.match(take_apart(pattern, self._dialect.wildcards)):
-                hits.add(hit)
+                ranks.add(rank)
         # One line may stand for two patterns; it is named once.
-        named = {line_of(hit): self._named(hit) for hit in sorted(hits)}
+        named = {line_of(rank): self._named(rank) for rank in sorted(ranks)}
         named.pop(verdict.line or 0, None)
         return Explanation(verdict, tuple(reversed(named.values())))
 
-    def _named(self, hit: Hit) -> Verdict:
+    def _named(self, rank: Rank) -> Verdict:
         """A rule as it stands in the file."""
-        number = line_of(hit)
+        number = line_of(rank)
         return Verdict(
-            allows(hit), Reason.RULE, self.text_of(number), number, self._agents_above(number)
+            allows(rank), Reason.RULE, self.text_of(number), number, self._agents_above(number)
         )
 
     def _agents_above(self, number: int) -> tuple[str, ...]:

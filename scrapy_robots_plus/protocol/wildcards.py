@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING
 
 from .pattern import Pattern, ends_with
 from .places import Places, usual_size
-from .rank import NO_HIT, Hit
+from .rank import NO_RANK, Rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-Rest = tuple[Hit, tuple[bytes, ...], bytes | None]
+Rest = tuple[Rank, tuple[bytes, ...], bytes | None]
 """What is left of a rule behind its prefix and its first part."""
 
 _FEW = 12
@@ -50,18 +50,18 @@ def _guard(parts: tuple[bytes, ...], tail: bytes | None) -> bytes:
     return end[len(end) - usual_size(end) :]
 
 
-def _best_of(rules: list[Rest], places: Places, at: int, best: Hit) -> Hit:
+def _best_of(rules: list[Rest], places: Places, at: int, best: Rank) -> Rank:
     """The better of ``best`` and the first of the rules, in order, that matches from ``at`` on."""
-    for hit, parts, tail in rules:
-        if hit <= best:
+    for rank, parts, tail in rules:
+        if rank <= best:
             break
         if tail is None:
             if places.walk(parts, at) >= 0:
-                return hit
+                return rank
         elif places.path.endswith(tail):
             end = places.walk(parts, at)
             if end >= 0 and ends_with(places.path, tail, end):
-                return hit
+                return rank
     return best
 
 
@@ -79,7 +79,7 @@ class Way:
             guard = _guard(rule[1], rule[2])
             self._by_guard.setdefault(len(guard), {}).setdefault(guard, []).append(rule)
 
-    def decide(self, places: Places, at: int, best: Hit) -> Hit:
+    def decide(self, places: Places, at: int, best: Rank) -> Rank:
         """The best of ``best`` and the rules that match, when the first part ends at ``at``."""
         best = _best_of(self._rules, places, at, best)
         for size, by_guard in self._by_guard.items():
@@ -97,27 +97,27 @@ class Root:
 
     def __init__(self, rules: list[Rest]) -> None:
         self.best = max(rule[0] for rule in rules)
-        self._tails: dict[int, dict[bytes, Hit]] = {}
+        self._tails: dict[int, dict[bytes, Rank]] = {}
         """Rules that have no more than a tail, by its size."""
         by_part: dict[bytes, list[Rest]] = {}
-        for hit, parts, tail in rules:
+        for rank, parts, tail in rules:
             if parts:
-                by_part.setdefault(parts[0], []).append((hit, parts[1:], tail))
+                by_part.setdefault(parts[0], []).append((rank, parts[1:], tail))
             elif tail:
                 tails = self._tails.setdefault(len(tail), {})
-                tails[tail] = max(hit, tails.get(tail, NO_HIT))
+                tails[tail] = max(rank, tails.get(tail, NO_RANK))
         self._ways: dict[int, dict[bytes, list[tuple[bytes, Way]]]] = {}
         """First parts and what comes behind, by how the part begins, by the size of that."""
         for part, found in by_part.items():
             ways = self._ways.setdefault(usual_size(part), {})
             ways.setdefault(part[: usual_size(part)], []).append((part, Way(found)))
 
-    def decide(self, places: Places, at: int, best: Hit) -> Hit:
+    def decide(self, places: Places, at: int, best: Rank) -> Rank:
         """The best of ``best`` and the rules that match, when the prefix ends at ``at``."""
         path = places.path
         for size, tails in self._tails.items():
             if size <= len(path) - at:
-                best = max(best, tails.get(path[-size:], NO_HIT))
+                best = max(best, tails.get(path[-size:], NO_RANK))
         for size, ways in self._ways.items():
             for begin in _held(ways, size, places):
                 for part, way in ways[begin]:
@@ -132,14 +132,14 @@ class WildcardIndex:
 
     __slots__ = ("_lengths", "_roots")
 
-    def __init__(self, starred: dict[Pattern, Hit]) -> None:
+    def __init__(self, starred: dict[Pattern, Rank]) -> None:
         by_prefix: dict[bytes, list[Rest]] = {}
-        for (prefix, parts, tail), hit in starred.items():
-            by_prefix.setdefault(prefix, []).append((hit, parts, tail))
+        for (prefix, parts, tail), rank in starred.items():
+            by_prefix.setdefault(prefix, []).append((rank, parts, tail))
         self._roots = {prefix: Root(rules) for prefix, rules in by_prefix.items()}
         self._lengths = tuple(sorted(set(map(len, by_prefix))))
 
-    def best(self, path: bytes, best: Hit) -> Hit:
+    def best(self, path: bytes, best: Rank) -> Rank:
         """The best of ``best`` and the rules that match."""
         places = Places(path)
         for length in self._lengths:

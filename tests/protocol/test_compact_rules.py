@@ -1,4 +1,4 @@
-"""A brief says what the compiled rules say."""
+"""Compact rules say what the compiled rules say."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from test_engine_properties import dialects, loose, mutated, paths, patterns
 
 from scrapy_robots_plus.protocol import RFC9309, RobotsTxt
 from scrapy_robots_plus.protocol.compact_rules import MOST_RULES
-from scrapy_robots_plus.protocol.rules import allowed_by_brief
+from scrapy_robots_plus.protocol.rules import allowed_by_compact_rules
 
 rules = st.lists(st.tuples(st.sampled_from(["Allow", "Disallow"]), patterns), max_size=30)
 written = rules.map(
@@ -21,28 +21,28 @@ written = rules.map(
 @given(st.one_of(written, mutated, loose), dialects, st.one_of(paths, st.text(max_size=30)))
 def test_it_decides_as_the_compiled_rules_do(body, dialect, url):
     rules = RobotsTxt.parse(body, dialect).rules_for("bot")
-    brief = rules.brief()
-    assert brief is not None
-    assert allowed_by_brief(brief, url, dialect) is rules.allowed(url)
+    compact = rules.compact()
+    assert compact is not None
+    assert allowed_by_compact_rules(compact, url, dialect) is rules.allowed(url)
 
 
 @pytest.mark.parametrize("count", [MOST_RULES, MOST_RULES + 1])
 def test_many_rules_have_none(count):
     body = "User-agent: bot\n" + "\n".join(f"Disallow: /{number}" for number in range(count))
-    brief = RobotsTxt.parse(body).rules_for("bot").brief()
-    assert (brief is None) is (count > MOST_RULES)
+    compact = RobotsTxt.parse(body).rules_for("bot").compact()
+    assert (compact is None) is (count > MOST_RULES)
 
 
 def test_long_rules_have_none():
     body = "User-agent: bot\n" + "\n".join(f"Disallow: /{n}{'x' * 900}" for n in range(20))
-    assert RobotsTxt.parse(body).rules_for("bot").brief() is None
+    assert RobotsTxt.parse(body).rules_for("bot").compact() is None
 
 
 def test_no_rules_allow_all():
-    assert allowed_by_brief(RobotsTxt.parse("").rules_for("bot").brief(), "/x", RFC9309)
+    assert allowed_by_compact_rules(RobotsTxt.parse("").rules_for("bot").compact(), "/x", RFC9309)
 
 
 def test_robots_txt_itself_stays_allowed():
     rules = RobotsTxt.parse("User-agent: *\nDisallow: /").rules_for("bot")
-    assert allowed_by_brief(rules.brief(), "https://x.example/robots.txt", RFC9309)
-    assert not allowed_by_brief(rules.brief(), "https://x.example/", RFC9309)
+    assert allowed_by_compact_rules(rules.compact(), "https://x.example/robots.txt", RFC9309)
+    assert not allowed_by_compact_rules(rules.compact(), "https://x.example/", RFC9309)

@@ -52,7 +52,7 @@ def questions(file: RobotsTxt, url: str, agent: str = AGENT) -> dict[str, Callab
         "visit_time": lambda: file.visit_time(agent),
         "rules": lambda: file.rules(agent),
         "rules_for": lambda: RobotsTxt.rules_for(file, "another"),
-        "brief": lambda: file.rules_for(agent).brief(),
+        "compact": lambda: file.rules_for(agent).compact(),
         "groups": lambda: file.groups,
         "lines": lambda: list(file.lines),
         "unknown": lambda: file.unknown,

@@ -18,7 +18,7 @@ from scrapy_robots_plus.protocol import (
 )
 from scrapy_robots_plus.protocol.dialect import Names
 from scrapy_robots_plus.protocol.product_token import as_names
-from scrapy_robots_plus.protocol.rules import allowed_by_brief
+from scrapy_robots_plus.protocol.rules import allowed_by_compact_rules
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 HOT_OCTETS = 256 * 1024
 """Octets of robots.txt, over all hosts, that are kept parsed: some 200 usual files. It bounds
-memory, not correctness: of the others a brief is kept, and what it does not say is parsed again."""
+memory, not correctness: of the others compact rules are kept, and all else is parsed again."""
 
 LEAST_HOT = 4
 """Files that are kept parsed however long they are: two of 500 KiB that are asked by turns would
@@ -114,11 +114,11 @@ class RobotsParser(RobotParser):
     """A host's robots.txt, read as ``ROBOTS_DIALECT`` says.
 
     A user agent may be a product token, a whole User-Agent header, or a list of names in order of
-    preference. What a host keeps is its file, compressed, and a brief of the rules for the agent
-    that asked first; files in use are also kept parsed (:data:`HOT_OCTETS`).
+    preference. What a host keeps is its file, compressed, and compact rules for the agent that
+    asked first; files in use are also kept parsed (:data:`HOT_OCTETS`).
     """
 
-    __slots__ = ("_agent", "_brief", "_charset", "_file", "_packed", "_shared")
+    __slots__ = ("_agent", "_charset", "_compact", "_file", "_packed", "_shared")
 
     def __init__(self, body: bytes, shared: _Shared, charset: str | None = None) -> None:
         self._packed = zlib.compress(body)
@@ -126,7 +126,7 @@ class RobotsParser(RobotParser):
         self._shared = shared
         self._file: RobotsTxt | None = None
         self._agent: Agent | None = None
-        self._brief: bytes | None = None
+        self._compact: bytes | None = None
 
     @classmethod
     def from_crawler(
@@ -160,11 +160,11 @@ class RobotsParser(RobotParser):
     def allowed(self, url: str | bytes, user_agent: Agent) -> bool:
         """Whether the user agent may fetch the URL."""
         self._shared.check(user_agent)
-        if self._file is None and self._brief is not None and user_agent == self._agent:
-            return allowed_by_brief(self._brief, url, self._shared.dialect)
+        if self._file is None and self._compact is not None and user_agent == self._agent:
+            return allowed_by_compact_rules(self._compact, url, self._shared.dialect)
         file = self.file
         if self._agent is None:
-            self._agent, self._brief = user_agent, file.rules_for(user_agent).brief()
+            self._agent, self._compact = user_agent, file.rules_for(user_agent).compact()
         return file.allowed(url, user_agent)
 
     def verdict(self, url: str | bytes, user_agent: Agent) -> Verdict:
