@@ -18,6 +18,14 @@ def rank_of(weight: int, line: int, allow: bool) -> Rank:
     return (weight << 33) + ((_LAST_LINE - line) << 1) + allow
 
 
+PER_WEIGHT = rank_of(1, 0, False) - rank_of(0, 0, False)
+PER_LINE = rank_of(0, 1, False) - rank_of(0, 0, False)
+"""By how much a rank grows with each unit of weight, and with each line (it shrinks).
+
+So ``rank_of(weight, line, allow)`` is ``rank_of(0, 0, allow)`` and these, so many times.
+"""
+
+
 def line_of(rank: Rank) -> int:
     """The number of the rule's line."""
     return _LAST_LINE - (rank >> 1 & _LAST_LINE)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from .compact_rules import compact_rules_of, decide
 from .dialect import Dialect, Order
 from .escapes import RULE_FORM, SIMPLE, URL_FORM, path_of, usual_url
-from .lines import split_line
+from .lines import Kind, read_line
 from .matcher import Compiler, Matcher
 from .pattern import take_apart
 from .places import Places
-from .rank import NO_RANK, Rank, allows, line_of, rank_of
+from .rank import NO_RANK, PER_LINE, PER_WEIGHT, Rank, allows, line_of, rank_of
 from .verdict import Explanation, Reason, Verdict
 
 if TYPE_CHECKING:
@@ -23,21 +23,18 @@ if TYPE_CHECKING:
 
 _ROBOTS_TXT = b"/robots.txt"
 
+WEIGHT_OF_OCTET = 2
+"""So that an allow can be heavier than a disallow as long, and lighter than one longer by one."""
+
 
 def read_rules(
     numbers: Iterable[int], lines: list[bytes], dialect: Dialect
 ) -> Iterator[tuple[int, bool, bytes]]:
     """Line number, whether it allows, and path-pattern as served, of each rule."""
     for number in numbers:
-        line = lines[number - 1]
-        if b"#" in line:
-            line = line[: line.index(b"#")]
-        key, colon, value = line.partition(b":")
-        if not colon:
-            # The scanner took this line for a rule, so it is one without a colon.
-            key, value = split_line(line, dialect) or (b"", b"")
-        # Of the keys of rules, those that allow begin with an A.
-        yield number, key.lstrip().startswith((b"A", b"a")), value.strip()
+        line = read_line(number, lines[number - 1], dialect)
+        if line is not None:  # as the scanner has found
+            yield number, line.kind is Kind.ALLOW, line.value
 
 
 def compile_rules(sections: Iterable[Section], lines: list[bytes], dialect: Dialect) -> Matcher:
@@ -61,20 +58,20 @@ def _add_usual(numbers: list[int], lines: list[bytes], compiler: Compiler, bonus
     """
     others = []
     add = compiler.add_literal
-    # What rank_of() says, taken apart: ranks grow evenly with the octets and with the line.
+    # rank_of() spelt out: a file may have thousands of rules.
     deny, allow = rank_of(0, 0, False), rank_of(bonus, 0, True)
-    octet, next_line = rank_of(2, 0, False) - deny, rank_of(0, 1, False) - deny
+    per_octet = WEIGHT_OF_OCTET * PER_WEIGHT
     for number in numbers:
         line = lines[number - 1]
         if line.startswith((b"Disallow:", b"disallow:")):
             value = line[9:].strip()
             if value and not value.translate(None, SIMPLE):
-                add(value, deny + len(value) * octet + number * next_line)
+                add(value, deny + len(value) * per_octet + number * PER_LINE)
                 continue
         elif line.startswith(b"Allow:"):
             value = line[6:].strip()
             if value and not value.translate(None, SIMPLE) and b"/index.htm" not in value:
-                add(value, allow + len(value) * octet + number * next_line)
+                add(value, allow + len(value) * per_octet + number * PER_LINE)
                 continue
         others.append(number)
     return others
@@ -109,7 +106,7 @@ def _weight(pattern: bytes, allow: bool, number: int, dialect: Dialect) -> int:
     if dialect.order is Order.FIRST:
         return -number
     length = len(pattern if dialect.dollar_counts else pattern.rstrip(b"$"))
-    return length * 2 + (1 if allow and dialect.allow_wins_ties else 0)
+    return length * WEIGHT_OF_OCTET + (1 if allow and dialect.allow_wins_ties else 0)
 
 
 def _empty_allows(allow: bool, dialect: Dialect) -> bool:

@@ -120,11 +120,17 @@ class Root:
                 best = max(best, tails.get(path[-size:], NO_RANK))
         for size, ways in self._ways.items():
             for begin in _held(ways, size, places):
-                for part, way in ways[begin]:
-                    end = places.behind(part, at) if way.best > best else -1
-                    if end >= 0:
-                        best = way.decide(places, end, best)
+                best = _best_way(ways[begin], places, at, best)
         return best
+
+
+def _best_way(ways: list[tuple[bytes, Way]], places: Places, at: int, best: Rank) -> Rank:
+    """The best of ``best`` and the rules behind those first parts that the path holds."""
+    for part, way in ways:
+        end = places.behind(part, at) if way.best > best else -1
+        if end >= 0:
+            best = way.decide(places, end, best)
+    return best
 
 
 class WildcardIndex:
