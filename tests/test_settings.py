@@ -18,7 +18,7 @@ from scrapy_robots_plus.crawl.settings.groups import DECLARED
 from scrapy_robots_plus.policy.access import PRESETS, Access
 from scrapy_robots_plus.policy.delay import TooLong
 from scrapy_robots_plus.policy.freshness import lifetime
-from scrapy_robots_plus.policy.options import VisitTime
+from scrapy_robots_plus.policy.options import OnVisitTime
 from scrapy_robots_plus.protocol import RFC9309
 
 from .crawling import crawl, make_crawler, run
@@ -266,7 +266,7 @@ def test_options_ignore_case() -> None:
     )
     assert settings.crawl_delay_too_long is TooLong.SKIP
     assert settings.defers
-    assert settings.visit_time is VisitTime.OBEY
+    assert settings.visit_time is OnVisitTime.OBEY
     assert settings.status_policy["401"] is Access.UNREACHABLE
     assert settings.status_policy["timeout"] is Access.UNREACHABLE
     assert settings.status_policy["5xx"] is Access.UNREACHABLE

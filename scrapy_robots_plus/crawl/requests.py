@@ -24,6 +24,8 @@ from .settings import parser_class
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+
     from .settings import RobotsSettings
 
 PAGE_META: dict[str, str] = {}
@@ -105,10 +107,6 @@ _fixed("autothrottle_dont_adjust_delay", True, "AutoThrottle learns from pages a
 _fixed("download_fail_on_dataloss", True, "a file that is cut off is a failure.")
 _fixed("download_warnsize", 0, "no warning about large files.")
 
-Names = str | tuple[str, ...]
-"""One name of a crawler, or several in order of preference."""
-
-
 _NOT_HTTP = re.compile(r"(?!https?:)[a-z][a-z0-9+-]*:(?!\d+(?:[/?#]|$))", re.IGNORECASE)
 """The beginning of ``mailto:someone``, but not of ``localhost:8080/``, which lacks its scheme."""
 
@@ -180,7 +178,7 @@ class Agents:
         self._judged: WeakKeyDictionary[Request, str] = WeakKeyDictionary()
 
     @cached_property
-    def default(self) -> Names:
+    def default(self) -> AgentNames:
         """What Scrapy's own middlewares will put into a request that has no User-Agent."""
         if self.fixed is not None:
             return self.fixed
@@ -192,14 +190,14 @@ class Agents:
             getattr(self._crawler.spider, "user_agent", None) or settings["USER_AGENT"] or ""
         )
 
-    def of(self, request: Request) -> Names:
+    def of(self, request: Request) -> AgentNames:
         """The agent to judge *request* by, as far as it can be known before it is sent."""
         if self.fixed is not None:
             return self.fixed
         header = _user_agent(request)
         return self.default if header is None else header
 
-    def judged_by(self, request: Request) -> Names:
+    def judged_by(self, request: Request) -> AgentNames:
         """As :meth:`of`, remembered until :meth:`changed` compares it with what is sent."""
         agent = self.of(request)
         if agent is not self.fixed and agent is not self.default:
@@ -212,14 +210,14 @@ class Agents:
         """The agent of *request* as it is sent, if it was judged by another one."""
         if self.fixed is not None:
             return None
-        judged: Names = self.default
+        judged: AgentNames = self.default
         if self._judged:
             judged = self._judged.pop(request, judged)
         sent = _user_agent(request) or ""
         return sent if sent != judged else None
 
 
-def _understood(names: Names | None, crawler: Crawler) -> Names | None:
+def _understood(names: AgentNames | None, crawler: Crawler) -> AgentNames | None:
     """*names* as the parser takes them: of several, any but ours is given the first."""
     if names is None or isinstance(names, str):
         return names

@@ -14,7 +14,7 @@ class Unreachable(str, Enum):
     """They wait in the queue until it can be read."""
 
 
-class VisitTime(str, Enum):
+class OnVisitTime(str, Enum):
     """What becomes of a Visit-time."""
 
     IGNORE = "ignore"

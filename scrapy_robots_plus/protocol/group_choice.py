@@ -6,13 +6,13 @@ from itertools import chain
 
 from .dialect import Choice, Dialect, Names
 from .groups import STAR, Section
-from .product_token import product_tokens
+from .product_token import AgentNames, product_tokens
 
 Chosen = tuple[int, ...]
 """Positions of groups in the file."""
 
 
-class Choices:
+class GroupChoice:
     """The groups of a file by the names they speak to."""
 
     __slots__ = ("_by_name", "_dialect", "_sections")
@@ -31,7 +31,7 @@ class Choices:
         names = set(chain.from_iterable(section.names))
         return {STAR} if self._dialect.star_comes_last and STAR in names else names
 
-    def names_for(self, agent: str | tuple[str, ...]) -> tuple[str, ...]:
+    def names_for(self, agent: AgentNames) -> tuple[str, ...]:
         """The names by which a crawler looks for its groups, in order of preference."""
         if self._dialect.names is Names.TOKEN:
             # The reference parser compares what it is given, be it nothing.
@@ -41,7 +41,7 @@ class Choices:
         names = (agent,) if isinstance(agent, str) else agent
         return tuple(name.strip().lower() for name in names)
 
-    def groups_for(self, agent: str | tuple[str, ...]) -> Chosen:
+    def groups_for(self, agent: AgentNames) -> Chosen:
         """The groups whose rules count for a crawler, in file order; none where none is meant.
 
         2.2.1: all groups that name it, else all groups for ``*``, else none. Of several names, the

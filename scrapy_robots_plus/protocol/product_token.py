@@ -20,6 +20,9 @@ from functools import lru_cache
 Agent = str | bytes | Sequence[str] | Sequence[bytes]
 """A product token, a whole User-Agent header, or a list of them in order of preference."""
 
+AgentNames = str | tuple[str, ...]
+"""The same as text, hashable: one, or several in order of preference."""
+
 _TOKEN = re.compile(r"[A-Za-z_-]+")
 _WORD = re.compile(r"\w[^\s/;,()]*")
 _COMMENT = re.compile(r"\(([^()]*)\)?")
@@ -130,7 +133,7 @@ def has_product_token(agent: Agent) -> bool:
     return bool(product_tokens(agent))
 
 
-def as_names(agent: Agent) -> str | tuple[str, ...]:
+def as_names(agent: Agent) -> AgentNames:
     """The names as text, hashable."""
     if isinstance(agent, (str, bytes, bytearray)):
         return _as_text(agent)

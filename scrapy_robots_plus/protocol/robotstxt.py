@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import pace
 from .dialect import RFC9309, Dialect
-from .group_choice import Choices, Chosen
+from .group_choice import Chosen, GroupChoice
 from .groups import STAR, Scanner, Section
 from .lines import Kind, Line, read_line, to_lines
 from .octets import to_utf8, whole_lines
@@ -40,14 +40,14 @@ class RobotsTxt:
     order of preference. A URL may be absolute, or a path and query.
     """
 
-    __slots__ = ("_asked", "_choices", "_compiled", "_lines", "_scanner", "dialect")
+    __slots__ = ("_asked", "_choice", "_compiled", "_lines", "_scanner", "dialect")
 
     def __init__(self, lines: list[bytes], dialect: Dialect) -> None:
         self.dialect = dialect
         self._lines = lines
         self._scanner = Scanner(dialect)
         self._scanner.scan(lines)
-        self._choices = Choices(self._scanner.sections, dialect)
+        self._choice = GroupChoice(self._scanner.sections, dialect)
         self._compiled: dict[tuple[int, ...], Rules] = {}
         self._asked: dict[Agent, Rules] = {}
 
@@ -91,7 +91,7 @@ class RobotsTxt:
             return self._asked[agent]
         except (KeyError, TypeError):
             names = as_names(agent)
-        chosen = self._choices.groups_for(names)
+        chosen = self._choice.groups_for(names)
         rules = self._compiled.get(chosen)
         if rules is None or len(self._asked) >= _MAX_ASKED:
             rules = self._compile(chosen, rules)
@@ -154,7 +154,7 @@ class RobotsTxt:
 
     def members(self, agent: Agent, kind: Kind) -> Iterator[Line]:
         """The lines of a kind in the crawler's groups that are no rules, in file order."""
-        names = set(self._choices.names_for(as_names(agent)))
+        names = set(self._choice.names_for(as_names(agent)))
         for section in self.rules_for(agent).chosen:
             named = set(chain.from_iterable(section.names))
             # Who is meant by the group: the crawler's name, else ``*``; by a part of a name, all.

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from typing_extensions import Self
 
-    from scrapy_robots_plus.crawl.requests import Names
     from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.verdict import Verdict
 
 logger = logging.getLogger(__name__)
@@ -156,7 +156,7 @@ class RobotsMiddleware:
             self.start_requests_allowed = max(0, self.start_requests_allowed - 1)
 
     async def _pass(
-        self, request: Request, origin: Origin, agent: Names, *, again: bool = False
+        self, request: Request, origin: Origin, agent: AgentNames, *, again: bool = False
     ) -> Policy | Request | None:
         """The policy that lets *request* through, or what the scheduler is to keep.
 

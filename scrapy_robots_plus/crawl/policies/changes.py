@@ -9,8 +9,8 @@ from scrapy_robots_plus.crawl.parsers.robots_parser import RobotsParser
 from scrapy_robots_plus.policy.access import Access
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.crawl.requests import Names
     from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.protocol.product_token import AgentNames
 
     from .policy import Policy
 
@@ -34,7 +34,7 @@ class RobotsChange:
     """Sitemaps that are new."""
 
 
-def change_between(before: Policy, after: Policy, agent: Names) -> RobotsChange | None:
+def change_between(before: Policy, after: Policy, agent: AgentNames) -> RobotsChange | None:
     """What *agent* may and may not do since *after*; None where the same is said as before."""
     same_rules = before.parser is after.parser
     if same_rules and before.access is after.access:
@@ -64,7 +64,7 @@ def suspicion(before: Policy, after: Policy, record: RobotsRecord) -> str | None
     return None
 
 
-def _rules(policy: Policy, agent: Names) -> set[tuple[bool, str]]:
+def _rules(policy: Policy, agent: AgentNames) -> set[tuple[bool, str]]:
     if policy.access is Access.UNREACHABLE:
         return {(False, "/")}
     if not isinstance(policy.parser, RobotsParser):

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl.parsers import capabilities
 from scrapy_robots_plus.policy.delay import Delay, TooLong, delay_of
-from scrapy_robots_plus.policy.options import VisitTime
+from scrapy_robots_plus.policy.options import OnVisitTime
 
 if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
 
     from scrapy_robots_plus.crawl.parsers.hours import Hours
-    from scrapy_robots_plus.crawl.requests import Names
     from scrapy_robots_plus.crawl.settings import RobotsSettings
+    from scrapy_robots_plus.protocol.product_token import AgentNames
 
 
 class Pace(NamedTuple):
@@ -29,7 +29,7 @@ ANY_PACE = Pace()
 """One for all, so that it costs nothing to keep."""
 
 
-def pace_of(parser: RobotParser, agent: Names, settings: RobotsSettings) -> Pace:
+def pace_of(parser: RobotParser, agent: AgentNames, settings: RobotsSettings) -> Pace:
     """The longer one of Crawl-delay and Request-rate, and the hours for visits."""
     delay = _bounded(capabilities.crawl_delay_of(parser, agent), settings)
     seconds, hours = capabilities.request_rate_of(parser, agent) or (0.0, None)
@@ -40,7 +40,7 @@ def pace_of(parser: RobotParser, agent: Names, settings: RobotsSettings) -> Pace
     elif rate is not None and (delay is None or rate.asked > delay.asked):
         delay = rate
     visits = None
-    if settings.visit_time is VisitTime.OBEY:
+    if settings.visit_time is OnVisitTime.OBEY:
         visits = capabilities.visit_time_of(parser, agent)
     pace = Pace(delay, hourly, visits)
     return ANY_PACE if pace == ANY_PACE else pace

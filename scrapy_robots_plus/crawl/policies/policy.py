@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.parsers.hours import Hours
-    from scrapy_robots_plus.crawl.requests import Names
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.delay import Delay
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.protocol.product_token import AgentNames
 
 AGENTS_KEPT = 16
 """Of how many agents a policy keeps what was asked: a crawl may send another one each time."""
@@ -72,7 +72,7 @@ class Policy:
         self._stats = stats
         self._epoch = clock.wall() - clock.monotonic()
         self._fresh_until = clock.monotonic() + fresh_for(record, self.now)
-        self._delays: dict[Names, Pace] = {}
+        self._delays: dict[AgentNames, Pace] = {}
         self._kept: tuple[Pace, ...] = ()
         self._longest: float | None = None
         self._hourly: tuple[tuple[Hours, float], ...] = ()
@@ -174,7 +174,7 @@ class Policy:
         delays = [pace.delay for pace in self._delays.values() if pace.delay is not None]
         return max(delays, key=lambda delay: delay.asked, default=None)
 
-    def refusal(self, url: str, agent: Names) -> Verdict | None:
+    def refusal(self, url: str, agent: AgentNames) -> Verdict | None:
         """Why *agent* may not fetch *url*; None where it may."""
         if self.access is Access.UNAVAILABLE:
             return None
@@ -183,7 +183,7 @@ class Policy:
         unreachable = verdict is not None and verdict.reason is Reason.UNREACHABLE
         return None if unreachable and asks_for_robots_txt(url) else verdict
 
-    def verdict(self, url: str, agent: Names) -> Verdict:
+    def verdict(self, url: str, agent: AgentNames) -> Verdict:
         """Whether *agent* may fetch *url*, and why."""
         refusal = self.refusal(url, agent)
         if refusal is not None:
@@ -194,7 +194,7 @@ class Policy:
             return self._verdict(Reason.UNREACHABLE, allowed=True)
         return self._explained(url, agent, allowed=True)
 
-    def delay_for(self, agent: Names) -> Delay | None:
+    def delay_for(self, agent: AgentNames) -> Delay | None:
         """The delay of *agent*, the longer one of Crawl-delay and Request-rate; kept from now on.
 
         None where there is none or it is not to be kept.
@@ -204,7 +204,7 @@ class Policy:
             self._keep(pace)
         return pace.delay
 
-    def _refusal(self, url: str, agent: Names) -> Verdict | None:
+    def _refusal(self, url: str, agent: AgentNames) -> Verdict | None:
         if self._settings.obey:
             if self.parser is None or self.access is Access.UNREACHABLE:
                 return self._verdict(Reason.UNREACHABLE)
@@ -223,7 +223,7 @@ class Policy:
                 return self._verdict(Reason.CRAWL_DELAY, delay=delay.asked)
         return None
 
-    def _disallowed_form(self, parser: RobotParser, url: str, agent: Names) -> str | None:
+    def _disallowed_form(self, parser: RobotParser, url: str, agent: AgentNames) -> str | None:
         """*url* if its rules disallow it, or the first form it may be sent in that they do."""
         name = cast("str", agent)  # several come only where the parser takes them (requests.py)
         if not parser.allowed(url, name):
@@ -233,7 +233,7 @@ class Policy:
                 return form
         return None
 
-    def _pace(self, agent: Names) -> Pace:
+    def _pace(self, agent: AgentNames) -> Pace:
         if self.parser is None or not self._settings.keeps_delays:
             return ANY_PACE
         pace = self._delays.get(agent)
@@ -263,7 +263,7 @@ class Policy:
         if delay.clamped:
             self._stats.inc_value(keys.DELAYS_CLAMPED)
 
-    def _explained(self, url: str, agent: Names, *, allowed: bool) -> Verdict:
+    def _explained(self, url: str, agent: AgentNames, *, allowed: bool) -> Verdict:
         """The parser's decision, with rule and line where the parser names them."""
         explain = getattr(self.parser, "verdict", None)
         if explain is None:

@@ -13,7 +13,7 @@ from scrapy_robots_plus.crawl.settings.checks import (
 )
 from scrapy_robots_plus.crawl.settings.setting import setting
 from scrapy_robots_plus.policy.delay import TooLong
-from scrapy_robots_plus.policy.options import VisitTime
+from scrapy_robots_plus.policy.options import OnVisitTime
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class Delays:
         example=60,
         doc="Upper limit of the time for which a host is left alone because of Retry-After.",
     )
-    visit_time: VisitTime = setting(
+    visit_time: OnVisitTime = setting(
         "ROBOTS_VISIT_TIME",
-        one_of(VisitTime),
+        one_of(OnVisitTime),
         default="ignore",
         example="obey",
         doc="Whether a Visit-time in robots.txt is obeyed. `obey` sends requests to the host only "
