@@ -12,6 +12,7 @@ from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl.clock import Clock
+from scrapy_robots_plus.crawl.parsers.parsed_file import ParsedFile
 from scrapy_robots_plus.crawl.parsers.robots_parser import RobotsParser
 from scrapy_robots_plus.crawl.policies.policy import Policy
 from scrapy_robots_plus.crawl.settings import RobotsSettings
@@ -47,9 +48,9 @@ def measure(hosts: int) -> list[tuple[str, float]]:
         for number in numbers:
             parser = RobotsParser.from_crawler(crawler, body(number))
             slim = replace(record(number), body=b"")
-            policy = Policy(slim, parser, settings, clock, crawler.stats)
+            policy = Policy(slim, ParsedFile(parser), settings, clock, crawler.stats)
             policy.refusal(f"https://{host(number)}/page?x=1", AGENT)
-            policy.delay_for(AGENT)
+            policy.paces.keep(AGENT)
             held[slim.origin] = policy
         return held
 

@@ -18,8 +18,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy_robots_plus.policy.origin import Origin
 
 from . import compat
-from .parsers.robots_parser import RobotsParser
-from .settings import parser_class
+from .parsers.reading import takes_several_names
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -221,8 +220,7 @@ def _understood(names: AgentNames | None, crawler: Crawler) -> AgentNames | None
     """*names* as the parser takes them: of several, any but ours is given the first."""
     if names is None or isinstance(names, str):
         return names
-    ours = issubclass(parser_class(crawler.settings), RobotsParser)
-    return names if ours else names[0]
+    return names if takes_several_names(crawler.settings) else names[0]
 
 
 def _user_agent(request: Request) -> str | None:

@@ -17,7 +17,7 @@ _WINDOW = re.compile(
     rb"(\d\d):?(\d\d)(?:\s*-\s*|\s+)(\d\d):?(\d\d)(?:\s*(?:UTC|GMT|Z))?", re.IGNORECASE
 )
 _SECONDS = {b"": 1, b"s": 1, b"m": 60, b"h": 3600, b"d": 86_400}
-_MINUTE = 60
+_MINUTE, _DAY = 60, 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,15 @@ class VisitTime:
 
     def __contains__(self, moment: time) -> bool:
         """Whether a UTC time of day is in the window, both ends included."""
-        return holds(second_of(self.start), second_of(self.end), second_of(moment))
+        return self.includes(second_of(moment))
+
+    def includes(self, moment: float) -> bool:
+        """The same of a moment in seconds since the epoch."""
+        return holds(second_of(self.start), second_of(self.end), moment % _DAY)
+
+    def begins_in(self, moment: float) -> float:
+        """Seconds from *moment* (since the epoch) to its beginning; 0 in the middle of it."""
+        return 0.0 if self.includes(moment) else (second_of(self.start) - moment) % _DAY
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus import RobotsParser
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
+from scrapy_robots_plus.crawl.parsers.parsed_file import ParsedFile
 from scrapy_robots_plus.crawl.policies.changes import RobotsChange, change_between
 from scrapy_robots_plus.crawl.policies.policy import Policy
 from scrapy_robots_plus.crawl.settings import RobotsSettings
@@ -28,8 +29,8 @@ def policy_of(body: bytes) -> Policy:
         *(ORIGIN, Access.RULES, 200, ORIGIN.robots_url, time.time(), 60.0),
         sha256=hashlib.sha256(body).hexdigest(),
     )
-    parser = RobotsParser.from_crawler(None, body)
-    return Policy(record, parser, SETTINGS, DEFAULT_CLOCK, get_crawler().stats)
+    file = ParsedFile(RobotsParser.from_crawler(None, body))
+    return Policy(record, file, SETTINGS, DEFAULT_CLOCK, get_crawler().stats)
 
 
 def largest(line: str, mark: str) -> bytes:

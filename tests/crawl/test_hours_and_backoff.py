@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from datetime import time
-from types import SimpleNamespace
 
 import pytest
 from scrapy import Request
 from scrapy.http import Response
 
 from scrapy_robots_plus.crawl.pacing.backoff import GONE, Backoff, wait_asked_for
-from scrapy_robots_plus.crawl.parsers.hours import Hours, hours_of
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 from scrapy_robots_plus.protocol import VisitTime
 
 DAY = 86_400
-MORNING = Hours(6 * 3600, 8 * 3600 + 45 * 60)
-NIGHT = Hours(22 * 3600, 4 * 3600)
+MORNING = VisitTime(time(6), time(8, 45))
+NIGHT = VisitTime(time(22), time(4))
 
 
 @pytest.mark.parametrize(
-    ("hours", "clock", "begin_in"),
+    ("window", "clock", "begins_in"),
     [
         (MORNING, "06:00", 0),
         (MORNING, "08:45", 0),
@@ -31,27 +29,16 @@ NIGHT = Hours(22 * 3600, 4 * 3600)
         (NIGHT, "04:30", 17.5 * 3600),
     ],
 )
-def test_when_the_hours_begin(hours: Hours, clock: str, begin_in: float) -> None:
+def test_when_the_hours_begin(window: VisitTime, clock: str, begins_in: float) -> None:
     hour, minute = map(int, clock.split(":"))
-    assert hours.begin_in(1000 * DAY + hour * 3600 + minute * 60) == begin_in
+    assert window.begins_in(1000 * DAY + hour * 3600 + minute * 60) == begins_in
 
 
-@pytest.mark.parametrize(("start", "end"), [(time(6), time(8, 45)), (time(22), time(4))])
-def test_hours_hold_what_the_window_of_the_protocol_holds(start: time, end: time) -> None:
-    window = VisitTime(start, end)
-    hours = hours_of(window)
-    assert hours is not None
+@pytest.mark.parametrize("window", [MORNING, NIGHT])
+def test_a_moment_is_in_the_hours_if_its_time_of_day_is(window: VisitTime) -> None:
     for second in range(0, DAY, 15):
         moment = time(second // 3600, second // 60 % 60, second % 60)
-        assert hours.contain(1000 * DAY + second) is (moment in window), moment
-
-
-def test_hours_of_whatever_parsers_return() -> None:
-    start, end = time(6), time(8, 45)
-    assert hours_of(SimpleNamespace(start=start, end=end)) == MORNING
-    assert hours_of(SimpleNamespace(start_time=start, end_time=end)) == MORNING
-    assert hours_of(None) is None
-    assert hours_of(SimpleNamespace(start=6, end=8)) is None
+        assert window.includes(1000 * DAY + second) is (moment in window), moment
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
@@ -18,12 +18,14 @@ from scrapy_robots_plus.policy.origin import Origin
 from scrapy_robots_plus.policy.record import RobotsRecord
 
 SETTINGS = RobotsSettings.from_settings(Settings({"ROBOTSTXT_OBEY": True}))
+STATS = get_crawler().stats
 ORIGIN = Origin("http", "x.example", 80)
 NOW = 1_800_000_000.0
 seconds = st.sampled_from([0.0, 0.5, 59.0, 60.0, 61.0, 3_600.0, 86_400.0, 40 * 86_400.0])
 moments = seconds | seconds.map(lambda ago: -ago)
 
 
+@settings(deadline=None)
 @given(fetched=moments, lifetime=seconds, failed=st.none() | moments, retry=seconds, later=seconds)
 def test_what_a_record_allows_now_is_what_its_policy_allows(
     fetched: float, lifetime: float, failed: float | None, retry: float, later: float
@@ -36,7 +38,7 @@ def test_what_a_record_allows_now_is_what_its_policy_allows(
         record = replace(record, **failure)
     now, set_back = NOW, 0.0
     clock = Clock(wall=lambda: now - set_back, monotonic=lambda: now - NOW)
-    policy = Policy(record, None, SETTINGS, clock, get_crawler().stats)
+    policy = Policy(record, None, SETTINGS, clock, STATS)
     for _ in range(3):
         expected = lookup(record, now, SETTINGS.limits)
         assert policy.lookup is expected

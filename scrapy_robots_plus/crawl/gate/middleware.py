@@ -107,7 +107,7 @@ class RobotsMiddleware:
         policy = await self._pass(request, origin, agent)
         if not isinstance(policy, Policy):
             return policy
-        policy.delay_for(agent)
+        policy.paces.keep(agent)
         self.tally.row(origin, policy).allowed += 1
         self._count_start(request, allowed=True)
         self.pacing.hold(request, origin, policy)
@@ -142,7 +142,7 @@ class RobotsMiddleware:
             if policy is not None:  # it will come again
                 self._take_back(request, origin)
             return policy
-        policy.delay_for(agent)
+        policy.paces.keep(agent)
         self.pacing.hold(request, origin, policy)
         return None
 
@@ -169,10 +169,9 @@ class RobotsMiddleware:
         policy = self.policies.known(origin, request)
         if policy is None:
             policy = await self._wait(request, origin)
-        elif not (policy.awaited or again):
+        elif self.policies.was_used(origin) and not again:
             self._stats.inc_value(stats.CACHE_HITS)
-        if policy is not None:
-            policy.awaited = False
+        self.policies.go_by(origin)
         verdict = policy.refusal(request.url, agent) if policy else closing_verdict(origin)
         if verdict is None:
             return policy

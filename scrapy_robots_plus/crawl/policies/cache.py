@@ -73,6 +73,8 @@ class Policies:
         self._size = size
         self._stats = compat.stats_of(crawler)
         self._cache: OrderedDict[Origin, Policy] = OrderedDict()
+        self._unused: set[Origin] = set()
+        """Those of the cache that no request has gone by yet: the first will have waited."""
         self._flights: dict[Origin, _Flight] = {}
         self._closing_watch = ClosingWatch(crawler, self._call_off)
         self.listeners: list[Callable[[Origin, Policy | None], None]] = []
@@ -108,7 +110,7 @@ class Policies:
         if policy is None:
             return closing_verdict(origin)
         if agent is None:
-            policy.delay_for(self._agents.default)  # so that ``Policy.delay`` tells it
+            policy.paces.keep(self._agents.default)  # so that ``Policy.delay`` tells it
         return policy.verdict(url, agent or self._agents.default)
 
     def usable(self, origin: Origin) -> Policy | None:
@@ -164,6 +166,14 @@ class Policies:
             self._take_off(origin, flight)
         return await compat.wait_for(waiter)
 
+    def was_used(self, origin: Origin) -> bool:
+        """Whether a request has gone by what is in memory of *origin*."""
+        return origin in self._cache and origin not in self._unused
+
+    def go_by(self, origin: Origin) -> None:
+        """A request goes by what is in memory of *origin*."""
+        self._unused.discard(origin)
+
     def _take_off(self, origin: Origin, flight: _Flight) -> None:
         """Starts the fetch apart from the request that wants it, which may be cancelled."""
         self._flights[origin] = flight
@@ -186,8 +196,9 @@ class Policies:
             flight.policy = await self._retrieval.retrieve(origin, held)
         finally:
             flight.policy = flight.policy or self._retrieval.failed(origin, held)
-            flight.policy.awaited = not behind
             self._remember(flight.policy)
+            if behind:
+                self.go_by(origin)
         return flight.policy
 
     def _land(self, origin: Origin, flight: _Flight) -> None:
@@ -201,13 +212,15 @@ class Policies:
     def _remember(self, policy: Policy) -> None:
         self._cache[policy.origin] = policy
         self._cache.move_to_end(policy.origin)
+        self._unused.add(policy.origin)
         while len(self._cache) > self._size:
-            self._cache.popitem(last=False)
+            evicted, _ = self._cache.popitem(last=False)
+            self._unused.discard(evicted)
             self._stats.inc_value(stats.CACHE_EVICTIONS)
 
     async def _announce(self, policy: Policy, held: Policy | None, request: Request | None) -> None:
         """Sends Scrapy's signal for rules that were parsed, not for those found to be unchanged."""
-        parsed = policy.parser is not None and (held is None or policy.parser is not held.parser)
+        parsed = policy.file is not None and (held is None or policy.file is not held.file)
         if compat.robots_parsed is not None and parsed and request is not None:
             await self._crawler.signals.send_catch_log_async(
                 compat.robots_parsed, robotparser=policy.parser, request=request

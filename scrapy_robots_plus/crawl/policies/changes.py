@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.parsers.robots_parser import RobotsParser
 from scrapy_robots_plus.policy.access import Access
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class RobotsChange:
 
 def change_between(before: Policy, after: Policy, agent: AgentNames) -> RobotsChange | None:
     """What *agent* may and may not do since *after*; None where the same is said as before."""
-    same_rules = before.parser is after.parser
+    same_rules = before.file is after.file
     if same_rules and before.access is after.access:
         return None
     old, new = _rules(before, agent), _rules(after, agent)
@@ -57,19 +56,22 @@ def suspicion(before: Policy, after: Policy, record: RobotsRecord) -> str | None
         return f"its rules became a {record.outcome}"
     if record.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<":
         return "its rules became an HTML page"
-    if isinstance(before.parser, RobotsParser) and isinstance(after.parser, RobotsParser):
-        old, new = before.parser.file.size, after.parser.file.size
-        if new * _MUCH_SMALLER <= old:
-            return f"it shrank from {old:,} to {new:,} bytes"
+    old, new = _size(before), _size(after)
+    if old is not None and new is not None and new * _MUCH_SMALLER <= old:
+        return f"it shrank from {old:,} to {new:,} bytes"
     return None
 
 
 def _rules(policy: Policy, agent: AgentNames) -> set[tuple[bool, str]]:
     if policy.access is Access.UNREACHABLE:
         return {(False, "/")}
-    if not isinstance(policy.parser, RobotsParser):
+    if policy.file is None:
         return set()
-    return {(rule.allow, rule.pattern) for rule in policy.parser.file.rules(agent) if rule.pattern}
+    return {(rule.allow, rule.pattern) for rule in policy.file.rules(agent) if rule.pattern}
+
+
+def _size(policy: Policy) -> int | None:
+    return policy.file.size if policy.file else None
 
 
 def _named(rules: set[tuple[bool, str]], *, allow: bool) -> tuple[str, ...]:

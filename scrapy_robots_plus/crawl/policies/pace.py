@@ -1,47 +1,52 @@
-"""The pace that a robots.txt asks of an agent, within what the settings allow."""
+"""The delays and visiting hours of an origin: what its robots.txt asks, and what is kept."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.crawl.parsers import capabilities
+from scrapy_robots_plus.crawl import stats as keys
+from scrapy_robots_plus.crawl.parsers.failing import parser_failed
 from scrapy_robots_plus.policy.delay import Delay, TooLong, delay_of
 from scrapy_robots_plus.policy.options import OnVisitTime
 
 if TYPE_CHECKING:
-    from scrapy.robotstxt import RobotParser
+    from scrapy.statscollectors import StatsCollector
 
-    from scrapy_robots_plus.crawl.parsers.hours import Hours
+    from scrapy_robots_plus.crawl.parsers.parsed_file import ParsedFile
     from scrapy_robots_plus.crawl.settings import RobotsSettings
+    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.protocol import VisitTime
     from scrapy_robots_plus.protocol.product_token import AgentNames
+
+AGENTS_REMEMBERED = 16
+"""Of how many agents it is remembered what was asked: a crawl may send another one each time."""
 
 
 class Pace(NamedTuple):
-    """What a file asks of one agent."""
+    """What a file asks of one agent, within what the settings allow."""
 
     delay: Delay | None = None
-    hourly: tuple[Hours, float] | None = None
+    hourly: tuple[VisitTime, float] | None = None
     """A delay that holds in some hours of the day."""
-    visits: Hours | None = None
+    visits: VisitTime | None = None
+    """The hours for visits, where ``ROBOTS_VISIT_TIME`` is to obey them."""
 
 
 ANY_PACE = Pace()
 """One for all, so that it costs nothing to keep."""
 
 
-def pace_of(parser: RobotParser, agent: AgentNames, settings: RobotsSettings) -> Pace:
+def pace_of(file: ParsedFile, agent: AgentNames, settings: RobotsSettings) -> Pace:
     """The longer one of Crawl-delay and Request-rate, and the hours for visits."""
-    delay = _bounded(capabilities.crawl_delay_of(parser, agent), settings)
-    seconds, hours = capabilities.request_rate_of(parser, agent) or (0.0, None)
+    delay = _bounded(file.crawl_delay(agent), settings)
+    seconds, window = file.request_rate(agent) or (0.0, None)
     rate = _bounded(seconds, settings)
     hourly = None
-    if rate is not None and hours is not None:
-        hourly = (hours, rate.kept)
+    if rate is not None and window is not None:
+        hourly = (window, rate.kept)
     elif rate is not None and (delay is None or rate.asked > delay.asked):
         delay = rate
-    visits = None
-    if settings.visit_time is OnVisitTime.OBEY:
-        visits = capabilities.visit_time_of(parser, agent)
+    visits = file.visit_time(agent) if settings.visit_time is OnVisitTime.OBEY else None
     pace = Pace(delay, hourly, visits)
     return ANY_PACE if pace == ANY_PACE else pace
 
@@ -51,3 +56,102 @@ def _bounded(asked: object, settings: RobotsSettings) -> Delay | None:
     if too_long is TooLong.SKIP and not settings.obey:
         too_long = TooLong.CLAMP  # delays alone drop nothing
     return delay_of(asked, settings.crawl_delay_max, too_long)
+
+
+class Paces:
+    """What the requests to one origin keep, by its robots.txt as it is held now.
+
+    All agents share one server: the longest delay of any that goes to it is kept for all. To ask
+    is not to go: what an agent is asked is told by :meth:`of`, and kept from :meth:`keep` on.
+    """
+
+    __slots__ = (
+        "_asked",
+        "_file",
+        "_hourly",
+        "_kept",
+        "_longest",
+        "_origin",
+        "_settings",
+        "_stats",
+        "_visits",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        origin: Origin,
+        file: ParsedFile | None,
+        settings: RobotsSettings,
+        stats: StatsCollector,
+    ) -> None:
+        self._origin = origin
+        self._file = file if settings.keeps_delays else None
+        self._settings = settings
+        self._stats = stats
+        self._asked: dict[AgentNames, Pace] = {}
+        self._kept: tuple[Pace, ...] = ()
+        self._longest: float | None = None
+        self._hourly: tuple[tuple[VisitTime, float], ...] = ()
+        self._visits: VisitTime | None = None
+
+    def of(self, agent: AgentNames) -> Pace:
+        """What is asked of *agent*."""
+        if self._file is None:
+            return ANY_PACE
+        pace = self._asked.get(agent)
+        if pace is None:
+            pace = self._look_up(self._file, agent)
+            if len(self._asked) >= AGENTS_REMEMBERED:
+                del self._asked[next(iter(self._asked))]
+            self._asked[agent] = pace
+        return pace
+
+    def keep(self, agent: AgentNames) -> None:
+        """A request goes as *agent*: what it is asked is kept from now on, and counted.
+
+        Once for each pace that the file names, however many agents go by it.
+        """
+        pace = self.of(agent)
+        if pace is ANY_PACE or pace in self._kept:
+            return
+        self._kept += (pace,)
+        self._visits = pace.visits or self._visits
+        if pace.hourly is not None and pace.hourly not in self._hourly:
+            self._hourly += (pace.hourly,)
+        if pace.delay is not None and not pace.delay.skip:
+            self._longest = max(pace.delay.kept, self._longest or 0.0)
+            self._count(pace.delay)
+
+    @property
+    def any(self) -> bool:
+        """Whether a delay or visiting hours are kept."""
+        return bool(self._longest or self._hourly or self._visits)
+
+    def delay(self, now: float) -> float | None:
+        """The longest delay that is kept, in seconds. *now*: seconds since the epoch."""
+        if not self._hourly:
+            return self._longest
+        hourly = (seconds for window, seconds in self._hourly if window.includes(now))
+        return max((self._longest or 0.0, *hourly)) or None
+
+    def closed_for(self, now: float) -> float:
+        """Seconds until the visiting hours that are kept; 0 in the middle of them."""
+        return self._visits.begins_in(now) if self._visits else 0.0
+
+    @property
+    def asked_delay(self) -> Delay | None:
+        """The longest delay that was asked of any agent, kept or not."""
+        delays = [pace.delay for pace in self._asked.values() if pace.delay is not None]
+        return max(delays, key=lambda delay: delay.asked, default=None)
+
+    def _look_up(self, file: ParsedFile, agent: AgentNames) -> Pace:
+        try:
+            return pace_of(file, agent, self._settings)
+        except Exception as error:  # noqa: BLE001 - any parser may be in use
+            parser_failed(error, f"the pace of {self._origin}", self._stats)
+            return ANY_PACE
+
+    def _count(self, delay: Delay) -> None:
+        self._stats.inc_value(keys.DELAYS_KEPT)
+        if delay.clamped:
+            self._stats.inc_value(keys.DELAYS_CLAMPED)

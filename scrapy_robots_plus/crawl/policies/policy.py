@@ -3,80 +3,72 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl import stats as keys
-from scrapy_robots_plus.crawl.parsers import capabilities
 from scrapy_robots_plus.crawl.parsers.failing import parser_failed
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.decide import Lookup, access_at, fresh_for, lookup
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.protocol.wire import asks_for_robots_txt, sent_forms, target_of
 
-from .pace import ANY_PACE, Pace, pace_of
+from .pace import Paces
 
 if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
     from scrapy.statscollectors import StatsCollector
 
     from scrapy_robots_plus.crawl.clock import Clock
-    from scrapy_robots_plus.crawl.parsers.hours import Hours
+    from scrapy_robots_plus.crawl.parsers.parsed_file import ParsedFile
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.delay import Delay
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import RobotsRecord
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
-AGENTS_KEPT = 16
-"""Of how many agents a policy keeps what was asked: a crawl may send another one each time."""
-
 
 class Policy:
-    """What a crawl holds of one origin. Read only; a refresh makes a new one."""
+    """What a crawl holds of one origin. Read only; a refresh makes a new one.
+
+    What changes while it is held is what requests keep of its delays: ``paces``.
+    """
 
     __slots__ = (
         "_clock",
-        "_delays",
         "_epoch",
         "_fresh_until",
-        "_hourly",
-        "_kept",
-        "_longest",
         "_settings",
         "_stats",
-        "_visits",
-        "awaited",
         "detail",
-        "parser",
+        "file",
+        "paces",
         "record",
     )  # fmt: skip
 
     def __init__(
         self,
         record: RobotsRecord,
-        parser: RobotParser | None,
+        file: ParsedFile | None,
         settings: RobotsSettings,
         clock: Clock,
         stats: StatsCollector,
         detail: str = "",
     ) -> None:
         self.record = record
-        self.parser = parser
+        self.file = file
         """The parsed rules; None where there are none."""
         self.detail = detail
         """Why the file could not be read just now, where the status does not say it."""
-        self.awaited = True
-        """Whether no request has gone by it yet, so that the first will have waited for it."""
+        self.paces = Paces(record.origin, file, settings, stats)
         self._settings = settings
         self._clock = clock
         self._stats = stats
         self._epoch = clock.wall() - clock.monotonic()
         self._fresh_until = clock.monotonic() + fresh_for(record, self.now)
-        self._delays: dict[AgentNames, Pace] = {}
-        self._kept: tuple[Pace, ...] = ()
-        self._longest: float | None = None
-        self._hourly: tuple[tuple[Hours, float], ...] = ()
-        self._visits: Hours | None = None
+
+    @property
+    def parser(self) -> RobotParser | None:
+        """What has parsed the rules, of the class ``ROBOTSTXT_PARSER``."""
+        return self.file.parser if self.file else None
 
     @property
     def origin(self) -> Origin:
@@ -147,32 +139,27 @@ class Policy:
     @property
     def closed_for(self) -> float:
         """Seconds until its visiting hours, where ``ROBOTS_VISIT_TIME`` is to obey them."""
-        return self._visits.begin_in(self._clock.wall()) if self._visits else 0.0
+        return self.paces.closed_for(self._clock.wall())
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
         """The Sitemap lines of the file, as far as the parser in use names them."""
-        return capabilities.sitemaps_of(self.parser) if self.parser else ()
+        return self.file.sitemaps if self.file else ()
 
     @property
     def is_paced(self) -> bool:
         """Whether it has a delay or visiting hours, for any agent that requests went by so far."""
-        return bool(self._longest or self._hourly or self._visits)
+        return self.paces.any
 
     @property
     def delay(self) -> float | None:
         """The longest delay of any agent that requests went by so far, in seconds."""
-        if not self._hourly:
-            return self._longest
-        now = self._clock.wall()
-        hourly = max((delay for hours, delay in self._hourly if hours.contain(now)), default=0.0)
-        return max(hourly, self._longest or 0.0) or None
+        return self.paces.delay(self._clock.wall())
 
     @property
     def asked_delay(self) -> Delay | None:
         """The longest delay that the file asks of any agent it was looked up for, kept or not."""
-        delays = [pace.delay for pace in self._delays.values() if pace.delay is not None]
-        return max(delays, key=lambda delay: delay.asked, default=None)
+        return self.paces.asked_delay
 
     def refusal(self, url: str, agent: AgentNames) -> Verdict | None:
         """Why *agent* may not fetch *url*; None where it may."""
@@ -192,83 +179,36 @@ class Policy:
             return self._verdict(Reason.UNAVAILABLE, allowed=True)
         if self.access is Access.UNREACHABLE:  # /robots.txt itself, or ROBOTSTXT_OBEY is off
             return self._verdict(Reason.UNREACHABLE, allowed=True)
-        return self._explained(url, agent, allowed=True)
-
-    def delay_for(self, agent: AgentNames) -> Delay | None:
-        """The delay of *agent*, the longer one of Crawl-delay and Request-rate; kept from now on.
-
-        None where there is none or it is not to be kept.
-        """
-        pace = self._pace(agent)
-        if pace is not ANY_PACE and pace not in self._kept:
-            self._keep(pace)
-        return pace.delay
+        if self.file is None:  # rules that the parser in use fails on
+            return self._verdict(Reason.UNREACHABLE, allowed=True)
+        return self._explained(self.file, url, agent, allowed=True)
 
     def _refusal(self, url: str, agent: AgentNames) -> Verdict | None:
-        if self._settings.obey:
-            if self.parser is None or self.access is Access.UNREACHABLE:
-                return self._verdict(Reason.UNREACHABLE)
-            try:
-                disallowed = self._disallowed_form(self.parser, url, agent)
-            except Exception as error:  # noqa: BLE001 - any parser may be in use
-                parser_failed(error, url, self._stats)
-                return self._verdict(Reason.UNREACHABLE)
+        if not self._settings.obey:
+            return None
+        if self.file is None or self.access is Access.UNREACHABLE:
+            return self._verdict(Reason.UNREACHABLE)
+        try:
+            disallowed = _disallowed_form(self.file, url, agent)
             if disallowed is not None:
-                refusal = self._explained(disallowed, agent, allowed=False)
+                refusal = self._explained(self.file, disallowed, agent, allowed=False)
                 is_own = disallowed is url
                 return refusal if is_own else replace(refusal, form=target_of(disallowed))
-            # To ask is not to go: the delay is kept when a request does.
-            delay = self._pace(agent).delay
-            if delay is not None and delay.skip:
-                return self._verdict(Reason.CRAWL_DELAY, delay=delay.asked)
+        except Exception as error:  # noqa: BLE001 - any parser may be in use
+            parser_failed(error, url, self._stats)
+            return self._verdict(Reason.UNREACHABLE)
+        delay = self.paces.of(agent).delay
+        if delay is not None and delay.skip:
+            return self._verdict(Reason.CRAWL_DELAY, delay=delay.asked)
         return None
 
-    def _disallowed_form(self, parser: RobotParser, url: str, agent: AgentNames) -> str | None:
-        """*url* if its rules disallow it, or the first form it may be sent in that they do."""
-        name = cast("str", agent)  # several come only where the parser takes them (requests.py)
-        if not parser.allowed(url, name):
-            return url
-        for form in sent_forms(url):
-            if not parser.allowed(form, name):
-                return form
-        return None
-
-    def _pace(self, agent: AgentNames) -> Pace:
-        if self.parser is None or not self._settings.keeps_delays:
-            return ANY_PACE
-        pace = self._delays.get(agent)
-        if pace is None:
-            try:
-                pace = pace_of(self.parser, agent, self._settings)
-            except Exception as error:  # noqa: BLE001 - any parser may be in use
-                parser_failed(error, f"the pace of {self.origin}", self._stats)
-                pace = ANY_PACE
-            if len(self._delays) >= AGENTS_KEPT:
-                del self._delays[next(iter(self._delays))]
-            self._delays[agent] = pace
-        return pace
-
-    def _keep(self, pace: Pace) -> None:
-        """Once for each pace that the file names, however many agents go by it."""
-        self._kept += (pace,)
-        self._visits = pace.visits or self._visits
-        if pace.hourly is not None and pace.hourly not in self._hourly:
-            self._hourly += (pace.hourly,)
-        if pace.delay is not None and not pace.delay.skip:
-            self._count(pace.delay)
-
-    def _count(self, delay: Delay) -> None:
-        self._longest = max(delay.kept, self._longest or 0.0)
-        self._stats.inc_value(keys.DELAYS_KEPT)
-        if delay.clamped:
-            self._stats.inc_value(keys.DELAYS_CLAMPED)
-
-    def _explained(self, url: str, agent: AgentNames, *, allowed: bool) -> Verdict:
+    def _explained(
+        self, file: ParsedFile, url: str, agent: AgentNames, *, allowed: bool
+    ) -> Verdict:
         """The parser's decision, with rule and line where the parser names them."""
-        explain = getattr(self.parser, "verdict", None)
-        if explain is None:
+        named = file.verdict(url, agent)
+        if named is None:
             return self._verdict(Reason.RULE, allowed=allowed)
-        named: Verdict = explain(url, agent)
         return replace(named, robots_url=self.record.url, outcome=self.status)
 
     def _verdict(
@@ -277,3 +217,13 @@ class Policy:
         return Verdict(
             allowed, reason, robots_url=self.record.url, outcome=self.status, delay=delay
         )
+
+
+def _disallowed_form(file: ParsedFile, url: str, agent: AgentNames) -> str | None:
+    """*url* if its rules disallow it, or the first form it may be sent in that they do."""
+    if not file.allowed(url, agent):
+        return url
+    for form in sent_forms(url):
+        if not file.allowed(form, agent):
+            return form
+    return None

@@ -9,9 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import compat, stats
-from scrapy_robots_plus.crawl.parsers import capabilities
 from scrapy_robots_plus.crawl.parsers.failing import parser_failed
-from scrapy_robots_plus.crawl.settings import parser_class
+from scrapy_robots_plus.crawl.parsers.reading import Parsers, charset_of
 from scrapy_robots_plus.crawl.signals import robots_changed
 from scrapy_robots_plus.policy.access import Access, Failure
 from scrapy_robots_plus.policy.decide import Lookup, lookup, receive
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scrapy.crawler import Crawler
-    from scrapy.robotstxt import RobotParser
 
     from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.fetching.budget import FetchesRobots
@@ -62,9 +60,7 @@ class Retrieval:
         self._agents = agents
         self._clock = clock
         self._stats = compat.stats_of(crawler)
-        self._parsers = parser_class(crawler.settings)
-        # A parser that lacks a dependency raises now rather than in the middle of the crawl.
-        self._parsers.from_crawler(crawler, b"")
+        self._parsers = Parsers(crawler)
 
     async def retrieve(self, origin: Origin, held: Policy | None) -> Policy:
         """The policy of *origin*, of which *held* is in memory."""
@@ -72,7 +68,7 @@ class Retrieval:
         if stored is not None and self._may_answer(stored, held):
             policy = self._policy(stored, held)
             # A file that the parser in use fails on is worth no more than none.
-            if policy.access is not Access.RULES or policy.parser is not None:
+            if policy.access is not Access.RULES or policy.file is not None:
                 return self._compared(held, policy, stored)
         known = _newer(stored, held.record if held else None)
         behind = held is not None and held.lookup is Lookup.USE_AND_REFRESH
@@ -119,7 +115,7 @@ class Retrieval:
         passing = result.interrupted or result.replayed
         if not passing:
             self._archive.save(record)
-        if record.access is Access.RULES and policy.parser is None:
+        if record.access is Access.RULES and policy.file is None:
             detail, replayed = policy.detail, result.replayed
             failed = FetchResult(Failure.ERROR, result.url, replayed=replayed, detail=detail)
             return self._received(origin, failed, None, held)
@@ -159,22 +155,19 @@ class Retrieval:
 
     def _policy(self, record: RobotsRecord, held: Policy | None, detail: str = "") -> Policy:
         """Memory holds the parsed rules; their text and most headers are for the archive alone."""
-        parser = None
-        headers = _charset_alone(capabilities.charset_of(record.headers))
+        file = None
+        charset = charset_of(record.headers)
+        headers = _charset_alone(charset)
         slim = replace(record, body=b"", headers=headers)
         if record.access is Access.RULES:
             if held is not None and _reads_the_same(held.record, slim):
-                parser = held.parser
+                file = held.file
             else:
                 try:
-                    parser = self._parse(record)
+                    file = self._parsers.read(record.body, charset)
                 except Exception as error:  # noqa: BLE001 - any parser may be in use
                     detail = parser_failed(error, record.url, self._stats)
-        return Policy(slim, parser, self._settings, self._clock, self._stats, detail)
-
-    def _parse(self, record: RobotsRecord) -> RobotParser:
-        charset = capabilities.charset_of(record.headers)
-        return capabilities.make_parser(self._parsers, self._crawler, record.body, charset)
+        return Policy(slim, file, self._settings, self._clock, self._stats, detail)
 
 
 @cache

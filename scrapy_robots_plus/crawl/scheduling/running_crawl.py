@@ -171,7 +171,7 @@ class RobotsSurroundings(CrawlSurroundings):
         policy = self._policies.usable(origin) or self._landed.get(origin)
         if policy is None:
             return None
-        policy.delay_for(self._agents.default)
+        policy.paces.keep(self._agents.default)
         if policy.refuses_all:
             return Standing(unreachable=True, again_at=self.clock() + policy.fresh_for)
         if not policy.is_paced:

@@ -1,0 +1,116 @@
+"""A robots.txt as the parser in use has read it, and what it can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import time
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from scrapy_robots_plus.protocol.pace import VisitTime
+
+from .robots_parser import RobotsParser
+
+if TYPE_CHECKING:
+    from scrapy.robotstxt import RobotParser
+
+    from scrapy_robots_plus.protocol import RobotsTxt, Rule, Verdict
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+
+
+class Spacing(NamedTuple):
+    """What a Request-rate asks for."""
+
+    seconds: float
+    """From one request to the next."""
+    window: VisitTime | None
+    """The hours it is meant for; None for all day."""
+
+
+class ParsedFile:
+    """One file, whichever of Scrapy's robots.txt parsers has read it.
+
+    Scrapy's interface names ``allowed``, and from 2.18 on ``crawl_delay``. What else a parser
+    knows it has under a name of its own, or that of what it wraps (``rp``); what it has no name
+    for, the file does not say. Whatever the parser raises is raised here.
+    """
+
+    __slots__ = ("parser",)
+
+    def __init__(self, parser: RobotParser) -> None:
+        self.parser = parser
+
+    def allowed(self, url: str, agent: AgentNames) -> bool:
+        """Whether *agent* may fetch *url*."""
+        # Several names come only where the parser takes them: see takes_several_names().
+        return self.parser.allowed(url, cast("str", agent))
+
+    def verdict(self, url: str, agent: AgentNames) -> Verdict | None:
+        """The same with rule and line; None where the parser does not name them."""
+        ask = getattr(self.parser, "verdict", None)
+        return cast("Verdict", ask(url, agent)) if callable(ask) else None
+
+    def crawl_delay(self, agent: AgentNames) -> object:
+        """The Crawl-delay for *agent* as the parser names it, unchecked."""
+        # Without a crawl_delay() before 2.18, Scrapy's own parsers wrap what has one.
+        return self._asked(agent, "crawl_delay", "get_crawl_delay")
+
+    def request_rate(self, agent: AgentNames) -> Spacing | None:
+        """The Request-rate for *agent*: from our parser, Protego and the standard library."""
+        rate = self._asked(agent, "request_rate")
+        requests = getattr(rate, "requests", None)
+        seconds = getattr(rate, "seconds", None)
+        if not requests or not seconds or requests < 0 or seconds < 0:
+            return None
+        return Spacing(seconds / requests, _window_of(getattr(rate, "window", rate)))
+
+    def visit_time(self, agent: AgentNames) -> VisitTime | None:
+        """The Visit-time for *agent*: from our parser and Protego."""
+        return _window_of(self._asked(agent, "visit_time"))
+
+    @property
+    def sitemaps(self) -> tuple[str, ...]:
+        """The Sitemap lines."""
+        holder = self.parser if hasattr(self.parser, "sitemaps") else self._wrapped
+        found = getattr(holder, "sitemaps", None) or getattr(holder, "site_maps", None)
+        if callable(found):
+            found = found()
+        return tuple(str(url) for url in found) if isinstance(found, Iterable) else ()
+
+    def rules(self, agent: AgentNames) -> tuple[Rule, ...]:
+        """The rules for *agent*, in file order. No parser but ours names them."""
+        return () if self._ours is None else self._ours.rules(agent)
+
+    @property
+    def size(self) -> int | None:
+        """Octets that were read. No parser but ours names them."""
+        return None if self._ours is None else self._ours.size
+
+    @property
+    def _ours(self) -> RobotsTxt | None:
+        return self.parser.file if isinstance(self.parser, RobotsParser) else None
+
+    @property
+    def _wrapped(self) -> Any:
+        return getattr(self.parser, "rp", None)
+
+    def _asked(self, agent: AgentNames, *names: str) -> Any:
+        """What the first method of one of these *names* says."""
+        for holder in (self.parser, self._wrapped):
+            for name in names:
+                ask = getattr(holder, name, None)
+                if callable(ask):
+                    return ask(agent)
+        return None
+
+
+def _window_of(value: Any) -> VisitTime | None:
+    """The window of anything that has a start and an end as times of day (``datetime.time``):
+    ``start`` and ``end``, or ``start_time`` and ``end_time`` as Protego has them.
+    """
+    if isinstance(value, VisitTime):
+        return value
+    start = getattr(value, "start", None) or getattr(value, "start_time", None)
+    end = getattr(value, "end", None) or getattr(value, "end_time", None)
+    if not isinstance(start, time) or not isinstance(end, time):
+        return None
+    return VisitTime(start, end)

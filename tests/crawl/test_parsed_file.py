@@ -1,0 +1,216 @@
+"""Whatever parser is in use is asked in one way."""
+
+from __future__ import annotations
+
+from datetime import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from scrapy.utils.test import get_crawler
+
+from scrapy_robots_plus import RobotsParser
+from scrapy_robots_plus.crawl.parsers.parsed_file import ParsedFile, Spacing
+from scrapy_robots_plus.crawl.parsers.reading import Parsers, takes_several_names
+from scrapy_robots_plus.protocol import Reason, VisitTime
+from tests.crawl.parsers_in_use import OURS, PROTEGO, PYTHON, RERP, PlainParser, read
+
+FILE = b"""\
+User-agent: *
+Disallow: /closed
+Crawl-delay: 2
+Request-rate: 1/5
+Visit-time: 0600-0845
+Sitemap: https://x.example/s.xml
+"""
+MORNING = VisitTime(time(6), time(8, 45))
+ALL = [OURS, PROTEGO, PYTHON, RERP]
+
+
+class Subclass(RobotsParser):
+    """One that takes Scrapy's arguments only, and says another delay."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_crawler(cls, crawler: Any, robotstxt_body: bytes) -> Subclass:  # type: ignore[override]
+        return super().from_crawler(crawler, robotstxt_body)
+
+    def crawl_delay(self, user_agent: Any) -> float | None:
+        return 3 * (super().crawl_delay(user_agent) or 0)
+
+
+class Duck:
+    """Has other names for what it knows, and no base class."""
+
+    def __init__(self, **answers: Any) -> None:
+        self.__dict__.update(answers)
+
+
+@pytest.mark.parametrize("parser", ALL)
+def test_all_know_rules_delays_and_sitemaps(parser: str) -> None:
+    file = read(FILE, parser)
+    assert file.allowed("https://x.example/open", "Foobot")
+    assert not file.allowed("https://x.example/closed", "Foobot")
+    assert file.crawl_delay("Foobot") == 2
+    assert file.sitemaps == ("https://x.example/s.xml",)
+
+
+@pytest.mark.parametrize(
+    ("parser", "spacing"),
+    [(OURS, Spacing(5, None)), (PROTEGO, Spacing(5, None)), (PYTHON, Spacing(5, None))],
+)
+def test_a_request_rate(parser: str, spacing: Spacing) -> None:
+    assert read(FILE, parser).request_rate("Foobot") == spacing
+
+
+@pytest.mark.parametrize(
+    ("parser", "window"), [(OURS, MORNING), (PROTEGO, MORNING), (PYTHON, None), (RERP, None)]
+)
+def test_a_visit_time(parser: str, window: VisitTime | None) -> None:
+    assert read(FILE, parser).visit_time("Foobot") == window
+
+
+@pytest.mark.parametrize("parser", [OURS, PROTEGO])
+def test_the_hours_of_a_request_rate(parser: str) -> None:
+    file = read(b"User-agent: *\nRequest-rate: 1/10s 0600-0845\n", parser)
+    assert file.request_rate("Foobot") == Spacing(10, MORNING)
+
+
+@pytest.mark.parametrize("parser", [PROTEGO, PYTHON, RERP, PlainParser])
+def test_only_ours_names_rules(parser: Any) -> None:
+    file = read(FILE, parser)
+    assert file.verdict("https://x.example/closed", "Foobot") is None
+    assert file.rules("Foobot") == ()
+    assert file.size is None
+
+
+@pytest.mark.parametrize("parser", [OURS, Subclass])
+def test_ours_and_its_subclasses_do(parser: Any) -> None:
+    file = read(FILE, parser)
+    verdict = file.verdict("https://x.example/closed", "Foobot")
+    assert verdict is not None
+    assert (verdict.allowed, verdict.reason, verdict.line) == (False, Reason.RULE, 2)
+    assert [rule.pattern for rule in file.rules("Foobot")] == ["/closed"]
+    assert file.size == len(FILE) - FILE.count(b"\n")
+
+
+def test_a_subclass_is_asked_for_what_it_overrides() -> None:
+    assert read(FILE, Subclass).crawl_delay("Foobot") == 6
+
+
+def test_scrapys_interface_is_enough() -> None:
+    file = read(b"https://x.example/closed", PlainParser)
+    assert file.allowed("https://x.example/open", "Foobot")
+    assert not file.allowed("https://x.example/closed", "Foobot")
+    assert file.crawl_delay("Foobot") is None
+    assert file.request_rate("Foobot") is None
+    assert file.visit_time("Foobot") is None
+    assert file.sitemaps == ()
+
+
+@pytest.mark.parametrize(
+    ("parser", "delay"),
+    [
+        (Duck(crawl_delay=lambda _: 1), 1),
+        (Duck(rp=Duck(crawl_delay=lambda _: 2)), 2),  # Scrapy's own before 2.18
+        (Duck(rp=Duck(get_crawl_delay=lambda _: 3)), 3),
+        (Duck(crawl_delay=lambda _: None, rp=Duck(crawl_delay=lambda _: 4)), None),
+        (Duck(crawl_delay=5), None),
+    ],
+)
+def test_where_a_crawl_delay_is_looked_for(parser: Any, delay: float | None) -> None:
+    assert ParsedFile(parser).crawl_delay("Foobot") == delay
+
+
+@pytest.mark.parametrize(
+    "rate",
+    [
+        None,
+        SimpleNamespace(requests=0, seconds=1),
+        SimpleNamespace(requests=1, seconds=0),
+        SimpleNamespace(requests=-1, seconds=1),
+        SimpleNamespace(requests=1, seconds=-1),
+        SimpleNamespace(requests=1),
+    ],
+)
+def test_a_request_rate_that_is_none(rate: Any) -> None:
+    parser: Any = Duck(request_rate=lambda _: rate)
+    assert ParsedFile(parser).request_rate("Foobot") is None
+
+
+@pytest.mark.parametrize(
+    ("value", "window"),
+    [
+        (SimpleNamespace(start=time(6), end=time(8, 45)), MORNING),
+        (SimpleNamespace(start_time=time(6), end_time=time(8, 45)), MORNING),
+        (MORNING, MORNING),
+        (SimpleNamespace(start=6, end=8), None),
+        (SimpleNamespace(start=time(6)), None),
+        (None, None),
+    ],
+)
+def test_hours_of_whatever_parsers_return(value: Any, window: VisitTime | None) -> None:
+    parser: Any = Duck(visit_time=lambda _: value)
+    assert ParsedFile(parser).visit_time("Foobot") == window
+
+
+@pytest.mark.parametrize(
+    ("answers", "sitemaps"),
+    [
+        ({"sitemaps": ["/a"]}, ("/a",)),
+        ({"sitemaps": lambda: ["/a"]}, ("/a",)),
+        ({"site_maps": lambda: None}, ()),
+        ({"rp": Duck(sitemaps=iter(["/a", "/b"]))}, ("/a", "/b")),
+        ({"rp": Duck(site_maps=lambda: ["/a"])}, ("/a",)),
+        ({}, ()),
+    ],
+)
+def test_where_sitemaps_are_looked_for(answers: dict[str, Any], sitemaps: tuple[str, ...]) -> None:
+    parser: Any = Duck(**answers)
+    assert ParsedFile(parser).sitemaps == sitemaps
+
+
+def test_what_a_parser_raises_is_raised() -> None:
+    def fail(*_: object) -> bool:
+        raise RuntimeError("no idea")
+
+    parser: Any = Duck(allowed=fail, crawl_delay=fail)
+    with pytest.raises(RuntimeError, match="no idea"):
+        ParsedFile(parser).allowed("https://x.example/", "Foobot")
+    with pytest.raises(RuntimeError, match="no idea"):
+        ParsedFile(parser).crawl_delay("Foobot")
+
+
+class TestCharset:
+    FILE = "User-agent: *\nDisallow: /é".encode("iso-8859-1")
+
+    @pytest.mark.parametrize("parser", [*ALL, Subclass])
+    def test_the_file_reaches_parsers_that_take_none_in_utf8(self, parser: Any) -> None:
+        file = read(self.FILE, parser, "iso-8859-1")
+        assert not file.allowed("https://x.example/%C3%A9", "Foobot")
+
+    @pytest.mark.parametrize("parser", ALL)
+    def test_one_octet_that_is_not_utf8_does_not_empty_the_file(self, parser: str) -> None:
+        file = read(FILE + b"Disallow: /\xff\n", parser)
+        assert not file.allowed("https://x.example/closed", "Foobot")
+
+
+class Broken(PlainParser):
+    @classmethod
+    def from_crawler(cls, crawler: Any, robotstxt_body: bytes) -> PlainParser:
+        raise ImportError("no module named parser_for_robots")
+
+
+def test_a_parser_that_lacks_something_is_found_at_the_start() -> None:
+    with pytest.raises(ImportError, match="parser_for_robots"):
+        Parsers(get_crawler(settings_dict={"ROBOTSTXT_PARSER": Broken}))
+
+
+@pytest.mark.parametrize(
+    ("parser", "takes"),
+    [(OURS, True), (Subclass, True), (PROTEGO, False), (PlainParser, False)],
+)
+def test_several_names_are_for_ours_alone(parser: Any, takes: bool) -> None:
+    crawler = get_crawler(settings_dict={"ROBOTSTXT_PARSER": parser})
+    assert takes_several_names(crawler.settings) is takes
