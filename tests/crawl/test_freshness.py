@@ -230,6 +230,25 @@ async def test_a_stored_file_that_the_parser_fails_on_opens_nothing(
     assert stat(crawler, "robotstxt/forbidden/unreachable") == 1
 
 
+class ForgetfulParser(RobotsParser):
+    """Fails on a question that no request depends on."""
+
+    @property
+    def sitemaps(self) -> tuple[str, ...]:
+        raise RuntimeError("no idea which")
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_parser_that_cannot_say_what_has_changed_leaves_nothing_open(sites: Sites) -> None:
+    host = sites.host(in_turn(answer(RULES, **EACH_SECOND), answer(CLOSED, **EACH_SECOND)))
+    settings = {"ROBOTSTXT_PARSER": ForgetfulParser, **AT_ONCE}
+    crawler = await crawl(*steadily(host, 14), spider=SteadySpider, **settings)
+    assert 1 <= len(host.fetched) < 10
+    assert stat(crawler, "robotstxt/forbidden/rule") == 14 - len(host.fetched)
+    assert stat(crawler, "robotstxt/parser_errors") == 1
+    assert stat(crawler, "robotstxt/changed") == 0
+
+
 def age_records(path: Path, host: Host) -> None:
     """Makes the record of *host* two hours older, which is over what may answer unasked."""
     from dataclasses import replace

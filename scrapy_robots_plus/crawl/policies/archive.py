@@ -79,7 +79,9 @@ class Archive:
         return record
 
     def save(self, record: RobotsRecord) -> None:
-        """Stores *record*. One without its body takes that of the record it renews."""
+        """Stores *record*. One without its text takes that of the record it renews, and its
+        validators.
+        """
         if record.readable:
             stored = self._guarded(lambda: self._put(record))
             if stored:
@@ -121,7 +123,7 @@ class Archive:
             stored = self._store.get(record.origin)
             if stored is None or stored.sha256 != record.sha256:
                 return False  # without its rules a record is of no use
-            record = replace(record, body=stored.body)
+            record = _completed(record, stored)
         return self._store.put(record)
 
     def _delete(self, origin: Origin) -> bool:
@@ -159,6 +161,15 @@ class Archive:
     def _close(self) -> None:
         self._guarded(lambda: self._trust.settle(self._store))
         self._store.close()
+
+
+def _completed(held: RobotsRecord, stored: RobotsRecord) -> RobotsRecord:
+    """What memory holds of a file, with what it leaves to the archive: text and most headers.
+
+    Of the headers it has all that it was read by; that of another charset would be another file.
+    """
+    kept = {name: value for name, value in stored.headers.items() if name != "content-type"}
+    return replace(held, body=stored.body, headers={**kept, **held.headers})
 
 
 def _default_uri(crawler: Crawler) -> str:

@@ -131,11 +131,15 @@ class Retrieval:
         return after
 
     def _compare(self, before: Policy, after: Policy, record: RobotsRecord) -> None:
-        change = change_between(before, after, self._agents.default)
+        try:
+            change = change_between(before, after, self._agents.default)
+            why = suspicion(before, after, record)
+        except Exception as error:  # noqa: BLE001 - any parser may be in use
+            parser_failed(error, record.url, self._stats)
+            return
         if change is None:
             return
         self._stats.inc_value(stats.CHANGED)
-        why = suspicion(before, after, record)
         if why is not None:
             self._stats.inc_value(stats.CHANGED_SUSPICIOUSLY)
             logger.warning(
