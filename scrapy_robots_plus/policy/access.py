@@ -49,6 +49,29 @@ class Failure(str, Enum):
 Outcome: TypeAlias = int | Failure
 """The HTTP status of the last response, or why there is none."""
 
+TOO_MANY_REQUESTS = 429
+"""Asks for less (RFC 6585 4) and says nothing of the file: the one 4xx that counts as an outage."""
+
+
+def is_refusal(outcome: Outcome) -> bool:
+    """Whether the server said that there is no file for us: any 4xx but 429."""
+    if isinstance(outcome, Failure):
+        return False
+    return 400 <= outcome < 500 and outcome != TOO_MANY_REQUESTS
+
+
+def is_definite(outcome: Outcome) -> bool:
+    """Whether *outcome* says something of the file rather than of an outage.
+
+    Over five redirects may be taken as a 404 is (RFC 9309 2.3.1.2). A 429, a server error, a 304
+    that nobody asked for and all other failures say nothing of it. No status policy changes that:
+    it says what is allowed in an outage, not what an outage is.
+    """
+    if isinstance(outcome, Failure):
+        return outcome is Failure.REDIRECTS
+    return 200 <= outcome < 300 or is_refusal(outcome)
+
+
 StatusTable: TypeAlias = Mapping[str, Access]
 """From a status (``"404"``), a class of them (``"4xx"``) or a failure to an access."""
 
@@ -64,7 +87,7 @@ def _table(default: Access, exceptions: Mapping[str, Access]) -> StatusTable:
 PRESETS: Mapping[str, StatusTable] = {
     # 2.3.1.3: 4xx is unavailable; 429 asks for less, so it counts as a server error.
     # 2.3.1.2: over five redirects may be taken as unavailable. The rest is unreachable.
-    "rfc9309": _table(_DENY, {"4xx": _ALLOW, "429": _DENY, "redirects": _ALLOW}),
+    "rfc9309": _table(_DENY, {"4xx": _ALLOW, str(TOO_MANY_REQUESTS): _DENY, "redirects": _ALLOW}),
     # "A Standard for Robot Exclusion" (1994) and its Internet-Draft (1996), section 3.1.
     "mk1996": _table(_ALLOW, {"401": _DENY, "403": _DENY}),
     "fail-open": _table(_ALLOW, {}),

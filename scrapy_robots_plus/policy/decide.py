@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from .access import Access, Outcome, StatusTable, access_of
+from .access import Access, StatusTable, access_of, is_definite, is_refusal
 from .freshness import (
-    REFRESH_GRACE,
     Limits,
     elapsed,
     error_lifetime,
+    in_grace,
     lifetime,
     retry_after,
     validators,
 )
-from .record import KEPT_HEADERS, FetchResult, RobotsRecord, is_definite
+from .record import KEPT_HEADERS, FetchResult, RobotsRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,8 +53,8 @@ def held_to(record: RobotsRecord, limits: Limits) -> RobotsRecord:
     """*record*, made perhaps by a crawl with other settings, for no longer than *limits* say."""
     return replace(
         record,
-        lifetime=min(record.lifetime, limits.ttl_max),
-        retry_in=min(record.retry_in, limits.error_ttl_max),
+        lifetime=limits.lifetime(record.lifetime),
+        retry_in=limits.retry_in(record.retry_in),
     )
 
 
@@ -76,8 +76,8 @@ def lookup(record: RobotsRecord | None, now: float, limits: Limits) -> Lookup:
         return again
     age = elapsed(record.fetched_at, now)
     if record.failure is not None:  # the last good copy, through an outage
-        return Lookup.USE_AND_REFRESH if age < limits.stale_max else again
-    return Lookup.USE_AND_REFRESH if age < record.lifetime + REFRESH_GRACE else again
+        return again if limits.outlived(age) else Lookup.USE_AND_REFRESH
+    return Lookup.USE_AND_REFRESH if in_grace(age, record.lifetime) else again
 
 
 def conditions(known: RobotsRecord | None, url: str) -> dict[str, str]:
@@ -103,7 +103,7 @@ def access_at(record: RobotsRecord, now: float, limits: Limits) -> Access:
 def _outlived(record: RobotsRecord, now: float, limits: Limits) -> bool:
     """Whether *record* is a copy that is too old to be obeyed through an outage."""
     failing = record.readable and record.failure is not None
-    return failing and elapsed(record.fetched_at, now) >= limits.stale_max
+    return failing and limits.outlived(elapsed(record.fetched_at, now))
 
 
 def receive(
@@ -135,13 +135,13 @@ def _is_superseded(
 ) -> bool:
     """Whether nothing of *previous* is left by a *result* that brings no file.
 
-    Rules that could be read outlast an outage whatever the status policy says of it; only where
-    they are too old is it asked.
+    Rules that could be read outlast an outage whatever the status policy says of it (2.3.1.4);
+    only where they are too old is it asked. A 403 that closes the site is not an outage.
     """
     if not previous.readable or is_refusal(result.outcome):
         return True
     opens = access is not Access.UNREACHABLE
-    return opens and elapsed(previous.fetched_at, now) >= limits.stale_max
+    return opens and limits.outlived(elapsed(previous.fetched_at, now))
 
 
 def _answered(
@@ -192,14 +192,6 @@ def _failing(
         failed_at=now,
         retry_in=error_lifetime(failures, asked, limits, jitter),
     )
-
-
-def is_refusal(outcome: Outcome) -> bool:
-    """Whether the server said no, where the status policy takes that for an answer.
-
-    An outage leaves the last copy in force (2.3.1.4); a 403 that closes the site does not.
-    """
-    return isinstance(outcome, int) and 400 <= outcome < 500 and outcome != 429
 
 
 def _kept(headers: Mapping[str, str]) -> dict[str, str]:

@@ -40,6 +40,26 @@ class Limits:
     error_ttl: float
     error_ttl_max: float
 
+    def lifetime(self, seconds: float) -> float:
+        """*seconds* as far as an answer may be fresh."""
+        return min(seconds, self.ttl_max)
+
+    def retry_in(self, seconds: float) -> float:
+        """*seconds* as far as a file that could not be read may be left alone."""
+        return min(seconds, self.error_ttl_max)
+
+    def outlived(self, age: float) -> bool:
+        """Whether a copy as old as *age*, in seconds, is not obeyed any more in an outage."""
+        return age >= self.stale_max
+
+
+def in_grace(age: float, lifetime: float) -> bool:
+    """Whether an answer as old as *age* still answers, while it is refreshed behind the request.
+
+    All in seconds.
+    """
+    return age < lifetime + REFRESH_GRACE
+
 
 def lifetime(headers: Headers, now: float, limits: Limits) -> float:
     """Seconds from *now* (wall clock) for which an answer that just came is fresh.
@@ -51,7 +71,7 @@ def lifetime(headers: Headers, now: float, limits: Limits) -> float:
     declared, least = _declared_lifetime(headers, now), limits.ttl_min
     if declared is None:
         declared, least = limits.ttl, min(limits.ttl, least)
-    return min(max(declared - age(headers, now), least), limits.ttl_max)
+    return limits.lifetime(max(declared - age(headers, now), least))
 
 
 def span_of_use(now: float, limits: Limits) -> tuple[float, float]:
@@ -137,9 +157,9 @@ def error_lifetime(failures: int, asked: float | None, limits: Limits, jitter: f
     from 0 to 1, keeps hosts that failed together from being asked again together.
     """
     if asked is not None:
-        return min(max(asked, 1.0), limits.error_ttl_max)
+        return limits.retry_in(max(asked, 1.0))
     doubled = limits.error_ttl * 2.0 ** min(failures - 1, 32)
-    return float(min(doubled, limits.error_ttl_max) * (1 - 0.1 * jitter))
+    return float(limits.retry_in(doubled) * (1 - 0.1 * jitter))
 
 
 def validators(headers: Headers) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .access import Access, Failure, Outcome
+from .access import Access, Outcome, is_definite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,14 +77,3 @@ class RobotsRecord:
         An outage is none, even where the status policy takes it for leave to fetch everything.
         """
         return self.access is not Access.UNREACHABLE and is_definite(self.outcome)
-
-
-def is_definite(outcome: Outcome) -> bool:
-    """Whether *outcome* says something of the file rather than of an outage.
-
-    Over five redirects may be taken as a 404 is (RFC 9309 2.3.1.2). A 429, a server error, a 304
-    that nobody asked for and all other failures say nothing of it.
-    """
-    if isinstance(outcome, Failure):
-        return outcome is Failure.REDIRECTS
-    return 200 <= outcome < 300 or (400 <= outcome < 500 and outcome != 429)

@@ -18,7 +18,7 @@ from scrapy_robots_plus.crawl.requests import (
     TAP_META_KEY,
     TIMEOUT_META_KEY,
 )
-from scrapy_robots_plus.policy.access import Failure
+from scrapy_robots_plus.policy.access import Failure, is_refusal
 from scrapy_robots_plus.policy.decide import conditions
 from scrapy_robots_plus.policy.freshness import confirms
 from scrapy_robots_plus.policy.origin import Origin
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.record import RobotsRecord
 
-_NOT_MODIFIED, _TOO_MANY_REQUESTS = 304, 429
+_NOT_MODIFIED = 304
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TRANSIENT = frozenset({Failure.DNS, Failure.CONNECTION, Failure.CUT})
 _NO_ANSWER = _TRANSIENT | {Failure.TIMEOUT, Failure.ERROR}
@@ -211,6 +211,6 @@ def _may_be_the_conditions(result: FetchResult) -> bool:
 
     A server error with a Retry-After leaves what is known in force; a 4xx would open the site.
     """
-    if isinstance(result.outcome, Failure) or result.outcome == _TOO_MANY_REQUESTS:
+    if isinstance(result.outcome, Failure):
         return False
-    return 400 <= result.outcome < 500 or _worth_a_retry(result)
+    return is_refusal(result.outcome) or _worth_a_retry(result)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import IgnoreRequest
 
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
+from scrapy_robots_plus.policy.access import TOO_MANY_REQUESTS
 from scrapy_robots_plus.policy.freshness import http_date, retry_after
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
-BUSY = frozenset({429, 503})
+BUSY = frozenset({TOO_MANY_REQUESTS, 503})
 
 SLOWLY = 0.1
 """The part of the wait that is kept between requests when it is over."""

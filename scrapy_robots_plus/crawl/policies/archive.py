@@ -12,8 +12,8 @@ from scrapy import signals
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.settings import job_folder
-from scrapy_robots_plus.policy.access import access_of
-from scrapy_robots_plus.policy.decide import access_at, held_to, is_refusal
+from scrapy_robots_plus.policy.access import access_of, is_refusal
+from scrapy_robots_plus.policy.decide import access_at, held_to
 from scrapy_robots_plus.policy.freshness import span_of_use
 from scrapy_robots_plus.storage import StoreError, open_store
 from scrapy_robots_plus.storage.trust import Trust
