@@ -87,22 +87,32 @@ def test_patience_follows_the_time_that_fetches_take() -> None:
     assert budget.patience == FIRST_PATIENCE
     budget.take(origin(1))
     clock.advance(0.05)
-    budget.give_back(origin(1), answered=True)
+    budget.answered(origin(1))
+    budget.give_back(origin(1))
     assert budget.patience == pytest.approx(0.2)
     for _ in range(200):
         budget.take(origin(1))
         clock.advance(0.5)
         assert budget.free  # which takes it for silent at first
-        budget.give_back(origin(1), answered=True)
+        budget.answered(origin(1))
+        budget.give_back(origin(1))
     assert budget.patience == pytest.approx(2.0)
 
 
-def test_a_place_given_back_twice_is_one_place() -> None:
+def test_what_has_no_place_gives_none_back() -> None:
     budget, _ = make(1)
     budget.take(origin(1))
-    budget.give_back(origin(1))
+    budget.give_back(origin(2))
+    assert not budget.free
     budget.give_back(origin(1))
     assert fill(budget, 5) == 1
+
+
+def test_an_answer_gives_no_place_back() -> None:
+    budget, _ = make(1)
+    budget.take(origin(1))
+    budget.answered(origin(1))
+    assert not budget.free
 
 
 @without_asyncio

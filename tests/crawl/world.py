@@ -211,7 +211,9 @@ class World:
         host.fetching = False
         host.unreachable = unreachable
         host.known_until = self.now + lifetime
-        self.budget.give_back(origin(number), answered=not unreachable)
+        if not unreachable:
+            self.budget.answered(origin(number))
+        self.budget.give_back(origin(number))
         self.readiness.landed(origin(number))
 
     def pass_time(self, seconds: float) -> None:

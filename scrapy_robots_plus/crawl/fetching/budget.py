@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
 
@@ -13,6 +13,8 @@ from scrapy_robots_plus.crawl.clock import Alarm, CallLater, Now
 if TYPE_CHECKING:
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import FetchResult, RobotsRecord
+
+    from .fetcher import Fetcher
 
 FIRST_PATIENCE = 1.0
 """Seconds after which a fetch is silent, as long as none has been answered."""
@@ -71,16 +73,19 @@ class FetchBudget:
         if origin not in self:
             self._asked[origin] = self._clock()
 
-    def give_back(self, origin: Origin, *, answered: bool = False) -> None:
-        """A fetch of *origin* has ended. It may be said twice."""
-        began = self._asked.pop(origin, None)
-        if began is None:
-            # Those that were taken for silent count as well: it is them that teach patience.
-            began = self._silent.pop(origin, None)
-        if answered and began is not None:
+    def answered(self, origin: Origin) -> None:
+        """The server of *origin* has answered: what that took counts in the average."""
+        # Of those that were taken for silent as well: slow fetches raise the average too.
+        began = self._asked.get(origin, self._silent.get(origin))
+        if began is not None:
             took = self._clock() - began
             before = took if self._average is None else self._average
             self._average = before + (took - before) / 8
+
+    def give_back(self, origin: Origin) -> None:
+        """The place of *origin* is free again; nothing happens where it has none."""
+        self._asked.pop(origin, None)
+        self._silent.pop(origin, None)
         self._admit()
 
     async def wait(self, origin: Origin) -> None:
@@ -132,35 +137,34 @@ class FetchBudget:
             self._alarm.set(self.next_change)
 
 
-class FetchesRobots(Protocol):
-    """What :class:`~scrapy_robots_plus.crawl.fetching.fetcher.Fetcher` does."""
-
-    async def fetch(
-        self, origin: Origin, known: RobotsRecord | None, *, behind: bool = False
-    ) -> FetchResult: ...
-
-    async def recall(self, origin: Origin) -> FetchResult: ...
-
-
 class BudgetedFetcher:
-    """A fetcher that starts a fetch only when there is a place for it."""
+    """A fetcher that starts a fetch only when there is a place for it.
 
-    def __init__(self, fetcher: FetchesRobots, budget: FetchBudget) -> None:
+    The place is that of whoever brings a policy up to date, from :meth:`reserve` or
+    :meth:`fetch` on until :meth:`release`: a store may have what nobody needs to fetch.
+    """
+
+    def __init__(self, fetcher: Fetcher, budget: FetchBudget) -> None:
         self._fetcher = fetcher
         self._budget = budget
+
+    def reserve(self, origin: Origin) -> None:
+        """Takes a place at once, for somebody who knows that there is one."""
+        self._budget.take(origin)
 
     async def fetch(
         self, origin: Origin, known: RobotsRecord | None, *, behind: bool = False
     ) -> FetchResult:
-        answered = False
-        try:
-            if origin not in self._budget:
-                await self._budget.wait(origin)
-            result = await self._fetcher.fetch(origin, known, behind=behind)
-            answered = isinstance(result.outcome, int)
-            return result
-        finally:
-            self._budget.give_back(origin, answered=answered)
+        if origin not in self._budget:
+            await self._budget.wait(origin)
+        result = await self._fetcher.fetch(origin, known, behind=behind)
+        if isinstance(result.outcome, int):
+            self._budget.answered(origin)
+        return result
+
+    def release(self, origin: Origin) -> None:
+        """Gives the place back, if one was taken."""
+        self._budget.give_back(origin)
 
     async def recall(self, origin: Origin) -> FetchResult:
         return await self._fetcher.recall(origin)

@@ -17,6 +17,8 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.protocol.wire import asks_for_robots_txt
 
+from .flight import Flight
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -30,27 +32,6 @@ if TYPE_CHECKING:
     from .retrieval import Retrieval
 
 logger = logging.getLogger(__name__)
-
-
-class _Flight:
-    """A fetch under way. Kept apart from the cache: evicting an entry must orphan no waiter."""
-
-    def __init__(self, request: Request | None) -> None:
-        self.request = request
-        """The one that set it off, for Scrapy's ``robots_parsed``."""
-        self.waiters: list[Deferred[Policy | None]] = []
-        self.running: Deferred[None] | None = None
-        self.policy: Policy | None = None
-        """What it has brought, once it has ended."""
-
-    def answer(self, policy: Policy | None) -> None:
-        waiters, self.waiters = self.waiters, []
-        for waiter in waiters:
-            waiter.callback(policy)
-
-    def cancel(self) -> None:
-        if self.running is not None:
-            self.running.cancel()
 
 
 class Policies:
@@ -75,7 +56,7 @@ class Policies:
         self._cache: OrderedDict[Origin, Policy] = OrderedDict()
         self._unused: set[Origin] = set()
         """Those of the cache that no request has gone by yet: the first will have waited."""
-        self._flights: dict[Origin, _Flight] = {}
+        self._flights: dict[Origin, Flight] = {}
         self._closing_watch = ClosingWatch(crawler, self._call_off)
         self.listeners: list[Callable[[Origin, Policy | None], None]] = []
         """Are told when a fetch has ended, of its origin and of the policy it has brought."""
@@ -130,9 +111,13 @@ class Policies:
         return origin in self._flights
 
     def prefetch(self, origin: Origin, request: Request | None = None) -> None:
-        """Starts a fetch that nobody waits for; *request* is the one it is meant for."""
+        """Starts a fetch that nobody waits for; *request* is the one it is meant for.
+
+        Its place among ``ROBOTS_FETCH_CONCURRENCY`` is taken at once.
+        """
         if origin not in self._flights:
-            self._take_off(origin, _Flight(request))
+            self._retrieval.reserve(origin)
+            self._take_off(origin, Flight(request))
 
     def known(self, origin: Origin, request: Request | None = None) -> Policy | None:
         """The policy of *origin* if it may answer now. Starts a refresh where it has expired."""
@@ -144,7 +129,7 @@ class Policies:
             return None
         if todo is Lookup.USE_AND_REFRESH and origin not in self._flights:
             self._stats.inc_value(stats.REFRESHES)
-            self._take_off(origin, _Flight(request))
+            self._take_off(origin, Flight(request))
         self._cache.move_to_end(origin)
         return policy
 
@@ -161,7 +146,7 @@ class Policies:
         if flight is not None:
             flight.waiters.append(waiter)
         else:
-            flight = _Flight(request)
+            flight = Flight(request)
             flight.waiters.append(waiter)
             self._take_off(origin, flight)
         return await compat.wait_for(waiter)
@@ -174,14 +159,14 @@ class Policies:
         """A request goes by what is in memory of *origin*."""
         self._unused.discard(origin)
 
-    def _take_off(self, origin: Origin, flight: _Flight) -> None:
+    def _take_off(self, origin: Origin, flight: Flight) -> None:
         """Starts the fetch apart from the request that wants it, which may be cancelled."""
         self._flights[origin] = flight
         self._closing_watch.start()
         flight.running = compat.run_in_background(self._fly(origin, flight))
         flight.running.addErrback(self._log_failure, origin)
 
-    async def _fly(self, origin: Origin, flight: _Flight) -> None:
+    async def _fly(self, origin: Origin, flight: Flight) -> None:
         held = self._cache.get(origin)
         try:
             policy = await self._retrieve(origin, held, flight)
@@ -189,7 +174,7 @@ class Policies:
         finally:
             self._land(origin, flight)
 
-    async def _retrieve(self, origin: Origin, held: Policy | None, flight: _Flight) -> Policy:
+    async def _retrieve(self, origin: Origin, held: Policy | None, flight: Flight) -> Policy:
         """Cancelled or failing, it leaves a policy all the same."""
         behind = held is not None and held.lookup is Lookup.USE_AND_REFRESH
         try:
@@ -201,7 +186,7 @@ class Policies:
                 self.go_by(origin)
         return flight.policy
 
-    def _land(self, origin: Origin, flight: _Flight) -> None:
+    def _land(self, origin: Origin, flight: Flight) -> None:
         del self._flights[origin]
         if not self._flights:
             self._closing_watch.stop()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_robots_plus.crawl.clock import Clock
-    from scrapy_robots_plus.crawl.fetching.budget import FetchesRobots
+    from scrapy_robots_plus.crawl.fetching.budget import BudgetedFetcher
     from scrapy_robots_plus.crawl.requests import Agents
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.origin import Origin
@@ -48,7 +48,7 @@ class Retrieval:
         self,
         crawler: Crawler,
         settings: RobotsSettings,
-        fetcher: FetchesRobots,
+        fetcher: BudgetedFetcher,
         archive: Archive,
         agents: Agents,
         clock: Clock,
@@ -62,8 +62,18 @@ class Retrieval:
         self._stats = compat.stats_of(crawler)
         self._parsers = Parsers(crawler)
 
+    def reserve(self, origin: Origin) -> None:
+        """Counts *origin* among the fetches from now on: it is going to be retrieved."""
+        self._fetcher.reserve(origin)
+
     async def retrieve(self, origin: Origin, held: Policy | None) -> Policy:
         """The policy of *origin*, of which *held* is in memory."""
+        try:
+            return await self._retrieved(origin, held)
+        finally:
+            self._fetcher.release(origin)
+
+    async def _retrieved(self, origin: Origin, held: Policy | None) -> Policy:
         stored = self._archive.load(origin)
         if stored is not None and self._may_answer(stored, held):
             policy = self._policy(stored, held)

@@ -190,7 +190,6 @@ class RobotsSurroundings(CrawlSurroundings):
         return self._policies.is_fetching(origin)
 
     def fetch(self, origin: Origin, lane: Lane) -> None:
-        self.budget.take(origin)
         # For Scrapy's robots_parsed; a queue of the project's own may be unable to show one.
         request = lane.next_request() or Request(origin.robots_url)
         self._policies.prefetch(origin, request)
@@ -200,7 +199,6 @@ class RobotsSurroundings(CrawlSurroundings):
         return slot if origin is None else self._pacing.slot_of(origin) or slot
 
     def _policy_landed(self, origin: Origin, policy: Policy | None) -> None:
-        self.budget.give_back(origin)
         if self.readiness.awaits(origin):
             # Whatever its lifetime and the size of the cache: one request may go by it.
             self._landed[origin] = policy
