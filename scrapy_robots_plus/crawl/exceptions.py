@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from scrapy.exceptions import IgnoreRequest
 
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.protocol.verdict import Reason, Verdict
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.protocol.verdict import Verdict
 
 
 class RobotsIgnored(IgnoreRequest):
@@ -27,5 +31,5 @@ class RobotsUnreachable(RobotsIgnored):
 
 def refusal(url: str, verdict: Verdict) -> RobotsIgnored:
     """The exception for a *verdict* that does not allow *url*."""
-    unread = verdict.reason in (Reason.UNREACHABLE, Reason.CLOSING)
-    return (RobotsUnreachable if unread else RobotsDisallowed)(url, verdict)
+    kind = RobotsUnreachable if verdict.reason.is_unread else RobotsDisallowed
+    return kind(url, verdict)

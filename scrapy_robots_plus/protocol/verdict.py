@@ -50,6 +50,11 @@ class Reason(str, Enum):
     def __str__(self) -> str:
         return str(self.value)
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether it is that the robots.txt was not read, rather than what it says."""
+        return self in (Reason.UNREACHABLE, Reason.CLOSING)
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

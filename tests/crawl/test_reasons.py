@@ -1,0 +1,43 @@
+"""Each reason of a verdict has its exception, and those that deny are told to the user."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scrapy_robots_plus import RobotsDisallowed, RobotsUnreachable
+from scrapy_robots_plus.crawl.exceptions import refusal
+from scrapy_robots_plus.protocol import Reason, Verdict
+
+STATS = Path(__file__).parents[2] / "docs" / "stats.md"
+URL = "https://x.example/page"
+
+DENY = {
+    Reason.RULE: RobotsDisallowed,
+    Reason.UNREACHABLE: RobotsUnreachable,
+    Reason.CRAWL_DELAY: RobotsDisallowed,
+    Reason.CLOSING: RobotsUnreachable,
+}
+ONLY_ALLOW = {
+    *(Reason.NO_RULE, Reason.NO_GROUP, Reason.ROBOTS_TXT),
+    *(Reason.UNAVAILABLE, Reason.NOT_HTTP),
+}
+
+
+def test_of_every_reason_it_is_known_what_it_does() -> None:
+    assert {*DENY, *ONLY_ALLOW} == set(Reason)
+    assert not ONLY_ALLOW & set(DENY)
+
+
+@pytest.mark.parametrize("reason", DENY)
+def test_the_exception_of_a_denial(reason: Reason) -> None:
+    error = refusal(URL, Verdict(False, reason))
+    assert type(error) is DENY[reason]
+    assert error.url == URL
+    assert str(error).startswith(f"Forbidden by robots.txt: {URL} ({reason.words}")
+
+
+@pytest.mark.parametrize("reason", DENY)
+def test_the_statistics_of_denials_are_described(reason: Reason) -> None:
+    assert f"| `{reason}` |" in STATS.read_text()
