@@ -1,0 +1,220 @@
+"""What a file asks of an agent, and what requests keep of it, by a clock that the test turns."""
+
+from __future__ import annotations
+
+from datetime import time
+from typing import Any
+
+import pytest
+from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
+
+from scrapy_robots_plus.crawl import stats as keys
+from scrapy_robots_plus.crawl.policies.pace import (
+    AGENTS_REMEMBERED,
+    ANY_PACE,
+    Pace,
+    Paces,
+    pace_of,
+)
+from scrapy_robots_plus.crawl.settings import RobotsSettings
+from scrapy_robots_plus.policy.delay import Delay
+from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol import VisitTime
+from tests.crawl.parsers_in_use import PROTEGO, PlainParser, read
+
+ORIGIN = Origin("https", "x.example", 443)
+HOUR = 3_600
+FILE = b"""\
+User-agent: slow
+Crawl-delay: 8
+Disallow:
+
+User-agent: endless
+Crawl-delay: 500
+Disallow:
+
+User-agent: morning
+Request-rate: 1/20s 0600-0845
+Visit-time: 0200-1000
+Disallow:
+
+User-agent: *
+Crawl-delay: 2
+Disallow:
+
+User-agent: free
+Disallow:
+"""
+
+
+def settings_of(**changed: Any) -> RobotsSettings:
+    return RobotsSettings.from_settings(Settings({"ROBOTSTXT_OBEY": True, **changed}))
+
+
+class Kept:
+    """The paces of one file, with their statistics."""
+
+    def __init__(self, file: Any = FILE, **changed: Any) -> None:
+        self.stats = get_crawler().stats
+        parsed = read(file) if isinstance(file, bytes) else file
+        self.paces = Paces(ORIGIN, parsed, settings_of(**changed), self.stats)
+
+    def counted(self, key: str) -> int:
+        value: int = self.stats.get_value(key, 0)
+        return value
+
+
+class TestWhatIsAsked:
+    @pytest.mark.parametrize(
+        ("lines", "asked"),
+        [
+            ("Crawl-delay: 2", 2),
+            ("Request-rate: 1/5", 5),
+            ("Crawl-delay: 2\nRequest-rate: 1/5", 5),
+            ("Crawl-delay: 5\nRequest-rate: 1/2", 5),
+            ("Crawl-delay: 3\nRequest-rate: 2/6", 3),
+        ],
+    )
+    def test_the_longer_of_crawl_delay_and_request_rate(self, lines: str, asked: float) -> None:
+        file = read(f"User-agent: *\n{lines}\nDisallow:\n".encode())
+        assert pace_of(file, "Foobot", settings_of()) == Pace(Delay(asked, asked))
+
+    def test_a_rate_for_some_hours_does_not_hold_all_day(self) -> None:
+        window = VisitTime(time(6), time(8, 45))
+        assert pace_of(read(FILE), "morning", settings_of()) == Pace(None, (window, 20))
+
+    def test_hours_for_visits_where_they_are_to_be_obeyed(self) -> None:
+        pace = pace_of(read(FILE), "morning", settings_of(ROBOTS_VISIT_TIME="obey"))
+        assert pace.visits == VisitTime(time(2), time(10))
+
+    @pytest.mark.parametrize("file", [read(FILE), read(b"", PlainParser)])
+    def test_nothing_is_one_and_the_same(self, file: Any) -> None:
+        assert pace_of(file, "free", settings_of()) is ANY_PACE
+
+    @pytest.mark.parametrize(
+        ("setting", "delay"),
+        [
+            ("clamp", Delay(500, 60)),
+            ("skip", Delay(500, 60, skip=True)),
+            ("obey", Delay(500, 500)),
+        ],
+    )
+    def test_one_that_is_too_long(self, setting: str, delay: Delay) -> None:
+        settings = settings_of(ROBOTS_CRAWL_DELAY_TOO_LONG=setting)
+        assert pace_of(read(FILE), "endless", settings).delay == delay
+
+    def test_delays_alone_skip_nothing(self) -> None:
+        settings = settings_of(
+            ROBOTSTXT_OBEY=False, ROBOTS_CRAWL_DELAY=True, ROBOTS_CRAWL_DELAY_TOO_LONG="skip"
+        )
+        assert pace_of(read(FILE), "endless", settings).delay == Delay(500, 60)
+
+
+class TestKeeping:
+    def test_to_ask_is_not_to_keep(self) -> None:
+        kept = Kept()
+        assert kept.paces.of("slow").delay == Delay(8, 8)
+        assert kept.paces.delay(0) is None
+        assert not kept.paces.any
+        assert kept.counted(keys.DELAYS_KEPT) == 0
+        assert kept.paces.asked_delay == Delay(8, 8)
+
+    def test_the_longest_of_any_agent_that_goes(self) -> None:
+        kept = Kept()
+        for agent, delay in (("free", None), ("other", 2), ("slow", 8), ("other", 8)):
+            kept.paces.keep(agent)
+            assert kept.paces.delay(0) == delay
+        assert kept.paces.any
+
+    def test_each_pace_is_counted_once_however_many_go_by_it(self) -> None:
+        kept = Kept()
+        for agent in ("one", "two", "slow", "one", "endless"):
+            kept.paces.keep(agent)
+        assert kept.counted(keys.DELAYS_KEPT) == 3
+        assert kept.counted(keys.DELAYS_CLAMPED) == 1
+
+    def test_one_for_which_the_host_is_skipped_is_not_kept(self) -> None:
+        kept = Kept(ROBOTS_CRAWL_DELAY_TOO_LONG="skip")
+        kept.paces.keep("endless")
+        assert kept.paces.delay(0) is None
+        assert kept.counted(keys.DELAYS_KEPT) == 0
+        assert kept.paces.asked_delay == Delay(500, 60, skip=True)
+
+    @pytest.mark.parametrize(
+        ("clock", "delay"), [(5.9, 2), (6, 20), (8.75, 20), (8.77, 2), (23, 2)]
+    )
+    def test_one_for_some_hours_holds_in_them(self, clock: float, delay: float) -> None:
+        kept = Kept()
+        kept.paces.keep("morning")
+        kept.paces.keep("other")
+        assert kept.paces.delay(24 * HOUR * 1_000 + clock * HOUR) == delay
+
+    def test_out_of_its_hours_there_is_none(self) -> None:
+        kept = Kept()
+        kept.paces.keep("morning")
+        assert kept.paces.any
+        assert kept.paces.delay(12 * HOUR) is None
+
+    @pytest.mark.parametrize(("clock", "closed_for"), [(1, HOUR), (2, 0), (10, 0), (11, 15 * HOUR)])
+    def test_visiting_hours(self, clock: float, closed_for: float) -> None:
+        kept = Kept(ROBOTS_VISIT_TIME="obey")
+        assert kept.paces.closed_for(clock * HOUR) == 0
+        kept.paces.keep("morning")
+        assert kept.paces.closed_for(clock * HOUR) == closed_for
+        kept.paces.keep("other")  # which names none
+        assert kept.paces.closed_for(clock * HOUR) == closed_for
+
+    @pytest.mark.parametrize("changed", [{"ROBOTS_CRAWL_DELAY": False}, {"ROBOTSTXT_OBEY": False}])
+    def test_nothing_where_delays_are_not_to_be_kept(self, changed: dict[str, Any]) -> None:
+        kept = Kept(**changed)
+        kept.paces.keep("slow")
+        assert kept.paces.of("slow") is ANY_PACE
+        assert kept.paces.delay(0) is None
+
+    def test_nothing_where_there_is_no_file(self) -> None:
+        kept = Kept(None)
+        kept.paces.keep("slow")
+        assert (kept.paces.delay(0), kept.paces.closed_for(0)) == (None, 0)
+        assert kept.paces.asked_delay is None
+
+
+class CountingParser(PlainParser):
+    """Counts how many times it is asked for a delay."""
+
+    asked = 0
+
+    def crawl_delay(self, user_agent: Any) -> float:
+        CountingParser.asked += 1
+        return float(user_agent)
+
+
+def test_what_was_asked_is_remembered_for_the_last_agents() -> None:
+    CountingParser.asked = 0
+    kept = Kept(read(b"", CountingParser))
+    for number in range(1, AGENTS_REMEMBERED + 2):
+        for _ in range(3):
+            kept.paces.keep(str(number))
+    assert CountingParser.asked == AGENTS_REMEMBERED + 1
+    kept.paces.of("1")  # which was forgotten
+    assert CountingParser.asked == AGENTS_REMEMBERED + 2
+    assert kept.paces.delay(0) == AGENTS_REMEMBERED + 1
+
+
+class BrokenParser(PlainParser):
+    def crawl_delay(self, user_agent: Any) -> float:
+        raise RuntimeError("no idea")
+
+
+def test_a_parser_that_fails_asks_for_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    kept = Kept(read(b"", BrokenParser))
+    kept.paces.keep("Foobot")
+    assert kept.paces.delay(0) is None
+    assert kept.counted(keys.PARSER_ERRORS) == 1
+    assert f"failed on the pace of {ORIGIN}" in caplog.text
+
+
+def test_other_parsers_are_kept_to_as_well() -> None:
+    kept = Kept(read(FILE, PROTEGO))
+    kept.paces.keep("slow")
+    assert kept.paces.delay(0) == 8
