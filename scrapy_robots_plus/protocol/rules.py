@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .compact_rules import compact_rules_of, decide
 from .dialect import Dialect, Order
 from .escapes import RULE_FORM, SIMPLE, URL_FORM, path_of, usual_url
-from .lines import Kind, read_line
+from .lines import Kind, kind_of, split_line
 from .matcher import Compiler, Matcher
 from .pattern import take_apart
 from .places import Places
@@ -32,9 +32,10 @@ def read_rules(
 ) -> Iterator[tuple[int, bool, bytes]]:
     """Line number, whether it allows, and path-pattern as served, of each rule."""
     for number in numbers:
-        line = read_line(number, lines[number - 1], dialect)
-        if line is not None:  # as the scanner has found
-            yield number, line.kind is Kind.ALLOW, line.value
+        pair = split_line(lines[number - 1], dialect)
+        if pair is not None:  # as the scanner has found
+            key, value = pair
+            yield number, kind_of(key, dialect) is Kind.ALLOW, value
 
 
 def compile_rules(sections: Iterable[Section], lines: list[bytes], dialect: Dialect) -> Matcher:
