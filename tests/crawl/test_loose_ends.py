@@ -159,8 +159,8 @@ async def test_user_agents_of_each_request_are_not_kept(sites: Sites) -> None:
     crawler = await crawl(*requests)
     policy = next(iter(crawler.get_downloader_middleware(RobotsMiddleware).policies))
     assert len(host.fetched) == 200
-    assert len(policy._delays) < 100
-    assert len(policy._hourly) < 100
+    assert len(policy.paces._asked) < 100
+    assert len(policy.paces._hourly) < 100
     if isinstance(policy.parser, RobotsParser):
         assert len(policy.parser._shared._known) < 100
 
