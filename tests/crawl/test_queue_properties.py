@@ -17,7 +17,7 @@ from .world import REFUSED, Both, Host, Slot, World, host_number, origin
 if TYPE_CHECKING:
     from scrapy import Request
 
-    from scrapy_robots_plus.crawl.scheduling.lane import Lane
+    from scrapy_robots_plus.crawl.lanes.lane import Lane
 
 HOSTS = 5
 EPSILON = 0.002

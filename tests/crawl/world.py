@@ -17,16 +17,16 @@ from scrapy import Request
 from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
 from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
-from scrapy_robots_plus.crawl.scheduling.gates import SlotState
-from scrapy_robots_plus.crawl.scheduling.lane import Address
+from scrapy_robots_plus.crawl.lanes.lane import Address
 from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
 from scrapy_robots_plus.crawl.scheduling.readiness import Readiness, Standing
+from scrapy_robots_plus.crawl.scheduling.slots import SlotState
 from scrapy_robots_plus.policy.origin import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from scrapy_robots_plus.crawl.scheduling.lane import Lane
+    from scrapy_robots_plus.crawl.lanes.lane import Lane
 
 
 class Timer:

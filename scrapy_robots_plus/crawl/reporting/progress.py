@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 
-from scrapy_robots_plus.crawl.scheduling.lane import Place
+from scrapy_robots_plus.crawl.lanes.lane import Place
 from scrapy_robots_plus.crawl.settings import log_interval
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
 
-    from scrapy_robots_plus.crawl.scheduling.lane import Lane
+    from scrapy_robots_plus.crawl.lanes.lane import Lane
     from scrapy_robots_plus.crawl.scheduling.readiness import Readiness
 
 logger = logging.getLogger(__name__)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from .lane import Place
+from scrapy_robots_plus.crawl.lanes.lane import Place
+
 from .unknown import Unknown
 
 if TYPE_CHECKING:
-    from .lane import Lane, Places
+    from scrapy_robots_plus.crawl.lanes.lane import Lane, Places
+
     from .readiness import Surroundings
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from scrapy import signals
 
-from .kill_note import KillNote
-from .lane import Address, Lane, Place
-from .lane_files import LaneFiles
-from .losses import Losses
+from scrapy_robots_plus.crawl.lanes.files import LaneFiles
+from scrapy_robots_plus.crawl.lanes.kill_note import KillNote
+from scrapy_robots_plus.crawl.lanes.lane import Address, Lane, Place
+from scrapy_robots_plus.crawl.lanes.losses import Losses
+
 from .readiness import Answer, Readiness
 from .running_crawl import readiness_of
 from .ticket_heap import TicketHeap

@@ -7,11 +7,12 @@ from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from scrapy_robots_plus.crawl.lanes.lane import Address, Lane, Place, Places
+
 from .agenda import Agenda
 from .discovery import Discovery
-from .gates import Gate, Gates, Slots
-from .lane import Address, Lane, Place, Places
 from .outages import Outages
+from .slots import Gate, Gates, Slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

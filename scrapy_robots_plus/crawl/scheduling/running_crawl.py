@@ -13,21 +13,20 @@ from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
 from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
 from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
 from scrapy_robots_plus.crawl.gate.middleware import RobotsMiddleware
+from scrapy_robots_plus.crawl.lanes.lane import Address
 from scrapy_robots_plus.crawl.requests import chosen_slot, origin_to_ask
 
-from .gates import SlotState
-from .lane import Address
 from .readiness import Readiness, Standing
+from .slots import SlotState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from scrapy.crawler import Crawler
 
+    from scrapy_robots_plus.crawl.lanes.lane import Lane
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.policy.origin import Origin
-
-    from .lane import Lane
 
 _OPEN = Standing()
 

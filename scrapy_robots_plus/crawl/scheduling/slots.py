@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from .lane import Lane, Place
+from scrapy_robots_plus.crawl.lanes.lane import Lane, Place
+
 from .ticket_heap import TicketHeap
 
 if TYPE_CHECKING:
@@ -13,9 +14,9 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_robots_plus.crawl.clock import Now
+    from scrapy_robots_plus.crawl.lanes.lane import Places
 
     from .agenda import Agenda
-    from .lane import Places
 
 
 class SlotState(NamedTuple):

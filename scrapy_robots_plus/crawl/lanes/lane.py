@@ -11,8 +11,9 @@ from scrapy_robots_plus.policy.origin import Origin
 if TYPE_CHECKING:
     from scrapy import Request
 
-    from .gates import Gate
-    from .lane_requests import LaneRequests
+    from scrapy_robots_plus.crawl.scheduling.slots import Gate
+
+    from .requests import LaneRequests
 
 
 class Place(Enum):

@@ -12,7 +12,7 @@ from scrapy.pqueues import ScrapyPriorityQueue
 
 from scrapy_robots_plus.crawl import compat
 
-from .lane_requests import LaneRequests, OpenFiles
+from .requests import LaneRequests, OpenFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

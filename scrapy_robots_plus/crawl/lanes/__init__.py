@@ -1,0 +1,1 @@
+"""What waits in the queue: lanes of requests, where they are kept, and which of them are lost."""
