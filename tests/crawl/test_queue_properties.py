@@ -154,6 +154,7 @@ def assert_nothing_is_left(world: World) -> None:
     readiness = world.readiness
     assert not readiness.gates._gates
     assert not readiness.gates._out
+    assert not readiness.gates._looking
     assert not readiness._arrivals
     assert readiness.places.ready == readiness.places.lanes == 0
     heaps = [readiness.agenda._heap]

@@ -19,8 +19,8 @@ from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
 from scrapy_robots_plus.crawl.lanes.lane import Address
 from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
-from scrapy_robots_plus.crawl.scheduling.readiness import Readiness, Standing
-from scrapy_robots_plus.crawl.scheduling.slots import SlotState
+from scrapy_robots_plus.crawl.scheduling.readiness import Readiness
+from scrapy_robots_plus.crawl.scheduling.surroundings import SlotState, Standing
 from scrapy_robots_plus.policy.origin import Origin
 
 if TYPE_CHECKING:

@@ -11,8 +11,6 @@ from scrapy_robots_plus.policy.origin import Origin
 if TYPE_CHECKING:
     from scrapy import Request
 
-    from scrapy_robots_plus.crawl.scheduling.slots import Gate
-
     from .requests import LaneRequests
 
 
@@ -73,7 +71,7 @@ class Line(Protocol):
 class Lane:
     """Requests in the order of Scrapy's own queue, and their turn among other lanes."""
 
-    __slots__ = ("address", "gate", "line", "place", "requests", "ticket", "turn")
+    __slots__ = ("address", "line", "place", "requests", "ticket", "turn")
 
     def __init__(self, address: Address, line: Line, requests: LaneRequests) -> None:
         self.address = address
@@ -84,8 +82,6 @@ class Lane:
         """Lanes of the same priority are chosen in the order of their turns."""
         self.ticket = 0
         """Changes with the place: an entry of a heap with another ticket is out of date."""
-        self.gate: Gate | None = None
-        """The gate that this lane is the one to look at."""
 
     @property
     def priority(self) -> int:

@@ -12,7 +12,7 @@ from .unknown import Unknown
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.lanes.lane import Lane, Places
 
-    from .readiness import Surroundings
+    from .surroundings import Surroundings
 
 
 class Discovery:

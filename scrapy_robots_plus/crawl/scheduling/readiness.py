@@ -5,14 +5,14 @@ from __future__ import annotations
 from enum import Enum
 from itertools import chain
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.lanes.lane import Address, Lane, Place, Places
+from scrapy_robots_plus.crawl.lanes.lane import Lane, Place, Places
 
 from .agenda import Agenda
 from .discovery import Discovery
 from .outages import Outages
-from .slots import Gate, Gates, Slots
+from .slots import Gate, Gates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,51 +20,9 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_robots_plus.crawl.clock import CallLater
-    from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
     from scrapy_robots_plus.policy.origin import Origin
 
-
-class Standing(NamedTuple):
-    """What is known of an origin now. Times are by the monotonic clock."""
-
-    delay: float = 0.0
-    """Seconds from one request to the next that its robots.txt asks for."""
-    unreachable: bool = False
-    """Whether all its requests fail, because its robots.txt cannot be read."""
-    again_at: float = 0.0
-    """When an unreachable robots.txt is asked for again."""
-    opens_at: float = 0.0
-    """When its visiting hours begin; past or now where they have."""
-
-
-class Surroundings(Slots, Protocol):
-    """What readiness asks of a crawl."""
-
-    budget: FetchBudget
-
-    def address(self, request: Request) -> Address:
-        """The lane that a request belongs to."""
-
-    def clock(self) -> float: ...
-
-    def standing(self, origin: Origin) -> Standing | None:
-        """None where the policy is not known: it is to be fetched."""
-
-    def forget(self, origin: Origin) -> None:
-        """A policy that came just now has been used: from here it counts while it is fresh."""
-
-    def may_fetch(self) -> bool: ...
-
-    def is_fetching(self, origin: Origin) -> bool: ...
-
-    def fetch(self, origin: Origin, lane: Lane) -> None:
-        """Starts to fetch a policy for the lane. The end is told to :meth:`Readiness.landed`."""
-
-    def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
-        """Those of the requests *out* that came back without anybody telling us."""
-
-    def wake(self) -> None:
-        """Makes the engine ask for requests."""
+    from .surroundings import Standing, Surroundings
 
 
 class Answer(Enum):

@@ -16,8 +16,8 @@ from scrapy_robots_plus.crawl.gate.middleware import RobotsMiddleware
 from scrapy_robots_plus.crawl.lanes.lane import Address
 from scrapy_robots_plus.crawl.requests import chosen_slot, origin_to_ask
 
-from .readiness import Readiness, Standing
-from .slots import SlotState
+from .readiness import Readiness
+from .surroundings import SlotState, Standing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

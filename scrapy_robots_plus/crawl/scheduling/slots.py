@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.lanes.lane import Lane, Place
 
@@ -17,28 +17,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.lanes.lane import Places
 
     from .agenda import Agenda
-
-
-class SlotState(NamedTuple):
-    """What a downloader slot would do with another request."""
-
-    due_in: float
-    """Seconds until its delay has passed; not over 0 where it has."""
-    delay: float
-    """Seconds that it will keep at the least after the next request."""
-    places: float
-    """How many requests it takes at the same time."""
-    likely_delay: float = 0.0
-    """Seconds that it will keep after a request on average: jitter makes some shorter."""
-
-
-class Slots(Protocol):
-    """What gates ask of the downloader."""
-
-    def slot_of(self, lane: Lane) -> str:
-        """The key of the slot that requests of the lane go to."""
-
-    def slot(self, key: str) -> SlotState: ...
+    from .surroundings import Slots
 
 
 class Gate:
@@ -78,6 +57,8 @@ class Gates:
         self._clock = clock
         self._gates: dict[str, Gate] = {}
         self._out: dict[Request, Gate] = {}
+        self._looking: dict[Lane, Gate] = {}
+        """The lanes that were made ready to look at a gate, until they have."""
 
     def __contains__(self, request: object) -> bool:
         """Whether it was handed out, and has not come back."""
@@ -145,14 +126,14 @@ class Gates:
             gate.ticket = self._places.number()
         lane = gate.lanes.pop()
         if lane is not None:
-            lane.gate = gate
+            self._looking[lane] = gate
             self._places.make_ready(lane)
         elif not gate.out and self._gates.get(gate.key) is gate:
             del self._gates[gate.key]
 
     def _leave(self, lane: Lane, gate: Gate | None) -> None:
         """Where the lane was the one to look at a gate and goes elsewhere, another one looks."""
-        looked_at, lane.gate = lane.gate, None
+        looked_at = self._looking.pop(lane, None)
         if looked_at is not None and looked_at is not gate:
             self.pass_on(looked_at)
 
