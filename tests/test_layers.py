@@ -1,0 +1,173 @@
+"""How the package is laid out: who may import whom, and how much a folder holds."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections import Counter
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = "scrapy_robots_plus"
+
+FLOORS = (
+    "crawl.reporting",
+    "crawl.scheduling",
+    "crawl.lanes",
+    "crawl.gate",
+    "crawl.pacing",
+    "crawl.policies",
+    "crawl.fetching",
+    "crawl.requests",
+    "crawl.parsers",
+    "crawl",
+    "storage",
+    "policy",
+    "protocol",
+)
+"""From top to bottom. The steps of a request come first, in its order; "crawl" is what they share.
+What is on no floor, such as addon.py, is above them all."""
+
+MOST_FILES = 10
+"""In a folder of crawl/: its listing can be read at a glance."""
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_of(path): path for path in sorted((ROOT / PACKAGE).rglob("*.py"))}
+
+
+def imported_by(code: str, package: str) -> set[str]:
+    """Full names of all that *code*, of a module in *package*, imports: anywhere, in any form."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package.split(".")[: len(package.split(".")) - node.level + 1]
+            module = ".".join([*(base if node.level else []), *filter(None, [node.module])])
+            found.update(f"{module}.{alias.name}" for alias in node.names)
+    return found
+
+
+def home_of(name: str) -> str | None:
+    """The module of the package that the full *name* is, or is defined in."""
+    while name and name not in MODULES:
+        name = name.rpartition(".")[0]
+    return name or None
+
+
+def _graph() -> dict[str, set[str]]:
+    graph = {}
+    for module, path in MODULES.items():
+        package = module if path.stem == "__init__" else module.rpartition(".")[0]
+        homes = {home_of(name) for name in imported_by(path.read_text(), package)}
+        graph[module] = {home for home in homes if home is not None and home != module}
+    return graph
+
+
+GRAPH = _graph()
+"""Which modules each module imports."""
+
+
+def floor_of(module: str) -> int:
+    """The number of its floor, from the top; -1 above them all."""
+    below = module.removeprefix(f"{PACKAGE}.")
+    while below and below not in FLOORS:
+        below = below.rpartition(".")[0]
+    return FLOORS.index(below) if below else -1
+
+
+def folder_of(module: str, depth: int) -> str:
+    """Its folder, of *depth* names at most. Files beside the folders stand for themselves."""
+    folders = module.split(".")[1:-1]
+    return module if folders in ([], ["crawl"]) else ".".join(folders[:depth])
+
+
+def circle_in(graph: dict[str, set[str]]) -> list[str]:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+def test_each_floor_imports_only_from_those_below_it(floor: str) -> None:
+    number = FLOORS.index(floor)
+    here = [module for module in GRAPH if floor_of(module) == number]
+    assert here
+    up = [(each, other) for each in here for other in GRAPH[each] if floor_of(other) < number]
+    assert up == []
+
+
+def test_there_is_no_circle_between_files() -> None:
+    assert circle_in(GRAPH) == []
+
+
+@pytest.mark.parametrize("depth", [2, 9], ids=["with all that they hold", "one by one"])
+def test_there_is_no_circle_between_folders(depth: int) -> None:
+    graph: dict[str, set[str]] = {}
+    for module, imported in GRAPH.items():
+        folder = folder_of(module, depth)
+        others = {folder_of(other, depth) for other in imported} - {folder}
+        graph.setdefault(folder, set()).update(others)
+    assert circle_in(graph) == []
+
+
+def test_no_folder_of_crawl_holds_too_many_files() -> None:
+    crawl = ROOT / PACKAGE / "crawl"
+    files = (path for path in MODULES.values() if path.stem != "__init__")
+    sizes = Counter(path.parent for path in files if crawl in path.parent.parents)
+    assert {path: size for path, size in sizes.items() if size > MOST_FILES} == {}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from scrapy_robots_plus.crawl.gate.tally import Tally",
+        "from scrapy_robots_plus.crawl.gate import tally",
+        "from scrapy_robots_plus.crawl.gate.tally import *",
+        "import scrapy_robots_plus.crawl.gate.tally",
+        "import scrapy_robots_plus.crawl.gate.tally as counts",
+        "from .tally import Tally",
+        "from . import tally as counts",
+        "from ..gate.tally import Tally",
+        "from ..gate import tally",
+        "from ...crawl.gate import tally",
+        "if TYPE_CHECKING:\n    from .tally import Tally",
+        "def later():\n    import scrapy_robots_plus.crawl.gate.tally",
+    ],
+)
+def test_every_form_of_import_is_seen(code: str) -> None:
+    names = imported_by(code, f"{PACKAGE}.crawl.gate")
+    assert {home_of(name) for name in names} == {f"{PACKAGE}.crawl.gate.tally"}
+
+
+def test_crawl_imports_nothing_by_a_name_in_a_string() -> None:
+    """The tests above would not see it."""
+    by_name = ("import_module", "__import__")
+    for module, path in MODULES.items():
+        if floor_of(module) >= 0:
+            assert not [word for word in by_name if word in path.read_text()], module
+
+
+@pytest.mark.parametrize("layer", ["protocol", "policy", "storage"])
+def test_the_lower_layers_import_neither_scrapy_nor_twisted(layer: str) -> None:
+    modules = [module for module in MODULES if module.startswith(f"{PACKAGE}.{layer}")]
+    code = f"""
+import importlib, sys
+for name in {modules!r}:
+    importlib.import_module(name)
+print([name for name in ("scrapy", "twisted", "asyncio") if name in sys.modules])
+"""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
