@@ -69,7 +69,7 @@ def ours(hosts: int) -> tuple[Any, Any]:
         record = RobotsRecord(origin, Access.UNAVAILABLE, 404, origin.robots_url, time.time(), 1e9)
         policies._remember(Policy(record, None, middleware.settings, DEFAULT_CLOCK, crawler.stats))
     queue = RobotsPriorityQueue(crawler, LifoMemoryQueue, "")
-    return queue, readiness_of(crawler).gates.came_back
+    return queue, readiness_of(crawler).slots.came_back
 
 
 def theirs(_: int) -> tuple[Any, Any]:

@@ -11,7 +11,7 @@ from .world import Host, World
 MANY = 2000
 
 with_and_without_job = pytest.mark.parametrize("job", [False, True], ids=["memory", "JOBDIR"])
-"""With JOBDIR there is a second queue, and the engine asks both in each turn."""
+"""With JOBDIR there is a second queue, and the engine asks both in each round."""
 
 
 def asked(world: World) -> list[int]:
@@ -19,7 +19,7 @@ def asked(world: World) -> list[int]:
 
 
 def come_in(world: World, number: int) -> None:
-    """A request comes in as start requests do: the engine takes two turns for each."""
+    """A request comes in as start requests do: the engine makes two rounds for each."""
     world.push(number)
     world.tick()
     world.tick()
@@ -30,7 +30,7 @@ def test_while_requests_come_in_they_go_first(job: bool) -> None:
     world = World([Host() for _ in range(MANY)], fetches=MANY, job=job)
     for number in range(MANY):
         come_in(world, number)
-    at_most = Discovery.CREDIT + 2 * MANY // Discovery.TURNS_PER_FETCH
+    at_most = Discovery.CREDIT + 2 * MANY // Discovery.ROUNDS_PER_FETCH
     assert Discovery.CREDIT < len(asked(world)) <= at_most
     world.settle()
     assert len(asked(world)) == MANY

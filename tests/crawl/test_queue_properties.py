@@ -26,7 +26,7 @@ EPSILON = 0.002
 HOST = st.builds(
     Host,
     delay=st.sampled_from([0.0, 0.0, 1.0, 10.0]),
-    places=st.integers(1, 3),
+    capacity=st.integers(1, 3),
     slot=st.sampled_from(["", "shared"]),
 )
 STEP = st.one_of(
@@ -69,15 +69,15 @@ class Watched(World):
             self.assert_not_early(number)
             urgent = [] if self.asks_two else [lane.priority for lane in self.ready_lanes()]
             assert self.moved or -request.priority <= min(urgent, default=99), "others come first"
-        self.delay_then[request] = self.slot(self.slot_key(number)).delay
+        self.delay_then[request] = self.slot_state(self.slot_name(number)).delay
         super()._download(request)
 
     def assert_not_early(self, number: int) -> None:
-        host, key = self.hosts[number], self.slot_key(number)
-        state, slot = self.slot(key), self.slots[key]
+        host, key = self.hosts[number], self.slot_name(number)
+        state, slot = self.slot_state(key), self.slots[key]
         others = [lane for lane in self.queue if self.host_of(lane.address.origin) is not host]
         alone = not others and not state.delay
-        assert len(slot.out) < state.places or alone
+        assert len(slot.out) < state.capacity or alone
         if state.delay:
             assert state.due_in <= EPSILON
             assert self.travel > state.delay or not self.on_the_way(slot)
@@ -102,8 +102,8 @@ class Watched(World):
         host = self.host_of(lane.address.origin)
         if host.known_until <= self.now or host.unreachable:
             return False
-        state, slot = self.slot(self.slot_of(lane)), self.slots[self.slot_of(lane)]
-        if len(slot.out) >= state.places:
+        state, slot = self.slot_state(self.slot_key(lane)), self.slots[self.slot_key(lane)]
+        if len(slot.out) >= state.capacity:
             return False
         return state.due_in <= -EPSILON and not (state.delay and slot.on_the_way)
 
@@ -152,14 +152,14 @@ def finish(world: Watched) -> None:
 def assert_nothing_is_left(world: World) -> None:
     """Of hosts that are done with; entries out of date are few."""
     readiness = world.readiness
-    assert not readiness.gates._gates
-    assert not readiness.gates._out
-    assert not readiness.gates._looking
-    assert not readiness._arrivals
-    assert readiness.places.ready == readiness.places.lanes == 0
+    assert not readiness.slots._slots
+    assert not readiness.slots._out
+    assert not readiness.slots._trying
+    assert not readiness._awaiting
+    assert readiness.states.ready == readiness.states.lanes == 0
     heaps = [readiness.agenda._heap]
-    heaps += [readiness.discovery._unknown._by_size, readiness.discovery._unknown._by_turn]
-    for queue in readiness.lines:
+    heaps += [readiness.discovery._unknown._by_size, readiness.discovery._unknown._by_order]
+    for queue in readiness.queues:
         heaps += [queue._ready, queue._refused]
     assert all(len(heap) <= 2 * TicketHeap.LEAST for heap in heaps)
 
@@ -201,7 +201,7 @@ def test_no_host_goes_early_none_starves_nothing_is_lost_and_a_wake_up_is_always
 
 
 def test_hosts_take_turns() -> None:
-    world = World([Host(places=1) for _ in range(4)], total=1, fetches=4)
+    world = World([Host(capacity=1) for _ in range(4)], total=1, fetches=4)
     for number in range(4):
         for _ in range(5):
             world.push(number)
@@ -217,7 +217,7 @@ def test_hosts_take_turns() -> None:
 
 def test_a_thousand_lanes_of_one_slot_cost_no_scan() -> None:
     lanes = 1000
-    world = World([Host(places=1, slot="proxy") for _ in range(lanes)], total=1, fetches=lanes)
+    world = World([Host(capacity=1, slot="proxy") for _ in range(lanes)], total=1, fetches=lanes)
     for number in range(lanes):
         world.push(number)
     world.settle()

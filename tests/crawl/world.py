@@ -20,7 +20,7 @@ from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
 from scrapy_robots_plus.crawl.lanes.lane import Address
 from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
 from scrapy_robots_plus.crawl.scheduling.readiness import Readiness
-from scrapy_robots_plus.crawl.scheduling.surroundings import SlotState, Standing
+from scrapy_robots_plus.crawl.scheduling.surroundings import OriginState, SlotState
 from scrapy_robots_plus.policy.origin import Origin
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Host:
     """What is true of one host, whatever the queue knows of it."""
 
     delay: float = 0.0
-    places: int = 8
+    capacity: int = 8
     slot: str = ""
     known_until: float = -1.0
     unreachable: bool = False
@@ -147,45 +147,45 @@ class World:
         number = host_number(request)
         return Address(origin(number), origin(number).host)
 
-    def slot_key(self, number: int) -> str:
+    def slot_name(self, number: int) -> str:
         return self.hosts[number].slot or origin(number).host
 
-    def host_of(self, place: Origin | None) -> Host:
-        assert place is not None
-        return self.hosts[int(place.host.removeprefix("host").partition(".")[0])]
+    def host_of(self, asked: Origin | None) -> Host:
+        assert asked is not None
+        return self.hosts[int(asked.host.removeprefix("host").partition(".")[0])]
 
-    def standing(self, place: Origin) -> Standing | None:
-        host = self.host_of(place)
+    def origin_state(self, asked: Origin) -> OriginState | None:
+        host = self.host_of(asked)
         if host.known_until <= self.now:
             return None
         if host.unreachable:
-            return Standing(unreachable=True, again_at=host.known_until)
-        return Standing(host.delay)
+            return OriginState(unreachable=True, again_at=host.known_until)
+        return OriginState(host.delay)
 
-    def forget(self, place: Origin) -> None:
+    def forget(self, asked: Origin) -> None:
         pass
 
     def may_fetch(self) -> bool:
         return not self.paused
 
-    def is_fetching(self, place: Origin) -> bool:
-        return self.host_of(place).fetching
+    def is_fetching(self, asked: Origin) -> bool:
+        return self.host_of(asked).fetching
 
-    def fetch(self, place: Origin, lane: Lane) -> None:
-        host = self.host_of(place)
+    def fetch(self, asked: Origin, lane: Lane) -> None:
+        host = self.host_of(asked)
         assert not host.fetching
         assert lane.next_request() is not None
         host.fetching = True
-        self.budget.take(place)
+        self.budget.take(asked)
 
-    def slot_of(self, lane: Lane) -> str:
-        return self.slot_key(self.hosts.index(self.host_of(lane.address.origin)))
+    def slot_key(self, lane: Lane) -> str:
+        return self.slot_name(self.hosts.index(self.host_of(lane.address.origin)))
 
-    def slot(self, key: str) -> SlotState:
-        hosts = [host for number, host in enumerate(self.hosts) if self.slot_key(number) == key]
+    def slot_state(self, key: str) -> SlotState:
+        hosts = [host for number, host in enumerate(self.hosts) if self.slot_name(number) == key]
         delay = max(host.delay for host in hosts)
         due_in = self.slots[key].sent_at + delay - self.now
-        return SlotState(due_in, delay, min(host.places for host in hosts))
+        return SlotState(due_in, delay, min(host.capacity for host in hosts))
 
     def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
         return ()
@@ -214,7 +214,7 @@ class World:
         if not unreachable:
             self.budget.answered(origin(number))
         self.budget.give_back(origin(number))
-        self.readiness.landed(origin(number))
+        self.readiness.fetch_ended(origin(number))
 
     def pass_time(self, seconds: float) -> None:
         """Timers ring at their time, and the engine has its say after each."""
@@ -254,7 +254,7 @@ class World:
 
     def _download(self, request: Request) -> None:
         self.handed_out.append(request)
-        slot = self.slots[self.slot_key(host_number(request))]
+        slot = self.slots[self.slot_name(host_number(request))]
         slot.out.add(request)
         slot.on_the_way.add(request)
         self.call_later(self.travel, lambda: self._reaches_slot(request, slot))
@@ -272,7 +272,7 @@ class World:
 
     def end(self, request: Request, slot: Slot) -> None:
         slot.out.discard(request)
-        self.readiness.gates.came_back(request)
+        self.readiness.slots.came_back(request)
         self.woken = True
 
 

@@ -22,7 +22,7 @@ class QueueThatDefers(Protocol):
     """What is asked of :class:`~scrapy_robots_plus.crawl.scheduling.readiness.Readiness`."""
 
     @property
-    def gates(self) -> Container[Request]:
+    def slots(self) -> Container[Request]:
         """Holds the requests that were handed out and have not come back."""
 
     def defers(self, origin: Origin, /) -> bool:
@@ -78,7 +78,7 @@ class PutBack:
         None where it is to fail, or where the queue in use would hand it out again at once.
         """
         readiness = self.readiness
-        if readiness is None or request not in readiness.gates or not readiness.defers(origin):
+        if readiness is None or request not in readiness.slots or not readiness.defers(origin):
             return None
         return self._copy(request)
 

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from .requests import LaneRequests
 
 
-class Place(Enum):
-    """Where a lane is. It is in exactly one place, and leaves it by an event."""
+class LaneState(Enum):
+    """What a lane waits for. It is in exactly one state, and leaves it by an event."""
 
     READY = "ready"
-    """Among those that may be chosen."""
+    """It may be chosen."""
     REFUSED = "refused"
-    """Among those whose requests will fail: their robots.txt cannot be read."""
+    """It may be chosen, and its requests will fail: their robots.txt cannot be read."""
     POLICY = "waiting for robots.txt"
     DELAY = "waiting for its delay"
     FULL = "waiting for a request to end"
@@ -61,27 +61,27 @@ class Address(NamedTuple):
         return cls(None, name) if origin is None else cls(origin, slot or origin.host)
 
 
-class Line(Protocol):
+class LaneQueue(Protocol):
     """What a lane belongs to: the queue that chooses among its own lanes."""
 
-    def is_ready(self, lane: Lane) -> None:
+    def add_ready(self, lane: Lane) -> None:
         """The lane may be chosen."""
 
 
 class Lane:
-    """Requests in the order of Scrapy's own queue, and their turn among other lanes."""
+    """Requests in the order of Scrapy's own queue, and what it takes to choose among lanes."""
 
-    __slots__ = ("address", "line", "place", "requests", "ticket", "turn")
+    __slots__ = ("address", "order", "queue", "requests", "state", "ticket")
 
-    def __init__(self, address: Address, line: Line, requests: LaneRequests) -> None:
+    def __init__(self, address: Address, queue: LaneQueue, requests: LaneRequests) -> None:
         self.address = address
-        self.line = line
+        self.queue = queue
         self.requests = requests
-        self.place = Place.EMPTY
-        self.turn = 0
-        """Lanes of the same priority are chosen in the order of their turns."""
+        self.state = LaneState.EMPTY
+        self.order = 0
+        """Of lanes of the same priority the one with the lowest number is chosen first."""
         self.ticket = 0
-        """Changes with the place: an entry of a heap with another ticket is out of date."""
+        """Changes with the state: an entry of a heap with another ticket is out of date."""
 
     @property
     def priority(self) -> int:
@@ -96,8 +96,8 @@ class Lane:
         return self.requests.peek()
 
 
-class Places:
-    """Moves lanes from place to place, and counts those that are ready."""
+class LaneStates:
+    """Moves lanes from state to state, and counts those that are ready."""
 
     def __init__(self) -> None:
         self._numbers = count(1)
@@ -107,18 +107,16 @@ class Places:
         """How many lanes hold requests."""
 
     def number(self) -> int:
-        """The next ticket or turn."""
+        """The next ticket, or the end of the order."""
         return next(self._numbers)
 
-    def move(self, lane: Lane, place: Place) -> int:
-        """Notes the lane's new place; returns its ticket."""
-        before = lane.place
-        self.ready += (place is Place.READY) - (before is Place.READY)
-        self.lanes += (before is Place.EMPTY) - (place is Place.EMPTY)
-        lane.place = place
+    def move(self, lane: Lane, state: LaneState) -> None:
+        before = lane.state
+        self.ready += (state is LaneState.READY) - (before is LaneState.READY)
+        self.lanes += (before is LaneState.EMPTY) - (state is LaneState.EMPTY)
+        lane.state = state
         lane.ticket = next(self._numbers)
-        return lane.ticket
 
     def make_ready(self, lane: Lane) -> None:
-        self.move(lane, Place.READY)
-        lane.line.is_ready(lane)
+        self.move(lane, LaneState.READY)
+        lane.queue.add_ready(lane)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 
-from scrapy_robots_plus.crawl.lanes.lane import Place
+from scrapy_robots_plus.crawl.lanes.lane import LaneState
 from scrapy_robots_plus.crawl.settings import log_interval
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _GROUPS = {
-    Place.READY: "ready",
-    Place.FULL: "ready",
-    Place.POLICY: "waiting for robots.txt",
-    Place.DELAY: "waiting for their delay",
-    Place.HELD: "held back",
-    Place.REFUSED: "with an unreadable robots.txt",
+    LaneState.READY: "ready",
+    LaneState.FULL: "ready",
+    LaneState.POLICY: "waiting for robots.txt",
+    LaneState.DELAY: "waiting for their delay",
+    LaneState.HELD: "held back",
+    LaneState.REFUSED: "with an unreadable robots.txt",
 }
 _ORDER = tuple(dict.fromkeys(_GROUPS.values()))
 
@@ -58,7 +58,7 @@ def describe(lanes: Iterable[Lane], delay_of: Callable[[Lane], float]) -> str:
     requests: Counter[str] = Counter()
     slowest = Slowest("", 0, 0.0)
     for lane in lanes:
-        group = _GROUPS.get(lane.place, "ready")
+        group = _GROUPS.get(lane.state, "ready")
         hosts[group] += 1
         requests[group] += len(lane)
         slowest = max(
@@ -117,7 +117,7 @@ class Estimate:
         readiness = self._readiness_of(self._crawler)
         if readiness is None:
             return
-        lanes = [lane for line in readiness.lines for lane in line]
+        lanes = [lane for queue in readiness.queues for lane in queue]
         text = describe(lanes, readiness.delay_of)
         if text:
             logger.info(printable(text), extra={"spider": self._crawler.spider})

@@ -1,49 +1,72 @@
-"""When the policies of unknown hosts are fetched: no sooner than pages can do without the time."""
+"""When the policies of unknown hosts are fetched: no sooner than pages can do without the time.
+
+Operations:
+
+- ``add``, ``grow``: a lane needs a policy, or has more requests than before;
+- ``request_came_in``, ``fetch_ended``: so there is more to do, or less;
+- ``round_begins``, ``nothing_is_ready``: the engine is at work, or is not; here fetches start.
+
+Goals: a fetch costs as much of the processor as a page, whether it is answered or not. So pages go
+first, and so do requests that come in: they tell which hosts have many. With nothing else to do,
+all fetches start that the budget allows. Thousands of servers that never answer slow nobody down.
+
+Hazards:
+
+- Start requests come in one by one. Whether any are to come is only known some rounds later.
+- A job has two queues, and the engine asks both in each round: each round counts once.
+- A lane is in two orders, by size and by age. It gets another ticket when it is fetched for, or it
+  would be found again in the second.
+- While the crawl is paused or closing, nothing may start, and no alarm may be set for it either:
+  it would ring for ever.
+"""
 
 from __future__ import annotations
 
 from math import inf
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.lanes.lane import Place
+from scrapy_robots_plus.crawl.lanes.lane import LaneState
 
 from .unknown import Unknown
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.crawl.lanes.lane import Lane, Places
+    from scrapy_robots_plus.crawl.lanes.lane import Lane, LaneStates
 
     from .surroundings import Surroundings
 
 
 class Discovery:
-    """Starts fetches. Each costs as much of the processor as a page, whether it is answered or not.
+    """Starts fetches.
 
-    With nothing else to do, all fetches start that the budget has places for. While requests come
-    in or pages are handed out, each fetch that is answered pays for another one. Servers that never
-    answer use the credit up, and are then asked now and then.
+    While requests come in or pages are handed out, each fetch that is answered pays for another
+    one. Servers that never answer use the credit up, and are then asked now and then.
+
+    ``python benchmarks/crawl.py 400-dead 4000-dead`` (dead hosts beside live ones) decided the
+    numbers below but for ``FETCHES_AT_ONCE``: of that no measurement is known.
     """
 
     FETCHES_AT_ONCE = 8
     """How many fetches a queue starts before the engine gets to work again."""
     PAGES_PER_FETCH = 16
     """How many pages are handed out for each fetch that starts although there are enough."""
-    TURNS_PER_FETCH = 64
-    """How many turns the engine takes for each fetch that starts while requests are coming in."""
-    QUIET_TURNS = 4
-    """After how many turns without a new request no more of them are coming in."""
+    ROUNDS_PER_FETCH = 64
+    """How many rounds the engine makes for each fetch that starts while requests are coming in."""
+    QUIET_ROUNDS = 4
+    """After how many rounds without a new request no more of them are coming in."""
     CREDIT = 128
     """How many fetches may start meanwhile, before any of them is answered."""
 
-    def __init__(self, around: Surroundings, places: Places, enough: float = inf) -> None:
+    def __init__(self, around: Surroundings, states: LaneStates, enough: float = inf) -> None:
         """*enough*: with as many lanes ready, policies of others are fetched less eagerly."""
         self._around = around
-        self._places = places
+        self._states = states
         self._enough = enough
         self._unknown = Unknown()
         self._credit = self.CREDIT
-        self._turns = 0
-        self._turns_without_request = 0
-        self._rested_at = 0
+        self._rounds = 0
+        self._rounds_without_request = 0
+        self._idle_round = 0
+        """The last in which nothing was ready."""
 
     @property
     def next_change(self) -> float | None:
@@ -63,35 +86,32 @@ class Discovery:
             self._unknown.grow(lane)
 
     def request_came_in(self) -> None:
-        self._turns_without_request = 0
+        self._rounds_without_request = 0
 
-    def landed(self, *, answered: bool) -> None:
-        """A fetch has ended; *answered*: the server is not a silent one."""
+    def fetch_ended(self, *, answered: bool) -> None:
+        """*answered*: the server is not a silent one."""
         if answered:
             self._credit = min(self._credit + 1, self.CREDIT)
 
-    def meanwhile(self) -> None:
+    def round_begins(self) -> None:
         """The engine asks for a request, which must not wait for this."""
-        self._turns += 1
+        self._rounds += 1
         if not self._unknown:
             return
-        if self._turns % (self.TURNS_PER_FETCH if self._is_growing else self.PAGES_PER_FETCH) == 0:
-            self.start(1)
-        elif self._credit and self._places.ready < self._enough and self.start(1):
+        rounds = self.ROUNDS_PER_FETCH if self._is_growing else self.PAGES_PER_FETCH
+        if self._rounds % rounds == 0:
+            self._start(1)
+        elif self._credit and self._states.ready < self._enough and self._start(1):
             self._credit -= 1
 
-    def rest(self) -> None:
-        """There is nothing to hand out.
+    def nothing_is_ready(self) -> None:
+        """There is nothing to hand out. Requests that are coming in go first all the same."""
+        if self._idle_round != self._rounds:
+            self._idle_round = self._rounds
+            self._rounds_without_request += 1
+        self._start(0 if self._is_growing else self.FETCHES_AT_ONCE)
 
-        While requests are coming in, as start requests do one by one, they go first all the same:
-        they tell which hosts have many.
-        """
-        if self._rested_at != self._turns:  # each queue of a job says so
-            self._rested_at = self._turns
-            self._turns_without_request += 1
-        self.start(0 if self._is_growing else self.FETCHES_AT_ONCE)
-
-    def start(self, most: int) -> int:
+    def _start(self, most: int) -> int:
         """Starts fetches, at most so many; returns how many."""
         started = 0
         budget = self._around.budget
@@ -101,16 +121,15 @@ class Discovery:
             lane = self._unknown.pop()
             if lane is None or lane.address.origin is None:
                 return started
-            # With another ticket it is not found in the order of size and of waiting as well.
-            self._places.move(lane, Place.POLICY)
+            self._states.move(lane, LaneState.POLICY)  # gives it another ticket
             if not self._around.is_fetching(lane.address.origin):
                 self._around.fetch(lane.address.origin, lane)
                 started += 1
-        if not self._places.ready and self._unknown and budget.free:
+        if not self._states.ready and self._unknown and budget.free:
             self._around.wake()
         return started
 
     @property
     def _is_growing(self) -> bool:
         """Whether requests are coming in, one after another."""
-        return self._turns_without_request < self.QUIET_TURNS
+        return self._rounds_without_request < self.QUIET_ROUNDS

@@ -9,7 +9,7 @@ from scrapy import signals
 
 from scrapy_robots_plus.crawl.lanes.files import LaneFiles
 from scrapy_robots_plus.crawl.lanes.kill_note import KillNote
-from scrapy_robots_plus.crawl.lanes.lane import Address, Lane, Place
+from scrapy_robots_plus.crawl.lanes.lane import Address, Lane, LaneState
 from scrapy_robots_plus.crawl.lanes.losses import Losses
 
 from .readiness import Answer, Readiness
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class RobotsPriorityQueue:
-    """``SCHEDULER_PRIORITY_QUEUE``: hosts that are ready take turns, the others wait here.
+    """``SCHEDULER_PRIORITY_QUEUE``: the next host that is ready, while the others wait here.
 
     Order within a host, the queues on disk and the state of a job are those of Scrapy's
     ``DownloaderAwarePriorityQueue``; jobs that one of the two has begun can be resumed by the
@@ -34,7 +34,7 @@ class RobotsPriorityQueue:
     """
 
     REFUSALS_EVERY = 32
-    """Requests that are going to be refused have every 32nd turn while others are ready."""
+    """Every 32nd request is one that is going to be refused, while others are ready."""
 
     def __init__(
         self,
@@ -59,13 +59,13 @@ class RobotsPriorityQueue:
         self._ready: TicketHeap[Lane] = TicketHeap()
         self._refused: TicketHeap[Lane] = TicketHeap()
         self._refusals = count()
-        self._turns = 0
+        self._pops = 0
         self._length = 0
         self._unopened: dict[str, list[int]] = {}
         """Lanes of a former crawl, by name, for which there were too many open files."""
         self._asked = False
         """Whether the engine is being answered, so that it need not be woken."""
-        self._readiness.lines.append(self)
+        self._readiness.queues.append(self)
         self._note = KillNote(key) if key else None
         if self._note is not None:
             crawler.signals.connect(self._note.remove, signals.spider_closed)
@@ -139,7 +139,7 @@ class RobotsPriorityQueue:
             self._take_note()
 
     def peek(self) -> Request | None:
-        """The next request of the host whose turn it may be, left where it is.
+        """The next request of the host that may be next, left where it is.
 
         None where no host is ready, or where the queue in use cannot tell.
         """
@@ -159,11 +159,11 @@ class RobotsPriorityQueue:
         left = {name: priorities for name, priorities in closed.items() if priorities}
         return {**left, **self._unopened}
 
-    def is_ready(self, lane: Lane) -> None:
+    def add_ready(self, lane: Lane) -> None:
         """Called by readiness: the lane may be chosen."""
-        self._ready.push((lane.priority, lane.turn), lane)
+        self._ready.push((lane.priority, lane.order), lane)
         if not self._asked:
-            # Perhaps by the other queue of the job, with which it shares gates: the engine has
+            # Perhaps by the other queue of the job, with which it shares slots: the engine has
             # asked here before it asked there.
             self._around.wake()
 
@@ -171,7 +171,7 @@ class RobotsPriorityQueue:
         readiness = self._readiness
         readiness.advance(self)
         while (lane := self._next()) is not None:
-            refused = lane.place is Place.REFUSED
+            refused = lane.state is LaneState.REFUSED
             answer = readiness.answer(lane)
             if answer is Answer.REFUSE and not refused:
                 self._wait_for_refusal(lane)
@@ -179,18 +179,18 @@ class RobotsPriorityQueue:
                 request = self._take(lane, refused=answer is Answer.REFUSE)
                 if request is not None:
                     return request
-        readiness.rest()
+        readiness.arrange_wake_up()
         return None
 
     def _next(self) -> Lane | None:
-        """The lane whose turn it is."""
-        self._turns += 1
-        if self._turns % self.REFUSALS_EVERY == 0 and (lane := self._refused.pop()):
+        """The lane that is to be asked next."""
+        self._pops += 1
+        if self._pops % self.REFUSALS_EVERY == 0 and (lane := self._refused.pop()):
             return lane
         return self._ready.pop() or self._refused.pop()
 
     def _wait_for_refusal(self, lane: Lane) -> None:
-        self._readiness.places.move(lane, Place.REFUSED)
+        self._readiness.states.move(lane, LaneState.REFUSED)
         self._refused.push(next(self._refusals), lane)
 
     def _take(self, lane: Lane, *, refused: bool) -> Request | None:
@@ -201,17 +201,17 @@ class RobotsPriorityQueue:
         if not left:
             self._drop(lane)
         if request is None:  # the files were damaged: others of its slot are not to wait for it
-            self._readiness.gates.pass_over(lane)
+            self._readiness.slots.had_no_request(lane)
             return None
         if left and refused:
             self._wait_for_refusal(lane)
         self._readiness.hand_out(lane, request, refused=refused)
         if left and not refused:
-            self._readiness.places.make_ready(lane)
+            self._readiness.states.make_ready(lane)
         return request
 
     def _drop(self, lane: Lane) -> None:
-        self._readiness.places.move(lane, Place.EMPTY)
+        self._readiness.states.move(lane, LaneState.EMPTY)
         del self._lanes[lane.address]
         lane.requests.close()
         if lane.address.origin is not None:
@@ -262,4 +262,4 @@ class RobotsPriorityQueue:
     def _take_note(self) -> None:
         """Of how many requests the job holds: those that wait, and those under way."""
         if self._note is not None:
-            self._note.write(self._length + len(self._readiness.gates.out))
+            self._note.write(self._length + len(self._readiness.slots.out))

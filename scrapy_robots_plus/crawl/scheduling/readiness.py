@@ -7,12 +7,12 @@ from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.lanes.lane import Lane, Place, Places
+from scrapy_robots_plus.crawl.lanes.lane import Lane, LaneState, LaneStates
 
 from .agenda import Agenda
 from .discovery import Discovery
 from .outages import Outages
-from .slots import Gate, Gates
+from .slots import SharedSlot, SharedSlots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.clock import CallLater
     from scrapy_robots_plus.policy.origin import Origin
 
-    from .surroundings import Standing, Surroundings
+    from .surroundings import OriginState, Surroundings
 
 
 class Answer(Enum):
@@ -36,8 +36,8 @@ class Answer(Enum):
 class Readiness:
     """Shared by the queues of a crawl: one in memory, one on disk.
 
-    Every lane that is not ready is where one event will find it: in ``_arrivals`` until a policy
-    lands, in the agenda until a moment comes, or at its gate.
+    Every lane that is not ready is where one event will find it: in ``_awaiting`` until a policy
+    comes, in the agenda until a moment comes, or at its slot.
     """
 
     LEAST_PAUSE = 0.1
@@ -57,13 +57,13 @@ class Readiness:
         """
         self.around = around
         self._defer = defer
-        self.places = Places()
-        self.discovery = Discovery(around, self.places, enough)
+        self.states = LaneStates()
+        self.discovery = Discovery(around, self.states, enough)
         self.agenda = Agenda(self._ring, around.clock, call_later)
-        self.gates = Gates(around, self.places, self.agenda, around.clock)
-        self.lines: list[Iterable[Lane]] = []
+        self.slots = SharedSlots(around, self.states, self.agenda, around.clock)
+        self.queues: list[Iterable[Lane]] = []
         """The queues, in the order in which they are asked."""
-        self._arrivals: dict[Origin, list[Lane]] = {}
+        self._awaiting: dict[Origin, list[Lane]] = {}
         self._outages = Outages(self._origins)
         self._last: Request | None = None
         """What was handed out last, until it is seen whether it has arrived."""
@@ -73,38 +73,38 @@ class Readiness:
     def enter(self, lane: Lane) -> None:
         """The lane has got its first request, or one that is more urgent than the others."""
         self.discovery.request_came_in()
-        if lane.place is Place.EMPTY:
-            lane.turn = self.places.number()
-        if lane.place is Place.POLICY:
+        if lane.state is LaneState.EMPTY:
+            lane.order = self.states.number()
+        if lane.state is LaneState.POLICY:
             self.discovery.add(lane)
-        elif lane.place is not Place.HELD:
-            self.places.make_ready(lane)
+        elif lane.state is not LaneState.HELD:
+            self.states.make_ready(lane)
 
     def grew(self, lane: Lane) -> None:
         """The lane has got another request, no more urgent than the others."""
         self.discovery.request_came_in()
-        if lane.place is Place.POLICY:
+        if lane.state is LaneState.POLICY:
             self.discovery.grow(lane)
 
     def answer(self, lane: Lane) -> Answer:
         """Whether the lane may go now. If it has to wait, it is where an event will find it."""
         origin = lane.address.origin
         if origin is None:
-            return self._answer_gate(lane, 0.0)
-        standing = self.around.standing(origin)
-        answer = self._answer_origin(lane, origin, standing)
-        if standing is None or answer is not Answer.GO:
-            self.gates.skip(lane)
+            return self._answer_slot(lane, 0.0)
+        state = self.around.origin_state(origin)
+        answer = self._answer_origin(lane, origin, state)
+        if state is None or answer is not Answer.GO:
+            self.slots.skip(lane)
             return answer
-        return self._answer_gate(lane, standing.delay)
+        return self._answer_slot(lane, state.delay)
 
     def hand_out(self, lane: Lane, request: Request, *, refused: bool) -> None:
         """A request of the lane goes to the downloader, or to where it is *refused*."""
         if lane.address.origin is not None:
             self.around.forget(lane.address.origin)
         self._last = request
-        self.gates.hand_out(lane, request, refused=refused)
-        lane.turn = self.places.number()
+        self.slots.hand_out(lane, request, refused=refused)
+        lane.order = self.states.number()
 
     def defers(self, origin: Origin) -> bool:
         """Whether requests to *origin* are kept although its robots.txt cannot be read."""
@@ -117,90 +117,90 @@ class Readiness:
         """Brings everything up to the present, before the queue *asked* hands out a request.
 
         Scrapy's scheduler asks the one in memory, then the one on disk, in the order in which it
-        has made them: that is one turn.
+        has made them: that is one round.
         """
         last, self._last = self._last, None
-        for request in self.around.ended(self.gates.out, last):
-            self.gates.came_back(request)
+        for request in self.around.ended(self.slots.out, last):
+            self.slots.came_back(request)
         for item in self.agenda.due():
-            if isinstance(item, Gate):
-                self.gates.pass_on(item)
+            if isinstance(item, SharedSlot):
+                self.slots.try_next(item)
             elif isinstance(item, Lane):
-                self.places.make_ready(item)
-        if asked is None or asked is self.lines[0]:
-            self.discovery.meanwhile()
+                self.states.make_ready(item)
+        if asked is None or asked is self.queues[0]:
+            self.discovery.round_begins()
 
-    def rest(self) -> None:
-        """Sees to it that there is something to hand out later."""
-        if not self.places.ready:  # nor in the other queue
-            self.discovery.rest()
+    def arrange_wake_up(self) -> None:
+        """Nothing is ready in the queue that was asked: sees to it that something will be."""
+        if not self.states.ready:  # nor in the other queue
+            self.discovery.nothing_is_ready()
         self.agenda.set_alarm(self.discovery.next_change)
 
     def delay_of(self, lane: Lane) -> float:
         """Seconds between two requests of the lane on average, as far as is known."""
         origin = lane.address.origin
-        standing = None if origin is None else self.around.standing(origin)
-        slot = self.around.slot(self.around.slot_of(lane))
-        return max(standing.delay if standing else 0.0, slot.delay, slot.likely_delay)
+        state = None if origin is None else self.around.origin_state(origin)
+        slot = self.around.slot_state(self.around.slot_key(lane))
+        return max(state.delay if state else 0.0, slot.delay, slot.likely_delay)
 
     # What a crawl tells
 
     def awaits(self, origin: Origin) -> bool:
         """Whether a lane waits for its policy."""
-        return origin in self._arrivals
+        return origin in self._awaiting
 
-    def landed(self, origin: Origin, *, answered: bool = True) -> None:
+    def fetch_ended(self, origin: Origin, *, answered: bool = True) -> None:
         """A fetch has ended, in a policy or not; *answered*: the server is not a silent one."""
-        self.discovery.landed(answered=answered)
-        for lane in self._arrivals.pop(origin, ()):
-            if lane.place is Place.POLICY:
-                self.places.make_ready(lane)
+        self.discovery.fetch_ended(answered=answered)
+        for lane in self._awaiting.pop(origin, ()):
+            if lane.state is LaneState.POLICY:
+                self.states.make_ready(lane)
         self.around.wake()
 
     def _ring(self) -> None:
         self.advance()
-        if self.places.ready:
+        if self.states.ready:
             self.around.wake()
         else:
-            self.rest()
+            self.arrange_wake_up()
 
     # Policies
 
-    def _answer_origin(self, lane: Lane, origin: Origin, standing: Standing | None) -> Answer:
+    def _answer_origin(self, lane: Lane, origin: Origin, state: OriginState | None) -> Answer:
         """GO means: as far as robots.txt is concerned."""
-        if standing is None:
+        if state is None:
             return self._wait_for_policy(lane, origin)
-        if standing.unreachable:
-            return self._answer_unreachable(lane, origin, standing)
+        if state.unreachable:
+            return self._answer_unreachable(lane, origin, state)
         self._outages.over(origin)
-        if standing.opens_at > self.around.clock():
-            return self._hold(lane, standing.opens_at)
+        if state.opens_at > self.around.clock():
+            return self._hold(lane, state.opens_at)
         return Answer.GO
 
-    def _answer_unreachable(self, lane: Lane, origin: Origin, standing: Standing) -> Answer:
+    def _answer_unreachable(self, lane: Lane, origin: Origin, state: OriginState) -> Answer:
         if self._defer is None or not self.defers(origin):
             return Answer.REFUSE
         self.around.forget(origin)
         now = self.around.clock()
-        again_at = max(standing.again_at, now + self.LEAST_PAUSE)
+        again_at = max(state.again_at, now + self.LEAST_PAUSE)
         return self._hold(lane, min(again_at, self._outages.since(origin, now) + self._defer))
 
     def _origins(self) -> set[Origin]:
         """Those that have requests."""
-        lanes = chain.from_iterable(self.lines)
+        lanes = chain.from_iterable(self.queues)
         return {lane.address.origin for lane in lanes if lane.address.origin is not None}
 
     def _hold(self, lane: Lane, moment: float) -> Answer:
-        self.places.move(lane, Place.HELD)
+        self.states.move(lane, LaneState.HELD)
         self.agenda.put(moment, lane)
         return Answer.WAIT
 
     def _wait_for_policy(self, lane: Lane, origin: Origin) -> Answer:
-        self.places.move(lane, Place.POLICY)
-        self._arrivals.setdefault(origin, []).append(lane)
+        self.states.move(lane, LaneState.POLICY)
+        self._awaiting.setdefault(origin, []).append(lane)
         if not self.around.is_fetching(origin):
             self.discovery.add(lane)
         return Answer.WAIT
 
-    def _answer_gate(self, lane: Lane, delay: float) -> Answer:
-        return Answer.GO if self.gates.admits(lane, delay) else Answer.WAIT
+    def _answer_slot(self, lane: Lane, delay: float) -> Answer:
+        return Answer.GO if self.slots.admits(lane, delay) else Answer.WAIT

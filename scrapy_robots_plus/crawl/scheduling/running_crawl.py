@@ -17,7 +17,7 @@ from scrapy_robots_plus.crawl.lanes.lane import Address
 from scrapy_robots_plus.crawl.requests import chosen_slot, origin_to_ask
 
 from .readiness import Readiness
-from .surroundings import SlotState, Standing
+from .surroundings import OriginState, SlotState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.policy.origin import Origin
 
-_OPEN = Standing()
+_OPEN = OriginState()
 
 _readiness: WeakKeyDictionary[Crawler, Readiness] = WeakKeyDictionary()
 
@@ -55,7 +55,7 @@ def readiness_in_use(crawler: Crawler) -> Readiness | None:
 class CrawlSurroundings:
     """Answers :class:`.Readiness` from a running crawl.
 
-    Without :class:`RobotsMiddleware` there are no policies to wait for, only delays and places.
+    Without :class:`RobotsMiddleware` there are no policies to wait for, only slots.
     """
 
     def __init__(self, crawler: Crawler, clock: Clock = DEFAULT_CLOCK) -> None:
@@ -65,7 +65,7 @@ class CrawlSurroundings:
         self.budget, self.readiness = self._make()
         self._is_told = isinstance(self._downloader, RobotsDownloader)
         if isinstance(self._downloader, RobotsDownloader):
-            self._downloader.active.left = self.readiness.gates.came_back
+            self._downloader.active.left = self.readiness.slots.came_back
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     def _make(self) -> tuple[FetchBudget, Readiness]:
@@ -81,8 +81,8 @@ class CrawlSurroundings:
 
     # Policies: as no lane has an origin, nobody asks
 
-    def standing(self, origin: Origin) -> Standing | None:  # noqa: ARG002
-        return Standing()
+    def origin_state(self, origin: Origin) -> OriginState | None:  # noqa: ARG002
+        return OriginState()
 
     def forget(self, origin: Origin) -> None:
         pass
@@ -98,23 +98,23 @@ class CrawlSurroundings:
 
     # The downloader
 
-    def slot_of(self, lane: Lane) -> str:
+    def slot_key(self, lane: Lane) -> str:
         return lane.address.slot
 
-    def slot(self, key: str) -> SlotState:
+    def slot_state(self, key: str) -> SlotState:
         slot = self._downloader.slots.get(key)
         if slot is None:
             most, likely, jitter = compat.new_slot(self._downloader, key)
             delay = compat.least_delay(likely, jitter)
             return SlotState(0.0, delay, most if most > 0 else inf, likely)
-        places = slot.concurrency if slot.concurrency > 0 else inf
+        capacity = slot.concurrency if slot.concurrency > 0 else inf
         if not slot.delay:
-            return SlotState(0.0, 0.0, places)
+            return SlotState(0.0, 0.0, capacity)
         delay = compat.least_delay(slot.delay, compat.slot_jitter(slot))
         due_in = slot.lastseen + delay - self._clock.slots()
         # One that waits in the slot already will be sent first, so no sooner than that after it.
         due_in = max(due_in, delay) if slot.queue else due_in
-        return SlotState(due_in, delay, places, slot.delay)
+        return SlotState(due_in, delay, capacity, slot.delay)
 
     def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
         active = self._downloader.active
@@ -166,17 +166,17 @@ class RobotsSurroundings(CrawlSurroundings):
             return super().address(request)
         return Address(origin, chosen_slot(request) or origin.host)
 
-    def standing(self, origin: Origin) -> Standing | None:
+    def origin_state(self, origin: Origin) -> OriginState | None:
         policy = self._policies.usable(origin) or self._landed.get(origin)
         if policy is None:
             return None
         policy.paces.keep(self._agents.default)
         if policy.refuses_all:
-            return Standing(unreachable=True, again_at=self.clock() + policy.fresh_for)
+            return OriginState(unreachable=True, again_at=self.clock() + policy.fresh_for)
         if not policy.is_paced:
             return _OPEN
         closed_for = policy.closed_for
-        return Standing(policy.delay or 0.0, opens_at=closed_for and self.clock() + closed_for)
+        return OriginState(policy.delay or 0.0, opens_at=closed_for and self.clock() + closed_for)
 
     def forget(self, origin: Origin) -> None:
         self._landed.pop(origin, None)
@@ -193,7 +193,7 @@ class RobotsSurroundings(CrawlSurroundings):
         request = lane.next_request() or Request(origin.robots_url)
         self._policies.prefetch(origin, request)
 
-    def slot_of(self, lane: Lane) -> str:
+    def slot_key(self, lane: Lane) -> str:
         origin, slot = lane.address
         return slot if origin is None else self._pacing.slot_of(origin) or slot
 
@@ -201,4 +201,4 @@ class RobotsSurroundings(CrawlSurroundings):
         if self.readiness.awaits(origin):
             # Whatever its lifetime and the size of the cache: one request may go by it.
             self._landed[origin] = policy
-        self.readiness.landed(origin, answered=policy is not None and not policy.refuses_all)
+        self.readiness.fetch_ended(origin, answered=policy is not None and not policy.refuses_all)

@@ -1,10 +1,35 @@
-"""The way to each downloader slot: its delay and its places, kept before a request goes there."""
+"""Downloader slots as the queue sees them: which lane may send a request there, and when.
+
+Operations:
+
+- ``admits``: may this lane go now? If not, it waits here;
+- ``hand_out``, ``came_back``: a request is under way to its slot, and is so no longer;
+- ``skip``, ``had_no_request``: a lane that should go does not;
+- ``try_next``: the agenda says that a slot is due.
+
+Goals: thousands of lanes may share a slot, that of a proxy, say, and each request costs
+O(log lanes) all the same. No lane is asked again in vain, and none sleeps too long.
+
+So of the lanes that wait for a slot, one at a time is made ready and tries it; the others wait
+behind that one. Where any wait, one of three things is true, and each ends in ``try_next``: the
+agenda knows when the slot is due, a request to it is under way, or one of its lanes is ready.
+
+Hazards:
+
+- A lane that was to try a slot may go elsewhere instead: its robots.txt has expired, its visiting
+  hours are over. Then the next one tries, or all behind it would sleep for good.
+- The slot of a lane may change while it waits: a Crawl-delay brings all requests of a host into
+  one slot. So what it was to try is kept, not looked up.
+- A slot does not know yet of a request on its way there (``not_before``), and never hears of one
+  that is refused on its way: that one delays nobody.
+- Nothing is taken out of a heap. What has moved on has another ticket.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.lanes.lane import Lane, Place
+from scrapy_robots_plus.crawl.lanes.lane import Lane, LaneState
 
 from .ticket_heap import TicketHeap
 
@@ -14,16 +39,16 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_robots_plus.crawl.clock import Now
-    from scrapy_robots_plus.crawl.lanes.lane import Places
+    from scrapy_robots_plus.crawl.lanes.lane import LaneStates
 
     from .agenda import Agenda
-    from .surroundings import Slots
+    from .surroundings import DownloaderSlots
 
 
-class Gate:
-    """Lanes whose requests go to one slot, and what is under way to it."""
+class SharedSlot:
+    """The lanes that wait for one downloader slot, and what is under way to it."""
 
-    __slots__ = ("gap", "key", "lanes", "last", "not_before", "opens_at", "out", "ticket")
+    __slots__ = ("due_at", "gap", "key", "last", "not_before", "out", "ticket", "waiting")
 
     def __init__(self, key: str, ticket: int) -> None:
         self.key = key
@@ -36,29 +61,26 @@ class Gate:
         """Seconds to keep after it."""
         self.not_before = 0.0
         """Until the slot itself can say when it is due: a request is on its way to it."""
-        self.opens_at: float | None = None
+        self.due_at: float | None = None
         """What the agenda knows."""
-        self.lanes: TicketHeap[Lane] = TicketHeap()
-        """Those that wait, by priority and turn."""
+        self.waiting: TicketHeap[Lane] = TicketHeap()
+        """By priority and order."""
 
 
-class Gates:
-    """One lane at a time looks whether a gate is open; the rest wait behind it.
+class SharedSlots:
+    """All slots that requests are under way to, or that lanes wait for."""
 
-    So many lanes may share a slot, and each request costs O(log lanes) all the same. A gate that
-    lanes wait at is closed, and its opening is in the agenda or is the end of a request; or it is
-    open, and one of its lanes is ready and passes on when it has had its turn.
-    """
-
-    def __init__(self, slots: Slots, places: Places, agenda: Agenda, clock: Now) -> None:
-        self._slots = slots
-        self._places = places
+    def __init__(
+        self, downloader: DownloaderSlots, states: LaneStates, agenda: Agenda, clock: Now
+    ) -> None:
+        self._downloader = downloader
+        self._states = states
         self._agenda = agenda
         self._clock = clock
-        self._gates: dict[str, Gate] = {}
-        self._out: dict[Request, Gate] = {}
-        self._looking: dict[Lane, Gate] = {}
-        """The lanes that were made ready to look at a gate, until they have."""
+        self._slots: dict[str, SharedSlot] = {}
+        self._out: dict[Request, SharedSlot] = {}
+        self._trying: dict[Lane, SharedSlot] = {}
+        """The lanes that were made ready to try a slot, until they have."""
 
     def __contains__(self, request: object) -> bool:
         """Whether it was handed out, and has not come back."""
@@ -71,85 +93,85 @@ class Gates:
 
     def admits(self, lane: Lane, delay: float) -> bool:
         """Whether the lane may go. If not, it waits; *delay* is what robots.txt asks for."""
-        gate = self._gate_of(lane)
-        self._leave(lane, gate)
-        slot = self._slots.slot(gate.key)
-        if gate.out >= slot.places and (slot.delay or self._places.lanes > 1):
+        slot = self._slot_of(lane)
+        self._leave(lane, slot)
+        state = self._downloader.slot_state(slot.key)
+        if slot.out >= state.capacity and (state.delay or self._states.lanes > 1):
             # A host that is alone keeps nobody waiting: it may fill the downloader, which sends
-            # no more at a time than the slot has places.
-            self._wait(lane, gate, Place.FULL)
+            # no more at a time than the slot takes.
+            self._wait(lane, slot, LaneState.FULL)
             return False
         now = self._clock()
-        opens_at = max(gate.not_before, now + slot.due_in)
-        if opens_at > now:
-            self._wait(lane, gate, Place.DELAY)
-            self._open_later(gate, opens_at)
+        due_at = max(slot.not_before, now + state.due_in)
+        if due_at > now:
+            self._wait(lane, slot, LaneState.DELAY)
+            self._try_at(due_at, slot)
             return False
-        gate.gap = max(delay, slot.delay)
+        slot.gap = max(delay, state.delay)
         return True
 
     def hand_out(self, lane: Lane, request: Request, *, refused: bool) -> None:
         """A request goes to the downloader, or to where it is refused."""
-        gate = self._gate_of(lane)
-        self._out[request] = gate
-        gate.out += 1
+        slot = self._slot_of(lane)
+        self._out[request] = slot
+        slot.out += 1
         if not refused:
-            gate.last = request
-            if gate.gap:
-                gate.not_before = self._clock() + gate.gap
-        self.pass_on(gate)
+            slot.last = request
+            if slot.gap:
+                slot.not_before = self._clock() + slot.gap
+        self.try_next(slot)
 
     def came_back(self, request: Request) -> None:
         """The downloader is done with a request, whether it was sent or not."""
-        gate = self._out.pop(request, None)
-        if gate is None:
+        slot = self._out.pop(request, None)
+        if slot is None:
             return
-        gate.out -= 1
-        if gate.last is request:
+        slot.out -= 1
+        if slot.last is request:
             # Sent: the slot knows when. Refused on its way: nobody has to wait for it.
-            gate.last = None
-            gate.not_before = 0.0
-        self.pass_on(gate)
+            slot.last = None
+            slot.not_before = 0.0
+        self.try_next(slot)
 
     def skip(self, lane: Lane) -> None:
-        """The lane does not go, for a reason that is not its gate."""
+        """The lane does not go, for a reason that is not its slot."""
         self._leave(lane, None)
 
-    def pass_over(self, lane: Lane) -> None:
+    def had_no_request(self, lane: Lane) -> None:
         """The lane was admitted, and had no request to hand out."""
-        self.pass_on(self._gate_of(lane))
+        self.try_next(self._slot_of(lane))
 
-    def pass_on(self, gate: Gate) -> None:
-        """Lets the next lane look whether the gate is open."""
-        if gate.opens_at is not None:
-            gate.opens_at = None
-            gate.ticket = self._places.number()
-        lane = gate.lanes.pop()
+    def try_next(self, slot: SharedSlot) -> None:
+        """Makes the first lane that waits for the slot ready, so that it tries again."""
+        if slot.due_at is not None:
+            slot.due_at = None
+            slot.ticket = self._states.number()
+        lane = slot.waiting.pop()
         if lane is not None:
-            self._looking[lane] = gate
-            self._places.make_ready(lane)
-        elif not gate.out and self._gates.get(gate.key) is gate:
-            del self._gates[gate.key]
+            self._trying[lane] = slot
+            self._states.make_ready(lane)
+        elif not slot.out and self._slots.get(slot.key) is slot:
+            del self._slots[slot.key]
 
-    def _leave(self, lane: Lane, gate: Gate | None) -> None:
-        """Where the lane was the one to look at a gate and goes elsewhere, another one looks."""
-        looked_at = self._looking.pop(lane, None)
-        if looked_at is not None and looked_at is not gate:
-            self.pass_on(looked_at)
+    def _leave(self, lane: Lane, slot: SharedSlot | None) -> None:
+        """The lane tries *slot*. If that is not the one it was to try, another lane does."""
+        tried = self._trying.pop(lane, None)
+        if tried is not None and tried is not slot:
+            self.try_next(tried)
 
-    def _wait(self, lane: Lane, gate: Gate, place: Place) -> None:
-        self._places.move(lane, place)
-        gate.lanes.push((lane.priority, lane.turn), lane)
+    def _wait(self, lane: Lane, slot: SharedSlot, state: LaneState) -> None:
+        self._states.move(lane, state)
+        slot.waiting.push((lane.priority, lane.order), lane)
 
-    def _open_later(self, gate: Gate, moment: float) -> None:
-        if gate.opens_at is None or moment < gate.opens_at:
-            gate.opens_at = moment
-            gate.ticket = self._places.number()
-            self._agenda.put(moment, gate)
+    def _try_at(self, moment: float, slot: SharedSlot) -> None:
+        if slot.due_at is None or moment < slot.due_at:
+            slot.due_at = moment
+            slot.ticket = self._states.number()
+            self._agenda.put(moment, slot)
 
-    def _gate_of(self, lane: Lane) -> Gate:
-        key = self._slots.slot_of(lane)
-        gate = self._gates.get(key)
-        if gate is None:
-            gate = self._gates[key] = Gate(key, self._places.number())
-        return gate
+    def _slot_of(self, lane: Lane) -> SharedSlot:
+        key = self._downloader.slot_key(lane)
+        slot = self._slots.get(key)
+        if slot is None:
+            slot = self._slots[key] = SharedSlot(key, self._states.number())
+        return slot
