@@ -70,7 +70,7 @@ def make_queue(
     folder: Path, state: Any = None, kind: Any = PickleLifoDiskQueue
 ) -> tuple[RobotsPriorityQueue, Stats]:
     """A queue on disk for hosts that are all known, without delays, and its stats."""
-    world = World([WorldHost(places=1000, known_until=1e9) for _ in range(HOSTS)], total=1000)
+    world = World([WorldHost(capacity=1000, known_until=1e9) for _ in range(HOSTS)], total=1000)
     stats = Stats()
     spider = Spider("spider")
     crawler: Any = SimpleNamespace(spider=spider, signals=Signals(), stats=stats)

@@ -64,6 +64,9 @@ class Address(NamedTuple):
 class LaneQueue(Protocol):
     """What a lane belongs to: the queue that chooses among its own lanes."""
 
+    def add_resumed(self, lane: Lane) -> None:
+        """The lane holds requests that a former crawl has left."""
+
     def add_ready(self, lane: Lane) -> None:
         """The lane may be chosen."""
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from scrapy import signals
 
-from scrapy_robots_plus.crawl.lanes.files import LaneFiles
 from scrapy_robots_plus.crawl.lanes.kill_note import KillNote
 from scrapy_robots_plus.crawl.lanes.lane import Address, Lane, LaneState
 from scrapy_robots_plus.crawl.lanes.losses import Losses
+from scrapy_robots_plus.crawl.lanes.open_lanes import OpenLanes
 
 from .readiness import Answer, Readiness
 from .running_crawl import readiness_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class RobotsPriorityQueue:
-    """``SCHEDULER_PRIORITY_QUEUE``: the next host that is ready, while the others wait here.
+    """``SCHEDULER_PRIORITY_QUEUE``: hosts that are ready alternate, the others wait here.
 
     Order within a host, the queues on disk and the state of a job are those of Scrapy's
     ``DownloaderAwarePriorityQueue``; jobs that one of the two has begun can be resumed by the
@@ -52,24 +52,24 @@ class RobotsPriorityQueue:
                 "together. Resume it with the SCHEDULER_PRIORITY_QUEUE that it was begun with."
             )
         self._losses = Losses(crawler, key)
-        self._files = LaneFiles(crawler, downstream_queue_cls, start_queue_cls, key, self._losses)
+        self._lanes = OpenLanes(
+            self, crawler, downstream_queue_cls, start_queue_cls, key, self._losses
+        )
         self._readiness = readiness or readiness_of(crawler)
         self._around = self._readiness.around
-        self._lanes: dict[Address, Lane] = {}
         self._ready: TicketHeap[Lane] = TicketHeap()
         self._refused: TicketHeap[Lane] = TicketHeap()
         self._refusals = count()
         self._pops = 0
         self._length = 0
-        self._unopened: dict[str, list[int]] = {}
-        """Lanes of a former crawl, by name, for which there were too many open files."""
         self._asked = False
         """Whether the engine is being answered, so that it need not be woken."""
         self._readiness.queues.append(self)
         self._note = KillNote(key) if key else None
         if self._note is not None:
             crawler.signals.connect(self._note.remove, signals.spider_closed)
-            self._resume_all(startprios or {}, self._note.held_when_killed)
+            self._lanes.resume(startprios or {}, self._note.held_when_killed)
+            self._take_note()
 
     @classmethod
     def from_crawler(
@@ -88,7 +88,7 @@ class RobotsPriorityQueue:
 
     def __iter__(self) -> Iterator[Lane]:
         """The lanes that hold requests."""
-        return iter(self._lanes.values())
+        return iter(self._lanes)
 
     def __contains__(self, name: str) -> bool:
         return Address.named(name) in self._lanes
@@ -111,20 +111,15 @@ class RobotsPriorityQueue:
     def _push(self, request: Request) -> None:
         address = self._around.address(request)
         lane = self._lanes.get(address)
-        if lane is None and address.name in self._unopened:
-            lane = self._resume(address.name, self._unopened.pop(address.name))
         if lane is None:
-            lane = Lane(address, self, self._files.open(address))
-            lane.requests.push(request)
-            self._lanes[address] = lane
+            self._readiness.enter(self._lanes.new(address, request))
+            return
+        most_urgent = lane.priority
+        lane.requests.push(request)
+        if -request.priority < most_urgent:
             self._readiness.enter(lane)
         else:
-            most_urgent = lane.priority
-            lane.requests.push(request)
-            if -request.priority < most_urgent:
-                self._readiness.enter(lane)
-            else:
-                self._readiness.grew(lane)
+            self._readiness.grew(lane)
 
     def pop(self) -> Request | None:
         """The next request of a host that is ready; None where none is, now.
@@ -148,19 +143,20 @@ class RobotsPriorityQueue:
 
     def close(self) -> dict[str, list[int]]:
         """Closes the queues; returns the state to resume from."""
-        closed = {lane.address.name: lane.requests.close() for lane in self._lanes.values()}
-        self._lanes.clear()
+        state = self._lanes.close()
         self._ready.clear()
         self._refused.clear()
         self._length = 0
         self._readiness.agenda.alarm.cancel()
-        if self._unopened:
-            self._losses.unopened(len(self._unopened))
-        left = {name: priorities for name, priorities in closed.items() if priorities}
-        return {**left, **self._unopened}
+        return state
+
+    def add_resumed(self, lane: Lane) -> None:
+        """The lane holds requests that a former crawl has left."""
+        self._length += len(lane)
+        self._readiness.enter(lane)
 
     def add_ready(self, lane: Lane) -> None:
-        """Called by readiness: the lane may be chosen."""
+        """The lane may be chosen."""
         self._ready.push((lane.priority, lane.order), lane)
         if not self._asked:
             # Perhaps by the other queue of the job, with which it shares slots: the engine has
@@ -212,52 +208,9 @@ class RobotsPriorityQueue:
 
     def _drop(self, lane: Lane) -> None:
         self._readiness.states.move(lane, LaneState.EMPTY)
-        del self._lanes[lane.address]
-        lane.requests.close()
         if lane.address.origin is not None:
             self._around.forget(lane.address.origin)
-        self._files.remove(lane.address)
-        if self._unopened:
-            self._open_more()
-
-    def _resume_all(self, state: dict[str, Iterable[int]], held: int | None) -> None:
-        """*held*: how many requests the job held when it was killed; None where it was not."""
-        for name, priorities in state.items():
-            told = self._losses.told
-            lane = self._resume(name, priorities)
-            known = lane or name in self._unopened or told != self._losses.told
-            if held is None and not known:
-                self._losses.missing(name)
-        if held is not None:
-            self._losses.killed(held, found=self._length)
-        self._take_note()
-
-    def _resume(self, name: str, priorities: Iterable[int]) -> Lane | None:
-        """Opens a lane of a former crawl; None where there is nothing in it, or not yet."""
-        address = Address.named(name)
-        try:
-            priorities = [int(priority) for priority in priorities]
-        except (TypeError, ValueError):  # a state that was damaged
-            return None
-        try:
-            lane = Lane(address, self, self._files.open(address, priorities))
-        except OSError:
-            self._unopened[name] = priorities
-            return None
-        if not len(lane):
-            return None
-        self._lanes[address] = lane
-        self._length += len(lane)
-        self._readiness.enter(lane)
-        return lane
-
-    def _open_more(self) -> None:
-        """A lane is done with, so that others can be opened."""
-        while self._unopened and not self._files.are_too_many:
-            name, priorities = self._unopened.popitem()
-            self._resume(name, priorities)
-            if name in self._unopened:  # too many are open elsewhere
-                return
+        self._lanes.remove(lane)
 
     def _take_note(self) -> None:
         """Of how many requests the job holds: those that wait, and those under way."""

@@ -1,0 +1,123 @@
+"""The lanes of one queue: made for new hosts, and opened again where a former crawl left them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .files import LaneFiles
+from .lane import Address, Lane
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.pqueues import QueueProtocol
+
+    from .lane import LaneQueue
+    from .losses import Losses
+
+
+class OpenLanes:
+    """Lanes by address.
+
+    With a job each has files. Where there are too many of them, lanes of a former crawl are opened
+    as others are done with; what is left in the end stays in the state of the job.
+    """
+
+    def __init__(
+        self,
+        queue: LaneQueue,
+        crawler: Crawler,
+        downstream: type[QueueProtocol],
+        start_queue: type[QueueProtocol] | None,
+        folder: str,
+        losses: Losses,
+    ) -> None:
+        """*folder*: that of the job, empty for a queue in memory."""
+        self._queue = queue
+        self._files = LaneFiles(crawler, downstream, start_queue, folder, losses)
+        self._losses = losses
+        self._lanes: dict[Address, Lane] = {}
+        self._unopened: dict[str, list[int]] = {}
+        """Lanes of a former crawl, by name, for which there were too many open files."""
+
+    def __iter__(self) -> Iterator[Lane]:
+        return iter(self._lanes.values())
+
+    def __contains__(self, address: object) -> bool:
+        return address in self._lanes
+
+    def get(self, address: Address) -> Lane | None:
+        """The lane at *address*; None where there is none yet."""
+        lane = self._lanes.get(address)
+        if lane is None and address.name in self._unopened:
+            lane = self._resume(address.name, self._unopened.pop(address.name))
+        return lane
+
+    def new(self, address: Address, request: Request) -> Lane:
+        """A lane with its first request.
+
+        Raises ValueError where the request cannot be put on disk, OSError where nothing can.
+        """
+        lane = Lane(address, self._queue, self._files.open(address))
+        lane.requests.push(request)
+        self._lanes[address] = lane
+        return lane
+
+    def remove(self, lane: Lane) -> None:
+        """The lane is empty."""
+        del self._lanes[lane.address]
+        lane.requests.close()
+        self._files.remove(lane.address)
+        if self._unopened:
+            self._open_more()
+
+    def resume(self, state: dict[str, Iterable[int]], held: int | None) -> None:
+        """Opens the lanes of a job: *state* is what :meth:`close` has returned.
+
+        *held*: how many requests the job held when it was killed; None where it was not.
+        """
+        for name, priorities in state.items():
+            told = self._losses.told
+            lane = self._resume(name, priorities)
+            known = lane or name in self._unopened or told != self._losses.told
+            if held is None and not known:
+                self._losses.missing(name)
+        if held is not None:
+            self._losses.killed(held, found=sum(map(len, self)))
+
+    def close(self) -> dict[str, list[int]]:
+        """Closes all files; returns the priorities of which there are requests, by lane."""
+        closed = {lane.address.name: lane.requests.close() for lane in self}
+        self._lanes.clear()
+        if self._unopened:
+            self._losses.unopened(len(self._unopened))
+        left = {name: priorities for name, priorities in closed.items() if priorities}
+        return {**left, **self._unopened}
+
+    def _resume(self, name: str, priorities: Iterable[int]) -> Lane | None:
+        """Opens a lane of a former crawl; None where there is nothing in it, or not yet."""
+        address = Address.named(name)
+        try:
+            priorities = [int(priority) for priority in priorities]
+        except (TypeError, ValueError):  # a state that was damaged
+            return None
+        try:
+            lane = Lane(address, self._queue, self._files.open(address, priorities))
+        except OSError:
+            self._unopened[name] = priorities
+            return None
+        if not len(lane):
+            return None
+        self._lanes[address] = lane
+        self._queue.add_resumed(lane)
+        return lane
+
+    def _open_more(self) -> None:
+        """A lane is done with, so that others can be opened."""
+        while self._unopened and not self._files.are_too_many:
+            name, priorities = self._unopened.popitem()
+            self._resume(name, priorities)
+            if name in self._unopened:  # too many are open elsewhere
+                return
