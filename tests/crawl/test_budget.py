@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
-from itertools import count
-from typing import TYPE_CHECKING
-
 import pytest
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 from twisted.internet.defer import Deferred
@@ -13,46 +9,20 @@ from twisted.internet.defer import Deferred
 from scrapy_robots_plus.crawl.fetching.budget import FIRST_PATIENCE, FetchBudget
 from scrapy_robots_plus.policy.origin import Origin
 
-from .world import Timer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from .hand_clock import HandClock
 
 without_asyncio = pytest.mark.skipif(
     is_asyncio_reactor_installed(), reason="there a coroutine runs when the loop turns"
 )
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-        self._timers: list[tuple[float, int, Timer]] = []
-        self._numbers = count()
-
-    def __call__(self) -> float:
-        return self.now
-
-    def call_later(self, delay: float, call: Callable[[], None]) -> Timer:
-        timer = Timer(call)
-        heappush(self._timers, (self.now + delay, next(self._numbers), timer))
-        return timer
-
-    def advance(self, seconds: float) -> None:
-        end = self.now + seconds
-        while self._timers and self._timers[0][0] <= end:
-            self.now, _, timer = heappop(self._timers)
-            if timer.call:
-                timer.call()
-        self.now = end
-
-
 def origin(number: int) -> Origin:
     return Origin("http", f"host{number}.example", 80)
 
 
-def make(places: int, ceiling: int = 10_000) -> tuple[FetchBudget, Clock]:
-    clock = Clock()
-    return FetchBudget(places, ceiling, clock, clock.call_later), clock
+def make(places: int, ceiling: int = 10_000) -> tuple[FetchBudget, HandClock]:
+    clock = HandClock()
+    return FetchBudget(places, ceiling, clock.clock, clock.call_later), clock
 
 
 def fill(budget: FetchBudget, first: int = 0) -> int:
@@ -67,9 +37,9 @@ def fill(budget: FetchBudget, first: int = 0) -> int:
 def test_each_silent_fetch_makes_room_for_another_one_and_one_more() -> None:
     budget, clock = make(4)
     assert fill(budget) == 4
-    clock.advance(FIRST_PATIENCE)
+    clock.pass_time(FIRST_PATIENCE)
     assert fill(budget, 100) == 8
-    clock.advance(FIRST_PATIENCE)
+    clock.pass_time(FIRST_PATIENCE)
     assert fill(budget, 200) == 16
     assert len(budget) == 28
 
@@ -78,7 +48,7 @@ def test_there_is_a_ceiling() -> None:
     budget, clock = make(4, ceiling=20)
     for round_ in range(6):
         fill(budget, 100 * round_)
-        clock.advance(FIRST_PATIENCE)
+        clock.pass_time(FIRST_PATIENCE)
     assert len(budget) == 20
 
 
@@ -86,13 +56,13 @@ def test_patience_follows_the_time_that_fetches_take() -> None:
     budget, clock = make(4)
     assert budget.patience == FIRST_PATIENCE
     budget.take(origin(1))
-    clock.advance(0.05)
+    clock.pass_time(0.05)
     budget.answered(origin(1))
     budget.give_back(origin(1))
     assert budget.patience == pytest.approx(0.2)
     for _ in range(200):
         budget.take(origin(1))
-        clock.advance(0.5)
+        clock.pass_time(0.5)
         assert budget.free  # which takes it for silent at first
         budget.answered(origin(1))
         budget.give_back(origin(1))
@@ -126,7 +96,7 @@ def test_who_waits_is_admitted_in_order_and_by_the_clock() -> None:
     assert admitted == []
     budget.give_back(origin(0))
     assert origin(1) in budget
-    clock.advance(FIRST_PATIENCE + 0.01)
+    clock.pass_time(FIRST_PATIENCE + 0.01)
     assert origin(2) in budget
     assert origin(3) in budget
 

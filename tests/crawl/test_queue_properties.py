@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scrapy_robots_plus.crawl.scheduling.outages import Outages
 from scrapy_robots_plus.crawl.scheduling.ticket_heap import TicketHeap
 
-from .world import REFUSED, Both, Host, Slot, World, host_number, origin
+from .world import REFUSED, Both, Host, Slot, World, host_number
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -308,12 +308,3 @@ def test_a_crawl_of_many_hosts_holds_no_more_than_one_of_few(
     assert len(world.handed_out) == 3 * len(delays)
     assert_nothing_is_left(world)
     assert len(world.readiness._outages) <= Outages.LEAST
-
-
-def test_outages_that_nobody_waits_for_are_forgotten() -> None:
-    waiting = {origin(number) for number in range(5)}
-    outages = Outages(lambda: waiting)
-    for number in range(10 * Outages.LEAST):
-        assert outages.since(origin(number), float(number)) == number
-    assert len(outages) <= Outages.LEAST
-    assert [outages.since(origin(number), 1e9) for number in range(5)] == [0, 1, 2, 3, 4]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
 from itertools import chain, count
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -23,18 +22,12 @@ from scrapy_robots_plus.crawl.scheduling.readiness import Readiness
 from scrapy_robots_plus.crawl.scheduling.surroundings import OriginState, SlotState
 from scrapy_robots_plus.policy.origin import Origin
 
+from .hand_clock import HandClock
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from scrapy_robots_plus.crawl.lanes.lane import Lane
-
-
-class Timer:
-    def __init__(self, call: Callable[[], None]) -> None:
-        self.call: Callable[[], None] | None = call
-
-    def cancel(self) -> None:
-        self.call = None
 
 
 @dataclass(eq=False)
@@ -90,7 +83,7 @@ class Both:
         return chain(self.memory, self.disk)
 
 
-class World:
+class World(HandClock):
     """Surroundings of a queue, and the engine and the downloader that use it."""
 
     def __init__(
@@ -104,7 +97,7 @@ class World:
         transfer: float = 0.5,
         job: bool = False,
     ) -> None:
-        self.now = 1000.0
+        super().__init__()
         self.hosts = hosts
         self.total = total
         self.travel = travel
@@ -114,14 +107,12 @@ class World:
         self.readiness = Readiness(self, self.call_later, defer=defer, enough=2 * total)
         self.woken = False
         self.paused = False
-        self.rings = 0
         memory = self._make_queue()
         self.queue = Both(memory, self._make_queue()) if job else memory
         self.ticks = 0
         self.handed_out: list[Request] = []
         self.slots: defaultdict[str, Slot] = defaultdict(Slot)
-        self._numbers = count()
-        self._events: list[tuple[float, int, Timer]] = []
+        self._requests = count()
 
     def _make_queue(self) -> RobotsPriorityQueue:
         crawler: Any = SimpleNamespace(spider=None, stats=None)
@@ -134,14 +125,6 @@ class World:
         )
 
     # What readiness asks
-
-    def clock(self) -> float:
-        return self.now
-
-    def call_later(self, delay: float, call: Callable[[], None]) -> Timer:
-        timer = Timer(call)
-        heappush(self._events, (self.now + delay, next(self._numbers), timer))
-        return timer
 
     def address(self, request: Request) -> Address:
         number = host_number(request)
@@ -197,7 +180,7 @@ class World:
 
     def push(self, number: int, priority: int = 0, *, start: bool = False) -> Request:
         """As ``engine.crawl()``: the engine asks afterwards."""
-        url = f"http://host{number}.example/{next(self._numbers)}"
+        url = f"http://host{number}.example/{next(self._requests)}"
         request = Request(url, priority=priority, meta={"is_start_request": start})
         self.queue.push(request)
         self.woken = True
@@ -215,19 +198,6 @@ class World:
             self.budget.answered(origin(number))
         self.budget.give_back(origin(number))
         self.readiness.fetch_ended(origin(number))
-
-    def pass_time(self, seconds: float) -> None:
-        """Timers ring at their time, and the engine has its say after each."""
-        end = self.now + seconds
-        self.settle()
-        while self._events and self._events[0][0] <= end:
-            at, _, timer = heappop(self._events)
-            self.now = max(self.now, at)
-            if timer.call is not None:
-                self.rings += 1
-                timer.call()
-            self.settle()
-        self.now = end
 
     def settle(self) -> None:
         """The engine asks as long as it is woken."""

@@ -1,0 +1,92 @@
+"""In which order robots.txt files are fetched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.crawl.scheduling.unknown import Unknown
+
+from .lanes import Lanes
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.crawl.lanes.lane import Lane
+
+
+class Fetched(Lanes):
+    """Names lanes as ``Discovery`` does: what was fetched for has another ticket."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unknown = Unknown()
+
+    def known(self, name: str, requests: int = 1, priority: int = 0) -> Lane:
+        lane = self.new(name, requests=requests, priority=priority)
+        self.unknown.add(lane)
+        return lane
+
+    def order(self) -> list[str]:
+        names = []
+        while (lane := self.unknown.pop()) is not None:
+            lane.ticket = self.states.number()
+            names.append(lane.address.slot)
+        return names
+
+
+def test_the_largest_goes_first_and_every_fourth_is_the_oldest() -> None:
+    lanes = Fetched()
+    for name, requests in (("old", 1), ("older", 1), ("8", 8), ("64", 64), ("16", 16), ("32", 32)):
+        lanes.known(name, requests)
+    assert lanes.order() == ["64", "32", "16", "old", "8", "older"]
+
+
+def test_of_about_the_same_size_the_oldest_goes_first() -> None:
+    lanes = Fetched()
+    for name, requests in (("a", 4), ("b", 7), ("c", 5)):
+        lanes.known(name, requests)
+    assert lanes.order() == ["a", "b", "c"]
+
+
+def test_priority_goes_before_size_and_age() -> None:
+    lanes = Fetched()
+    lanes.known("large", 100)
+    lanes.known("urgent", priority=1)
+    assert lanes.order() == ["urgent", "large"]
+    for name in ("a", "b", "c", "d"):
+        lanes.known(name, 10)
+    lanes.known("urgent one", priority=1)
+    assert lanes.unknown.pop().address.slot == "urgent one"  # type: ignore[union-attr]
+
+
+def test_the_fourth_is_the_oldest_of_the_most_urgent() -> None:
+    lanes = Fetched()
+    lanes.known("oldest")
+    for name in ("small", "1", "2", "3"):
+        lanes.known(name, 1 if name == "small" else 9, priority=1)
+    assert lanes.order()[:5] == ["1", "2", "3", "small", "oldest"]
+
+
+def test_a_lane_that_has_grown_goes_by_its_new_size() -> None:
+    lanes = Fetched()
+    lanes.known("large", 5)
+    grows = lanes.known("grows", 1)
+    lanes.add(grows, 20)
+    lanes.unknown.grow(grows)
+    assert lanes.order() == ["grows", "large"]
+
+
+def test_a_lane_that_waits_no_longer_is_not_named() -> None:
+    lanes = Fetched()
+    gone = lanes.known("gone", 9)
+    lanes.known("stays")
+    gone.ticket = lanes.states.number()
+    assert lanes.order() == ["stays"]
+
+
+def test_whether_there_are_any() -> None:
+    lanes = Fetched()
+    assert not lanes.unknown
+    lanes.known("one")
+    assert lanes.unknown
+    lanes.order()
+    lanes.order()
+    assert not lanes.unknown
