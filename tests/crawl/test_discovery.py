@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from math import inf
+from typing import TYPE_CHECKING, Any
+
 import pytest
 
+from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
+from scrapy_robots_plus.crawl.lanes.lane import LaneState
 from scrapy_robots_plus.crawl.scheduling.discovery import Discovery
 
+from .hand_clock import HandClock
+from .lanes import Lanes
 from .world import Host, World
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.crawl.lanes.lane import Lane
+    from scrapy_robots_plus.policy.origin import Origin
 
 MANY = 2000
 
@@ -81,3 +92,174 @@ def test_while_enough_pages_are_ready_few_are_asked(job: bool) -> None:
     while len(world.handed_out) < open_hosts * pages // 2:
         world.pass_time(world.transfer)
     assert 0 < len(asked(world)) <= 2 * len(world.handed_out) // Discovery.PAGES_PER_FETCH
+
+
+class Silent(HandClock):
+    """Surroundings of a discovery in which no server answers, until the test says so."""
+
+    def __init__(self, *, places: int = 10_000, enough: float = inf) -> None:
+        super().__init__()
+        self.lanes = Lanes()
+        self.budget = FetchBudget(places, places, self.clock, self.call_later)
+        self.fetched: list[Origin] = []
+        self.fetching: set[Origin] = set()
+        self.open = True
+        self.wakes = 0
+        around: Any = self  # what discovery asks of it, and no more
+        self.discovery = Discovery(around, self.lanes.states, enough)
+
+    def may_fetch(self) -> bool:
+        return self.open
+
+    def is_fetching(self, origin: Origin) -> bool:
+        return origin in self.fetching
+
+    def fetch(self, origin: Origin, lane: Lane) -> None:
+        assert lane.state is LaneState.POLICY
+        self.budget.take(origin)
+        self.fetched.append(origin)
+
+    def wake(self) -> None:
+        self.wakes += 1
+
+    def name(self, count: int) -> list[Lane]:
+        lanes = [self.lanes.new(f"{len(list(self.lanes.open))}.example") for _ in range(count)]
+        for lane in lanes:
+            self.lanes.states.move(lane, LaneState.POLICY)
+            self.discovery.add(lane)
+        return lanes
+
+    def rounds(self, count: int) -> int:
+        """How many fetches start while pages are handed out."""
+        before = len(self.fetched)
+        for _ in range(count):
+            self.discovery.round_begins()
+        return len(self.fetched) - before
+
+    def idle_rounds(self, count: int) -> int:
+        """How many fetches start while there is nothing to hand out."""
+        before = len(self.fetched)
+        for _ in range(count):
+            self.discovery.round_begins()
+            self.discovery.nothing_is_ready()
+        return len(self.fetched) - before
+
+    def use_up_credit(self) -> None:
+        """While requests come in, so that besides a fetch starts every so many rounds."""
+        rounds = Discovery.CREDIT + Discovery.CREDIT // Discovery.ROUNDS_PER_FETCH
+        self.name(rounds)
+        assert self.rounds(rounds) == rounds
+
+    def grow_quiet(self) -> None:
+        """No request has come in for a while, and there was nothing to fetch."""
+        self.idle_rounds(Discovery.QUIET_ROUNDS)
+
+
+def test_servers_that_never_answer_use_the_credit_up_and_are_then_asked_now_and_then() -> None:
+    around = Silent()
+    around.use_up_credit()
+    around.name(100)
+    assert around.rounds(10 * Discovery.ROUNDS_PER_FETCH) == 10
+    around.grow_quiet()
+    assert around.rounds(5 * Discovery.PAGES_PER_FETCH) == 5
+
+
+def test_each_answer_pays_for_another_fetch_but_only_up_to_the_credit() -> None:
+    around = Silent()
+    around.use_up_credit()
+    around.name(300)
+    around.discovery.fetch_ended(answered=False)
+    for _ in range(3):
+        around.discovery.fetch_ended(answered=True)
+    assert around.rounds(Discovery.ROUNDS_PER_FETCH) == 3 + 1
+    for _ in range(2 * Discovery.CREDIT):
+        around.discovery.fetch_ended(answered=True)
+    assert around.rounds(3 * Discovery.ROUNDS_PER_FETCH) == Discovery.CREDIT + 3
+
+
+def test_with_enough_lanes_ready_no_credit_is_spent() -> None:
+    around = Silent(enough=2)
+    for name in ("a", "b"):
+        around.lanes.states.make_ready(around.lanes.new(name))
+    around.grow_quiet()
+    around.name(100)
+    assert around.rounds(10 * Discovery.PAGES_PER_FETCH) == 10
+    around.lanes.states.move(around.lanes.made_ready()[0], LaneState.DELAY)
+    assert around.rounds(Discovery.PAGES_PER_FETCH) == Discovery.PAGES_PER_FETCH
+
+
+def test_with_nothing_else_to_do_some_start_at_once_and_the_engine_asks_again() -> None:
+    around = Silent()
+    around.grow_quiet()
+    around.name(20)
+    around.discovery.nothing_is_ready()
+    assert len(around.fetched) == Discovery.FETCHES_AT_ONCE
+    assert around.wakes == 1
+    around.discovery.nothing_is_ready()
+    around.discovery.nothing_is_ready()
+    assert len(around.fetched) == 20
+    assert around.wakes == 2
+
+
+def test_only_rounds_without_a_new_request_make_it_quiet_and_each_counts_once() -> None:
+    around = Silent()
+    around.discovery._credit = 0
+    around.name(20)
+    for _ in range(3):
+        around.discovery.request_came_in()
+        assert around.idle_rounds(Discovery.QUIET_ROUNDS - 1) == 0
+    around.discovery.nothing_is_ready()  # the other queue of the job, in the same round
+    around.discovery.nothing_is_ready()
+    assert not around.fetched
+    assert around.idle_rounds(1) == Discovery.FETCHES_AT_ONCE
+
+
+def test_no_more_start_than_the_budget_allows() -> None:
+    around = Silent(places=3)
+    around.grow_quiet()
+    around.name(20)
+    around.discovery.nothing_is_ready()
+    assert len(around.fetched) == 3
+    assert around.wakes == 0
+    assert around.discovery.next_change == around.budget.next_change
+
+
+def test_a_crawl_that_may_not_fetch_starts_nothing_and_waits_for_nothing() -> None:
+    around = Silent()
+    around.grow_quiet()
+    assert around.discovery.next_change is None
+    around.name(20)
+    around.open = False
+    assert around.rounds(500) == around.idle_rounds(500) == around.wakes == 0
+    assert around.discovery.next_change is None
+
+
+def test_a_lane_whose_origin_is_being_fetched_takes_the_place_of_no_other() -> None:
+    around = Silent()
+    around.grow_quiet()
+    lanes = around.name(12)
+    around.fetching = {lane.address.origin for lane in lanes[:3] if lane.address.origin}
+    around.discovery.nothing_is_ready()
+    expected = [lane.address.origin for lane in lanes[3 : 3 + Discovery.FETCHES_AT_ONCE]]
+    assert sorted(around.fetched) == sorted(expected)
+
+
+def test_a_lane_is_fetched_for_once_although_it_is_in_two_orders() -> None:
+    around = Silent()
+    around.grow_quiet()
+    around.name(9)
+    for _ in range(9):
+        around.discovery.nothing_is_ready()
+    assert len(around.fetched) == len(set(around.fetched)) == 9
+
+
+def test_a_lane_that_has_doubled_goes_by_its_new_size() -> None:
+    around = Silent(places=1)
+    around.grow_quiet()
+    around.name(3)
+    grows = around.name(1)[0]
+    for _ in range(4):
+        around.lanes.add(grows, 1)
+        around.discovery.grow(grows)
+    around.discovery.nothing_is_ready()
+    assert around.fetched == [grows.address.origin]
