@@ -17,11 +17,16 @@ class Diary(HandClock):
     def __init__(self) -> None:
         super().__init__()
         self.rung: list[float] = []
-        self.agenda = Agenda(lambda: self.rung.append(self.now), self.clock, self.call_later)
+        self.agenda: Agenda[SharedSlot] = Agenda(
+            lambda: self.rung.append(self.now), self.clock, self.call_later
+        )
         self.a, self.b, self.c = (SharedSlot(key, ticket) for ticket, key in enumerate("abc"))
 
+    def ring(self) -> None:
+        self.rung.append(self.now)
+
     def due(self) -> list[str]:
-        return [item.key for item in self.agenda.due() if isinstance(item, SharedSlot)]
+        return [slot.key for slot in self.agenda.due()]
 
 
 @pytest.fixture

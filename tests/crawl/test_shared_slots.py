@@ -30,7 +30,7 @@ class Desk(HandClock):
         super().__init__()
         self.lanes = Lanes()
         self.state = {"x": FREE, "y": FREE}
-        self.agenda = Agenda(lambda: None, self.clock, self.call_later)
+        self.agenda: Agenda[Lane | SharedSlot] = Agenda(lambda: None, self.clock, self.call_later)
         self.slots = SharedSlots(self, self.lanes.states, self.agenda, self.clock)
 
     def slot_key(self, lane: Lane) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from scrapy_robots_plus.crawl.clock import Alarm, CallLater, Now
 
@@ -12,19 +12,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-class Agenda:
+_Item = TypeVar("_Item", bound=Ticketed)
+
+
+class Agenda(Generic[_Item]):
     """Finding what is due takes O(log n), whatever waits."""
 
     def __init__(self, ring: Callable[[], None], clock: Now, call_later: CallLater) -> None:
-        self._heap: TicketHeap[Ticketed] = TicketHeap()
+        self._heap: TicketHeap[_Item] = TicketHeap()
         self._clock = clock
         self.alarm = Alarm(ring, clock, call_later)
 
-    def put(self, moment: float, item: Ticketed) -> None:
+    def put(self, moment: float, item: _Item) -> None:
         """*item* is due at *moment*, unless its ticket changes before."""
         self._heap.push(moment, item)
 
-    def due(self) -> Iterator[Ticketed]:
+    def due(self) -> Iterator[_Item]:
         """Takes out what is due now."""
         if not self._heap:
             return

@@ -59,7 +59,7 @@ class Readiness:
         self._defer = defer
         self.states = LaneStates()
         self.discovery = Discovery(around, self.states, enough)
-        self.agenda = Agenda(self._ring, around.clock, call_later)
+        self.agenda: Agenda[Lane | SharedSlot] = Agenda(self._ring, around.clock, call_later)
         self.slots = SharedSlots(around, self.states, self.agenda, around.clock)
         self.queues: list[Iterable[Lane]] = []
         """The queues, in the order in which they are asked."""
@@ -125,7 +125,7 @@ class Readiness:
         for item in self.agenda.due():
             if isinstance(item, SharedSlot):
                 self.slots.try_next(item)
-            elif isinstance(item, Lane):
+            else:
                 self.states.make_ready(item)
         if asked is None or asked is self.queues[0]:
             self.discovery.round_begins()

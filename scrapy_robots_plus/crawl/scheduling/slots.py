@@ -71,7 +71,11 @@ class SharedSlots:
     """All slots that requests are under way to, or that lanes wait for."""
 
     def __init__(
-        self, downloader: DownloaderSlots, states: LaneStates, agenda: Agenda, clock: Now
+        self,
+        downloader: DownloaderSlots,
+        states: LaneStates,
+        agenda: Agenda[Lane | SharedSlot],
+        clock: Now,
     ) -> None:
         self._downloader = downloader
         self._states = states
