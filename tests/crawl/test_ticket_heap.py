@@ -90,6 +90,25 @@ def test_while_it_is_small_nothing_is_looked_through() -> None:
     assert len(heap) == 1
 
 
+class Watched(Item):
+    """Counts how often its ticket is looked at."""
+
+    looks = 0
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "ticket":
+            Watched.looks += 1
+        return super().__getattribute__(name)
+
+
+def test_each_push_looks_at_few_entries_however_many_there_are() -> None:
+    pushes = 5_000
+    heap: TicketHeap[Item] = TicketHeap()
+    for number in range(pushes):
+        heap.push(number, Watched(str(number), number))
+    assert pushes <= Watched.looks < 4 * pushes
+
+
 @given(
     st.lists(st.tuples(st.sampled_from(["push", "pop", "move"]), st.integers(0, 9)), max_size=90)
 )
