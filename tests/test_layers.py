@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from graphlib import CycleError, TopologicalSorter
+from os.path import commonpath
 from pathlib import Path
 
 import pytest
@@ -85,10 +86,19 @@ def floor_of(module: str) -> int:
     return FLOORS.index(below) if below else -1
 
 
-def folder_of(module: str, depth: int) -> str:
-    """Its folder, of *depth* names at most. Files beside the folders stand for themselves."""
-    folders = module.split(".")[1:-1]
-    return module if folders in ([], ["crawl"]) else ".".join(folders[:depth])
+def _levels() -> dict[str, dict[str, set[str]]]:
+    levels: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for module, imported in GRAPH.items():
+        for other in imported:
+            paths = MODULES[module], MODULES[other]
+            folder = Path(commonpath(paths))
+            here, there = (path.relative_to(folder).parts[0] for path in paths)
+            levels[str(folder.relative_to(ROOT))][here].add(there)
+    return {folder: dict(level) for folder, level in levels.items()}
+
+
+LEVELS = _levels()
+"""For each folder, which of its files and folders import which others of them."""
 
 
 def circle_in(graph: dict[str, set[str]]) -> list[str]:
@@ -108,18 +118,10 @@ def test_each_floor_imports_only_from_those_below_it(floor: str) -> None:
     assert up == []
 
 
-def test_there_is_no_circle_between_files() -> None:
-    assert circle_in(GRAPH) == []
-
-
-@pytest.mark.parametrize("depth", [2, 9], ids=["with all that they hold", "one by one"])
-def test_there_is_no_circle_between_folders(depth: int) -> None:
-    graph: dict[str, set[str]] = {}
-    for module, imported in GRAPH.items():
-        folder = folder_of(module, depth)
-        others = {folder_of(other, depth) for other in imported} - {folder}
-        graph.setdefault(folder, set()).update(others)
-    assert circle_in(graph) == []
+@pytest.mark.parametrize("folder", sorted(LEVELS))
+def test_there_is_no_circle_between_the_files_and_folders_of_a_folder(folder: str) -> None:
+    """Nor between files anywhere: a circle of files is one in the folder that holds them all."""
+    assert circle_in(LEVELS[folder]) == []
 
 
 def test_no_folder_of_crawl_holds_too_many_files() -> None:
