@@ -1,0 +1,332 @@
+"""Which lanes may go, and which event brings back those that may not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
+from scrapy_robots_plus.crawl.lanes.lane import Address, LaneState
+from scrapy_robots_plus.crawl.scheduling.discovery import Discovery
+from scrapy_robots_plus.crawl.scheduling.readiness import Answer, Readiness
+from scrapy_robots_plus.crawl.scheduling.surroundings import OriginState, SlotState
+
+from .hand_clock import HandClock
+from .lanes import Lanes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy import Request
+
+    from scrapy_robots_plus.crawl.lanes.lane import Lane
+    from scrapy_robots_plus.policy.origin import Origin
+
+OPEN = OriginState()
+DEFER = 100.0
+
+
+class Around(HandClock):
+    """What is known of origins and slots, by their names, and what readiness does with it."""
+
+    def __init__(self, defer: float | None = None) -> None:
+        super().__init__()
+        self.lanes = Lanes()
+        self.budget = FetchBudget(10, 10, self.clock, self.call_later)
+        self.origins: dict[str, OriginState] = {}
+        self.slots: dict[str, SlotState] = {}
+        self.fetched: list[str] = []
+        self.forgotten: list[str] = []
+        self.under_way: set[str] = set()
+        self.back: list[Request] = []
+        self.asked_about: list[Request | None] = []
+        self.wakes = 0
+        self.readiness = Readiness(self, self.call_later, defer=defer)
+        self.readiness.queues.append(self.lanes.open)
+        self.lanes.states = self.readiness.states
+
+    # What readiness asks
+
+    def address(self, request: Request) -> Address:
+        raise AssertionError("that is for queues to ask")
+
+    def origin_state(self, origin: Origin) -> OriginState | None:
+        return self.origins.get(origin.host)
+
+    def forget(self, origin: Origin) -> None:
+        self.forgotten.append(origin.host)
+
+    def may_fetch(self) -> bool:
+        return True
+
+    def is_fetching(self, origin: Origin) -> bool:
+        return origin.host in self.under_way
+
+    def fetch(self, origin: Origin, lane: Lane) -> None:
+        assert lane.address.origin == origin
+        self.fetched.append(origin.host)
+
+    def slot_key(self, lane: Lane) -> str:
+        return lane.address.slot
+
+    def slot_state(self, key: str) -> SlotState:
+        return self.slots.get(key, SlotState(0.0, 0.0, 8))
+
+    def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
+        self.asked_about.append(last)
+        return [request for request in self.back if request in out]
+
+    def wake(self) -> None:
+        self.wakes += 1
+
+    # What a queue does
+
+    def entered(self, name: str, state: OriginState | None = None, priority: int = 0) -> Lane:
+        if state is not None:
+            self.origins[name] = state
+        lane = self.lanes.new(name, priority=priority, requests=5)
+        self.readiness.enter(lane)
+        assert self.lanes.made_ready() == [lane]
+        return lane
+
+    def answer(self, lane: Lane) -> Answer:
+        return self.readiness.answer(lane)
+
+    def go(self, lane: Lane) -> Request:
+        assert self.answer(lane) is Answer.GO
+        request = lane.requests.pop()
+        assert request is not None
+        self.readiness.hand_out(lane, request, refused=False)
+        return request
+
+    def rest(self) -> None:
+        """As when the engine has nothing else to do."""
+        for _ in range(Discovery.QUIET_ROUNDS):
+            self.readiness.advance(self.lanes.open)
+            self.readiness.arrange_wake_up()
+
+
+def origin_of(lane: Lane) -> Origin:
+    assert lane.address.origin is not None
+    return lane.address.origin
+
+
+def test_a_lane_whose_policy_is_not_known_waits_until_it_is() -> None:
+    around = Around()
+    lane = around.entered("a")
+    assert around.answer(lane) is Answer.WAIT
+    assert lane.state is LaneState.POLICY
+    assert around.readiness.awaits(origin_of(lane))
+    around.rest()
+    assert around.fetched == ["a"]
+    wakes, around.origins["a"] = around.wakes, OPEN
+    around.readiness.fetch_ended(origin_of(lane))
+    assert around.lanes.made_ready() == [lane]
+    assert around.wakes == wakes + 1
+    assert not around.readiness.awaits(origin_of(lane))
+    assert around.answer(lane) is Answer.GO
+
+
+def test_what_is_being_fetched_is_not_fetched_again() -> None:
+    around = Around()
+    around.under_way.add("a")
+    lane = around.entered("a")
+    assert around.answer(lane) is Answer.WAIT
+    around.rest()
+    assert around.fetched == []
+    around.readiness.fetch_ended(origin_of(lane))
+    assert around.lanes.made_ready() == [lane]
+
+
+def test_a_lane_that_has_gone_elsewhere_is_not_brought_back_by_a_policy() -> None:
+    around = Around()
+    lane = around.entered("a")
+    around.answer(lane)
+    around.readiness.states.move(lane, LaneState.EMPTY)
+    around.readiness.fetch_ended(origin_of(lane))
+    assert around.lanes.made_ready() == []
+
+
+def test_a_lane_without_an_origin_asks_for_no_policy() -> None:
+    around = Around()
+    lane = around.entered("a")
+    lane.address = Address(None, "a")
+    around.go(lane)
+    assert around.forgotten == []
+    around.slots["a"] = SlotState(2.0, 2.0, 8)
+    assert around.answer(lane) is Answer.WAIT
+    assert lane.state is LaneState.DELAY
+
+
+def test_what_robots_txt_asks_for_is_kept_between_two_requests() -> None:
+    around = Around()
+    lane = around.entered("a", OriginState(delay=5.0))
+    around.go(lane)
+    assert around.answer(lane) is Answer.WAIT
+    around.now += 4.9
+    around.readiness.advance()
+    assert around.lanes.made_ready() == []
+    around.now += 0.1
+    around.readiness.advance()
+    assert around.lanes.made_ready() == [lane]
+
+
+def test_a_request_that_goes_uses_a_policy_up_and_puts_its_lane_behind_the_others() -> None:
+    around = Around()
+    a, b = around.entered("a", OPEN), around.entered("b", OPEN)
+    assert a.order < b.order
+    around.go(a)
+    assert a.order > b.order
+    assert around.forgotten == ["a"]
+
+
+def test_requests_to_an_unreachable_origin_are_refused() -> None:
+    around = Around()
+    lane = around.entered("a", OriginState(unreachable=True, again_at=1060.0))
+    assert around.answer(lane) is Answer.REFUSE
+    assert not around.readiness.defers(origin_of(lane))
+
+
+def test_deferred_requests_wait_until_the_file_is_asked_for_again() -> None:
+    around = Around(DEFER)
+    lane = around.entered("a", OriginState(unreachable=True, again_at=1060.0))
+    assert around.answer(lane) is Answer.WAIT
+    assert lane.state is LaneState.HELD
+    assert around.forgotten == ["a"]
+    around.now = 1059.9
+    around.readiness.advance()
+    assert around.lanes.made_ready() == []
+    around.now = 1060.0
+    around.readiness.advance()
+    assert around.lanes.made_ready() == [lane]
+
+
+def test_deferred_requests_wait_no_longer_than_the_setting_says() -> None:
+    around = Around(DEFER)
+    lane = around.entered("a", OriginState(unreachable=True, again_at=1e9))
+    assert around.answer(lane) is Answer.WAIT
+    around.now = 1000.0 + DEFER
+    assert not around.readiness.defers(origin_of(lane))
+    around.readiness.advance()
+    assert around.lanes.made_ready() == [lane]
+    assert around.answer(lane) is Answer.REFUSE
+
+
+def test_an_outage_that_was_over_begins_anew() -> None:
+    around = Around(DEFER)
+    dead = OriginState(unreachable=True, again_at=1e9)
+    lane = around.entered("a", dead)
+    around.answer(lane)
+    around.now += 60
+    around.origins["a"] = OPEN
+    assert around.answer(lane) is Answer.GO
+    around.origins["a"] = dead
+    around.now += 60
+    assert around.answer(lane) is Answer.WAIT
+    assert around.readiness.defers(origin_of(lane))
+
+
+def test_a_file_that_may_be_asked_for_at_once_is_asked_for_after_a_pause() -> None:
+    around = Around(DEFER)
+    lane = around.entered("a", OriginState(unreachable=True, again_at=0.0))
+    assert around.answer(lane) is Answer.WAIT
+    around.readiness.arrange_wake_up()
+    assert around.readiness.agenda.alarm.at == 1000.0 + Readiness.LEAST_PAUSE
+
+
+def test_a_lane_waits_for_its_visiting_hours() -> None:
+    around = Around()
+    lane = around.entered("a", OriginState(opens_at=1600.0))
+    assert around.answer(lane) is Answer.WAIT
+    assert lane.state is LaneState.HELD
+    around.readiness.enter(lane)  # a request that is more urgent changes nothing
+    assert around.lanes.made_ready() == []
+    around.readiness.arrange_wake_up()
+    around.pass_time(599)
+    assert around.wakes == 0
+    around.pass_time(1)
+    assert around.wakes == 1
+    assert around.lanes.made_ready() == [lane]
+    assert around.answer(lane) is Answer.GO
+
+
+def test_a_lane_that_does_not_go_lets_another_one_try_its_slot() -> None:
+    around = Around()
+    around.slots["x"] = SlotState(0.0, 1.0, 1)
+    lanes = [around.entered(name, OPEN) for name in ("out", "expires", "waits")]
+    for lane in lanes:
+        lane.address = lane.address._replace(slot="x")
+    out, expires, waits = lanes
+    request = around.go(out)
+    assert around.answer(expires) is around.answer(waits) is Answer.WAIT
+    around.readiness.slots.came_back(request)
+    assert around.lanes.made_ready() == [expires]
+    del around.origins["expires"]
+    assert around.answer(expires) is Answer.WAIT
+    assert around.lanes.made_ready() == [waits]
+
+
+def test_a_more_urgent_request_puts_its_lane_among_the_first_to_be_fetched() -> None:
+    around = Around()
+    lanes = [around.entered(str(number)) for number in range(12)]
+    for lane in lanes:
+        around.answer(lane)
+    around.lanes.add(lanes[-1], 1, priority=5)
+    around.readiness.enter(lanes[-1])
+    around.rest()
+    assert around.fetched[0] == "11"
+
+
+def test_what_has_come_back_untold_is_looked_for_with_what_went_last() -> None:
+    around = Around()
+    lane = around.entered("a", OPEN)
+    request = around.go(lane)
+    around.back.append(request)
+    around.readiness.advance()
+    around.readiness.advance()
+    assert around.asked_about == [request, None]
+    assert request not in around.readiness.slots
+
+
+def test_only_the_first_queue_begins_a_round() -> None:
+    around = Around()
+    around.readiness.queues.append([])
+    for number in range(3):
+        around.answer(around.entered(str(number)))
+    around.readiness.advance(around.readiness.queues[1])
+    assert around.fetched == []
+    around.readiness.advance(around.readiness.queues[0])
+    assert len(around.fetched) == 1
+    around.readiness.advance()
+    assert len(around.fetched) == 2
+
+
+def test_while_the_other_queue_has_something_ready_no_more_is_fetched() -> None:
+    around = Around()
+    around.rest()
+    around.answer(around.entered("unknown"))
+    around.readiness.discovery._rounds_without_request = Discovery.QUIET_ROUNDS
+    ready = around.entered("ready", OPEN)
+    around.readiness.discovery._rounds_without_request = Discovery.QUIET_ROUNDS
+    around.readiness.arrange_wake_up()
+    assert around.fetched == []
+    around.readiness.states.move(ready, LaneState.DELAY)
+    around.readiness.arrange_wake_up()
+    assert around.fetched == ["unknown"]
+
+
+@pytest.mark.parametrize(
+    ("state", "slot", "delay"),
+    [
+        (None, SlotState(0.0, 2.0, 8, 0.0), 2.0),
+        (OriginState(delay=5.0), SlotState(0.0, 2.0, 8, 3.0), 5.0),
+        (OriginState(delay=1.0), SlotState(0.0, 2.0, 8, 3.0), 3.0),
+    ],
+)
+def test_the_delay_of_a_lane_is_the_longest_that_is_known(
+    state: OriginState | None, slot: SlotState, delay: float
+) -> None:
+    around = Around()
+    around.slots["a"] = slot
+    assert around.readiness.delay_of(around.entered("a", state)) == delay
