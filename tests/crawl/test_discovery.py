@@ -256,10 +256,10 @@ def test_a_lane_is_fetched_for_once_although_it_is_in_two_orders() -> None:
 def test_a_lane_that_has_doubled_goes_by_its_new_size() -> None:
     around = Silent(places=1)
     around.grow_quiet()
-    around.name(3)
-    grows = around.name(1)[0]
-    for _ in range(4):
-        around.lanes.add(grows, 1)
-        around.discovery.grow(grows)
+    before, grows = around.name(2)
+    for lane, requests in ((before, 7), (grows, 8)):
+        while len(lane) < requests:
+            around.lanes.add(lane, 1)
+            around.discovery.grow(lane)
     around.discovery.nothing_is_ready()
     assert around.fetched == [grows.address.origin]
