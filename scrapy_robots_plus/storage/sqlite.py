@@ -74,6 +74,7 @@ class SqliteStore(Store):
         self, path: str | os.PathLike[str], max_records: int, max_body: int = MAX_BYTES
     ) -> None:
         self._path = Path(os.path.realpath(path))
+        self._log = sqlite_file.log_of(self._path)
         self._max_records = checked_maximum(max_records)
         self._max_body = max_body
         self._lock = threading.Lock()
@@ -168,8 +169,9 @@ class SqliteStore(Store):
 
     def _attempt(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool) -> _T:
         connection = self._opened()
-        if writes and sqlite_file.identity(self._path) != self._identity:
-            # Set aside by another process, or removed: what is written there would be lost.
+        if writes and not self._are_in_place():
+            # Set aside by another process, or removed: what is written there would be lost. And
+            # while we kept a log that was removed, nobody else could open the store.
             connection = self._reopened()
         try:
             result = work(connection)
@@ -193,7 +195,15 @@ class SqliteStore(Store):
     def _connect(self) -> sqlite3.Connection:
         wait = sqlite_file.BUSY_SECONDS if self._patient else 0
         self._connection, self._identity = sqlite_file.connect_surely(self._path, wait)
+        self._log_identity = sqlite_file.identity(self._log)
         return self._connection
+
+    def _are_in_place(self) -> bool:
+        """Whether the files that are open are still those that others would open."""
+        return (
+            sqlite_file.identity(self._path) == self._identity
+            and sqlite_file.identity(self._log) == self._log_identity
+        )
 
     def _reopened(self) -> sqlite3.Connection:
         """Where that fails, the next use of the store tries again."""

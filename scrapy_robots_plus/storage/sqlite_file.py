@@ -133,6 +133,11 @@ def is_of_the_moment(error: Exception) -> bool:
     return any(words in str(error) for words in ("locked", "readonly", "is full", "encode"))
 
 
+def log_of(path: Path) -> Path:
+    """The write-ahead log of the store at *path*."""
+    return path.with_name(f"{path.name}-wal")
+
+
 def identity(path: Path) -> Identity | None:
     """Which file is at *path* now; None where there is none."""
     try:

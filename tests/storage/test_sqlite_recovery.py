@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -92,12 +93,35 @@ def test_whatever_befalls_the_file_every_process_can_use_it_again(
         befall(folder / "robots.db", random.Random(seed))
 
 
-def befall(path: Path, chance: random.Random) -> None:
-    with SqliteStore(path, 10_000) as store:
-        for number in range(100):
-            store.put(expected(number, START))
-        old = path.with_name("old.db")
-        shutil.copy(path, old)
+@pytest.mark.parametrize("suffix", ["-wal", "-shm"])
+def test_a_store_whose_log_is_removed_while_another_process_writes_can_be_opened(
+    path: Path, suffix: str
+) -> None:
+    with SqliteStore(path, 100) as store:
+        store.put(rules(1))
+    (writer,) = writing(path, 1)
+    log = path.with_name(f"{path.name}-wal")
+    while writer.poll() is None and log.stat().st_size < 100_000:
+        time.sleep(0.01)
+    try:
+        path.with_name(path.name + suffix).unlink()
+        used = False
+        for _ in range(TRIES):
+            with suppress(StoreError), SqliteStore(path, 100) as store:
+                used = store.put(rules(2)) and store.get(origin(2)) == rules(2)
+            if used:
+                break
+            time.sleep(0.02)
+        assert writer.poll() is None
+        assert used
+        assert writer.communicate("enough\n", timeout=120)[0] == "used again\n"
+    finally:
+        writer.kill()
+        writer.wait()
+
+
+def writing(path: Path, count: int) -> list[subprocess.Popen[str]]:
+    """So many processes that write to the store until they are told that it is enough."""
     writers = [
         subprocess.Popen(
             [sys.executable, "-m", "tests.storage.test_sqlite_recovery", str(path), str(which)],
@@ -106,12 +130,22 @@ def befall(path: Path, chance: random.Random) -> None:
             text=True,
             cwd=Path(__file__).parents[2],
         )
-        for which in range(WRITERS)
+        for which in range(count)
     ]
+    for writer in writers:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "writing\n"
+    return writers
+
+
+def befall(path: Path, chance: random.Random) -> None:
+    with SqliteStore(path, 10_000) as store:
+        for number in range(100):
+            store.put(expected(number, START))
+        old = path.with_name("old.db")
+        shutil.copy(path, old)
+    writers = writing(path, WRITERS)
     try:
-        for writer in writers:
-            assert writer.stdout is not None
-            assert writer.stdout.readline() == "writing\n"
         for _ in range(chance.randint(1, 6)):
             time.sleep(chance.uniform(0, 0.1))
             chance.choice(HARMS)(path, chance)
