@@ -137,12 +137,23 @@ def test_as_the_standard_librarys_parser(name, unit):
 @pytest.mark.stress
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_twice_as_long_costs_twice_as_much(name, unit):
+    too_much = set(grows_too_much(name, unit))
+    for _ in range(4):  # what grows too much does so each time; the machine's noise does not
+        if not too_much:
+            break
+        too_much &= set(grows_too_much(name, unit))
+    assert not too_much
+
+
+def grows_too_much(name, unit):
+    """The questions that cost over three times as much for a file twice as long."""
     url = FILES[name][1]
     single = dict(costs(hostile(name, FILE_OCTETS // 2), url, tries=3))
     double = dict(costs(hostile(name, FILE_OCTETS), url, tries=3))
     for question, cost in double.items():
         # Four times would be quadratic. What takes next to nothing is not compared.
-        assert cost < 3.2 * single[question] + 0.3 * unit, (question, single[question], cost)
+        if cost >= 3.2 * single[question] + 0.3 * unit:
+            yield question
 
 
 MEMORY = ["agents and rules", "a rule per agent", "letters"]
