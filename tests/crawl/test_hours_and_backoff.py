@@ -69,7 +69,7 @@ def test_of_a_robots_txt_it_is_not_asked_here() -> None:
 
 def test_after_the_wait_the_pace_doubles_with_each_answer_until_it_is_as_before() -> None:
     backoff = Backoff()
-    backoff.hold(8.0, now=100)
+    backoff.leave_alone(8.0, now=100)
     backoff.went_well(now=107)  # one that was under way: nothing changes while the host is held
     assert (backoff.until, backoff.delay) == (108, 0.8)
     delays = []
@@ -77,3 +77,26 @@ def test_after_the_wait_the_pace_doubles_with_each_answer_until_it_is_as_before(
         backoff.went_well(now)
         delays.append(backoff.delay)
     assert delays == [0.4, 0.2, 0.1, GONE, 0.0, 0.0]
+
+
+def test_outside_of_visiting_hours_there_is_nothing_and_afterwards_no_slowness() -> None:
+    backoff = Backoff()
+    backoff.close_for(8.0, now=100)
+    assert (backoff.until, backoff.delay) == (108, 0)
+    assert [backoff.is_on(now) for now in (100, 107.9, 108)] == [True, True, False]
+
+
+def test_a_wait_is_never_made_shorter_by_another() -> None:
+    backoff = Backoff()
+    backoff.leave_alone(100.0, now=0)
+    backoff.leave_alone(1.0, now=50)
+    backoff.close_for(1.0, now=60)
+    assert (backoff.until, backoff.delay) == (100, 10)
+
+
+def test_a_backoff_that_is_ended_is_over() -> None:
+    backoff = Backoff()
+    backoff.leave_alone(8.0, now=100)
+    assert backoff.is_on(now=200)
+    backoff.end()
+    assert not backoff.is_on(now=200)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from scrapy import Request, signals
@@ -12,6 +12,7 @@ from scrapy.http import Response
 from scrapy.settings import Settings
 from scrapy.signalmanager import SignalManager
 from scrapy.statscollectors import StatsCollector
+from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus.crawl.clock import Clock
@@ -19,8 +20,16 @@ from scrapy_robots_plus.crawl.pacing.floors import Pacing
 from scrapy_robots_plus.crawl.settings import RobotsSettings
 from scrapy_robots_plus.policy.origin import Origin
 
+if TYPE_CHECKING:
+    from scrapy_robots_plus.crawl.policies.policy import Policy
+
 NOW = 1_000_000.0
 URL = "http://a.example/"
+ORIGIN = Origin("http", "a.example", 80)
+
+
+def host_of(request: Request) -> str:
+    return urlparse_cached(request).hostname or ""
 
 
 class Crawl:
@@ -30,7 +39,7 @@ class Crawl:
         self.now = NOW
         self.slots: dict[str, Slot] = {}
         made = Settings(settings)
-        downloader = SimpleNamespace(slots=self.slots, get_slot_key=lambda request: "a.example")
+        downloader = SimpleNamespace(slots=self.slots, get_slot_key=host_of)
         crawler: Any = SimpleNamespace(
             signals=SignalManager(), engine=SimpleNamespace(downloader=downloader), spider=None
         )
@@ -147,3 +156,59 @@ def test_a_host_without_a_delay_goes_where_it_likes_again() -> None:
     assert "download_slot" not in crawl.hold(None).meta
     assert crawl.slots["a.example"].delay == 0
     assert not crawl.pacing.holds
+
+
+def test_visiting_hours_that_have_begun_let_the_host_go_as_before() -> None:
+    crawl = Crawl()
+    crawl.hold(None, closed_for=60)
+    crawl.now += 60
+    assert "download_slot" not in crawl.hold(None).meta
+    assert crawl.due_in("a.example") == 0
+
+
+def test_a_host_without_a_delay_stays_where_it_is_while_it_is_asked_slowly() -> None:
+    crawl = Crawl()
+    crawl.queue("own")
+    crawl.answer("own", retry_after="10")
+    assert crawl.hold(None).meta["download_slot"] == "own"
+    crawl.now += 10
+    assert crawl.hold(None).meta["download_slot"] == "own"
+    for _ in range(6):
+        crawl.answer("own", status=200)
+    assert "download_slot" not in crawl.hold(None).meta
+
+
+def test_all_requests_of_a_host_with_a_delay_go_to_the_slot_of_the_first() -> None:
+    crawl = Crawl()
+    crawl.hold(2.0)
+    request = Request(URL + "other", meta={"download_slot": "elsewhere"})
+    crawl.pacing.pin(request, ORIGIN)
+    assert request.meta["download_slot"] == "a.example" == crawl.pacing.slot_of(ORIGIN)
+
+
+def test_a_request_to_a_host_that_is_not_held_stays_where_it_is() -> None:
+    crawl = Crawl()
+    request = Request(URL, meta={"download_slot": "elsewhere"})
+    crawl.pacing.pin(request, ORIGIN)
+    assert request.meta["download_slot"] == "elsewhere"
+
+
+def test_a_slot_that_a_redirect_took_along_is_not_kept() -> None:
+    crawl = Crawl()
+    meta = {"download_slot": "b.example", "redirect_urls": ["http://b.example/"]}
+    request = Request(URL, meta=meta)
+    crawl.pacing.hold(request, ORIGIN, cast("Policy", SimpleNamespace(delay=1.0, closed_for=0.0)))
+    assert request.meta["download_slot"] == "a.example"
+
+
+def test_floors_beyond_the_size_of_the_cache_go_when_nothing_waits_for_them() -> None:
+    crawl = Crawl(ROBOTS_CACHE_SIZE=2)
+    urls = [f"http://{name}.example/" for name in "abc"]
+    for url in urls:
+        crawl.hold(2.0, url)
+    held = [url for url in urls if crawl.pacing.slot_of(Origin.of(url))]
+    assert held == urls  # each may be on its way to its slot
+    crawl.now += 60
+    crawl.hold(2.0, urls[0])
+    held = [url for url in urls if crawl.pacing.slot_of(Origin.of(url))]
+    assert held == [urls[0], urls[2]]

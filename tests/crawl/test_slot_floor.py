@@ -7,7 +7,7 @@ from scrapy import Request
 from scrapy.core.downloader import Slot
 
 from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.crawl.pacing.slot_floor import SlotFloor
+from scrapy_robots_plus.crawl.pacing.slot_floor import SlotFloor, SlotPace
 from scrapy_robots_plus.policy.origin import Origin
 
 ORIGIN = Origin("http", "a.example", 80)
@@ -21,9 +21,8 @@ class Held:
     def __init__(self, delay: float = 0.0, jitter: float = 0.0, **delays: float) -> None:
         self.now = 1000.0
         self.floor = SlotFloor(lambda: self.now)
-        self.floor.delays.update(
-            {Origin("http", name, 80): value for name, value in delays.items()}
-        )
+        for name, value in delays.items():
+            self.floor.keep(Origin("http", f"{name}.example", 80), value)
         self.slot = Slot(8, delay, jitter)
         self.floor.apply(self.slot)
 
@@ -58,7 +57,7 @@ def test_no_delay_and_no_jitter_cuts_a_wait_short(
     held = Held(delay, jitter, a=asked)
     request = held.send()
     held.now += 0.1
-    held.floor.backoff.hold(3.0, held.now)
+    held.floor.leave_alone(3.0)
     held.floor.apply(held.slot)
     held.answer(request)
     assert held.due >= 1003.1 - 1e-6
@@ -68,7 +67,7 @@ def test_no_delay_and_no_jitter_cuts_a_wait_short(
 @pytest.mark.parametrize("delay", [0.2, 30.0])
 def test_a_wait_outlasts_what_auto_throttle_does_to_the_delay(delay: float) -> None:
     held = Held(2.0, 0.5)
-    held.floor.backoff.hold(3.0, held.now)
+    held.floor.leave_alone(3.0)
     held.floor.apply(held.slot)
     held.slot.delay = delay
     held.floor.apply(held.slot)
@@ -78,7 +77,7 @@ def test_a_wait_outlasts_what_auto_throttle_does_to_the_delay(delay: float) -> N
 def test_an_answer_to_what_was_under_way_does_not_end_a_wait() -> None:
     held = Held(a=1.0)
     first, second = held.send(), held.send()
-    held.floor.backoff.hold(10.0, held.now)
+    held.floor.leave_alone(10.0)
     held.answer(first)
     held.now += 2
     held.answer(second)
@@ -96,20 +95,20 @@ def test_no_jitter_goes_below_the_floor(delay: float, jitter: float) -> None:
 def test_a_jitter_that_stays_above_the_floor_stays() -> None:
     held = Held(4.0, 0.5, a=1.0)
     assert compat.slot_jitter(held.slot) == 0.5
-    held.floor.delays[OTHER] = 3.0
+    held.floor.keep(OTHER, 3.0)
     held.floor.apply(held.slot)
     assert (held.slot.delay, compat.slot_jitter(held.slot)) == (4.0, 0.0)
 
 
 def test_the_longest_delay_of_several_origins_holds_and_goes_with_its_origin() -> None:
     held = Held(0.1, 0.5, a=1.0)
-    held.floor.delays[OTHER] = 3.0
+    held.floor.keep(OTHER, 3.0)
     held.floor.apply(held.slot)
     assert held.slot.delay == 3.0
-    del held.floor.delays[OTHER]
+    held.floor.release(OTHER)
     held.floor.apply(held.slot)
     assert held.slot.delay == 1.0
-    held.floor.delays.clear()
+    held.floor.release(ORIGIN)
     held.floor.apply(held.slot)
     assert held.floor.is_idle
     assert (held.slot.delay, compat.slot_jitter(held.slot)) == (0.1, 0.5)
@@ -123,7 +122,7 @@ def test_a_delay_that_auto_throttle_found_is_what_it_goes_back_to() -> None:
     held.slot.delay = 0.3
     held.floor.apply(held.slot)
     assert held.slot.delay == 1.0
-    held.floor.delays.clear()
+    held.floor.release(ORIGIN)
     held.floor.apply(held.slot)
     assert held.slot.delay == 0.3
 
@@ -183,3 +182,89 @@ def test_a_slot_that_is_made_anew_is_held_from_its_first_request_on() -> None:
     held.answer(held.send())
     assert held.slot.delay == 2.0
     assert held.due >= 1003
+
+
+@pytest.mark.parametrize(
+    ("pace", "floor", "raised"),
+    [
+        ((0.0, 0.5), 0.0, (0.0, 0.5)),
+        ((4.0, 0.5), 2.0, (4.0, 0.5)),
+        ((4.0, 0.5), 2.1, (4.0, 0.0)),
+        ((1.0, 0.5), 2.0, (2.0, 0.0)),
+        ((1.0, 0.0), 1.0, (1.0, 0.0)),
+    ],
+)
+def test_a_pace_changes_only_where_it_would_go_below_the_floor(
+    pace: tuple[float, float], floor: float, raised: tuple[float, float]
+) -> None:
+    assert SlotPace(*pace).at_least(floor) == raised
+
+
+def test_outside_of_its_hours_a_host_is_left_alone_and_then_asked_as_before() -> None:
+    held = Held()
+    held.floor.close_for(60)
+    held.floor.apply(held.slot)
+    assert held.floor.backs_off
+    assert held.due == pytest.approx(1060)
+    held.now += 60
+    held.floor.apply(held.slot)
+    assert held.floor.is_idle
+    assert held.slot.delay == 0
+
+
+def test_a_backoff_that_is_ended_leaves_nothing_behind() -> None:
+    held = Held(0.2)
+    held.floor.leave_alone(50)
+    held.floor.apply(held.slot)
+    held.now += 50
+    held.floor.apply(held.slot)
+    assert held.slot.delay == 5
+    held.floor.end_backoff()
+    held.floor.apply(held.slot)
+    assert held.floor.is_idle
+    assert held.slot.delay == 0.2
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_needed"), [(0, True), (SlotFloor.ON_THE_WAY_SECONDS - 0.1, True), (60, False)]
+)
+def test_a_floor_is_needed_while_a_request_is_on_its_way_to_the_slot(
+    seconds: float, is_needed: bool
+) -> None:
+    held = Held(a=1.0)
+    held.floor.expect()
+    held.now += seconds
+    assert held.floor.is_needed(None) is is_needed
+
+
+def test_a_floor_is_needed_until_its_slot_has_nothing_to_wait_for() -> None:
+    held = Held(a=2.0)
+    request = held.send()
+    held.slot.active.add(request)
+    held.now += 10
+    assert held.floor.is_needed(held.slot)
+    held.slot.active.remove(request)
+    held.answer(request)
+    assert held.due == 1012
+    assert held.floor.is_needed(held.slot)
+    held.now = 1012
+    assert not held.floor.is_needed(held.slot)
+
+
+def test_a_floor_is_needed_while_its_host_is_left_alone() -> None:
+    held = Held()
+    held.floor.leave_alone(100)
+    held.now += 99
+    assert held.floor.is_needed(None)
+    held.now += 1
+    assert not held.floor.is_needed(None)
+
+
+def test_a_slot_that_was_never_seen_can_be_answered_for() -> None:
+    """Its floor was made by a Retry-After, before the downloader made the slot."""
+    floor = SlotFloor(lambda: 1000.0)
+    floor.leave_alone(5)
+    floor.answered(Request("http://a.example/"))
+    slot = Slot(8, 0.0, 0.0)
+    floor.apply(slot)
+    assert slot.lastseen + slot.delay == 1005

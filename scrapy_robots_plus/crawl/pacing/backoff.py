@@ -49,6 +49,8 @@ def _header(response: Response, name: bytes) -> str:
 class Backoff:
     """The pace of one slot after a Retry-After: nothing for a while, then slowly, then as before.
 
+    Outside of visiting hours too there is nothing for a while.
+
     Times are by the clock of downloader slots.
     """
 
@@ -62,12 +64,20 @@ class Backoff:
         """Whether the pace is not yet as before."""
         return bool(self.delay) or self.until > now
 
-    def hold(self, seconds: float, now: float) -> None:
-        """The host is left alone for *seconds* from *now*."""
-        self.until = max(self.until, now + seconds)
+    def leave_alone(self, seconds: float, now: float) -> None:
+        """Nothing for *seconds* from *now*, then slowly."""
+        self.close_for(seconds, now)
         self.delay = max(self.delay, seconds * SLOWLY)
+
+    def close_for(self, seconds: float, now: float) -> None:
+        """Nothing for *seconds* from *now*, then as before."""
+        self.until = max(self.until, now + seconds)
 
     def went_well(self, now: float) -> None:
         """An answer that asks for nothing: the pace doubles."""
         if now >= self.until:
             self.delay = self.delay / 2 if self.delay / 2 >= GONE else 0.0
+
+    def end(self) -> None:
+        """As before from now on."""
+        self.until = self.delay = 0.0

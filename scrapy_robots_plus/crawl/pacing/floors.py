@@ -38,7 +38,7 @@ class Pacing:
     """
 
     TRIM_SECONDS = 1.0
-    """How often it is looked, at the most, what is not needed any more."""
+    """How long to wait, at least, before looking again for what is not needed any more."""
 
     def __init__(self, crawler: Crawler, settings: RobotsSettings, clock: Clock) -> None:
         self._crawler = crawler
@@ -52,9 +52,16 @@ class Pacing:
         self._listens_to_requests = False
         self._closing_watch = ClosingWatch(crawler, self._let_go)
 
+    # What the middleware and the queue ask
+
     def slot_of(self, origin: Origin) -> str | None:
         """The slot that all requests of *origin* go to; None where it has no delay."""
         return self._slot_of.get(origin)
+
+    @property
+    def holds(self) -> bool:
+        """Whether any origin has a slot that its requests have to go to."""
+        return bool(self._slot_of)
 
     def hold(self, request: Request, origin: Origin, policy: Policy) -> None:
         """Sees to it that *request* is sent no sooner than the policy's delay after the last to
@@ -65,30 +72,23 @@ class Pacing:
         """
         if slot_is_left_over(request):
             del request.meta[compat.SLOT_META_KEY]
-        delay = policy.delay
-        closed_for = policy.closed_for
+        delay, closed_for = policy.delay, policy.closed_for
         key = self._slot_of.get(origin)
         if delay is None and not closed_for:
             if key is None:
                 return
-            if not self._floors[key].backoff.is_on(self._clock.slots()):
+            if not self._floors[key].backs_off:
                 self._release(origin)
                 return
         if key is None:
             key = compat.slot_key(self._downloader, request)
         request.meta[compat.SLOT_META_KEY] = key
-        now = self._clock.slots()
         floor = self._take(origin, key, delay or 0.0)
-        floor.used_at = now
+        floor.expect()
         if closed_for:
-            floor.backoff.until = max(floor.backoff.until, now + closed_for)
+            floor.close_for(closed_for)
             self._closing_watch.start()
-        self._trim(now)
-
-    @property
-    def holds(self) -> bool:
-        """Whether any origin has a slot that its requests have to go to."""
-        return bool(self._slot_of)
+        self._trim()
 
     def pin(self, request: Request, origin: Origin) -> None:
         """Undoes what middlewares after ours did to the slot of a request that is held."""
@@ -96,60 +96,7 @@ class Pacing:
         if key is not None:
             request.meta[compat.SLOT_META_KEY] = key
 
-    @property
-    def _downloader(self) -> Downloader:
-        return compat.engine_of(self._crawler).downloader
-
-    def _floor(self, key: str) -> SlotFloor:
-        if not self._listens_to_requests:
-            # Only from the first delay on, so that a crawl without delays does not pay for it.
-            self._listens_to_requests = True
-            connect = self._crawler.signals.connect
-            connect(self._request_reached_downloader, signals.request_reached_downloader)
-            connect(self._headers_received, signals.headers_received)
-        if key not in self._floors:
-            self._floors[key] = SlotFloor(self._clock.slots)
-        return self._floors[key]
-
-    def _take(self, origin: Origin, key: str, delay: float) -> SlotFloor:
-        """From now on, all requests of *origin* go to the slot *key*."""
-        floor = self._floor(key)
-        self._slot_of[origin] = key
-        self._slot_of.move_to_end(origin)
-        floor.delays[origin] = delay
-        return floor
-
-    def _release(self, origin: Origin) -> None:
-        key = self._slot_of.pop(origin)
-        floor = self._floors[key]
-        del floor.delays[origin]
-        self._apply(key, floor)
-
-    def _trim(self, now: float) -> None:
-        """Gives back what is not needed, from the least recently used on, where it is too much."""
-        most = self._settings.cache_size
-        if max(len(self._slot_of), len(self._floors)) <= most or now < self._trim_at:
-            return
-        self._trim_at = now + self.TRIM_SECONDS
-        slots = self._downloader.slots
-        for origin, key in list(self._slot_of.items()):
-            if len(self._slot_of) <= most:
-                break
-            if not self._floors[key].is_needed(slots.get(key), now):
-                self._release(origin)
-        for key, floor in list(self._floors.items()):
-            if len(self._floors) <= most:
-                break
-            if not floor.delays and not floor.is_needed(slots.get(key), now):
-                floor.backoff.delay = 0.0
-                self._apply(key, floor)
-
-    def _apply(self, key: str, floor: SlotFloor) -> None:
-        slot = self._downloader.slots.get(key)
-        if slot is not None:
-            floor.apply(slot)
-        if floor.is_idle:
-            del self._floors[key]
+    # What happens to a request in its slot
 
     def _request_reached_downloader(self, request: Request) -> None:
         key: str = request.meta.get(compat.SLOT_META_KEY, "")
@@ -164,18 +111,16 @@ class Pacing:
 
     def _response_downloaded(self, response: Response, request: Request) -> None:
         key: str = request.meta.get(compat.SLOT_META_KEY, "")
-        now = self._clock.slots()
-        if len(self._floors) > self._settings.cache_size:
-            self._trim(now)
+        self._trim()
         wait = self._wait(request, response)
         if wait:
             self._stats.inc_value(stats.RETRY_AFTER)
-            self._leave_alone(request, key, wait, now)
+            self._leave_alone(request, key, wait)
         floor = self._floors.get(key)
         if floor is not None:
             floor.answered(request)
             if not wait:
-                floor.backoff.went_well(now)
+                floor.went_well()
             self._apply(key, floor)
 
     def _wait(self, request: Request, response: Response) -> float:
@@ -185,7 +130,7 @@ class Pacing:
         wait = wait_asked_for(request, response, self._clock.wall())
         return min(wait, self._settings.retry_after_max)
 
-    def _leave_alone(self, request: Request, key: str, wait: float, now: float) -> None:
+    def _leave_alone(self, request: Request, key: str, wait: float) -> None:
         """Sends nothing to the host of *request*, in whatever slot, before the wait is over."""
         origin = Origin.of(request.url)
         keys = {key}
@@ -195,19 +140,77 @@ class Pacing:
             keys |= {self._slot_of[origin], *self._slots_with(origin)}
         for each in keys:
             floor = self._floor(each)
-            floor.backoff.hold(wait, now)
+            floor.leave_alone(wait)
             self._apply(each, floor)
         self._closing_watch.start()
 
     def _let_go(self) -> None:
         """The spider closes: what waits for a host to be left alone does not keep it open."""
-        now = self._clock.slots()
-        held = [key for key, floor in self._floors.items() if floor.backoff.is_on(now)]
+        held = [key for key, floor in self._floors.items() if floor.backs_off]
         for slot in filter(None, map(self._downloader.slots.get, held)):
             waiting = list(slot.queue)
             slot.queue.clear()  # first: who is told may put another one there
             for _, waiter in waiting:
                 waiter.errback(HeldAtClosing())
+
+    # Floors
+
+    def _take(self, origin: Origin, key: str, delay: float) -> SlotFloor:
+        """From now on, all requests of *origin* go to the slot *key*."""
+        floor = self._floor(key)
+        self._slot_of[origin] = key
+        self._slot_of.move_to_end(origin)
+        floor.keep(origin, delay)
+        return floor
+
+    def _release(self, origin: Origin) -> None:
+        """Requests of *origin* go where they like again."""
+        key = self._slot_of.pop(origin)
+        floor = self._floors[key]
+        floor.release(origin)
+        self._apply(key, floor)
+
+    def _floor(self, key: str) -> SlotFloor:
+        if not self._listens_to_requests:
+            # Only from the first delay on, so that a crawl without delays does not pay for it.
+            self._listens_to_requests = True
+            connect = self._crawler.signals.connect
+            connect(self._request_reached_downloader, signals.request_reached_downloader)
+            connect(self._headers_received, signals.headers_received)
+        if key not in self._floors:
+            self._floors[key] = SlotFloor(self._clock.slots)
+        return self._floors[key]
+
+    def _apply(self, key: str, floor: SlotFloor) -> None:
+        slot = self._downloader.slots.get(key)
+        if slot is not None:
+            floor.apply(slot)
+        if floor.is_idle:
+            del self._floors[key]
+
+    def _trim(self) -> None:
+        """Gives back what is not needed, from the least recently used on, where it is too much."""
+        most = self._settings.cache_size
+        if len(self._slot_of) <= most and len(self._floors) <= most:
+            return
+        now = self._clock.slots()
+        if now < self._trim_at:
+            return
+        self._trim_at = now + self.TRIM_SECONDS
+        for origin, key in list(self._slot_of.items()):
+            if len(self._slot_of) > most and not self._is_needed(key):
+                self._release(origin)
+        for key, floor in list(self._floors.items()):
+            if len(self._floors) > most and not floor.has_origins and not self._is_needed(key):
+                floor.end_backoff()
+                self._apply(key, floor)
+
+    def _is_needed(self, key: str) -> bool:
+        return self._floors[key].is_needed(self._downloader.slots.get(key))
+
+    @property
+    def _downloader(self) -> Downloader:
+        return compat.engine_of(self._crawler).downloader
 
     def _slots_with(self, origin: Origin) -> Iterator[str]:
         """The slots in which requests to *origin* wait to be sent."""
@@ -219,5 +222,5 @@ class Pacing:
 def _goes_to(origin: Origin, request: Request) -> bool:
     try:
         return Origin.of(request.url) == origin
-    except ValueError:  # its port is no number: it will fail
+    except ValueError:  # its port is not a number: it will fail
         return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import compat
 
@@ -18,103 +18,170 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.origin import Origin
 
 
+class SlotPace(NamedTuple):
+    """How soon a slot sends one request after another."""
+
+    delay: float
+    """Seconds."""
+    jitter: float
+    """The largest part of the delay that is taken off, or put on, at random."""
+
+    @classmethod
+    def of(cls, slot: Slot) -> SlotPace:
+        return cls(slot.delay, compat.slot_jitter(slot))
+
+    @property
+    def least(self) -> float:
+        """The shortest delay that may be drawn."""
+        return compat.least_delay(self.delay, self.jitter)
+
+    def at_least(self, floor: float) -> SlotPace:
+        """This pace, or one without jitter where that may draw a delay below *floor*."""
+        return self if self.least >= floor else SlotPace(max(self.delay, floor), 0.0)
+
+    def apply(self, slot: Slot) -> None:
+        slot.delay = self.delay
+        compat.set_slot_jitter(slot, self.jitter)
+
+
 class SlotFloor:
     """The floor under one slot: the longest delay of the origins whose requests go to it.
 
-    The slot's own delay and jitter are kept, to go back to when the floor is lowered.
+    The slot's own pace is kept, to go back to when the floor is lowered.
     """
 
     ON_THE_WAY_SECONDS = 5.0
     """For how long a request may be between our middleware and its slot."""
 
-    LEAST_WHILE_HELD = 0.001
+    LEAST_WHILE_LEFT_ALONE = 0.001
     """Seconds. The downloader does not look at the time of a slot without a delay."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """*clock*: that of downloader slots."""
         self._clock = clock
-        self.delays: dict[Origin, float] = {}
-        self.used_at = 0.0
-        """When a request was last told to go to the slot."""
-        self.backoff = Backoff()
+        self._delays: dict[Origin, float] = {}
+        self._expected_at = 0.0
+        self._backoff = Backoff()
         self._departures = Departures()
         self._slot: Slot | None = None
-        self._own_delay = 0.0
-        self._own_jitter = 0.0
+        self._own = SlotPace(0.0, 0.0)
         self._set_delay = 0.0
         self._sent_at = 0.0
         self._set_lastseen = 0.0
 
+    # What it is to keep
+
+    def keep(self, origin: Origin, delay: float) -> None:
+        """*delay* seconds between requests, for *origin*, until it is released."""
+        self._delays[origin] = delay
+
+    def release(self, origin: Origin) -> None:
+        """No request of *origin* goes to the slot any more."""
+        del self._delays[origin]
+
+    def leave_alone(self, seconds: float) -> None:
+        """Nothing is sent for so long, and then slowly (Retry-After)."""
+        self._backoff.leave_alone(seconds, self._clock())
+
+    def close_for(self, seconds: float) -> None:
+        """Nothing is sent for so long (Visit-time)."""
+        self._backoff.close_for(seconds, self._clock())
+
+    def went_well(self) -> None:
+        """An answer asks for nothing: the host need not be asked that slowly."""
+        self._backoff.went_well(self._clock())
+
+    def end_backoff(self) -> None:
+        """The host is asked as before, whatever it has asked for."""
+        self._backoff.end()
+
+    def expect(self) -> None:
+        """A request is on its way to the slot."""
+        self._expected_at = self._clock()
+
+    # Whether it does anything
+
+    @property
+    def has_origins(self) -> bool:
+        """Whether any origin has its requests sent to the slot."""
+        return bool(self._delays)
+
+    @property
+    def backs_off(self) -> bool:
+        """Whether its host is left alone, or asked slowly."""
+        return self._backoff.is_on(self._clock())
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it does nothing to its slot."""
+        return not (self.has_origins or self.backs_off)
+
+    def is_needed(self, slot: Slot | None) -> bool:
+        """Whether a request that waits, or the next one, would go too early without the floor."""
+        now = self._clock()
+        if now < max(self._expected_at + self.ON_THE_WAY_SECONDS, self._backoff.until):
+            return True
+        if slot is None:
+            return False
+        return bool(slot.active or slot.queue) or now < slot.lastseen + slot.delay
+
+    # What it does to its slot
+
     @property
     def delay(self) -> float:
         """Seconds from one request to the next that robots.txt files ask for; 0 if none does."""
-        return max(self.delays.values(), default=0.0)
+        return max(self._delays.values(), default=0.0)
 
     def apply(self, slot: Slot) -> None:
         """Raises the slot's delay to the floor, so that no jitter goes below it either."""
         if slot is not self._slot:  # new, or made anew after the downloader dropped it
             self._adopt(slot)
         elif slot.delay != self._set_delay:  # AutoThrottle, or the project's own code
-            self._own_delay = slot.delay
-        is_held = self.backoff.until > self._clock()
-        floor = max(self.delay, self.backoff.delay, self.LEAST_WHILE_HELD * is_held)
-        if compat.least_delay(self._own_delay, self._own_jitter) >= floor:
-            slot.delay = self._own_delay
-            compat.set_slot_jitter(slot, self._own_jitter)
-        else:
-            slot.delay = max(self._own_delay, floor)
-            compat.set_slot_jitter(slot, 0.0)
+            self._own = self._own._replace(delay=slot.delay)
+        self._own.at_least(self._least_delay()).apply(slot)
         self._set_delay = slot.delay
-        self._postpone(slot)
+        self._postpone()
 
     def answered(self, request: Request) -> None:
         """The answer to a request of the slot has come, or its head has."""
         self._departures.answered(request, self._clock())
-        if self._slot is not None:
-            self._postpone(self._slot)
+        self._postpone()
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether it does nothing to its slot."""
-        return not (self.delays or self.backoff.is_on(self._clock()))
-
-    def is_needed(self, slot: Slot | None, now: float) -> bool:
-        """Whether a request that waits, or the next one, would go too early without the floor."""
-        if now < max(self.used_at + self.ON_THE_WAY_SECONDS, self.backoff.until):
-            return True
-        if slot is None:
-            return False
-        return bool(slot.active or slot.queue) or now < slot.lastseen + slot.delay
+    def _least_delay(self) -> float:
+        is_left_alone = self._clock() < self._backoff.until
+        least = self.LEAST_WHILE_LEFT_ALONE if is_left_alone else 0.0
+        return max(self.delay, self._backoff.delay, least)
 
     def _adopt(self, slot: Slot) -> None:
         self._slot = slot
-        self._own_jitter = compat.slot_jitter(slot)
-        self._own_delay = slot.delay
+        self._own = SlotPace.of(slot)
         self._sent_at = self._set_lastseen = slot.lastseen
         compat.watch_transfers(slot, self._handed_over, self._ended)
 
-    def _postpone(self, slot: Slot) -> None:
+    def _postpone(self) -> None:
         """Sees to it that the slot sends nothing before it may, whatever its jitter does.
 
         The downloader counts from ``lastseen``, with a delay that is a little less or more each
         time.
         """
+        slot = self._slot
+        if slot is None:
+            return
         if slot.lastseen != self._set_lastseen:
             self._sent_at = slot.lastseen
-        not_before = self.backoff.until
+        not_before = self._backoff.until
         if self.delay:
             not_before = max(not_before, self._departures.latest(self.delay) + self.delay)
-        least = compat.least_delay(slot.delay, compat.slot_jitter(slot))
+        least = SlotPace.of(slot).least
         slot.lastseen = self._set_lastseen = max(self._sent_at, not_before - least)
 
     def _handed_over(self, request: Request) -> None:
         self._departures.handed_over(request, self._clock())
-        if self._slot is not None:
-            self._postpone(self._slot)
+        self._postpone()
 
     def _ended(self, request: Request) -> None:
         self._departures.failed(request, self._clock())
         if self._slot is not None and self.delay:
-            self._postpone(self._slot)
+            self._postpone()
             # The next may go sooner than the slot's timer says. The downloader sets a new one.
             self._slot.close()
