@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 _MIDDLEWARES = "DOWNLOADER_MIDDLEWARES"
-_DEFAULT_PLACE = 100
+_DEFAULT_POSITION = 100
 """Where Scrapy's own robots.txt middleware stands."""
 
 
@@ -32,8 +32,8 @@ class Addon:
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy; all at add-on priority, so that a project's own settings win."""
-        place = _take_out_built_in(settings)
-        settings.setdefault_in_component_priority_dict(_MIDDLEWARES, RobotsMiddleware, place)
+        position = _take_out_built_in(settings)
+        settings.setdefault_in_component_priority_dict(_MIDDLEWARES, RobotsMiddleware, position)
         settings.setdefault_in_component_priority_dict("EXTENSIONS", RobotsExtension, 0)
         settings.set("ROBOTSTXT_OBEY", True, "addon")
         settings.set("ROBOTSTXT_PARSER", RobotsParser, "addon")
@@ -42,17 +42,17 @@ class Addon:
 
 
 def _take_out_built_in(settings: BaseSettings) -> int:
-    """Takes Scrapy's own middleware out; returns its place, which the project may have chosen.
+    """Takes Scrapy's own middleware out; returns its position, which the project may have chosen.
 
     Not by ``set_in_component_priority_dict``: up to Scrapy 2.14 the built-in, named by its path in
     the defaults, is only switched off by the same path.
     """
-    place = _DEFAULT_PLACE
+    position = _DEFAULT_POSITION
     components: dict[Any, int | None] = settings.getdict(_MIDDLEWARES)
     for component, chosen in list(components.items()):
         if load_object(component) is RobotsTxtMiddleware:
-            place = place if chosen is None else chosen
+            position = position if chosen is None else chosen
             del components[component]
     components[global_object_name(RobotsTxtMiddleware)] = None
     settings.set(_MIDDLEWARES, components, settings.getpriority(_MIDDLEWARES) or 0)
-    return place
+    return position
