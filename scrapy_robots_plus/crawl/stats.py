@@ -99,7 +99,7 @@ RETRY_AFTER = _stat(
     "robotstxt/retry_after",
     "pages whose 429 or 503 asked with Retry-After to be left alone",
 )
-PUT_BACK = _stat(
+REQUEUED = _stat(
     "robotstxt/put_back",
     "requests that went back to the scheduler, to be sent when their robots.txt can be ",
     "read, or when the job is resumed; those that waited for a Retry-After when the crawl was ",

@@ -88,8 +88,14 @@ class Engine:
             waiting.errback(answer)
 
 
+class StandIn(SimpleNamespace):
+    """A crawler, which is found by what it is rather than by what it holds."""
+
+    __hash__ = object.__hash__
+
+
 def make_crawler(**overrides: Any) -> Any:
-    crawler = SimpleNamespace(
+    crawler = StandIn(
         settings=Settings({"ROBOTSTXT_OBEY": True, "STATS_DUMP": False, **overrides}),
         signals=SignalManager(),
         spider=Spider("probe"),
@@ -115,7 +121,7 @@ class Scenario:
         self.leaks: list[str] = []
 
     def request(self, origin: int, page: str, later_headers: dict[str, str] | None = None) -> None:
-        """*later_headers* are put in by another middleware, after the gate."""
+        """*later_headers* are put in by another middleware, after ours."""
         request = Request(f"http://host{origin}.example/{page}")
         self._start(self._process(request, later_headers or {}), page)
 

@@ -58,8 +58,8 @@ async def test_a_handler_is_made_once_with_room_for_robots_txt(
         await run(crawler, urls=[host.url("/")])
         pools.append(crawler.spider.pool)
         warnings.append(caplog.text.count("is experimental"))
-    gate = crawler.get_downloader_middleware(RobotsMiddleware)
-    widened = CONCURRENT_REQUESTS + gate.budget.ceiling
+    budget = crawler.get_downloader_middleware(RobotsMiddleware).crawl.budget
+    widened = CONCURRENT_REQUESTS + budget.ceiling
     assert pools == [CONCURRENT_REQUESTS, widened]
     (told,) = (text for text in caplog.messages if "to leave room for robots.txt" in text)
     assert told.startswith(HANDLERS[client].rpartition(".")[2])

@@ -35,6 +35,8 @@ MODULES = [
         "fetching.fetcher",
         "policies.retrieval",
         "policies.cache",
+        "gate.judge",
+        "gate.crawl",
         "gate.middleware",
     )
 ]

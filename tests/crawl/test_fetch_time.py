@@ -181,7 +181,7 @@ async def test_a_closing_crawl_does_not_wait_for_silent_hosts(
     assert [host.robots_hits for host in silent] == [1, 1, 1]
     assert crawler.spider.got == [live.url("/")]
     assert noise(caplog.records) == []
-    assert len(crawler.get_downloader_middleware(RobotsMiddleware).budget) == 0
+    assert len(crawler.get_downloader_middleware(RobotsMiddleware).crawl.budget) == 0
 
 
 @pytest_twisted.ensureDeferred

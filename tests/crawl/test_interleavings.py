@@ -69,6 +69,7 @@ def check_scenario(steps: list[Any], cache_size: int, closes: bool) -> None:
         expected.add("RobotsUnreachable: closing")
     assert set(scenario.results.values()) <= expected
     assert not scenario.middleware.policies._flights
+    assert scenario.middleware.crawl.judge.waiting == 0
 
 
 @pytest.fixture

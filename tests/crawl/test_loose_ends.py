@@ -147,7 +147,7 @@ async def test_floors_are_given_back_after_retry_after(sites: Sites) -> None:
     last.pages["/"] = after(2.5, answer("x"))
     crawler = await crawl(*[h.url("/") for h in [*hosts, last]], ROBOTS_CACHE_SIZE=2)
     middleware = crawler.get_downloader_middleware(RobotsMiddleware)
-    assert len(middleware.pacing._floors) <= 2
+    assert len(middleware.crawl.pacing._floors) <= 2
 
 
 @pytest_twisted.ensureDeferred

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 import pytest_twisted
+from scrapy import Request
 
 from scrapy_robots_plus import RobotsMiddleware
 from scrapy_robots_plus.crawl.gate.tally import Row, Tally
@@ -26,10 +27,15 @@ LOGGER = "scrapy_robots_plus.crawl.reporting.extension"
 
 def tally(**rows: Row) -> Tally:
     made = Tally(100)
-    for name, given in rows.items():
-        row = made.row(Origin("http", f"{name}.example", 80))
-        row.allowed, row.denied = given.allowed, given.denied
-        row.policy = given.policy
+    for name, row in rows.items():
+        origin, request = Origin("http", f"{name}.example", 80), Request(f"http://{name}.example/")
+        for _ in range(row.allowed):
+            made.allow(request, origin, row.policy)
+        for _ in range(row.denied):
+            made.deny(request, origin, row.policy)
+        if not (row.allowed or row.denied):
+            made.allow(request, origin, row.policy)
+            made.revoke(request, origin)
     return made
 
 

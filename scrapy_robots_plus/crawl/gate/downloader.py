@@ -10,7 +10,7 @@ from scrapy.core.downloader import Downloader
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 
-from .middleware import RobotsMiddleware
+from .crawl import Crawl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,14 +27,19 @@ class ActiveRequests(set[Request]):
     finds the spider idle: the last page is the end of a crawl, not a refresh behind it.
     """
 
-    def __init__(self, is_awaited: Callable[[], bool] = lambda: True) -> None:
+    def __init__(self, is_awaited: Callable[[], bool]) -> None:
         """*is_awaited*: whether anybody waits for a robots.txt."""
         super().__init__()
         self._is_awaited = is_awaited
+        self._listeners: list[Callable[[Request], None]] = []
         self.robots = 0
         """How many of them are for a robots.txt."""
-        self.left: Callable[[Request], None] | None = None
-        """Is told of every request that the downloader is done with."""
+
+    def subscribe(self, listener: Callable[[Request], None]) -> None:
+        """*listener* is told of every request but for robots.txt that the downloader is done
+        with.
+        """
+        self._listeners.append(listener)
 
     def __bool__(self) -> bool:
         return len(self) > self.robots or (self.robots > 0 and self._is_awaited())
@@ -48,14 +53,15 @@ class ActiveRequests(set[Request]):
         super().remove(request)
         if TAP_META_KEY in request.meta:
             self.robots -= 1
-        elif self.left is not None:
-            self.left(request)
+            return
+        for listener in self._listeners:
+            listener(request)
 
 
 class RobotsDownloader(Downloader):
-    """``DOWNLOADER``: Scrapy's own, in which some requests take no place.
+    """``DOWNLOADER``: Scrapy's own, in which some requests do not count among those at a time.
 
-    These are the requests for robots.txt, which have places of their own
+    These are the requests for robots.txt, which have a limit of their own
     (``ROBOTS_FETCH_CONCURRENCY``), and up to ``ROBOTS_MAX_WAITING`` requests that wait for one in
     the middleware: those of ``engine.download_async()``, and all where ``RobotsPriorityQueue`` is
     not in use.
@@ -65,15 +71,10 @@ class RobotsDownloader(Downloader):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.active = ActiveRequests()
-        middlewares = self.middleware.middlewares
-        self._gate = next(
-            (item for item in middlewares if isinstance(item, RobotsMiddleware)), None
-        )
-        if self._gate is not None:
-            policies = self._gate.policies
-            self.active = ActiveRequests(lambda: policies.awaited)
-            compat.make_room(self, self._gate.budget.ceiling)
+        self._crawl = crawl = Crawl.of(crawler)
+        self.active = ActiveRequests(lambda: not crawl.has_middleware or crawl.policies.awaited)
+        if crawl.has_middleware:
+            compat.make_room(self, crawl.budget.ceiling)
 
     def needs_backout(self) -> bool:
         """Whether no more requests can be taken now."""
@@ -82,6 +83,6 @@ class RobotsDownloader(Downloader):
         if active < total or not total:
             return False
         waiting = 0
-        if self._gate is not None:
-            waiting = min(self._gate.waiting, self._gate.settings.max_waiting)
+        if self._crawl.has_middleware:
+            waiting = min(self._crawl.judge.waiting, self._crawl.settings.max_waiting)
         return active - self.active.robots - waiting >= total

@@ -19,7 +19,7 @@ class LateErrbacks:
 
     So only those without one are dropped there. But ``engine.crawl(request)`` may be called first
     and the errback be set after it, as ``scrapy shell`` does (Scrapy 2.15 to 2.19): the shell would
-    wait for ever. One turn of the loop later the errback is there, and such a request is scheduled
+    wait for ever. One round of the loop later the errback is there, and such a request is scheduled
     again. It is then refused in the middleware, where its errback is called.
     """
 

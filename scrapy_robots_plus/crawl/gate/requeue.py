@@ -10,7 +10,7 @@ from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Callable
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -18,46 +18,51 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.origin import Origin
 
 
-class QueueThatDefers(Protocol):
+class HostQueue(Protocol):
     """What is asked of :class:`~scrapy_robots_plus.crawl.scheduling.readiness.Readiness`."""
 
-    @property
-    def slots(self) -> Container[Request]:
-        """Holds the requests that were handed out and have not come back."""
-
-    def defers(self, origin: Origin, /) -> bool:
-        """Whether requests to *origin* are kept although its robots.txt cannot be read."""
+    def keeps(self, request: Request, origin: Origin, /) -> bool:
+        """Whether it has handed out *request*, and takes it again while the robots.txt of *origin*
+        cannot be read.
+        """
 
 
-class PutBack:
+class Requeue:
     """A middleware that returns a request gives it to the scheduler.
 
     The duplicate filter has seen it, so it has to pass by that; what it had there is given back to
     it when it comes again.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, queue_in_use: Callable[[], HostQueue | None]) -> None:
         self._crawler = crawler
+        self._queue_in_use = queue_in_use
         self._stats = compat.stats_of(crawler)
         self._closing = uuid4().hex
         self._not_the_schedulers: WeakSet[Request] = WeakSet()
-        self.readiness: QueueThatDefers | None = None
-        """Set where ``RobotsPriorityQueue`` is in use."""
 
-    def welcome(self, request: Request) -> bool:
-        """Undoes what was done to a request that was put back.
-
-        True for one that comes again although the spider closes: it is not the scheduler's, but
-        that of ``engine.download_async()``, which sends what it gets.
-        """
+    def welcome(self, request: Request) -> None:
+        """Undoes what was done to a request that was requeued."""
         mark = request.meta.pop(PUT_BACK_META_KEY, None)
         if mark is None:
-            return False
+            return
         request.dont_filter, closing = mark
-        if closing != self._closing:
-            return False
-        self._not_the_schedulers.add(request)
-        return True
+        if closing == self._closing:
+            # It comes although the spider closes: not from the scheduler, but from
+            # engine.download_async(), which sends what it gets.
+            self._not_the_schedulers.add(request)
+
+    def unread(self, request: Request, origin: Origin) -> Request | None:
+        """What to return for a request whose robots.txt is not known, to keep it in the queue.
+
+        None where it is to fail.
+        """
+        if compat.is_closing(self._crawler):
+            # Whatever the fetch ended in: the closing crawl may have cut it off itself.
+            return self.at_closing(request)
+        queue = self._queue_in_use()
+        # A queue that does not keep it would hand it out again at once.
+        return self._copy(request) if queue is not None and queue.keeps(request, origin) else None
 
     def at_closing(self, request: Request) -> Request | None:
         """What to return for a request that was still waiting when the spider closed.
@@ -72,17 +77,7 @@ class PutBack:
             return None
         return self._copy(request, self._closing)
 
-    def deferred(self, request: Request, origin: Origin) -> Request | None:
-        """What to return for a request whose robots.txt cannot be read, to keep it in the queue.
-
-        None where it is to fail, or where the queue in use would hand it out again at once.
-        """
-        readiness = self.readiness
-        if readiness is None or request not in readiness.slots or not readiness.defers(origin):
-            return None
-        return self._copy(request)
-
     def _copy(self, request: Request, closing: str = "") -> Request:
-        self._stats.inc_value(stats.PUT_BACK)
+        self._stats.inc_value(stats.REQUEUED)
         meta = {**request.meta, PUT_BACK_META_KEY: (request.dont_filter, closing)}
         return request.replace(dont_filter=True, meta=meta)

@@ -6,8 +6,12 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.crawl.requests import START_META_KEY
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from scrapy import Request
 
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.policy.origin import Origin
@@ -23,15 +27,62 @@ class Row:
 
 
 class Tally:
-    """Counts by origin, bounded: the least recently used origins are added up in ``others``."""
+    """Counts by origin, bounded: the least recently used origins are added up."""
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._rows: OrderedDict[Origin, Row] = OrderedDict()
-        self.others = Row()
-        self.others_count = 0
+        self._others = Row()
+        self._others_count = 0
+        self._starts = Row()
+        """Start requests, those of no origin too."""
 
-    def row(self, origin: Origin, policy: Policy | None = None) -> Row:
+    def exempt(self, request: Request) -> None:
+        """*request* passes without a robots.txt being asked."""
+        if request.meta.get(START_META_KEY):
+            self._starts.allowed += 1
+
+    def allow(self, request: Request, origin: Origin, policy: Policy | None) -> None:
+        """*request* is allowed."""
+        self._row(origin, policy).allowed += 1
+        if request.meta.get(START_META_KEY):
+            self._starts.allowed += 1
+
+    def deny(self, request: Request, origin: Origin, policy: Policy | None) -> None:
+        """*request* is denied."""
+        self._row(origin, policy).denied += 1
+        if request.meta.get(START_META_KEY):
+            self._starts.denied += 1
+
+    def revoke(self, request: Request, origin: Origin) -> None:
+        """*request* was counted as allowed, and is not sent after all."""
+        row = self._row(origin)
+        if not row.allowed:  # it was added to the others meanwhile
+            row = self._others
+        row.allowed = max(0, row.allowed - 1)
+        if request.meta.get(START_META_KEY):
+            self._starts.allowed = max(0, self._starts.allowed - 1)
+
+    def __iter__(self) -> Iterator[tuple[Origin, Row]]:
+        return iter(self._rows.items())
+
+    def __len__(self) -> int:
+        return len(self._rows) + self._others_count
+
+    @property
+    def allowed(self) -> int:
+        return self._others.allowed + sum(row.allowed for row in self._rows.values())
+
+    @property
+    def denied(self) -> int:
+        return self._others.denied + sum(row.denied for row in self._rows.values())
+
+    @property
+    def denied_from_the_start(self) -> bool:
+        """Whether all start requests were denied, and nothing else was let through since."""
+        return self._starts.denied > 0 and self._starts.allowed == 0 and self.allowed == 0
+
+    def _row(self, origin: Origin, policy: Policy | None = None) -> Row:
         """The numbers of *origin*, to be counted up."""
         row = self._rows.get(origin)
         if row is None:
@@ -43,23 +94,9 @@ class Tally:
             row.policy = policy
         return row
 
-    def __iter__(self) -> Iterator[tuple[Origin, Row]]:
-        return iter(self._rows.items())
-
-    def __len__(self) -> int:
-        return len(self._rows) + self.others_count
-
     def _shrink(self) -> None:
         if len(self._rows) > self._size:
             _, row = self._rows.popitem(last=False)
-            self.others.allowed += row.allowed
-            self.others.denied += row.denied
-            self.others_count += 1
-
-    @property
-    def allowed(self) -> int:
-        return self.others.allowed + sum(row.allowed for row in self._rows.values())
-
-    @property
-    def denied(self) -> int:
-        return self.others.denied + sum(row.denied for row in self._rows.values())
+            self._others.allowed += row.allowed
+            self._others.denied += row.denied
+            self._others_count += 1

@@ -58,8 +58,11 @@ class Policies:
         """Those of the cache that no request has gone by yet: the first will have waited."""
         self._flights: dict[Origin, Flight] = {}
         self._closing_watch = ClosingWatch(crawler, self._call_off)
-        self.listeners: list[Callable[[Origin, Policy | None], None]] = []
-        """Are told when a fetch has ended, of its origin and of the policy it has brought."""
+        self._listeners: list[Callable[[Origin, Policy | None], None]] = []
+
+    def subscribe(self, listener: Callable[[Origin, Policy | None], None]) -> None:
+        """*listener* is told when a fetch has ended: its origin, and the policy it has brought."""
+        self._listeners.append(listener)
 
     def __iter__(self) -> Iterator[Policy]:
         return iter(list(self._cache.values()))
@@ -191,7 +194,7 @@ class Policies:
         if not self._flights:
             self._closing_watch.stop()
         flight.answer(None if compat.is_closing(self._crawler) else flight.policy)
-        for listener in self.listeners:
+        for listener in self._listeners:
             listener(origin, flight.policy)
 
     def _remember(self, policy: Policy) -> None:

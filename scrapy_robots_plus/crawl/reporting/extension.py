@@ -9,9 +9,8 @@ from scrapy import signals
 from scrapy.exceptions import CloseSpider, NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
-from scrapy_robots_plus.crawl.gate.middleware import RobotsMiddleware
-from scrapy_robots_plus.crawl.scheduling.running_crawl import readiness_in_use
-from scrapy_robots_plus.crawl.settings import RobotsSettings, log_interval
+from scrapy_robots_plus.crawl.gate.crawl import Crawl
+from scrapy_robots_plus.crawl.settings import log_interval
 from scrapy_robots_plus.protocol.printable import printable
 
 from .outages import Outages
@@ -35,12 +34,11 @@ class RobotsExtension:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self._settings = RobotsSettings.of(crawler)
-        if not (self._settings.obey or self._settings.keeps_delays):
+        self._crawl = crawl = Crawl.of(crawler)
+        if not crawl.is_on:
             raise NotConfigured
-        self._crawler = crawler
-        self.estimate = Estimate(crawler, readiness_in_use)
-        self._outages = Outages(crawler, self._settings)
+        self.estimate = Estimate(crawler)
+        self._outages = Outages(crawl)
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
@@ -51,37 +49,32 @@ class RobotsExtension:
         return cls(crawler)
 
     def _spider_opened(self) -> None:
-        report_wiring(self._crawler, self._settings)
-        middleware = self._middleware()
-        if middleware is None:
+        report_wiring(self._crawl)
+        if not self._crawl.has_middleware:
             return
-        middleware.policies.listeners.append(self._outages.landed)
-        interval = log_interval(self._crawler.settings)
+        self._crawl.policies.subscribe(self._outages.landed)
+        interval = log_interval(self._crawl.crawler.settings)
         if interval > 0:
             self._loop = create_looping_call(self._outages.sum_up)
             self._loop.start(interval, now=False)
 
     def _spider_idle(self) -> None:
-        middleware = self._middleware()
-        if middleware is not None and middleware.denied_from_the_start:
+        if self._crawl.has_middleware and self._crawl.tally.denied_from_the_start:
             raise CloseSpider("robotstxt_denied")
 
     def _spider_closed(self, spider: Spider) -> None:
         if self._loop is not None and self._loop.running:
             self._loop.stop()
         self._outages.sum_up()
-        middleware = self._middleware()
-        if middleware is None or not len(middleware.tally):
+        if not self._crawl.has_middleware or not len(self._crawl.tally):
             return
+        tally = self._crawl.tally
         logger.info(
             "robots.txt (%(name)s): %(headline)s\n%(table)s",
             {
                 "name": printable(spider.name),
-                "headline": headline(middleware.tally),
-                "table": table(middleware.tally),
+                "headline": headline(tally),
+                "table": table(tally),
             },
             extra={"spider": spider},
         )
-
-    def _middleware(self) -> RobotsMiddleware | None:
-        return self._crawler.get_downloader_middleware(RobotsMiddleware)

@@ -8,7 +8,6 @@ from collections import Counter, OrderedDict, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.crawl.scheduling.running_crawl import readiness_in_use
 from scrapy_robots_plus.policy.access import Access, Failure
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -16,10 +15,8 @@ from .progress import duration
 from .words import counted
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
+    from scrapy_robots_plus.crawl.gate.crawl import Crawl
     from scrapy_robots_plus.crawl.policies.policy import Policy
-    from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.origin import Origin
 
 logger = logging.getLogger(__name__)
@@ -50,9 +47,10 @@ class Outages:
 
     MOST_WARNINGS = 20
 
-    def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
-        self._crawler = crawler
-        self._settings = settings
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+        self._crawler = crawl.crawler
+        self._settings = crawl.settings
         self._open: OrderedDict[Origin, Outage] = OrderedDict()
         self._warnings = 0
         self._untold: Counter[str] = Counter()
@@ -72,7 +70,7 @@ class Outages:
             self._begin(origin, policy)
 
     def sum_up(self) -> None:
-        """Logs what had no line of its own since the last time."""
+        """Logs what had no message of its own since the last time."""
         parts = []
         if self._untold:
             files = counted(self._untold.total(), "more robots.txt file")
@@ -130,7 +128,7 @@ class Outages:
 
     def _follows(self, policy: Policy) -> str:
         if policy.refuses_all:
-            if not self._settings.defers or readiness_in_use(self._crawler) is None:
+            if not self._settings.defers or self._crawl.queue is None:
                 return "all its requests are denied"
             return f"its requests wait in the queue, {duration(self._settings.defer_max)} at most"
         if policy.record.readable:

@@ -1,4 +1,4 @@
-"""What the queue waits for, in one line at every ``LOGSTATS_INTERVAL``."""
+"""What the queue waits for, in one message at every ``LOGSTATS_INTERVAL``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_robots_plus.crawl.lanes.lane import LaneState
+from scrapy_robots_plus.crawl.scheduling.running_crawl import readiness_in_use
 from scrapy_robots_plus.crawl.settings import log_interval
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from twisted.internet.task import LoopingCall
 
     from scrapy_robots_plus.crawl.lanes.lane import Lane
-    from scrapy_robots_plus.crawl.scheduling.readiness import Readiness
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class Slowest(NamedTuple):
 
 
 def describe(lanes: Iterable[Lane], delay_of: Callable[[Lane], float]) -> str:
-    """The line: how many hosts wait for what, how many requests behind them, and for how long.
+    """The message: how many hosts wait for what, how many requests behind them, and for how long.
 
     *delay_of*: seconds between two requests of a lane on average. Empty where nothing is queued.
     """
@@ -73,13 +73,13 @@ def describe(lanes: Iterable[Lane], delay_of: Callable[[Lane], float]) -> str:
         for group in _ORDER
         if hosts[group]
     ]
-    line = "Hosts in the queue: " + ", ".join(groups)
+    text = "Hosts in the queue: " + ", ".join(groups)
     if slowest.seconds:
-        line += (
+        text += (
             f". At least {duration(slowest.seconds)} remaining: {slowest.name}, "
             f"{_requests(slowest.requests)} x {slowest.delay:g} s"
         )
-    return line
+    return text
 
 
 def _requests(count: int) -> str:
@@ -101,12 +101,8 @@ def duration(seconds: float) -> str:
 class Estimate:
     """Logs :func:`describe` for the queues of a crawl."""
 
-    def __init__(
-        self, crawler: Crawler, readiness_of: Callable[[Crawler], Readiness | None]
-    ) -> None:
-        """*readiness_of*: that of a crawl whose queue is ours, else None."""
+    def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._readiness_of = readiness_of
         self._interval = log_interval(crawler.settings)
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         if self._interval > 0:
@@ -114,7 +110,7 @@ class Estimate:
             crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     def log(self) -> None:
-        readiness = self._readiness_of(self._crawler)
+        readiness = readiness_in_use(self._crawler)
         if readiness is None:
             return
         lanes = [lane for queue in readiness.queues for lane in queue]

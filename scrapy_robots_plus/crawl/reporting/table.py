@@ -25,18 +25,18 @@ def headline(tally: Tally) -> str:
 
 
 def table(tally: Tally, limit: int = 20) -> str:
-    """The origins as lines of text, most notable first: denied most, unreadable, slowest, largest.
+    """The origins row by row, most notable first: denied most, unreadable, slowest, largest.
 
-    At most *limit* rows; the last line says how many are left out.
+    At most *limit* rows; the last one says how many are left out.
     """
     ordered = sorted(tally, key=_notability, reverse=True)
     shown, left_out = ordered[:limit], ordered[limit:]
     rows = [_HEAD, *(_cells(origin, row) for origin, row in shown)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
-    lines = [_line(row, widths) for row in rows]
+    texts = [_text(row, widths) for row in rows]
     if len(tally) > len(shown):
-        lines.append(f"and {len(tally) - len(shown):,} more{_summed_up(left_out)}")
-    return "\n".join(lines)
+        texts.append(f"and {len(tally) - len(shown):,} more{_summed_up(left_out)}")
+    return "\n".join(texts)
 
 
 def _summed_up(rows: list[tuple[Origin, Row]]) -> str:
@@ -46,11 +46,11 @@ def _summed_up(rows: list[tuple[Origin, Row]]) -> str:
     return f": {kinds}" if kinds else ""
 
 
-def _line(cells: tuple[str, ...], widths: list[int]) -> str:
-    """Text to the left, numbers to the right."""
-    text = [cell.ljust(width) for cell, width in zip(cells[:2], widths[:2], strict=True)]
+def _text(cells: tuple[str, ...], widths: list[int]) -> str:
+    """Words to the left, numbers to the right."""
+    words = [cell.ljust(width) for cell, width in zip(cells[:2], widths[:2], strict=True)]
     numbers = [cell.rjust(max(width, 8)) for cell, width in zip(cells[2:], widths[2:], strict=True)]
-    return "  ".join([*text, *numbers])
+    return "  ".join([*words, *numbers])
 
 
 def _cells(origin: Origin, row: Row) -> tuple[str, ...]:

@@ -12,22 +12,23 @@ from scrapy.utils.python import global_object_name
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
 from scrapy_robots_plus.crawl.gate.middleware import RobotsMiddleware
-from scrapy_robots_plus.crawl.scheduling.running_crawl import readiness_in_use
 from scrapy_robots_plus.crawl.settings import queue_class, scheduler_class
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from scrapy_robots_plus.crawl.gate.crawl import Crawl
     from scrapy_robots_plus.crawl.settings import RobotsSettings
 
 logger = logging.getLogger(__name__)
 
 
-def report_wiring(crawler: Crawler, settings: RobotsSettings) -> None:
+def report_wiring(crawl: Crawl) -> None:
     """To be called when the spider has been opened."""
+    crawler, settings = crawl.crawler, crawl.settings
     for text in _mistakes(crawler, settings):
         logger.warning(text, extra={"spider": crawler.spider})
-    for text in _inactive(crawler, settings):
+    for text in _inactive(crawl):
         level = logging.WARNING if settings.defers and _DEFER in text else logging.INFO
         logger.log(level, text, extra={"spider": crawler.spider})
 
@@ -56,15 +57,15 @@ def _mistakes(crawler: Crawler, settings: RobotsSettings) -> list[str]:
     return found
 
 
-def _inactive(crawler: Crawler, settings: RobotsSettings) -> list[str]:
+def _inactive(crawl: Crawl) -> list[str]:
     found = []
-    if readiness_in_use(crawler) is None:
-        acts = f", and {_DEFER}" if settings.defers else ""
+    if crawl.queue is None:
+        acts = f", and {_DEFER}" if crawl.settings.defers else ""
         found.append(
             f"Requests wait for robots.txt and delays outside of the queue{acts}, because "
-            f"{_queue_in_use(crawler)}."
+            f"{_queue_in_use(crawl.crawler)}."
         )
-    downloader = compat.engine_of(crawler).downloader
+    downloader = compat.engine_of(crawl.crawler).downloader
     if not isinstance(downloader, RobotsDownloader):
         found.append(
             "robots.txt requests, and requests that wait for one, count among CONCURRENT_REQUESTS, "

@@ -113,6 +113,12 @@ class Readiness:
         now = self.around.clock()
         return now < self._outages.since(origin, now) + self._defer
 
+    def keeps(self, request: Request, origin: Origin) -> bool:
+        """Whether it has handed out *request*, and takes it again while the robots.txt of *origin*
+        cannot be read.
+        """
+        return request in self.slots and self.defers(origin)
+
     def advance(self, asked: object = None) -> None:
         """Brings everything up to the present, before the queue *asked* hands out a request.
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from math import inf
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
 
 from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
 from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
+from scrapy_robots_plus.crawl.gate.crawl import Crawl
 from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
-from scrapy_robots_plus.crawl.gate.middleware import RobotsMiddleware
 from scrapy_robots_plus.crawl.lanes.lane import Address
 from scrapy_robots_plus.crawl.requests import chosen_slot, origin_to_ask
 
@@ -30,26 +28,22 @@ if TYPE_CHECKING:
 
 _OPEN = OriginState()
 
-_readiness: WeakKeyDictionary[Crawler, Readiness] = WeakKeyDictionary()
-
 
 def readiness_of(crawler: Crawler) -> Readiness:
-    """The one of the crawl, which its queues, its downloader and its middleware share."""
-    readiness = _readiness.get(crawler)
+    """The one of the crawl, which its queues share."""
+    readiness = readiness_in_use(crawler)
     if readiness is None:
-        middleware = crawler.get_downloader_middleware(RobotsMiddleware)
-        around = (
-            CrawlSurroundings(crawler)
-            if middleware is None
-            else RobotsSurroundings(crawler, middleware)
-        )
-        readiness = _readiness[crawler] = around.readiness
+        crawl = Crawl.of(crawler)
+        surroundings = RobotsSurroundings if crawl.has_middleware else CrawlSurroundings
+        readiness = surroundings(crawl).readiness
+        crawl.use_queue(readiness)
     return readiness
 
 
 def readiness_in_use(crawler: Crawler) -> Readiness | None:
     """The one of the crawl, if it has a queue that asks it."""
-    return _readiness.get(crawler)
+    queue = Crawl.of(crawler).queue
+    return queue if isinstance(queue, Readiness) else None
 
 
 class CrawlSurroundings:
@@ -58,22 +52,24 @@ class CrawlSurroundings:
     Without :class:`RobotsMiddleware` there are no policies to wait for, only slots.
     """
 
-    def __init__(self, crawler: Crawler, clock: Clock = DEFAULT_CLOCK) -> None:
-        self._crawler = crawler
-        self._clock = clock
-        self._downloader = compat.engine_of(crawler).downloader
-        self.budget, self.readiness = self._make()
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+        self._crawler = crawl.crawler
+        self._downloader = compat.engine_of(crawl.crawler).downloader
+        self.clock = crawl.clock.monotonic
+        self.budget = self._make_budget()
+        self.readiness = self._make_readiness()
         self._is_told = isinstance(self._downloader, RobotsDownloader)
         if isinstance(self._downloader, RobotsDownloader):
-            self._downloader.active.left = self.readiness.slots.came_back
-        crawler.signals.connect(self._spider_closed, signals.spider_closed)
+            self._downloader.active.subscribe(self.readiness.slots.came_back)
+        alarm = self.readiness.agenda.alarm
+        crawl.crawler.signals.connect(alarm.cancel, signals.spider_closed)
 
-    def _make(self) -> tuple[FetchBudget, Readiness]:
-        call_later = self._clock.call_later
-        return FetchBudget(1, 1, self.clock, call_later), Readiness(self, call_later)
+    def _make_budget(self) -> FetchBudget:
+        return FetchBudget(1, 1, self.clock, self._crawl.clock.call_later)
 
-    def clock(self) -> float:
-        return self._clock.monotonic()
+    def _make_readiness(self) -> Readiness:
+        return Readiness(self, self._crawl.clock.call_later)
 
     def address(self, request: Request) -> Address:
         slot = chosen_slot(request)
@@ -111,7 +107,7 @@ class CrawlSurroundings:
         if not slot.delay:
             return SlotState(0.0, 0.0, capacity)
         delay = compat.least_delay(slot.delay, compat.slot_jitter(slot))
-        due_in = slot.lastseen + delay - self._clock.slots()
+        due_in = slot.lastseen + delay - self._crawl.clock.slots()
         # One that waits in the slot already will be sent first, so no sooner than that after it.
         due_in = max(due_in, delay) if slot.queue else due_in
         return SlotState(due_in, delay, capacity, slot.delay)
@@ -129,30 +125,27 @@ class CrawlSurroundings:
     def wake(self) -> None:
         compat.wake_engine(self._crawler)
 
-    def _spider_closed(self) -> None:
-        self.readiness.agenda.alarm.cancel()
-        _readiness.pop(self._crawler, None)
-
 
 class RobotsSurroundings(CrawlSurroundings):
-    """With the policies of *middleware*."""
+    """With the policies of the middleware."""
 
-    def __init__(self, crawler: Crawler, middleware: RobotsMiddleware) -> None:
-        self._policies = middleware.policies
-        self._agents = middleware.agents
-        self._pacing = middleware.pacing
-        self._middleware = middleware
+    def __init__(self, crawl: Crawl) -> None:
+        super().__init__(crawl)
+        self._policies = crawl.policies
+        self._agents = crawl.agents
+        self._pacing = crawl.pacing
         self._landed: dict[Origin, Policy | None] = {}
-        super().__init__(crawler)
-        middleware.policies.listeners.append(self._policy_landed)
-        middleware.put_back.readiness = self.readiness
+        self._policies.subscribe(self._policy_landed)
 
-    def _make(self) -> tuple[FetchBudget, Readiness]:
-        settings = self._middleware.settings
+    def _make_budget(self) -> FetchBudget:
+        return self._crawl.budget
+
+    def _make_readiness(self) -> Readiness:
+        settings = self._crawl.settings
         total = self._downloader.total_concurrency
-        return self._middleware.budget, Readiness(
+        return Readiness(
             self,
-            self._clock.call_later,
+            self._crawl.clock.call_later,
             defer=settings.defer_max if settings.defers else None,
             enough=2 * total if total > 0 else inf,
         )

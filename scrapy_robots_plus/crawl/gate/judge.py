@@ -1,0 +1,136 @@
+"""What becomes of a request, as far as robots.txt is concerned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.crawl import stats as keys
+from scrapy_robots_plus.crawl.policies.cache import closing_verdict
+from scrapy_robots_plus.protocol.wire import asks_for_robots_txt
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.statscollectors import StatsCollector
+
+    from scrapy_robots_plus.crawl.policies.cache import Policies
+    from scrapy_robots_plus.crawl.policies.policy import Policy
+    from scrapy_robots_plus.crawl.settings import RobotsSettings
+    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.protocol.verdict import Verdict
+
+    from .requeue import Requeue
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """It may be sent."""
+
+    policy: Policy
+    """The one that lets it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unasked:
+    """It may be sent, and no policy was asked.
+
+    It may be for the robots.txt itself. Or the spider closed before there was a policy, and delays
+    alone are kept.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """It goes back to the scheduler, because its robots.txt cannot be read yet."""
+
+    request: Request
+    """What the scheduler is to have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """It must not be sent."""
+
+    verdict: Verdict
+    policy: Policy | None
+    """None where the spider closed before there was one."""
+
+
+Decision = Passes | Unasked | Kept | Refused
+
+
+class Judge:
+    """Finds the policy for a request, waiting for it if need be, and asks it. Counts nothing."""
+
+    def __init__(
+        self, settings: RobotsSettings, policies: Policies, requeue: Requeue, stats: StatsCollector
+    ) -> None:
+        self._settings = settings
+        self._policies = policies
+        self._requeue = requeue
+        self._stats = stats
+        self.waiting = 0
+        """How many requests wait here for a robots.txt."""
+
+    def is_exempt(self, request: Request, origin: Origin) -> bool:
+        """Whether it may be for the robots.txt that is being fetched.
+
+        A middleware may have put it in the place of ours, and it would wait for itself. It is
+        allowed in any case (2.2.2).
+        """
+        policies = self._policies
+        is_fetching = policies.is_fetching(origin) and policies.usable(origin) is None
+        return is_fetching and asks_for_robots_txt(request.url)
+
+    async def judge(
+        self, request: Request, origin: Origin, agent: AgentNames, *, again: bool = False
+    ) -> Decision:
+        """What becomes of *request*; *again*: it was judged before, as another agent."""
+        self._requeue.welcome(request)
+        policy = self._policies.known(origin, request)
+        if policy is None:
+            if self.is_exempt(request, origin):
+                return Unasked()
+            policy = await self._wait(request, origin)
+        elif self._policies.was_used(origin) and not again:
+            self._stats.inc_value(keys.CACHE_HITS)
+        if policy is None:
+            return self._unread(request, origin)
+        self._policies.go_by(origin)
+        verdict = policy.refusal(request.url, agent)
+        if verdict is None:
+            return Passes(policy)
+        if policy.refuses_all:
+            kept = self._requeue.unread(request, origin)
+            if kept is not None:
+                return Kept(kept)
+        return Refused(verdict, policy)
+
+    def refusal(self, request: Request, origin: Origin, agent: AgentNames) -> Refused | None:
+        """Why *request* is not even to be scheduled: rules disallow it that are known now.
+
+        Where the robots.txt cannot be read, it may be by the time the request is handed out.
+        """
+        policy = self._policies.known(origin, request)
+        if policy is None or policy.refuses_all:
+            return None
+        verdict = policy.refusal(request.url, agent)
+        return None if verdict is None else Refused(verdict, policy)
+
+    async def _wait(self, request: Request, origin: Origin) -> Policy | None:
+        """The policy, when it is known; None if the spider closes first."""
+        self.waiting += 1
+        try:
+            return await self._policies.obtain(origin, request)
+        finally:
+            self.waiting -= 1
+
+    def _unread(self, request: Request, origin: Origin) -> Decision:
+        """The spider closed before there was a policy."""
+        kept = self._requeue.unread(request, origin)
+        if kept is not None:
+            return Kept(kept)
+        if not self._settings.obey:
+            return Unasked()  # delays alone drop nothing
+        return Refused(closing_verdict(origin), None)
