@@ -1,0 +1,91 @@
+"""What docs/coming-from-scrapy.md says: what stays, what changes, jobs that change in between."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+from scrapy.exceptions import IgnoreRequest
+
+from tests.crawl.test_jobs import all_pages, fetched, run_until
+from tests.crawling import crawl, stat
+from tests.sites import after, answer
+
+if TYPE_CHECKING:
+    from tests.sites import Sites
+
+pytestmark = [
+    # Scrapy 2.14 does not close empty queues that it finds when it resumes a job.
+    pytest.mark.filterwarnings(
+        "ignore:Exception ignored.*:pytest.PytestUnraisableExceptionWarning"
+    ),
+    pytest.mark.usefixtures("garbage_collected"),
+]
+RULES = "User-agent: *\nDisallow: /private/\n"
+SCRAPYS_OWN: dict[str, Any] = {"ADDONS": {}, "ROBOTSTXT_OBEY": True}
+SWITCHED_OFF: dict[str, Any] = {"ROBOTSTXT_OBEY": False}
+OURS: dict[str, Any] = {}
+
+
+@pytest.mark.parametrize("settings", [SCRAPYS_OWN, OURS], ids=["Scrapy's own", "ours"])
+@pytest_twisted.ensureDeferred
+async def test_what_a_project_may_rely_on_is_the_same(
+    sites: Sites, caplog: pytest.LogCaptureFixture, settings: dict[str, Any]
+) -> None:
+    host = sites.host(RULES)
+    with caplog.at_level(logging.DEBUG):
+        crawler = await crawl(host.url("/"), host.url("/private/"), **settings)
+    assert host.fetched == ["/"]
+    assert isinstance(crawler.spider.failures[host.url("/private/")], IgnoreRequest)
+    line = f"Forbidden by robots.txt: <GET {host.url('/private/')}>"
+    assert [text for text in caplog.messages if text.startswith(line)]
+    assert stat(crawler, "robotstxt/request_count") == 1
+    assert stat(crawler, "robotstxt/response_status_count/200") == 1
+    assert stat(crawler, "robotstxt/forbidden") == 1
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        [SCRAPYS_OWN, OURS],
+        [OURS, SCRAPYS_OWN, OURS],
+        [OURS, SWITCHED_OFF, OURS],
+        [SWITCHED_OFF, OURS, SCRAPYS_OWN, SWITCHED_OFF, OURS],
+    ],
+    ids=["added", "taken out and back", "switched off and on", "all of it"],
+)
+@pytest_twisted.ensureDeferred
+async def test_a_job_may_be_resumed_with_or_without_the_package(
+    sites: Sites, tmp_path: Path, runs: list[dict[str, Any]]
+) -> None:
+    rules = answer("User-agent: *\nDisallow: /never\n")
+    hosts = [sites.host(rules), sites.host(after(0.2, rules)), sites.host()]
+    job = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 2, "DOWNLOAD_DELAY": 0.1}
+    for settings in runs[:-1]:
+        await run_until(0.3, hosts, **job, **settings)
+        assert fetched(hosts) < all_pages(hosts)
+    await run_until(60, hosts, **job, **runs[-1])
+    assert fetched(hosts) == all_pages(hosts)
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_job_of_a_queue_without_hosts_is_refused_and_kept(
+    sites: Sites, tmp_path: Path
+) -> None:
+    host = sites.host("User-agent: *\nDisallow: /never\n")
+    queue = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"}
+    job = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 2, "DOWNLOAD_DELAY": 0.1}
+    await run_until(0.3, [host], **job, **queue)
+    assert fetched([host]) < all_pages([host])
+    # In a process of its own: Scrapy leaves the files of such a job open.
+    command = [sys.executable, "-m", "tests.crawl.test_jobs", str(tmp_path), "", host.url("/0")]
+    root = Path(__file__).parents[2]
+    refused = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60)
+    assert "Resume it with the SCHEDULER_PRIORITY_QUEUE that it was begun with" in refused.stderr
+    await run_until(60, [host], **job, **queue)
+    assert fetched([host]) == all_pages([host])
