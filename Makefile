@@ -16,7 +16,7 @@ PARTS = a-f g-p q-z
 SIDE_BY_SIDE = $(BIN)/python -m tests.side_by_side $(MAKE_COMMAND)
 
 .PHONY: help demo test test-units test-crawls test-select test-select-all test-oldest test-oldest-select \
-	test-parsers test-upstream test-sdist stress lint build comparison tables clean always
+	test-parsers test-upstream test-packages test-sdist stress lint build comparison tables clean always
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-20s %s\n", $$1, $$2 }' Makefile
@@ -67,6 +67,11 @@ test-parser-%: .venv/installed-dev
 test-upstream: .venv/installed-dev ## Scrapy's own tests, without and with the add-on
 	$(BIN)/python -m tests.upstream
 
+# Crawls with a browser are left out where there is no chromium (apt install chromium).
+test-packages: .venv-packages/installed-dev ## crawls with scrapy-redis, scrapy-playwright, scrapy-poet and others
+	.venv-packages/bin/python $(PYTEST) --reactor=asyncio -m "stress or not stress" \
+		$(addprefix tests/crawl/test_, other_packages.py playwright.py)
+
 test-sdist: build ## the tests that the sdist holds, from the sdist, in an environment of its own
 	@folder=$$(mktemp -d) && tar -xzf dist/*.tar.gz -C "$$folder" --strip-components=1 && \
 		$(MAKE) -C "$$folder" test-units test-crawls; result=$$?; rm -rf "$$folder"; exit $$result
@@ -96,7 +101,7 @@ clean: ## takes away all that was made
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Looked at each time; what depends on them is made again only if the script made them anew.
-.venv/python .venv-oldest/python: always
+.venv/python .venv-oldest/python .venv-packages/python: always
 	@.ci/venv $(@D)
 
 .venv/installed: .venv/python $(PACKAGE)
@@ -105,6 +110,10 @@ clean: ## takes away all that was made
 
 .venv/installed-dev: .venv/installed
 	@.ci/venv $(@D) --editable '.[dev]'
+	@touch $@
+
+.venv-packages/installed-dev: .venv-packages/python $(PACKAGE)
+	@.ci/venv $(@D) --editable '.[dev,packages]'
 	@touch $@
 
 .venv-oldest/installed-dev: .venv-oldest/python $(PACKAGE)
