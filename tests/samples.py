@@ -45,8 +45,8 @@ def is_session(block: str) -> bool:
 
 
 def is_settings(block: str) -> bool:
-    """Whether it would do as a part of settings.py."""
-    return all(
+    """Whether it would do as a part of anybody's settings.py, with no class of a project."""
+    return "project." not in block and all(
         isinstance(statement, ast.Assign)
         and all(isinstance(name, ast.Name) and name.id.isupper() for name in statement.targets)
         for statement in ast.parse(block).body

@@ -13,9 +13,9 @@ from scrapy.utils.misc import load_object
 from scrapy_robots_plus import Addon, RobotsDisallowed, RobotsExtension, RobotsMiddleware
 
 from .crawling import ProbeSpider, crawl, make_crawler, run, stat
+from .samples import block_with, settings_of
 from .sending import TimedSpider, gaps
 from .sites import Sites
-from .test_readme import USAGE, block_with
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,8 +99,8 @@ async def test_the_built_in_never_runs_beside_ours(sites: Sites) -> None:
 
 def test_what_the_docs_write_out_by_hand_is_what_the_add_on_does() -> None:
     by_hand, by_addon = Settings(), Settings()
-    block = block_with("SCHEDULER_PRIORITY_QUEUE", USAGE)
-    by_hand.setdict({name: value for name, value in block.items() if name.isupper()}, "project")
+    block = block_with("SCHEDULER_PRIORITY_QUEUE", "docs/usage.md")
+    by_hand.setdict(settings_of(block), "project")
     Addon().update_settings(by_addon)
     for name in (
         "ROBOTSTXT_OBEY",

@@ -1,0 +1,320 @@
+"""The code samples of README and docs run, and do what is said of them.
+
+Those that need another package are in ``tests/crawl/test_other_packages.py``.
+"""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import logging
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.settings import SETTINGS_PRIORITIES
+
+from scrapy_robots_plus import RobotsDisallowed, RobotsMiddleware
+
+from .crawling import ProbeSpider, crawl, make_crawler, names_rules, run
+from .samples import (
+    PAGES,
+    ROOT,
+    block_with,
+    blocks,
+    defined_by,
+    is_session,
+    is_settings,
+    run_by_a_test,
+    settings_of,
+)
+from .sites import answer, in_turn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from .sites import Sites
+
+CLOSED = "User-agent: *\nDisallow: /private/\n"
+SETTINGS = [
+    pytest.param(block, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, block in enumerate(blocks("python", page))
+    if not is_session(block) and is_settings(block)
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_sample_is_run(page: Path) -> None:
+    named = run_by_a_test(page)
+    assert [
+        block
+        for block in blocks("python", page)
+        if not is_session(block)
+        and not is_settings(block)
+        and not any(words in block for words in named)
+    ] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_sessions_run(page: Path) -> None:
+    names: dict[str, Any] = {}  # the sessions of a page go on from one another
+    for block in filter(is_session, blocks("python", page)):
+        session = doctest.DocTestParser().get_doctest(block, names, page.name, str(page), 0)
+        assert doctest.DocTestRunner().run(session, clear_globs=False).failed == 0
+        names = session.globs
+
+
+@pytest.mark.parametrize("block", SETTINGS)
+@pytest_twisted.ensureDeferred
+async def test_settings_are_taken(
+    sites: Sites, block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in set(re.findall(r"\bscrapy_(?!robots_plus)\w+", block)):
+        pytest.importorskip(package)
+    if "scrapy_redis" in block:
+        pytest.skip("needs a Redis server")
+    monkeypatch.chdir(tmp_path)  # where a store would be
+    host = sites.host(CLOSED)
+    defined = defined_by(block, proxy=host.origin)
+    await crawl(host.url("/"), **settings_of(defined))
+    assert "/private/" not in host.fetched
+    assert len(host.hits) > 0
+
+
+# README.md
+@pytest_twisted.ensureDeferred
+async def test_the_quickstart_is_enough(sites: Sites) -> None:
+    host = sites.host(CLOSED)
+    settings = settings_of(block_with("ADDONS", "README.md"))
+    assert list(settings) == ["ADDONS"]
+    crawler = await crawl(host.url("/private/"), host.url("/"), **settings)
+    assert host.fetched == ["/"]
+    assert isinstance(crawler.spider.failures[host.url("/private/")], RobotsDisallowed)
+
+
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_the_first_crawl_of_the_readme_logs_what_is_shown(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    robots, shown = blocks("text", "README.md")
+    host = sites.host(robots)
+    spider = block_with("DiarySpider", "README.md", site=host.origin)["DiarySpider"]
+    with caplog.at_level(logging.DEBUG):
+        await run_as_it_is(spider)
+    assert sorted(host.fetched) == ["/", "/contact"]
+    assert min(host.gaps) >= 1.95  # as they arrive
+    logged = "\n".join(
+        f"{record.levelname}: {record.getMessage()}"
+        for record in caplog.records
+        if record.name.startswith("scrapy_robots_plus")
+    )
+    assert squeezed(logged.replace(host.origin, "http://site.example")) == squeezed(shown)
+
+
+def squeezed(text: str) -> list[str]:
+    """The lines, however wide the columns of their tables are."""
+    return [re.sub(r"  +", "  ", line) for line in text.strip().splitlines()]
+
+
+async def run_as_it_is(spider: type) -> Any:
+    """Runs a spider of the docs, which takes no URLs of ours."""
+
+    class Spider(spider):  # type: ignore[misc]
+        def __init__(self, urls: object) -> None:
+            super().__init__()
+
+    return await crawl(spider=Spider)
+
+
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_the_errback_of_the_readme_is_told_why(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = sites.host(CLOSED)
+    with caplog.at_level(logging.INFO):
+        await run_as_it_is(block_with("def failed", "README.md", site=host.origin)["MySpider"])
+    url, robots_url = host.url("/private/"), host.url("/robots.txt")
+    assert f"{url}: Disallow: /private/, line 2 of {robots_url}" in caplog.messages
+
+
+@pytest_twisted.ensureDeferred
+async def test_policies_can_be_asked_as_the_readme_does(
+    sites: Sites, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = sites.host(CLOSED + f"Sitemap: {sites.host().url('/sitemap.xml')}\n")
+    await run_as_it_is(block_with("AskingSpider", "README.md", site=host.origin)["AskingSpider"])
+    assert host.fetched == ["/page"]
+    assert capsys.readouterr().out.startswith(f"{host.origin} 200 ")
+
+
+# docs/usage.md
+@pytest_twisted.ensureDeferred
+async def test_the_signal_handler_of_the_docs_is_called(
+    sites: Sites, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = sites.host(CLOSED)
+    extension = block_with("DenialLog", "docs/usage.md")["DenialLog"]
+    await crawl(host.url("/private/"), EXTENSIONS={extension: 0})
+    assert capsys.readouterr().out.startswith(f"{host.url('/private/')} rule ")
+
+
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_changes_are_told_as_the_docs_say(
+    sites: Sites, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = answer(CLOSED, cache_control="max-age=1")
+    host = sites.host(in_turn(before, answer(CLOSED + "Disallow: /new\n")))
+    await crawl(
+        *(host.url(f"/{number}") for number in range(5)),
+        EXTENSIONS={block_with("ChangeLog", "docs/usage.md")["ChangeLog"]: 0},
+        ROBOTS_TTL_MIN=1,
+        CONCURRENT_REQUESTS=1,
+        DOWNLOAD_DELAY=1,
+    )
+    assert capsys.readouterr().out == f"{host.origin} 200 200 ('Disallow: /new',) () ()\n"
+
+
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_policies_can_be_asked_as_the_docs_do(
+    sites: Sites, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = sites.host(CLOSED)
+    look = block_with("def look", "docs/usage.md", site=host.origin)["look"]
+
+    class Spider(ProbeSpider):
+        async def start(self) -> Any:
+            await look(self.crawler)
+            yield self.request(host.url("/"))
+
+    await crawl(spider=Spider)
+    robots_url = host.url("/robots.txt")
+    assert capsys.readouterr().out == f"rule Disallow: /private/ 2 {robots_url}\n"
+
+
+# docs/coming-from-scrapy.md
+@pytest_twisted.ensureDeferred
+async def test_one_spider_may_keep_scrapys_own_middleware(sites: Sites) -> None:
+    host = sites.host(CLOSED)
+    old = block_with("OldSpider", "docs/coming-from-scrapy.md")["OldSpider"]
+
+    class Spider(ProbeSpider):
+        custom_settings = old.custom_settings
+
+    crawler = make_crawler(Spider)
+    assert crawler.settings.getpriority("ADDONS") == SETTINGS_PRIORITIES["spider"]
+    await run(crawler, urls=[host.url("/"), host.url("/private/")])
+    assert crawler.get_downloader_middleware(RobotsMiddleware) is None
+    assert host.fetched == ["/"]
+
+
+class OwnRobotsTxtMiddleware(RobotsTxtMiddleware):
+    """What a project may have in place of Scrapy's own."""
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_subclass_of_scrapys_middleware_works_beside_ours_and_is_named(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = sites.host(CLOSED)
+    settings = settings_of(block_with("OwnRobotsTxt", "docs/coming-from-scrapy.md"))
+    middlewares = {
+        name.replace("project.middlewares", __name__): place
+        for name, place in settings["DOWNLOADER_MIDDLEWARES"].items()
+    }
+    await crawl(host.url("/"), host.url("/private/"), DOWNLOADER_MIDDLEWARES=middlewares)
+    assert (host.fetched, host.robots_hits) == (["/"], 2)
+    assert f"'{__name__}.OwnRobotsTxtMiddleware': None" in caplog.text
+
+
+# docs/testing.md
+def test_the_test_of_a_project_passes(tmp_path: Path) -> None:
+    (block,) = (block for block in blocks("python", "docs/testing.md") if "def test_" in block)
+    assert block_with("def test_private", "docs/testing.md")["ROBOTS_TXT"]
+    (tmp_path / "test_robots.py").write_text(block)
+    command = [sys.executable, "-m", "pytest", "-q", "test_robots.py"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert "1 passed" in done.stdout, done.stdout
+
+
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_a_verdict_can_be_asserted_as_the_docs_do(sites: Sites) -> None:
+    host = sites.host(CLOSED)
+    sample = block_with("VerdictSpider", "docs/testing.md", site=host.origin)
+    await run_as_it_is(sample["VerdictSpider"])
+    assert host.fetched == ["/"]
+
+
+# docs/logging.md
+@pytest.fixture
+def levels() -> Iterator[None]:
+    """Levels of loggers as they were before."""
+    loggers = [logging.getLogger(name) for name in ("scrapy", "scrapy_robots_plus")]
+    before = [logger.level for logger in loggers]
+    yield
+    for logger, level in zip(loggers, before, strict=True):
+        logger.setLevel(level)
+
+
+@pytest.mark.usefixtures("levels")
+@pytest_twisted.ensureDeferred
+async def test_the_log_can_be_silenced(sites: Sites, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    block_with("setLevel(logging.WARNING)", "docs/logging.md")
+    await crawl(sites.host(CLOSED).url("/private/"))
+    ours = [record for record in caplog.records if record.name.startswith("scrapy_robots_plus")]
+    assert ours == []
+    assert "Spider opened" in caplog.text
+
+
+@pytest.mark.usefixtures("levels")
+@pytest_twisted.ensureDeferred
+async def test_denials_can_be_seen_alone(sites: Sites, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    host = sites.host(CLOSED)
+    silent = block_with("setLevel(logging.INFO)", "docs/logging.md")["MySpider"]
+    spider = type("Spider", (silent,), {"start_urls": [host.url("/"), host.url("/private/")]})
+    await run_as_it_is(spider)
+    debug = [record for record in caplog.records if record.levelno == logging.DEBUG]
+    found = [record.getMessage() for record in debug if record.name.startswith("scrapy")]
+    (line,) = (text for text in found if "Spider closed" not in text)
+    assert line.startswith("Forbidden by robots.txt")
+
+
+MESSAGES = {"info", "warning", "error", "log", "_log", "_tell"}
+"""Methods that write to the log, here or in a class of the package."""
+
+
+def literal_messages() -> list[str]:
+    """The longest piece that is always the same of each message that the code writes out."""
+    found = []
+    for path in (ROOT / "scrapy_robots_plus").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in MESSAGES:
+                texts = [text for each in node.args[:2] for text in literals(each)]
+                pieces = [piece for text in texts for piece in re.split(r"%\(\w+\)s|%[srd]", text)]
+                found.append(max(pieces, key=len, default="").strip(" :.;\n"))
+    return [piece for piece in found if len(piece) > 5]
+
+
+def literals(node: ast.expr) -> list[str]:
+    constants = [each for each in ast.walk(node) if isinstance(each, ast.Constant)]
+    return [each.value for each in constants if isinstance(each.value, str)]
+
+
+@pytest.mark.parametrize("message", literal_messages())
+def test_every_message_is_in_the_docs(message: str) -> None:
+    text = (ROOT / "docs" / "logging.md").read_text().replace("\n", " ")
+    assert message in text
