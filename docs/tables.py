@@ -117,7 +117,7 @@ def _meta_table(keys: dict[str, str]) -> str:
 MEANINGS = {
     "1xx": "a status from 100 to 199",
     "2xx": "success",
-    "3xx": "a redirect status that is no redirect to follow, such as 304",
+    "3xx": "a 3xx that does not redirect, such as 304",
     "4xx": "a client error",
     "5xx": "a server error",
     "other": "any other status, 600 for example",
