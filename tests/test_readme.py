@@ -102,6 +102,19 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_headings(page: Path) -> None:
+    links = re.findall(r"\]\((?!http)([^)#]*)#([^)]+)\)", page.read_text())
+    pages = [(page.parent / path if path else page, heading) for path, heading in links]
+    assert [link for link in pages if link[1] not in headings(link[0])] == []
+
+
+def headings(page: Path) -> list[str]:
+    """As GitHub and MyST name them in links."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles]
+
+
 def test_links_of_the_readme_lead_somewhere_on_a_package_index_too() -> None:
     defined = dict(re.findall(r"^\[(\S+)\]: (\S+)$", README, re.MULTILINE))
     assert set(re.findall(r"\]\[([^\]]+)\]", README)) == set(defined)
