@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from .crawling import crawl
+
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("sample_project/*.md")]
 _RUN = re.compile(r'\bblock_with\(\s*"([^"]+)",\s*"([^"]+)"')
@@ -58,3 +60,13 @@ def run_by_a_test(page: Path) -> list[str]:
     sources = [path.read_text() for path in (ROOT / "tests").rglob("test_*.py")]
     found = [match for source in sources for match in _RUN.findall(source)]
     return [words for words, name in found if ROOT / name == page]
+
+
+async def run_as_it_is(spider: type) -> Any:
+    """Runs a spider of the docs, which takes no URLs from a test."""
+
+    class Spider(spider):  # type: ignore[misc]
+        def __init__(self, urls: object) -> None:
+            super().__init__()
+
+    return await crawl(spider=Spider)

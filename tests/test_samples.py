@@ -5,7 +5,6 @@ Those that need another package are in ``tests/crawl/test_other_packages.py``.
 
 from __future__ import annotations
 
-import ast
 import doctest
 import logging
 import re
@@ -23,19 +22,18 @@ from scrapy_robots_plus import RobotsDisallowed, RobotsMiddleware
 from .crawling import ProbeSpider, crawl, make_crawler, names_rules, run
 from .samples import (
     PAGES,
-    ROOT,
     block_with,
     blocks,
     defined_by,
     is_session,
     is_settings,
+    run_as_it_is,
     run_by_a_test,
     settings_of,
 )
 from .sites import answer, in_turn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from .sites import Sites
@@ -121,16 +119,6 @@ async def test_the_first_crawl_of_the_readme_logs_what_is_shown(
 def squeezed(text: str) -> list[str]:
     """The lines, however wide the columns of their tables are."""
     return [re.sub(r"  +", "  ", line) for line in text.strip().splitlines()]
-
-
-async def run_as_it_is(spider: type) -> Any:
-    """Runs a spider of the docs, which takes no URLs of ours."""
-
-    class Spider(spider):  # type: ignore[misc]
-        def __init__(self, urls: object) -> None:
-            super().__init__()
-
-    return await crawl(spider=Spider)
 
 
 @names_rules
@@ -255,66 +243,3 @@ async def test_a_verdict_can_be_asserted_as_the_docs_do(sites: Sites) -> None:
     sample = block_with("VerdictSpider", "docs/testing.md", site=host.origin)
     await run_as_it_is(sample["VerdictSpider"])
     assert host.fetched == ["/"]
-
-
-# docs/logging.md
-@pytest.fixture
-def levels() -> Iterator[None]:
-    """Levels of loggers as they were before."""
-    loggers = [logging.getLogger(name) for name in ("scrapy", "scrapy_robots_plus")]
-    before = [logger.level for logger in loggers]
-    yield
-    for logger, level in zip(loggers, before, strict=True):
-        logger.setLevel(level)
-
-
-@pytest.mark.usefixtures("levels")
-@pytest_twisted.ensureDeferred
-async def test_the_log_can_be_silenced(sites: Sites, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
-    block_with("setLevel(logging.WARNING)", "docs/logging.md")
-    await crawl(sites.host(CLOSED).url("/private/"))
-    ours = [record for record in caplog.records if record.name.startswith("scrapy_robots_plus")]
-    assert ours == []
-    assert "Spider opened" in caplog.text
-
-
-@pytest.mark.usefixtures("levels")
-@pytest_twisted.ensureDeferred
-async def test_denials_can_be_seen_alone(sites: Sites, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
-    host = sites.host(CLOSED)
-    silent = block_with("setLevel(logging.INFO)", "docs/logging.md")["MySpider"]
-    spider = type("Spider", (silent,), {"start_urls": [host.url("/"), host.url("/private/")]})
-    await run_as_it_is(spider)
-    debug = [record for record in caplog.records if record.levelno == logging.DEBUG]
-    found = [record.getMessage() for record in debug if record.name.startswith("scrapy")]
-    (line,) = (text for text in found if "Spider closed" not in text)
-    assert line.startswith("Forbidden by robots.txt")
-
-
-MESSAGES = {"info", "warning", "error", "log", "_log", "_tell"}
-"""Methods that write to the log, here or in a class of the package."""
-
-
-def literal_messages() -> list[str]:
-    """The longest piece that is always the same of each message that the code writes out."""
-    found = []
-    for path in (ROOT / "scrapy_robots_plus").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in MESSAGES:
-                texts = [text for each in node.args[:2] for text in literals(each)]
-                pieces = [piece for text in texts for piece in re.split(r"%\(\w+\)s|%[srd]", text)]
-                found.append(max(pieces, key=len, default="").strip(" :.;\n"))
-    return [piece for piece in found if len(piece) > 5]
-
-
-def literals(node: ast.expr) -> list[str]:
-    constants = [each for each in ast.walk(node) if isinstance(each, ast.Constant)]
-    return [each.value for each in constants if isinstance(each.value, str)]
-
-
-@pytest.mark.parametrize("message", literal_messages())
-def test_every_message_is_in_the_docs(message: str) -> None:
-    text = (ROOT / "docs" / "logging.md").read_text().replace("\n", " ")
-    assert message in text
