@@ -13,11 +13,11 @@ import pytest_twisted
 from scrapy.exceptions import IgnoreRequest
 
 from tests.crawl.test_jobs import all_pages, fetched, run_until
-from tests.crawling import crawl, stat
-from tests.sites import after, answer
+from tests.crawling import OTHER_PARSER, crawl, stat
+from tests.sites import after, answer, hang_up
 
 if TYPE_CHECKING:
-    from tests.sites import Sites
+    from tests.sites import Reply, Sites
 
 pytestmark = [
     # Scrapy 2.14 does not close empty queues that it finds when it resumes a job.
@@ -47,6 +47,35 @@ async def test_what_a_project_may_rely_on_is_the_same(
     assert stat(crawler, "robotstxt/request_count") == 1
     assert stat(crawler, "robotstxt/response_status_count/200") == 1
     assert stat(crawler, "robotstxt/forbidden") == 1
+
+
+STRICTER: list[tuple[str, Reply, str]] = [
+    ("an error", answer("", 500), "/"),
+    ("too many requests", answer("", 429), "/"),
+    ("a hang-up", hang_up, "/"),
+    ("as it is sent", answer("User-agent: *\nDisallow: /a$\n"), "/a;"),
+]
+LOOSER: list[tuple[str, Reply, str]] = [
+    ("404", answer("User-agent: *\nDisallow: /\n", 404), "/"),
+    ("another parser", answer("User-agent: *\nDisallow: /a%2A\n"), "/a*"),
+]
+
+
+@pytest.mark.skipif(OTHER_PARSER is not None, reason="with Scrapy's default parser and with ours")
+@pytest.mark.parametrize(
+    ("why", "robots", "path"), STRICTER + LOOSER, ids=[why for why, _, _ in STRICTER + LOOSER]
+)
+@pytest_twisted.ensureDeferred
+async def test_some_requests_are_judged_differently(
+    sites: Sites, why: str, robots: Reply, path: str
+) -> None:
+    host = sites.host(robots)
+    await crawl(host.url(path), **SCRAPYS_OWN, ROBOTS_FETCH_RETRIES=0)
+    before = len(host.fetched)
+    await crawl(host.url(path), ROBOTS_FETCH_RETRIES=0)
+    now = len(host.fetched) - before
+    is_stricter = why in [name for name, _, _ in STRICTER]
+    assert (before, now) == ((1, 0) if is_stricter else (0, 1))
 
 
 @pytest.mark.parametrize(
