@@ -10,6 +10,8 @@ import scrapy
 from scrapy.crawler import Crawler, CrawlerRunner
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
+from tests.waiting import pause, until
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
 
@@ -66,6 +68,41 @@ class ProbeSpider(scrapy.Spider):
 
     def failed(self, failure: Any) -> None:
         self.failures[failure.request.url] = failure.value
+
+
+class StepSpider(ProbeSpider):
+    """Asks for one URL when the one before it is done, *pause* seconds later.
+
+    It asks for no more of its URLs when there was *enough*; then for each of *last*.
+    """
+
+    pause = 0.0
+    last: tuple[str, ...] = ()
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.done: set[str] = set()
+
+    def enough(self) -> bool:
+        return False
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for url in self.urls:
+            if self.enough():
+                break
+            yield self.request(url)
+            await self._is_done(url)
+        for url in self.last:
+            yield self.request(url)
+            await self._is_done(url)
+
+    async def _is_done(self, url: str) -> None:
+        await until(lambda: url in self.failures or url in self.done)
+        await pause(self.pause)
+
+    def parse(self, response: scrapy.http.Response) -> None:
+        super().parse(response)
+        self.done.update((response.url, *response.meta.get("redirect_urls", ())))
 
 
 async def crawl(

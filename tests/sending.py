@@ -1,7 +1,8 @@
 """When requests are sent, noted where they are: in the crawl's own process, at its own clock.
 
 A site sees them arrive later or less late, by as much as a busy machine likes: two requests that
-were sent a second apart may well arrive 0.95 s apart.
+were sent a second apart may well arrive 0.95 s apart. Even here a request may be noted a little
+after it was sent, for which ``HICCUP`` allows.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import itertools
 import time
 from typing import TYPE_CHECKING, Any
 
+from scrapy import signals
 from scrapy.utils.misc import load_object
 
 from tests.crawling import ProbeSpider
@@ -22,8 +24,12 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
+    from typing_extensions import Self
+
     from tests.sites import Host
 
+HICCUP = 0.1
+"""Seconds that may go by between the sending of a request and the note of it."""
 HANDLER = "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler"
 HANDLER_WITHOUT_REACTOR = "scrapy.core.downloader.handlers._aiohttp.AiohttpDownloadHandler"
 
@@ -45,11 +51,24 @@ def noting(handler: Any) -> Any:
 
 
 class TimedSpider(ProbeSpider):
-    """A probe that knows when each request was sent, robots.txt requests included."""
+    """A probe that knows when each request was sent, robots.txt requests included, and when each
+    answer came.
+    """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.sent: list[tuple[float, str]] = []
+        self.answered: list[tuple[float, str, int]] = []
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *arguments: Any, **named: Any) -> Self:
+        spider = super().from_crawler(crawler, *arguments, **named)
+        # Before anybody else is told, who might hold requests because of it.
+        crawler.signals.connect(spider.note_answer, signals.response_downloaded)
+        return spider
+
+    def note_answer(self, response: Response) -> None:
+        self.answered.append((time.monotonic(), response.url, response.status))
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:

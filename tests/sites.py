@@ -80,6 +80,17 @@ def after(seconds: float, then: Reply) -> Reply:
     return reply
 
 
+def when(condition: Callable[[], object], then: Reply) -> Reply:
+    """Does not answer before *condition* holds."""
+
+    async def reply(hit: Hit, writer: asyncio.StreamWriter) -> None:
+        while not condition():
+            await asyncio.sleep(0.01)
+        await then(hit, writer)
+
+    return reply
+
+
 def in_turn(*replies: Reply) -> Reply:
     """One reply after the other; the last one from then on."""
     remaining = list(replies)

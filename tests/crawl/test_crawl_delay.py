@@ -14,7 +14,7 @@ from twisted.internet.task import deferLater
 from scrapy_robots_plus import Reason, RobotsDisallowed
 from tests.crawling import ProbeSpider, make_crawler, parts_of_seconds, run, stat
 from tests.crawling import crawl as crawl_with
-from tests.sending import TimedSpider, gaps
+from tests.sending import HICCUP, TimedSpider, gaps
 from tests.sites import Host, Sites, redirect
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 DELAY_1 = "User-agent: *\nDisallow: /never\nCrawl-delay: 1\n"
-LEAST = 0.98
+LEAST = 1 - HICCUP
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -130,7 +130,7 @@ async def test_a_redirect_from_another_host_does_not_escape_the_delay(sites: Sit
     crawler = await crawl(*pages(slow, 3), *pages(other, 3))
     assert len(slow.fetched) == 6
     assert min(gaps(crawler.spider.sent, slow)) >= LEAST
-    assert max(gaps(crawler.spider.sent, other)) < LEAST  # and does not slow the other host down
+    assert min(gaps(crawler.spider.sent, other)) < LEAST / 2  # nor slows the other host down
 
 
 @parts_of_seconds

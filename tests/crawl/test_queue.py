@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import pytest_twisted
@@ -22,11 +23,14 @@ from tests.crawling import (
     run,
     stat,
 )
-from tests.sending import TimedSpider, gaps
-from tests.sites import Host, Reply, Sites, after, answer
+from tests.sending import HICCUP, TimedSpider, gaps
+from tests.sites import Host, Reply, Sites, after, answer, when
+from tests.waiting import close_when
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
+
+    from scrapy.crawler import Crawler
 
 OTHERS: dict[str, dict[str, Any]] = {
     "Scrapy's queue": {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue"},
@@ -50,17 +54,6 @@ OTHERS: dict[str, dict[str, Any]] = {
         "SCHEDULER_PRIORITY_QUEUE": "scrapy_robots_plus.RobotsPriorityQueue",
     },
 }
-
-
-def when(condition: Callable[[], bool], then: Reply) -> Reply:
-    """Does not answer before *condition* holds."""
-
-    async def reply(hit: Any, writer: asyncio.StreamWriter) -> None:
-        while not condition():
-            await asyncio.sleep(0.02)
-        await then(hit, writer)
-
-    return reply
 
 
 def pages(host: Host, count: int) -> list[str]:
@@ -94,7 +87,7 @@ def test_in_every_reactor_mode(sites: Sites, mode: str) -> None:
     result = crawl_in_process(mode, *urls, CONCURRENT_REQUESTS=2, ROBOTS_FETCH_TIMEOUT=20)
     assert result["failures"] == {}
     assert len(result["got"]) == len(urls)
-    assert min(gaps(result["sent"], live[0])) >= 0.18
+    assert min(gaps(result["sent"], live[0])) >= 0.2 - HICCUP
 
 
 @pytest_twisted.ensureDeferred
@@ -116,7 +109,7 @@ async def test_no_more_robots_txt_are_fetched_together_than_there_are_places(sit
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.3)  # long enough for none to be taken for silent
         under_way -= 1
         await answer(status=404)(hit, writer)
 
@@ -133,7 +126,7 @@ async def test_a_host_that_waits_for_its_delay_takes_no_place(sites: Sites) -> N
     urls = [url for host in slow for url in pages(host, 4)]
     crawler = await crawl(*urls, spider=TimedSpider, CONCURRENT_REQUESTS=2)
     assert len(crawler.spider.got) == 32
-    assert min(min(gaps(crawler.spider.sent, host)) for host in slow) >= 0.45
+    assert min(min(gaps(crawler.spider.sent, host)) for host in slow) >= 0.5 - HICCUP
     # Two at a time, the last hosts would be begun when the first have ended.
     assert max(host.hits[0].at for host in slow) < min(host.hits[-1].at for host in slow)
 
@@ -141,14 +134,21 @@ async def test_a_host_that_waits_for_its_delay_takes_no_place(sites: Sites) -> N
 class OrderedSpider(ProbeSpider):
     """Asks for pages of different priorities at once, some of them as start requests."""
 
+    has_started = False
+
     async def start(self) -> AsyncIterator[Request]:
         yield self.request(self.urls[0], callback=self.first, priority=9)
         for number, url in enumerate(self.urls[1:6]):
             yield self.request(url, priority=number % 2)
+        self.has_started = True
 
     def first(self, response: Any) -> Any:
         for number, url in enumerate(self.urls[6:]):
             yield self.request(url, priority=number % 3)
+
+
+def start_requests_are_queued(crawler: Crawler) -> bool:
+    return cast("OrderedSpider", crawler.spider).has_started
 
 
 @pytest_twisted.ensureDeferred
@@ -156,7 +156,9 @@ async def test_the_order_within_a_host_is_that_of_scrapys_queue(sites: Sites) ->
     orders = []
     for settings in ({}, OTHERS["neither"], OTHERS["neither"] | OTHERS["a simple queue"]):
         host = sites.host()
-        await crawl(*pages(host, 16), spider=OrderedSpider, CONCURRENT_REQUESTS=1, **settings)
+        crawler = make_crawler(OrderedSpider, CONCURRENT_REQUESTS=1, **settings)
+        host.pages["/0"] = when(partial(start_requests_are_queued, crawler), answer("A page"))
+        await run(crawler, urls=pages(host, 16))
         orders.append(host.fetched)
     assert orders[0] == orders[1] == orders[2]
     assert len(orders[0]) == 16
@@ -182,7 +184,7 @@ async def test_with_other_components_everything_works(sites: Sites, other: str) 
         **dict.fromkeys(pages(dead, 3), RobotsUnreachable),
         late.url("/1"): RobotsDisallowed,
     }
-    assert min(gaps(crawler.spider.sent, slow)) >= 0.18
+    assert min(gaps(crawler.spider.sent, slow)) >= 0.2 - HICCUP
     assert len(crawler.spider.got) == 5
 
 
@@ -240,7 +242,7 @@ async def test_the_engine_is_not_asked_in_vain(sites: Sites) -> None:
     crawler = make_crawler(TimedSpider)
     crawler.signals.connect(lambda: asked.update(["empty"]), signals.scheduler_empty, weak=False)
     await run(crawler, urls=pages(host, 4))
-    assert min(gaps(crawler.spider.sent, host)) >= 0.48
+    assert min(gaps(crawler.spider.sent, host)) >= 0.5 - HICCUP
     assert asked["empty"] < 60
 
 
@@ -253,9 +255,8 @@ async def test_a_host_that_asks_for_patience_gets_it(sites: Sites) -> None:
         spider=TimedSpider, CONCURRENT_REQUESTS=2, CONCURRENT_REQUESTS_PER_DOMAIN=1,
     )  # fmt: skip
     waits = gaps(crawler.spider.sent, host)
-    assert waits[0] >= 0.98
-    assert min(waits[1:]) >= 0.02  # slowly at first
-    assert max(other.gaps) < 0.9
+    assert waits[0] >= 1 - HICCUP
+    assert len(other.fetched) == 4
     assert stat(crawler, "robotstxt/retry_after") == 1
 
 
@@ -280,7 +281,7 @@ async def test_a_request_rate_is_a_floor(sites: Sites) -> None:
     )
     crawler = await crawl(*pages(rated, 3), *pages(other_hours, 3), spider=TimedSpider)
     assert len(other_hours.fetched) == 3
-    assert min(gaps(crawler.spider.sent, rated)) >= 0.48
+    assert min(gaps(crawler.spider.sent, rated)) >= 0.5 - HICCUP
 
 
 def far_from_now() -> str:
@@ -295,8 +296,10 @@ async def test_visiting_hours_are_kept_where_they_are_to_be(sites: Sites) -> Non
     other = sites.host()
     await crawl(closed.url("/a"), other.url("/b"))
     assert closed.fetched == ["/a"]
-    crawler = make_crawler(ROBOTS_VISIT_TIME="obey", CLOSESPIDER_TIMEOUT=1)
+    crawler = make_crawler(ROBOTS_VISIT_TIME="obey")
+    other.pages["/d"] = after(0.5, answer("A page"))
+    close_when(lambda: crawler.spider.got == [other.url("/d")], crawler)
     await run(crawler, urls=[closed.url("/c"), other.url("/d")])
     assert closed.fetched == ["/a"]
     assert other.fetched == ["/b", "/d"]
-    assert stat(crawler, "finish_reason") == "closespider_timeout"
+    assert stat(crawler, "finish_reason") == "stopped"

@@ -9,7 +9,7 @@ import pytest_twisted
 import scrapy
 
 from tests.crawling import crawl, names_rules, reads_headers, stat
-from tests.sending import TimedSpider, gaps
+from tests.sending import HICCUP, TimedSpider, gaps
 
 if TYPE_CHECKING:
     from tests.sites import Sites
@@ -111,7 +111,7 @@ async def test_a_delay_for_the_second_of_several_names_is_kept(sites: Sites) -> 
     urls = [host.url("/1"), host.url("/2")]
     names = ["Foobot-News", "Foobot"]
     crawler = await crawl(*urls, spider=TimedSpider, ROBOTSTXT_USER_AGENT=names)
-    assert min(gaps(crawler.spider.sent, host)) >= 0.98
+    assert min(gaps(crawler.spider.sent, host)) >= 1 - HICCUP
 
 
 @pytest_twisted.ensureDeferred
