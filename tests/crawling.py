@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -87,18 +88,14 @@ class StepSpider(ProbeSpider):
         return False
 
     async def start(self) -> AsyncIterator[scrapy.Request]:
-        for url in self.urls:
-            if self.enough():
-                break
-            yield self.request(url)
-            await self._is_done(url)
-        for url in self.last:
-            yield self.request(url)
-            await self._is_done(url)
+        for url in chain(takewhile(lambda _: not self.enough(), self.urls), self.last):
+            request = self.request(url)
+            yield request
+            await self._is_done(request.url)
+            await pause(self.pause)
 
     async def _is_done(self, url: str) -> None:
         await until(lambda: url in self.failures or url in self.done)
-        await pause(self.pause)
 
     def parse(self, response: scrapy.http.Response) -> None:
         super().parse(response)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
-
     from typing_extensions import Self
 
     from tests.sites import Host

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 from scrapy.exceptions import CloseSpider
-from scrapy.utils.asyncio import call_later
-from scrapy.utils.defer import maybe_deferred_to_future
-from twisted.internet.defer import Deferred
 
 from tests.crawl_process import MODES
 from tests.crawling import BASE_SETTINGS, ProbeSpider
+from tests.waiting import pause, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -43,9 +41,8 @@ class EndingSpider(ProbeSpider):
             yield self.request(self.silent)
         yield self.request(self.live)
         if self.how == "refresh":
-            waiting: Deferred[None] = Deferred()
-            call_later(1.3, waiting.callback, None)
-            await maybe_deferred_to_future(waiting)
+            await until(lambda: self.got)
+            await pause(1.3)
             yield self.request(self.live)
 
     def parse(self, response: Response) -> None:

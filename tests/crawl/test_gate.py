@@ -8,8 +8,6 @@ import pytest
 import pytest_twisted
 import scrapy
 from scrapy import signals
-from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
-from twisted.internet.task import deferLater
 
 from scrapy_robots_plus import (
     Reason,
@@ -20,6 +18,7 @@ from scrapy_robots_plus import (
 )
 from tests.crawling import (
     ProbeSpider,
+    StepSpider,
     crawl,
     make_crawler,
     names_rules,
@@ -27,7 +26,8 @@ from tests.crawling import (
     run,
     stat,
 )
-from tests.sites import Sites, after, answer, hang, in_turn, redirect
+from tests.sites import Sites, after, answer, hang, in_turn, redirect, when
+from tests.waiting import close_when
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -206,40 +206,48 @@ async def test_eviction_neither_leaks_nor_strands(sites: Sites) -> None:
     assert stat(crawler, "robotstxt/cache_evictions") > 0
 
 
-class SlowSpider(ProbeSpider):
-    """Asks for one URL after the other, 0.4 s apart."""
+class UntilRefused(StepSpider):
+    """Goes on until a page is refused, and then for two more."""
 
-    async def start(self) -> AsyncIterator[scrapy.Request]:
-        from twisted.internet import reactor
+    pause = 0.1
 
-        for url in self.urls:
-            yield self.request(url)
-            await maybe_deferred_to_future(deferLater(reactor, 0.4))
+    def enough(self) -> bool:
+        return len(self.failures) > 2
 
 
 @pytest_twisted.ensureDeferred
 async def test_an_expired_policy_answers_while_it_is_refreshed(sites: Sites) -> None:
-    host = sites.host(in_turn(answer(RULES), after(1, answer(CLOSED))))
-    urls = [host.url(f"/{number}") for number in range(8)]
-    crawler = await crawl(*urls, spider=SlowSpider, ROBOTS_TTL=1)
+    host = sites.host()
+
+    def two_pages_came_meanwhile() -> bool:
+        paths = [hit.path for hit in host.hits]
+        refreshed = len(paths) - paths[::-1].index("/robots.txt")
+        return len(paths) - refreshed >= 2
+
+    host.robots(in_turn(answer(RULES), when(two_pages_came_meanwhile, answer(CLOSED))))
+    urls = [host.url(f"/{number:03}") for number in range(300)]
+    crawler = await crawl(*urls, spider=UntilRefused, ROBOTS_TTL=1)
     assert stat(crawler, "robotstxt/refresh_count") >= 1
-    hits = host.hits
-    refreshed = [number for number, hit in enumerate(hits) if hit.path == "/robots.txt"][1]
-    after_refresh = [hit for hit in hits[refreshed:] if hit.path != "/robots.txt"]
-    # Pages went on while the refresh took its second, and stopped when it said so.
-    assert after_refresh
-    assert all(hit.at < hits[refreshed].at + 1.2 for hit in after_refresh)
-    assert len(host.fetched) < 8
+    pages = len(host.fetched)
+    assert sorted(crawler.spider.failures) == urls[pages : pages + 3]
 
 
 @pytest_twisted.ensureDeferred
 async def test_a_failure_is_remembered_for_its_own_time(sites: Sites) -> None:
     host = sites.host(in_turn(answer("", 503), answer(RULES)))
-    urls = [host.url(f"/{number}") for number in range(6)]
-    crawler = await crawl(*urls, spider=SlowSpider, ROBOTS_ERROR_TTL=1, ROBOTS_FETCH_RETRIES=0)
+    urls = [host.url(f"/{number:03}") for number in range(300)]
+    crawler = await crawl(*urls, spider=UntilLetIn, ROBOTS_ERROR_TTL=1, ROBOTS_FETCH_RETRIES=0)
     assert host.robots_hits == 2
-    assert crawler.spider.failures.keys() < set(urls)
-    assert sorted(crawler.spider.failures) + sorted(crawler.spider.got) == urls
+    denied = sorted(crawler.spider.failures)
+    assert denied
+    assert denied + crawler.spider.got == urls[: len(denied) + 1]
+
+
+class UntilLetIn(StepSpider):
+    pause = 0.1
+
+    def enough(self) -> bool:
+        return bool(self.got)
 
 
 @pytest_twisted.ensureDeferred
@@ -248,7 +256,7 @@ async def test_closing_while_a_fetch_hangs(sites: Sites) -> None:
 
     With a queue that lets them wait in the middleware: in ours they would wait unseen.
     """
-    host, other = sites.host(hang), sites.host(after(20, answer("")))
+    host, other = sites.host(hang), sites.host(hang)
     crawler = make_crawler(
         ROBOTS_FETCH_RETRIES=5,
         ROBOTS_STATUS_POLICY="fail-open",
@@ -265,17 +273,11 @@ async def test_closing_while_a_fetch_hangs(sites: Sites) -> None:
     def fetch_over(request: scrapy.Request) -> None:
         events.append(request.url)
 
-    def close_soon() -> None:
-        from twisted.internet import reactor
-
-        close = crawler.engine.close_spider_async
-        reactor.callLater(0.5, lambda: deferred_from_coro(close(reason="enough")))
-
     crawler.signals.connect(fetch_over, signals.request_left_downloader)
-    crawler.signals.connect(close_soon, signals.spider_opened)
+    asked = host.url("/robots.txt"), other.url("/robots.txt")
+    close_when(lambda: host.robots_hits and other.robots_hits, crawler, "enough")
     await run(crawler, urls=[host.url("/a"), host.url("/b"), other.url("/c")])
-    fetches = [other.url("/robots.txt"), host.url("/robots.txt")]
-    assert sorted(events) == sorted(["closing", "closing", "closing", *fetches])
+    assert sorted(events) == sorted(["closing", "closing", "closing", *asked])
     assert host.fetched == other.fetched == []
     assert host.robots_hits == other.robots_hits == 1
     assert stat(crawler, "finish_reason") == "enough"

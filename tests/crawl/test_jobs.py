@@ -20,9 +20,10 @@ from scrapy.utils.defer import deferred_from_coro
 
 from tests.crawling import make_crawler, parts_of_seconds, run, stat
 from tests.sites import after, answer, hang
+from tests.waiting import close_when
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -82,6 +83,20 @@ def make_hosts(sites: Sites) -> list[Host]:
         sites.host(after(0.4, answer("User-agent: *\nDisallow: /never\nCrawl-delay: 0.02\n"))),
         sites.host(),
     ]
+
+
+async def run_until_so(
+    condition: Callable[[], object], hosts: list[Host], **settings: Any
+) -> Crawler:
+    """Runs the job until *condition* holds."""
+    crawler = make_crawler(JobSpider, **settings)
+    close_when(condition, crawler)
+    await run(crawler, urls=[host.url("/0") for host in hosts])
+    return crawler
+
+
+async def run_to_the_end(hosts: list[Host], **settings: Any) -> None:
+    await run(make_crawler(JobSpider, **settings), urls=[host.url("/0") for host in hosts])
 
 
 async def run_until(moment: float, hosts: list[Host], **settings: Any) -> Crawler:
@@ -152,15 +167,15 @@ async def test_what_waits_for_robots_txt_goes_back_to_the_queue(
 ) -> None:
     """In the middleware too, where requests wait with other queues."""
     host = sites.host(hang)
-    settings: dict[str, Any] = {"JOBDIR": str(tmp_path), "ROBOTS_FETCH_TIMEOUT": 2}
+    settings: dict[str, Any] = {"JOBDIR": str(tmp_path), "ROBOTS_FETCH_TIMEOUT": 30}
     if queue:
         settings["SCHEDULER_PRIORITY_QUEUE"] = queue
-    stopped = await run_until(0.3, [host], **settings)
+    stopped = await run_until_so(lambda: host.robots_hits, [host], **settings)
     assert stopped.spider.failed == []
     assert stat(stopped, "robotstxt/put_back") == (1 if queue else 0)
     host.robots("User-agent: *\nAllow: /\n")
     for _ in range(2):  # the second time it comes again, it is to be like any other
-        await run_until(60, [host], **settings)
+        await run_to_the_end([host], **settings)
     assert fetched([host]) == all_pages([host])
 
 
@@ -174,9 +189,9 @@ async def test_a_job_can_be_resumed_by_either_queue(
     ours: dict[str, Any] = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 2}
     theirs = {**ours, "SCHEDULER_PRIORITY_QUEUE": SCRAPYS_QUEUE}
     order = [ours, theirs] if first == "ours" else [theirs, ours]
-    await run_until(0.3, hosts, **order[0])
+    await run_until_so(lambda: len(hosts[0].fetched) > 2, hosts, **order[0])
     assert fetched(hosts) != all_pages(hosts)
-    await run_until(60, hosts, **order[1])
+    await run_to_the_end(hosts, **order[1])
     assert fetched(hosts) == all_pages(hosts)
 
 

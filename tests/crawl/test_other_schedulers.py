@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import pytest
 import pytest_twisted
 from scrapy.core.scheduler import Scheduler
 
-from tests.crawl.test_jobs import JobSpider, all_pages, fetched, run_until
+from tests.crawl.test_jobs import JobSpider, all_pages, fetched, run_to_the_end, run_until_so
 from tests.crawling import BASE_SETTINGS, stat
 from tests.redis_server import redis_server
 from tests.sites import after, answer, hang
@@ -33,7 +34,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning",
 )
 
-QUICK = {"ROBOTS_FETCH_TIMEOUT": 1, "ROBOTS_FETCH_RETRIES": 0}
+PATIENT = {"ROBOTS_FETCH_TIMEOUT": 30, "ROBOTS_FETCH_RETRIES": 0}
 SCRAPYS_OWN = {"ADDONS": {}, "ROBOTSTXT_OBEY": True}
 """Scrapy's robots.txt middleware in place of ours."""
 SCRAPYS_QUEUE = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"}
@@ -51,13 +52,17 @@ async def test_stopped_and_resumed_with_scrapy_redis_no_page_is_lost(
     sites: Sites, redis: dict[str, Any]
 ) -> None:
     host = sites.host(hang)
-    settings = {**redis, **QUICK}
-    stopped = await run_until(0.5, [host], **settings)
+    settings = {**redis, **PATIENT}
+    stopped = await run_until_so(partial(asked, host), [host], **settings)
     assert stopped.spider.failed == []
     assert stat(stopped, "robotstxt/put_back") == 1
     host.robots("User-agent: *\nAllow: /\n")
-    await run_until(60, [host], **settings)
+    await run_to_the_end([host], **settings)
     assert fetched([host]) == all_pages([host])
+
+
+def asked(host: Host) -> int:
+    return host.robots_hits
 
 
 @pytest_twisted.ensureDeferred
@@ -67,7 +72,7 @@ async def test_a_scheduler_that_forgets_is_given_nothing(
     """So the errback is called, as for any request that is dropped."""
     for settings in (SCRAPYS_QUEUE, {**redis, "SCHEDULER_PERSIST": False}):
         host = sites.host(hang)
-        stopped = await run_until(0.5, [host], **QUICK, **settings)
+        stopped = await run_until_so(partial(asked, host), [host], **PATIENT, **settings)
         assert stopped.spider.failed == [host.url("/0")]
         assert stat(stopped, "robotstxt/put_back") == 0
 
@@ -87,7 +92,9 @@ class OwnScheduler(Scheduler):
 async def test_a_scheduler_that_nobody_knows_is_taken_to_keep_its_requests(sites: Sites) -> None:
     host = sites.host(hang)
     OwnScheduler.kept.clear()
-    await run_until(0.5, [host], SCHEDULER=OwnScheduler, **QUICK, **SCRAPYS_QUEUE)
+    await run_until_so(
+        partial(asked, host), [host], SCHEDULER=OwnScheduler, **PATIENT, **SCRAPYS_QUEUE
+    )
     assert OwnScheduler.kept == [host.url("/0")]
 
 

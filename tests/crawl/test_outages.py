@@ -81,7 +81,7 @@ async def test_each_way_to_fail_is_told_once_with_what_follows(
 ) -> None:
     host = sites.host(reply)
     urls = [host.url(f"/{number}") for number in range(3)]
-    await crawl(*urls, ROBOTS_FETCH_TIMEOUT=0.4, ROBOTS_FETCH_RETRIES=0)
+    await crawl(*urls, ROBOTS_FETCH_TIMEOUT=0.4 if reply is hang else 60, ROBOTS_FETCH_RETRIES=0)
     (line,) = lines.of(logging.WARNING)
     assert re.match(
         rf"{host.origin}/robots\.txt cannot be read \({why}\): all its requests are denied\. "
@@ -244,5 +244,5 @@ async def test_a_middleware_that_refuses_the_fetch_is_told(sites: Sites, lines: 
 @pytest_twisted.ensureDeferred
 async def test_a_crawl_that_is_closed_blames_no_host(sites: Sites, lines: Lines) -> None:
     host = sites.host(hang)
-    await crawl(host.url(), CLOSESPIDER_TIMEOUT=1, ROBOTS_FETCH_TIMEOUT=3)
+    await crawl(host.url(), CLOSESPIDER_TIMEOUT=1, ROBOTS_FETCH_TIMEOUT=60)
     assert lines.of(logging.WARNING) == []

@@ -17,23 +17,24 @@ from tests.sites import after, answer
 if TYPE_CHECKING:
     from tests.sites import Sites
 
-DELAY = 0.5
+DELAY = 0.8
 ROBOTS = f"User-agent: *\nDisallow: /never\nCrawl-delay: {DELAY}\n"
-LEAST = DELAY - 0.04
+LEAST = DELAY / 2
+"""Arrivals are noted when the machine has time for it. Without the promise it would be 0.1 s."""
 
 pytestmark = [parts_of_seconds, pytest.mark.parametrize("mode", MODES)]
 
 
 def test_the_delay_holds_where_connecting_takes_long(sites: Sites, mode: str) -> None:
     hosts = {
-        "less than the delay": (sites.host(ROBOTS), 0.4),
-        "longer than the delay": (sites.host(ROBOTS), 0.8),
+        "less than the delay": (sites.host(ROBOTS), 0.7),
+        "longer than the delay": (sites.host(ROBOTS), 1.2),
     }
     if "no reactor" in MODES:  # TLS of Scrapy 2.14 warns, which is an error in these processes
-        hosts["TLS"] = (sites.host(ROBOTS, self_signed()), 0.4)
+        hosts["TLS"] = (sites.host(ROBOTS, self_signed()), 0.7)
     roads = [sites.slow_road_to(host, seconds) for host, seconds in hosts.values()]
-    crawl_in_process(mode, *(f"{road}/{number}" for road in roads for number in range(4)))
-    least = {name: min(host.gaps) for name, (host, _) in hosts.items() if len(host.fetched) == 4}
+    crawl_in_process(mode, *(f"{road}/{number}" for road in roads for number in range(3)))
+    least = {name: min(host.gaps) for name, (host, _) in hosts.items() if len(host.fetched) == 3}
     assert len(least) == len(hosts)
     assert {name: gap for name, gap in least.items() if gap < LEAST} == {}
 
