@@ -254,3 +254,28 @@ async def test_what_is_known_without_rules_is_asked_for_without_conditions(
     await two_crawls(host, tmp_path, monkeypatch)
     assert host.fetched == ["/open"]
     assert asked_with(host) == [(None, None), (None, None)]
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_304_to_no_condition_is_a_failure(
+    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first answer was found behind a redirect: its tag is not shown to the first URL."""
+    host = sites.host(in_turn(redirect("/r.txt"), answer(status=304)))
+    host.pages["/r.txt"] = answer(RULES, etag='"1"')
+    crawler = await two_crawls(host, tmp_path, monkeypatch, ROBOTS_STALE_MAX=0)
+    assert asked_with(host) == [(None, None)] * host.robots_hits
+    assert host.fetched == ["/r.txt", "/open"]  # of the first crawl
+    assert stat(crawler, "robotstxt/forbidden/unreachable") == 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_304_that_claims_to_be_compressed_renews_too(
+    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unchanged = answer(status=304, content_encoding="gzip")
+    host = sites.host(in_turn(answer(RULES, etag='"1"'), unchanged))
+    crawler = await two_crawls(host, tmp_path, monkeypatch)
+    assert host.fetched == ["/open", "/open"]
+    assert host.robots_hits == 2
+    assert stat(crawler, "robotstxt/failure_count/undecodable") == 0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import pytest_twisted
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
@@ -15,7 +17,7 @@ from scrapy_robots_plus import Reason, RobotsDisallowed
 from tests.crawling import ProbeSpider, make_crawler, parts_of_seconds, run, stat
 from tests.crawling import crawl as crawl_with
 from tests.sending import HICCUP, TimedSpider, gaps
-from tests.sites import Host, Sites, redirect
+from tests.sites import Host, Sites, answer, in_turn, redirect
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 DELAY_1 = "User-agent: *\nDisallow: /never\nCrawl-delay: 1\n"
 LEAST = 1 - HICCUP
+SCRAPYS_QUEUE = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue"}
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -175,6 +178,71 @@ async def test_a_longer_delay_of_the_project_stays(sites: Sites) -> None:
 
 
 @pytest_twisted.ensureDeferred
+async def test_a_middleware_that_chooses_the_slot_does_not_escape_the_delay(sites: Sites) -> None:
+    """crawl-delay.md: "go to the slot of the first, whatever slot their download_slot names"."""
+    host = sites.host(DELAY_1)
+    crawler = await crawl(*pages(host), DOWNLOADER_MIDDLEWARES={RotatingProxies: 610})
+    assert min(gaps(crawler.spider.sent, host)) >= LEAST
+
+
+class RotatingProxies:
+    """As scrapy-rotating-proxies at 610: a downloader slot for each proxy."""
+
+    def __init__(self) -> None:
+        self._slots = cycle(["proxy 1", "proxy 2", "proxy 3"])
+
+    def process_request(self, request: Request) -> None:
+        if "robots.txt" not in request.url:
+            request.meta["download_slot"] = next(self._slots)
+
+
+@pytest.mark.parametrize("queue", [{}, SCRAPYS_QUEUE], ids=["ours", "Scrapy's"])
+@pytest_twisted.ensureDeferred
+async def test_the_delay_survives_that_a_policy_is_forgotten(
+    sites: Sites, queue: dict[str, Any]
+) -> None:
+    one, two = sites.host(DELAY_1), sites.host(DELAY_1)
+    urls = [url for pair in zip(pages(one), pages(two), strict=True) for url in pair]
+    crawler = await crawl(*urls, ROBOTS_CACHE_SIZE=1, **queue)
+    assert min(gaps(crawler.spider.sent, one)) >= LEAST
+    assert min(gaps(crawler.spider.sent, two)) >= LEAST
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("queue", [{}, SCRAPYS_QUEUE], ids=["ours", "Scrapy's"])
+@pytest_twisted.ensureDeferred
+async def test_a_redirect_within_a_host_keeps_the_delay(
+    sites: Sites, queue: dict[str, Any]
+) -> None:
+    host = sites.host(DELAY_1)
+    for number in range(4):
+        host.pages[f"/{number}"] = redirect(host.url(f"/to{number}"), 302)
+    crawler = await crawl(*pages(host, 3), **queue)
+    assert len(host.fetched) >= 6
+    assert min(gaps(crawler.spider.sent, host)) >= LEAST
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"CONCURRENT_REQUESTS_PER_IP": 4},
+        {"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0.1, **SCRAPYS_QUEUE},
+        {"RETRY_ENABLED": True, "RETRY_TIMES": 4},
+    ],
+    ids=["a slot for an address", "AutoThrottle with Scrapy's queue", "retries"],
+)
+@pytest_twisted.ensureDeferred
+async def test_requests_that_are_repeated_keep_the_delay_too(
+    sites: Sites, settings: dict[str, Any]
+) -> None:
+    host = sites.host(DELAY_1)
+    host.pages["/0"] = in_turn(answer(status=500), answer(status=503), answer("x"))
+    crawler = await crawl(*pages(host, 3), **settings)
+    assert min(gaps(crawler.spider.sent, host)) >= LEAST
+
+
+@pytest_twisted.ensureDeferred
 async def test_too_long_and_skipped(sites: Sites) -> None:
     host = sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 86400\n")
     crawler = await crawl(*pages(host), ROBOTS_CRAWL_DELAY_TOO_LONG="skip")
@@ -184,6 +252,19 @@ async def test_too_long_and_skipped(sites: Sites) -> None:
     assert {type(error) for error in failures} == {RobotsDisallowed}
     assert {error.verdict.reason for error in failures} == {Reason.CRAWL_DELAY}
     assert "86400" in str(failures[0])
+
+
+@pytest_twisted.ensureDeferred
+async def test_too_long_is_no_reason_to_drop_where_delays_alone_are_kept(sites: Sites) -> None:
+    """README: "keeps delays and drops nothing"."""
+    host = sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 100\n")
+    await crawl(
+        host.url("/a"),
+        ROBOTSTXT_OBEY=False,
+        ROBOTS_CRAWL_DELAY=True,
+        ROBOTS_CRAWL_DELAY_TOO_LONG="skip",
+    )
+    assert host.fetched == ["/a"]
 
 
 @pytest_twisted.ensureDeferred

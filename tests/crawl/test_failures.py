@@ -89,6 +89,14 @@ CASES = [
     case("gzip cut short", gzipped(RULES.encode() * 50, keep=30), FAILED),
     case("not gzip", answer(RULES, content_encoding="gzip"), FAILED),
     case("nothing, as gzip", answer("", content_encoding="gzip"), "AAAA"),
+    case("404, nothing, as gzip", answer("", 404, content_encoding="gzip"), "AAAA"),
+    Case(
+        "moved, nothing, as gzip",
+        lambda sites: answer(
+            "", 301, content_encoding="gzip", location=sites.host(RULES).url("/robots.txt")
+        ),
+        "RRRR",
+    ),
     case("404, not gzip", answer("gone", 404, content_encoding="gzip"), "AAAA"),
     case("404, unknown encoding", answer("gone", 404, content_encoding="rot13"), "AAAA"),
     case("unknown encoding", answer(RULES, content_encoding="rot13"), FAILED),

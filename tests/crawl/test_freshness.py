@@ -159,6 +159,33 @@ async def test_a_server_that_never_had_rules_is_not_crawled_until_it_answers(sit
     assert crawler.spider.failures
 
 
+@pytest.mark.parametrize("policy", ["fail-open", {"503": "allow"}], ids=str)
+@pytest_twisted.ensureDeferred
+async def test_the_last_good_copy_holds_under_a_policy_that_opens_too(
+    sites: Sites, policy: Any
+) -> None:
+    """failures.md: "fail-open fetches what is not forbidden by rules that could be read"."""
+    host = sites.host(in_turn(answer(RULES, **EACH_SECOND), answer(status=503)))
+    failed = {**counted("response_status_count/503", 1), "last": (host.url("/closed"),)}
+    settings = {"ROBOTS_STATUS_POLICY": policy, **AT_ONCE}
+    crawler = await crawl(
+        *steadily(host), spider=SteadySpider, spider_attributes=failed, **settings
+    )
+    assert list(crawler.spider.failures) == [host.url("/closed")]
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_failure_that_opens_a_site_is_asked_about_again_in_its_own_time(
+    sites: Sites,
+) -> None:
+    host = sites.host(in_turn(answer(status=503), answer(RULES)))
+    read = {**counted("response_status_count/200", 1), "last": (host.url("/closed"),)}
+    settings = {"ROBOTS_STATUS_POLICY": "fail-open", "ROBOTS_ERROR_TTL": 0.5, **AT_ONCE}
+    crawler = await crawl(*steadily(host), spider=SteadySpider, spider_attributes=read, **settings)
+    assert host.fetched
+    assert list(crawler.spider.failures) == [host.url("/closed")]
+
+
 @names_rules
 @pytest.mark.parametrize(
     ("then", "words"),

@@ -12,7 +12,6 @@ from scrapy import signals
 from scrapy_robots_plus import (
     Reason,
     RobotsDisallowed,
-    RobotsMiddleware,
     RobotsUnreachable,
     request_disallowed,
 )
@@ -330,33 +329,6 @@ async def test_scrapys_signal_for_a_parsed_file_is_sent(sites: Sites) -> None:
 
 @parts_of_seconds
 @pytest_twisted.ensureDeferred
-async def test_policies_from_code(sites: Sites) -> None:
-    host = sites.host(f"{RULES}Crawl-delay: 0.1\nSitemap: https://x.example/map.xml\n")
-    crawler = make_crawler(AskingSpider)
-    await run(crawler, urls=[host.url("/open"), host.url("/closed"), "mailto:someone"])
-    assert crawler.spider.answers == [True, False, True]
-    assert crawler.spider.seen == [("200", "rules", 0.1, ("https://x.example/map.xml",))]
-    assert host.fetched == ["/open"]
-
-
-class AskingSpider(ProbeSpider):
-    async def start(self) -> AsyncIterator[Any]:
-        policies = self.crawler.get_downloader_middleware(RobotsMiddleware).policies
-        self.answers = [await policies.allowed(url) for url in self.urls]
-        yield self.request(self.urls[0])
-
-    def parse(self, response: Response) -> None:
-        policies = self.crawler.get_downloader_middleware(RobotsMiddleware).policies
-        assert len(policies) == 1
-        self.seen = [
-            (policy.status, policy.access.value, policy.delay, policy.sitemaps)
-            for policy in policies
-            if 0 <= policy.age < 60
-        ]
-
-
-@parts_of_seconds
-@pytest_twisted.ensureDeferred
 async def test_the_table_at_the_end(sites: Sites, caplog: pytest.LogCaptureFixture) -> None:
     host, failing = sites.host(f"{RULES}Crawl-delay: 0.1\n"), sites.host(answer("", 503))
     caplog.set_level("INFO", logger="scrapy_robots_plus")
@@ -404,3 +376,24 @@ async def test_a_request_that_is_judged_twice_is_one_hit(sites: Sites) -> None:
     crawler = await crawl(*urls, DOWNLOADER_MIDDLEWARES={RenamingMiddleware: 900})
     assert len(host.fetched) == 5
     assert stat(crawler, "robotstxt/cache_hits") == 4
+
+
+class Rewrites:
+    """Answers with a request of its own, which has nothing of ours but the URL."""
+
+    def process_request(self, request: scrapy.Request) -> scrapy.Request | None:
+        if "rewritten" not in request.flags:
+            return scrapy.Request(request.url, flags=["rewritten"], dont_filter=True)
+        return None
+
+
+@pytest_twisted.ensureDeferred
+async def test_requests_that_a_middleware_makes_instead_are_checked_too(sites: Sites) -> None:
+    host = sites.host(RULES)
+    crawler = await crawl(
+        *(host.url(path) for path in ("/a", "/closed")),
+        DOWNLOADER_MIDDLEWARES={Rewrites: 500},
+        CLOSESPIDER_TIMEOUT=60,
+        DEFAULT_REQUEST_HEADERS={"User-Agent": "Foobot"},  # checked before and after
+    )
+    assert (host.fetched, stat(crawler, "finish_reason")) == (["/a"], "finished")

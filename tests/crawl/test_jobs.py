@@ -195,6 +195,72 @@ async def test_a_job_can_be_resumed_by_either_queue(
     assert fetched(hosts) == all_pages(hosts)
 
 
+class CannotBeKept(JobSpider):
+    """Its errback is no method of its own, so that its requests cannot be put on disk."""
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for url in self.urls:
+            yield scrapy.Request(url, errback=lambda failure: self.count_failure(failure))
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_waits_and_cannot_be_put_on_disk_fails(sites: Sites, tmp_path: Path) -> None:
+    host = sites.host(hang)
+    settings = {"JOBDIR": str(tmp_path), "SCHEDULER_PRIORITY_QUEUE": SCRAPYS_QUEUE}
+    crawler = make_crawler(CannotBeKept, **settings)
+    close_when(lambda: host.robots_hits, crawler)
+    await run(crawler, urls=[host.url("/0")])
+    assert crawler.spider.failed == [host.url("/0")]
+
+
+class Renamed(scrapy.Spider):
+    """The same spider after its author renamed a callback, and nothing new to begin with."""
+
+    name = JobSpider.name
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for request in ():
+            yield request
+
+    def parse(self, response: Response) -> None:
+        pass
+
+    count_failure = parse
+
+
+class ToBeRenamed(JobSpider):
+    """Leaves three requests in its queue, of which one has a callback that will be gone."""
+
+    def parse(self, response: Response) -> Iterator[scrapy.Request]:
+        self.crawler.engine.pause()
+        for number in (1, 2):
+            yield scrapy.Request(response.urljoin(f"/{number}"), priority=1)
+        yield scrapy.Request(response.urljoin("/renamed"), callback=self.old_name, priority=5)
+
+    def old_name(self, response: Response) -> None:
+        pass
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("queue", [SCRAPYS_QUEUE, None])
+@pytest_twisted.ensureDeferred
+async def test_a_request_that_cannot_be_read_from_disk_keeps_no_other_from_being_sent(
+    sites: Sites, tmp_path: Path, queue: str | None
+) -> None:
+    host = sites.host("User-agent: *\nDisallow: /never\n")
+    settings: dict[str, Any] = {"JOBDIR": str(tmp_path)}
+    if queue:
+        settings["SCHEDULER_PRIORITY_QUEUE"] = queue
+    first = make_crawler(ToBeRenamed, **settings)
+    close_when(lambda: stat(first, "scheduler/enqueued/disk") == 4, first)
+    await run(first, urls=[host.url("/0")])
+    assert host.fetched == ["/0"]
+    second = make_crawler(Renamed, **settings, CLOSESPIDER_TIMEOUT=60)
+    await run(second)
+    assert sorted(host.fetched) == ["/0", "/1", "/2"]
+    assert stat(second, "finish_reason") == "finished"
+
+
 def killed(sites: Sites, job: Path, settings: str, pages: int = 10) -> int:
     """Pages that are missing after a job was killed when it had got *pages*, and resumed."""
     hosts = [sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.1\n") for _ in range(3)]

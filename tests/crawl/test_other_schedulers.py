@@ -17,7 +17,7 @@ import pytest_twisted
 from scrapy.core.scheduler import Scheduler
 
 from tests.crawl.test_jobs import JobSpider, all_pages, fetched, run_to_the_end, run_until_so
-from tests.crawling import BASE_SETTINGS, stat
+from tests.crawling import BASE_SETTINGS, crawl, stat
 from tests.redis_server import redis_server
 from tests.sites import after, answer, hang
 
@@ -139,6 +139,26 @@ def test_interrupted_ten_times_with_scrapy_redis_no_page_is_lost(
         theirs = interrupted(slow_hosts(sites, 25), stops, **another, **SCRAPYS_OWN)
     print(f"10 interrupts, 300 pages: {ours} lost; with Scrapy's own middleware {theirs}")
     assert ours == 0
+
+
+class Discards(Scheduler):
+    """Drops what has become stale, as schedulers of projects do."""
+
+    def next_request(self) -> Request | None:
+        while (request := super().next_request()) is not None and "stale" in request.url:
+            pass
+        return request
+
+
+@pytest.mark.parametrize("queue", [SCRAPYS_QUEUE, {}], ids=["scrapys", "robots"])
+@pytest_twisted.ensureDeferred
+async def test_a_scheduler_that_discards_requests_loses_no_others(
+    sites: Sites, queue: dict[str, Any]
+) -> None:
+    host = sites.host("User-agent: *\nDisallow: /never\n")
+    urls = [host.url(f"/stale{number}") for number in range(8)] + [host.url("/good")]
+    crawler = await crawl(*urls, SCHEDULER=Discards, CLOSESPIDER_TIMEOUT=60, **queue)
+    assert (host.fetched, stat(crawler, "finish_reason")) == (["/good"], "finished")
 
 
 def main() -> None:

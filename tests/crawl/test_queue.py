@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 import pytest_twisted
 from scrapy import Request, signals
+from scrapy.utils.asyncio import call_later
 
 from scrapy_robots_plus import RobotsDisallowed, RobotsUnreachable
 from tests.crawl_process import MODES, crawl_in_process
@@ -303,3 +304,20 @@ async def test_visiting_hours_are_kept_where_they_are_to_be(sites: Sites) -> Non
     assert closed.fetched == ["/a"]
     assert other.fetched == ["/b", "/d"]
     assert stat(crawler, "finish_reason") == "stopped"
+
+
+class Pauses(ProbeSpider):
+    async def start(self) -> AsyncIterator[Request]:
+        self.crawler.engine.pause()
+        for url in self.urls:
+            yield self.request(url)
+        call_later(0.3, self.crawler.engine.unpause)
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_crawl_that_was_paused_goes_on(sites: Sites) -> None:
+    hosts = [sites.host("User-agent: *\nDisallow: /never\n") for _ in range(3)]
+    urls = [host.url("/a") for host in hosts]
+    crawler = await crawl(*urls, spider=Pauses, CLOSESPIDER_TIMEOUT=60)
+    assert stat(crawler, "finish_reason") == "finished"
+    assert sorted(crawler.spider.got) == sorted(urls)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from tests.sites import Host, Sites
 
+SCRAPYS_QUEUE = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"}
 WAIT = 2
 AT_ONCE = 0.5
 """Seconds after the answer within which a request may be noted that was on its way to be sent."""
@@ -74,19 +75,21 @@ async def test_no_setting_cuts_the_wait_short(sites: Sites) -> None:
     assert {name: wait for name, wait in waits.items() if wait < WAIT} == {}
 
 
+@pytest.mark.parametrize("queue", [{}, SCRAPYS_QUEUE], ids=["ours", "Scrapy's"])
 @pytest_twisted.ensureDeferred
-async def test_it_holds_for_what_waits_in_other_slots_of_the_host(sites: Sites) -> None:
+async def test_it_holds_for_the_host_in_whatever_slots_its_requests_wait(
+    sites: Sites, queue: dict[str, Any]
+) -> None:
     host = sites.host()
     host.pages["/0"] = answer(status=429, retry_after=str(WAIT))
     requests = [
-        Request(url, meta={"download_slot": f"slot {number % 2}"})
-        for number, url in enumerate(pages(host, 4))
+        Request(url, meta={"download_slot": f"slot {number % 2}"}, priority=-number)
+        for number, url in enumerate(pages(host, 7))
     ]
-    slots = {"slot 0": {"delay": 0}, "slot 1": {"delay": 1}}
-    queue = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"}
+    slots = {"slot 0": {"delay": 0, "concurrency": 1}, "slot 1": {"delay": 1, "concurrency": 1}}
     crawler = await crawl(*requests, spider=TimedSpider, DOWNLOAD_SLOTS=slots, **queue)
     assert stat(crawler, "robotstxt/retry_after") == 1
-    assert len(host.fetched) == 4
+    assert len(host.fetched) == 7
     assert wait_of(crawler) >= WAIT
 
 

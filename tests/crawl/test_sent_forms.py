@@ -174,3 +174,25 @@ async def test_a_question_is_answered_for_the_url_that_a_request_would_have(site
     crawler = await crawl(*urls, spider=AskingSpider)
     assert not any(crawler.spider.verdicts.values())
     assert host.fetched == []
+
+
+@pytest_twisted.ensureDeferred
+async def test_however_oddly_a_url_is_written_it_is_judged_as_what_arrives(sites: Sites) -> None:
+    host = sites.host("User-agent: *\nDisallow: /secret\nDisallow: /?q\nDisallow: /;p\n")
+    origin, bare = host.origin, host.origin.removeprefix("http://")
+    disallowed = [
+        f"HTTP://{bare}/secret",
+        f"http://u:p@{bare}/secret",
+        f"http://u@{bare}?q",
+        f"{origin}?q=1",
+        f"{origin}/;p",
+        f"{origin}/%73ecret",
+        f"{origin}/se\tcret",
+        f"{origin}/secret#x",
+        f"{origin}\\secret",
+        f"{origin}/./secret",
+    ]
+    crawler = await crawl(*disallowed, f"{origin}/open#/../secret", f"{origin}/\\secret")
+    assert sorted(host.fetched) == ["//secret", "/open"]
+    denied = {scrapy.Request(url).url for url in disallowed}
+    assert crawler.spider.failures.keys() == denied

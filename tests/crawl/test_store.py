@@ -165,6 +165,32 @@ async def test_a_file_that_the_parser_fails_on_is_not_replaced_by_the_old_one(
 
 
 @pytest_twisted.ensureDeferred
+async def test_a_status_policy_that_is_tightened_holds_for_what_is_stored(
+    sites: Sites, tmp_path: Path
+) -> None:
+    host = sites.host(answer(status=403))
+    store = f"sqlite:{tmp_path / 'r.db'}"
+    await crawl(host.url("/one"), ROBOTS_STORE=store)
+    assert host.fetched == ["/one"]
+    await crawl(host.url("/two"), ROBOTS_STORE=store, ROBOTS_STATUS_POLICY={"403": "disallow"})
+    assert host.fetched == ["/one"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_longest_lifetime_that_is_lowered_holds_for_what_is_stored(
+    sites: Sites, tmp_path: Path
+) -> None:
+    host = sites.host(in_turn(answer("User-agent: *\nDisallow:\n"), answer(CLOSED)))
+    path = tmp_path / "r.db"
+    await crawl(host.url("/one"), ROBOTS_STORE=f"sqlite:{path}")
+    age_records(path, host)
+    shorter = {"ROBOTS_TTL": 60, "ROBOTS_TTL_MIN": 60, "ROBOTS_TTL_MAX": 60}
+    await crawl(host.url("/two"), ROBOTS_STORE=f"sqlite:{path}", **shorter)
+    assert host.robots_hits == 2
+    assert host.fetched == ["/one"]
+
+
+@pytest_twisted.ensureDeferred
 async def test_with_jobdir_the_store_is_there(sites: Sites, tmp_path: Path) -> None:
     host = sites.host(answer(RULES))
     for page in ("/a", "/b"):

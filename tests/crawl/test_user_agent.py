@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 import scrapy
+from scrapy.http import TextResponse
 
-from tests.crawling import crawl, names_rules, reads_headers, stat
+from tests.crawling import ProbeSpider, crawl, names_rules, reads_headers, stat
 from tests.sending import HICCUP, TimedSpider, gaps
 
 if TYPE_CHECKING:
@@ -125,3 +126,48 @@ async def test_a_parser_that_takes_one_name_is_given_the_first(sites: Sites) -> 
         ROBOTSTXT_PARSER="scrapy.robotstxt.ProtegoRobotParser",
     )
     assert host.fetched == ["/open"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_denied_for_such_a_name_from_the_start_is_a_crawl_that_was_denied(
+    sites: Sites,
+) -> None:
+    host = sites.host(NOT_FOOBOT)
+    settings = {"USER_AGENT": "Barbot", "DOWNLOADER_MIDDLEWARES": {PutsInUserAgent: 900}}
+    crawler = await crawl(host.url("/Foobot"), **settings)
+    assert host.fetched == []
+    assert stat(crawler, "finish_reason") == "robotstxt_denied"
+
+
+class Cached:
+    """Answers a page itself, as a cache does (HttpCacheMiddleware stands at 900)."""
+
+    def process_request(self, request: scrapy.Request) -> TextResponse | None:
+        if request.url.endswith("/cached"):
+            return TextResponse(request.url, body=b"x", request=request)
+        return None
+
+
+class CopiesMeta(ProbeSpider):
+    def parse(self, response: Any) -> Any:
+        super().parse(response)
+        if response.url.endswith("/cached"):
+            yield scrapy.Request(
+                response.urljoin("/Foobot"), meta=response.meta, errback=self.failed
+            )
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_name_that_a_request_was_judged_by_does_not_go_on_with_its_meta(
+    sites: Sites,
+) -> None:
+    host = sites.host(NOT_FOOBOT)
+    first = scrapy.Request(host.url("/cached"), headers={"User-Agent": "Barbot"})
+    crawler = await crawl(
+        first,
+        spider=CopiesMeta,
+        USER_AGENT="Barbot",
+        DOWNLOADER_MIDDLEWARES={PutsInUserAgent: 950, Cached: 900},
+    )
+    assert crawler.spider.got == [host.url("/cached")]
+    assert host.fetched == []

@@ -1,8 +1,6 @@
-"""Visit-time and Retry-After as values."""
+"""Retry-After as a value, and the pace after the wait, at a clock that the test sets."""
 
 from __future__ import annotations
-
-from datetime import time
 
 import pytest
 from scrapy import Request
@@ -10,35 +8,6 @@ from scrapy.http import Response
 
 from scrapy_robots_plus.crawl.pacing.backoff import GONE, Backoff, wait_asked_for
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
-from scrapy_robots_plus.protocol import VisitTime
-
-DAY = 86_400
-MORNING = VisitTime(time(6), time(8, 45))
-NIGHT = VisitTime(time(22), time(4))
-
-
-@pytest.mark.parametrize(
-    ("window", "clock", "begins_in"),
-    [
-        (MORNING, "06:00", 0),
-        (MORNING, "08:45", 0),
-        (MORNING, "05:00", 3600),
-        (MORNING, "09:00", 21 * 3600),
-        (NIGHT, "23:30", 0),
-        (NIGHT, "03:59", 0),
-        (NIGHT, "04:30", 17.5 * 3600),
-    ],
-)
-def test_when_the_hours_begin(window: VisitTime, clock: str, begins_in: float) -> None:
-    hour, minute = map(int, clock.split(":"))
-    assert window.begins_in(1000 * DAY + hour * 3600 + minute * 60) == begins_in
-
-
-@pytest.mark.parametrize("window", [MORNING, NIGHT])
-def test_a_moment_is_in_the_hours_if_its_time_of_day_is(window: VisitTime) -> None:
-    for second in range(0, DAY, 15):
-        moment = time(second // 3600, second // 60 % 60, second % 60)
-        assert window.includes(1000 * DAY + second) is (moment in window), moment
 
 
 @pytest.mark.parametrize(
@@ -53,6 +22,16 @@ def test_a_moment_is_in_the_hours_if_its_time_of_day_is(window: VisitTime) -> No
         (429, "1e9", 0),
         (429, "Thu, 01 Jan 1970 00:01:40 GMT", 90),
         (429, "Thu, 01 Jan 1970 00:00:05 GMT", 0),
+        (429, "", 0),
+        (429, "1.5", 0),
+        (429, "1 2 3", 0),
+        (429, ", ,", 0),
+        (429, "a b c d e f", 0),
+        (429, "Wed", 0),
+        (429, "Mon, 32 Foo", 0),
+        (429, "Wed, 21 Oct 99999 07:28:00 GMT", 0),
+        (429, "0 Jan 0 0:0:0 +99999", 0),
+        (429, "Wed, 21 Oct 2015 07:28:00 +9999999999999", 0),
         (429, "9" * 400, 2**31),  # RFC 9111 1.2.2: what is too large to hold
     ],
 )

@@ -1,0 +1,57 @@
+"""What a crawl keeps in memory has bounds, and all of it goes with the crawl."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import TYPE_CHECKING
+
+import pytest_twisted
+import scrapy
+
+from scrapy_robots_plus import RobotsMiddleware, RobotsParser
+from tests.crawling import crawl, make_crawler, run
+from tests.sites import after, answer
+
+if TYPE_CHECKING:
+    from tests.sites import Sites
+
+OPEN = "User-agent: *\nDisallow: /never\n"
+
+
+@pytest_twisted.ensureDeferred
+async def test_hosts_that_asked_for_patience_are_forgotten(sites: Sites) -> None:
+    hosts = [sites.host(OPEN) for _ in range(12)]
+    for host in hosts:
+        host.pages["/"] = answer(status=429, retry_after="1")
+    last = sites.host(OPEN)
+    last.pages["/"] = after(2.5, answer("x"))
+    crawler = await crawl(*[h.url("/") for h in [*hosts, last]], ROBOTS_CACHE_SIZE=2)
+    middleware = crawler.get_downloader_middleware(RobotsMiddleware)
+    assert len(middleware.crawl.pacing._floors) <= 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_names_that_come_once_are_not_kept(sites: Sites) -> None:
+    host = sites.host(OPEN + "Request-rate: 100/1 0000-2359\n")
+    requests = [
+        scrapy.Request(host.url(f"/{n}"), headers={"User-Agent": f"Bot/1.{n}"}) for n in range(200)
+    ]
+    crawler = await crawl(*requests)
+    policy = next(iter(crawler.get_downloader_middleware(RobotsMiddleware).policies))
+    assert len(host.fetched) == 200
+    assert len(policy.paces._asked) < 100
+    assert len(policy.paces._hourly) < 100
+    if isinstance(policy.parser, RobotsParser):
+        assert len(policy.parser._shared._known) < 100
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_crawler_is_let_go(sites: Sites) -> None:
+    host = sites.host(OPEN)
+    crawler = make_crawler()
+    await run(crawler, urls=[host.url("/a")])
+    seen = weakref.ref(crawler)
+    del crawler
+    gc.collect()
+    assert seen() is None
