@@ -14,6 +14,7 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import deferLater
 
 from scrapy_robots_plus import Reason, RobotsDisallowed
+from scrapy_robots_plus.crawl.pacing.departures import Departures
 from tests.crawling import ProbeSpider, make_crawler, parts_of_seconds, run, stat
 from tests.crawling import crawl as crawl_with
 from tests.sending import HICCUP, TimedSpider, gaps
@@ -166,6 +167,7 @@ async def test_one_origin_in_two_slots_is_not_asked_twice_as_often(sites: Sites)
     crawler = await crawl(*requests)
     assert len(host.fetched) == 4
     assert min(gaps(crawler.spider.sent, host)) >= LEAST
+    assert max(gaps(crawler.spider.sent, host)) < Departures.LONGEST / 2  # nor much less often
 
 
 @parts_of_seconds

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.crawl.compat import SLOT_META_KEY
 from scrapy_robots_plus.crawl.lanes.lane import Lane, LaneState
 
 from .ticket_heap import TicketHeap
@@ -128,14 +129,18 @@ class SharedSlots:
     def came_back(self, request: Request) -> None:
         """The downloader is done with a request, whether it was sent or not."""
         slot = self._out.pop(request, None)
-        if slot is None:
-            return
-        slot.out -= 1
-        if slot.last is request:
-            # Sent: the slot knows when. Refused on its way: nobody has to wait for it.
-            slot.last = None
-            slot.not_before = 0.0
-        self.try_next(slot)
+        if slot is not None:
+            slot.out -= 1
+            if slot.last is request:
+                # Sent: the slot knows when. Refused on its way: nobody has to wait for it.
+                slot.last = None
+                slot.not_before = 0.0
+            self.try_next(slot)
+        # It may have gone to another slot than was foreseen, or past the scheduler: that slot, too,
+        # may be due sooner than it was while the request was under way.
+        taken = self._slots.get(request.meta.get(SLOT_META_KEY, ""))
+        if taken is not None and taken is not slot:
+            self.try_next(taken)
 
     def skip(self, lane: Lane) -> None:
         """The lane does not go, for a reason that is not its slot."""
