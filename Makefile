@@ -11,7 +11,7 @@ OLDEST = .venv-oldest/bin
 PYTEST = -m pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
 # Crawls in this process. Left out is what has processes of its own for each reactor, or no crawl.
 CRAWLS = tests/crawl $(addprefix --ignore=tests/crawl/test_, \
-	discovery.py lost_requests.py queue_properties.py reactor_modes.py slow_roads.py)
+	discovery.py lost_requests.py queue_properties.py reactor_modes.py slow_connections.py)
 PARTS = a-f g-p q-z
 SIDE_BY_SIDE = $(BIN)/python -m tests.side_by_side $(MAKE_COMMAND)
 
@@ -47,8 +47,8 @@ test-oldest-%: .venv-oldest/installed-dev
 
 # What may differ by reactor; the others have their turn in test-select-all.
 test-select: .venv/installed-dev ## a part of them: crawls, with another reactor
-	$(BIN)/python $(PYTEST) --reactor=default $(addprefix tests/crawl/test_, gate.py failures.py faults.py \
-		interleavings.py crawl_delay.py cut_bodies.py defer.py fetch_time.py queue.py retry_after.py)
+	$(BIN)/python $(PYTEST) --reactor=default $(addprefix tests/crawl/test_, gate.py failures.py faults_at_every_await.py \
+		interleavings.py crawl_delay.py cut_bodies.py defer.py fetch_time.py closing.py queue.py retry_after.py)
 
 test-select-all: .venv/installed-dev ## all crawls, with another reactor
 	$(BIN)/python $(PYTEST) --reactor=default $(CRAWLS)
@@ -56,7 +56,7 @@ test-select-all: .venv/installed-dev ## all crawls, with another reactor
 # What differs by reactor and by version at once: the gate, failures, delays, interleavings.
 test-oldest-select: .venv-oldest/installed-dev ## a part of them: both at once
 	$(OLDEST)/python $(PYTEST) --reactor=default $(addprefix tests/crawl/test_, \
-		gate.py failures.py faults.py interleavings.py crawl_delay.py)
+		gate.py failures.py faults_at_every_await.py interleavings.py crawl_delay.py)
 
 test-parsers: .venv/installed-dev ## crawls with each of Scrapy's own parsers in place of ours
 	@$(SIDE_BY_SIDE) $(addprefix test-parser-, Protego Python Rerp)

@@ -52,7 +52,7 @@ class ProbeSpider(scrapy.Spider):
 
     def __init__(self, urls: Iterable[str | scrapy.Request] = (), *, errback: bool = True) -> None:
         super().__init__()
-        self.urls = list(urls)
+        self.urls: list[Any] = list(urls)
         self.errback = self.failed if errback else None
         self.got: list[str] = []
         self.failures: dict[str, BaseException] = {}
@@ -64,10 +64,10 @@ class ProbeSpider(scrapy.Spider):
     def request(self, url: str, **arguments: Any) -> scrapy.Request:
         return scrapy.Request(url, errback=self.errback, dont_filter=True, **arguments)
 
-    def parse(self, response: scrapy.http.Response) -> None:
+    def parse(self, response: scrapy.http.Response) -> Any:
         self.got.append(response.url)
 
-    def failed(self, failure: Any) -> None:
+    def failed(self, failure: Any) -> Any:
         self.failures[failure.request.url] = failure.value
 
 

@@ -46,7 +46,7 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answ
             return
         for event in connection.receive_data(received):
             if isinstance(event, RequestReceived):
-                headers = dict(event.headers)
+                headers: dict[str, str] = dict(event.headers)  # type: ignore[arg-type]
                 captured = Captured()
                 await answer(headers[":path"], headers, captured)
                 _send(connection, event.stream_id, captured.octets)

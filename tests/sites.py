@@ -13,11 +13,11 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .http2 import serve as serve_http2
 from .http2 import speaks_http2
@@ -168,8 +168,8 @@ class Host:
     def url(self, path: str = "/") -> str:
         return self.origin + path
 
-    def robots(self, reply: Reply | str) -> Host:
-        self.pages["/robots.txt"] = answer(reply) if isinstance(reply, str) else reply
+    def robots(self, reply: Reply | str | bytes) -> Host:
+        self.pages["/robots.txt"] = answer(reply) if isinstance(reply, str | bytes) else reply
         return self
 
     @property
@@ -216,7 +216,9 @@ class Sites:
         self._thread.join()
         self._loop.close()
 
-    def host(self, robots: Reply | str | None = None, tls: ssl.SSLContext | None = None) -> Host:
+    def host(
+        self, robots: Reply | str | bytes | None = None, tls: ssl.SSLContext | None = None
+    ) -> Host:
         """A new host at an address of its own."""
         address = self._new_address()
         host = self.hosts[address] = Host(self, address, "https" if tls else "http")
@@ -242,7 +244,7 @@ class Sites:
         number = next(self._numbers)
         return f"{NETWORK}.{number // 250}.{number % 250 + 1}"
 
-    def _in_loop(self, coroutine: Awaitable[None]) -> None:
+    def _in_loop(self, coroutine: Coroutine[Any, Any, None]) -> None:
         asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(10)
 
     async def _serve(self, address: str, tls: ssl.SSLContext | None) -> None:

@@ -128,7 +128,8 @@ def test_a_broken_environment_is_made_anew(tmp_path: Path, gone: str) -> None:
 
 @pytest.mark.parametrize("step", ["made", "pip"])
 def test_what_was_interrupted_is_made_anew(tmp_path: Path, step: str) -> None:
-    interrupted = fake_python(tmp_path, **{step: "kill -9 $PPID; exit 1"})
+    fails = {step: "kill -9 $PPID; exit 1"}
+    interrupted = fake_python(tmp_path, **fails)  # type: ignore[arg-type]
     assert make_venv(tmp_path, interrupted, "--editable", ".").returncode != 0
     (tmp_path / ".venv").mkdir(exist_ok=True)
     again = make_venv(tmp_path, fake_python(tmp_path), "--editable", ".")

@@ -13,7 +13,7 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl.parsers import robots_parser as module
 from scrapy_robots_plus.crawl.parsers.robots_parser import LEAST_HOT, HotFiles, RobotsParser
-from scrapy_robots_plus.protocol import FIRST_MATCH, GOOGLE, MK1996, RFC9309, Reason
+from scrapy_robots_plus.protocol import FIRST_MATCH, GOOGLE, MK1996, RFC9309, Dialect, Reason
 
 BODY = b"""\
 User-agent: *
@@ -33,25 +33,27 @@ def parser(settings: dict[str, object] | None = None, body: bytes = BODY) -> Rob
     return RobotsParser.from_crawler(get_crawler(settings_dict=settings), body)
 
 
-def test_it_is_found_by_its_path():
+def test_it_is_found_by_its_path() -> None:
     assert (
         load_object("scrapy_robots_plus.crawl.parsers.robots_parser.RobotsParser") is RobotsParser
     )
     assert issubclass(RobotsParser, RobotParser)
 
 
-def test_without_a_crawler_as_scrapys_own_tests_make_parsers():
+def test_without_a_crawler_as_scrapys_own_tests_make_parsers() -> None:
     assert not RobotsParser.from_crawler(None, BODY).allowed("/foo", "foobot")
 
 
 @pytest.mark.parametrize("url", ["https://e.example/foo", b"https://e.example/foo"])
 @pytest.mark.parametrize("agent", ["foobot", b"foobot/1.0", ["x", "foobot"], ("x", "foobot")])
-def test_urls_and_agents_of_all_types(url, agent):
+def test_urls_and_agents_of_all_types(
+    url: bytes | str, agent: bytes | list[str] | str | tuple[str, ...]
+) -> None:
     assert not parser().allowed(url, agent)
     assert parser().allowed("https://e.example/star", agent)
 
 
-def test_names_beyond_ascii():
+def test_names_beyond_ascii() -> None:
     body = "User-agent: UnicödeBöt\nDisallow: /x\nUser-agent: *\nDisallow: /wiki/K%C3%A4:".encode()
     found = parser(body=body)
     for agent in ("UnicödeBöt", "UnicödeBöt".encode(), "UnicödeBöt".encode("iso-8859-1")):
@@ -59,7 +61,7 @@ def test_names_beyond_ascii():
     assert not found.allowed("https://e.example/wiki/Kä:".encode(), "*")
 
 
-def test_answers():
+def test_answers() -> None:
     found = parser()
     verdict = found.verdict("https://e.example/foo", "foobot")
     assert (verdict.allowed, verdict.reason, verdict.line) == (False, Reason.RULE, 7)
@@ -71,13 +73,13 @@ def test_answers():
     assert found.sitemaps == ("https://e.example/s.xml",)
 
 
-def test_charset():
+def test_charset() -> None:
     body = "User-agent: *\nDisallow: /é".encode("iso-8859-1")
     found = RobotsParser.from_crawler(get_crawler(), body, charset="iso-8859-1")
     assert not found.allowed("/%C3%A9", "bot")
 
 
-def test_the_whole_file_is_read():
+def test_the_whole_file_is_read() -> None:
     assert not parser(body=b"#" * 600_000 + b"\n" + BODY).allowed("/foo", "foobot")
 
 
@@ -92,16 +94,18 @@ class TestDialect:
             ("FIRST_MATCH", FIRST_MATCH),
         ],
     )
-    def test_is_chosen_by_a_setting(self, value, dialect):
+    def test_is_chosen_by_a_setting(self, value: Dialect | str | None, dialect: Dialect) -> None:
         assert parser({"ROBOTS_DIALECT": value}).file.dialect == dialect
 
-    def test_an_unknown_one_is_an_error(self):
+    def test_an_unknown_one_is_an_error(self) -> None:
         with pytest.raises(ValueError, match="RFC9309"):
             parser({"ROBOTS_DIALECT": "LATIN"})
 
 
 class TestWarning:
-    def test_once_per_crawler_for_a_name_that_no_site_can_address(self, caplog):
+    def test_once_per_crawler_for_a_name_that_no_site_can_address(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
         crawler = get_crawler()
         with caplog.at_level(logging.WARNING):
             for number in range(3):
@@ -112,17 +116,21 @@ class TestWarning:
         assert "USER_AGENT" in caplog.text
 
     @pytest.mark.parametrize("agent", ["foobot", "*", b"Foobot/1.0", [BROWSER, "foobot"]])
-    def test_none_for_a_name(self, agent, caplog):
+    def test_none_for_a_name(
+        self, agent: bytes | list[str] | str, caplog: pytest.LogCaptureFixture
+    ) -> None:
         parser().allowed("/", agent)
         assert not caplog.records
 
-    def test_none_where_the_dialect_compares_whole_headers(self, caplog):
+    def test_none_where_the_dialect_compares_whole_headers(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
         parser({"ROBOTS_DIALECT": "GYM2008"}).allowed("/", BROWSER)
         assert not caplog.records
 
 
 class TestMemory:
-    def test_a_crawler_that_is_over_is_forgotten(self):
+    def test_a_crawler_that_is_over_is_forgotten(self) -> None:
         crawler = get_crawler()
         crawler.spider = crawler._create_spider("x")
         found = RobotsParser.from_crawler(crawler, BODY)
@@ -133,7 +141,9 @@ class TestMemory:
         assert reference() is None
         assert not found.allowed("/foo", "foobot")
 
-    def test_only_the_files_asked_last_are_kept_parsed(self, monkeypatch):
+    def test_only_the_files_asked_last_are_kept_parsed(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         hot = HotFiles(octets=3000)
         monkeypatch.setattr(module, "_hot", hot)
         crawler = get_crawler()
@@ -144,7 +154,9 @@ class TestMemory:
                 assert len(hot) <= 5
         assert sum(each._file is not None for each in found) == len(hot)
 
-    def test_the_others_answer_from_compact_rules_for_the_agent_that_asked_first(self, monkeypatch):
+    def test_the_others_answer_from_compact_rules_for_the_agent_that_asked_first(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(module, "_hot", HotFiles(octets=10, least=1))
         crawler = get_crawler()
         first, second = (RobotsParser.from_crawler(crawler, BODY) for _ in range(2))
@@ -155,7 +167,7 @@ class TestMemory:
         assert first._file is None
         assert first.allowed("/foo", "other") is second.allowed("/foo", "other")
 
-    def test_what_was_asked_last_stays(self, monkeypatch):
+    def test_what_was_asked_last_stays(self, monkeypatch: pytest.MonkeyPatch) -> None:
         hot = HotFiles(octets=3000)
         monkeypatch.setattr(module, "_hot", hot)
         crawler = get_crawler()
@@ -166,13 +178,15 @@ class TestMemory:
         assert found[0]._file is not None
         assert found[1]._file is None
 
-    def test_one_file_may_be_larger_than_the_room(self, monkeypatch):
+    def test_one_file_may_be_larger_than_the_room(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "_hot", HotFiles(octets=10, least=1))
         found = parser()
         assert not found.allowed("/foo", "foobot")
         assert found._file is not None
 
-    def test_a_few_files_that_are_asked_by_turns_are_read_once_however_long(self, monkeypatch):
+    def test_a_few_files_that_are_asked_by_turns_are_read_once_however_long(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         hot = HotFiles(octets=10)
         monkeypatch.setattr(module, "_hot", hot)
         found = [parser() for _ in range(6)]

@@ -6,10 +6,11 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import only_this_machine, upstream
 from .upstream_differences import REASONS, reason
+from .upstream_trees import Trees
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,11 +40,11 @@ def test_a_test_that_is_reported_twice_passed_only_if_it_always_did(tmp_path: Pa
     }
 
 
-def trees(folder: Path, *names: str) -> upstream.Trees:
+def trees(folder: Path, *names: str) -> Trees:
     (folder / "tests").mkdir()
     for name in names:
         (folder / "tests" / f"test_{name}.py").touch()
-    return upstream.Trees(folder, folder, folder)
+    return Trees(folder, folder, folder)
 
 
 def test_a_test_that_fails_each_time_with_the_addon_only_is_found(
@@ -56,7 +57,12 @@ def test_a_test_that_fails_each_time_with_the_addon_only_is_found(
         + [without, {**always, "tests.test_crawl.T.late": "passed"}] * 2
     )
     asked = []
-    monkeypatch.setattr(upstream, "run", lambda *args: asked.append(args[2]) or next(runs))
+
+    def run(*arguments: Any) -> dict[str, str]:
+        asked.append(arguments[2])
+        return next(runs)
+
+    monkeypatch.setattr(upstream, "run", run)
     found = upstream.compare("asyncio", trees(tmp_path, "crawl", "crawler"), ["crawl*"])
     assert found == ["tests.test_crawl.T.lost"]
     assert capsys.readouterr().out == "  fails with the add-on only: tests.test_crawl.T.lost\n"

@@ -18,6 +18,7 @@ from scrapy.http import Response
 from scrapy.settings import Settings
 from scrapy.signalmanager import SignalManager
 from scrapy.statscollectors import MemoryStatsCollector
+from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 from twisted.internet.defer import CancelledError, Deferred
@@ -95,7 +96,7 @@ class StandIn(SimpleNamespace):
 
 
 def make_crawler(**overrides: Any) -> Any:
-    crawler = StandIn(
+    crawler: Any = StandIn(
         settings=Settings({"ROBOTSTXT_OBEY": True, "STATS_DUMP": False, **overrides}),
         signals=SignalManager(),
         spider=Spider("probe"),
@@ -164,17 +165,15 @@ async def turn(seconds: float = 0.0) -> None:
 
 def in_greenlet(function: Callable[[], None]) -> Deferred[None]:
     """Runs *function*, which blocks on Deferreds, beside the reactor."""
-    from twisted.internet import reactor
-
     done: Deferred[None] = Deferred()
 
     def body() -> None:
         try:
             function()
         except BaseException:  # noqa: BLE001 - raised again where it is awaited
-            reactor.callLater(0, done.errback, Failure())
+            call_later(0, done.errback, Failure())  # type: ignore[no-untyped-call]
         else:
-            reactor.callLater(0, done.callback, None)
+            call_later(0, done.callback, None)
 
     greenlet(body).switch()
     return done

@@ -89,10 +89,14 @@ def test_an_answer_gives_no_place_back() -> None:
 def test_who_waits_is_admitted_in_order_and_by_the_clock() -> None:
     budget, clock = make(1)
     admitted: list[int] = []
+
+    def note(_: None, number: int) -> None:
+        admitted.append(number)
+
     budget.take(origin(0))
     for number in (1, 2, 3):
         waiting = Deferred.fromCoroutine(budget.wait(origin(number)))
-        waiting.addCallback(lambda _, number=number: admitted.append(number))
+        waiting.addCallback(note, number)
     assert admitted == []
     budget.give_back(origin(0))
     assert origin(1) in budget

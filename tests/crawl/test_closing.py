@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_twisted
@@ -41,7 +41,7 @@ TIMEOUT = 60.0
 """Seconds for a robots.txt, where nobody ought to wait for it."""
 SOON = 25.0
 """Seconds within which a crawl has to be closed that could wait for ``TIMEOUT``."""
-EXPIRES_AT_ONCE = {"ROBOTS_TTL": 1, "ROBOTS_TTL_MIN": 1, "ROBOTS_TTL_MAX": 1}
+EXPIRES_AT_ONCE: dict[str, Any] = {"ROBOTS_TTL": 1, "ROBOTS_TTL_MIN": 1, "ROBOTS_TTL_MAX": 1}
 
 
 def noise(records: list[logging.LogRecord]) -> list[str]:
@@ -123,7 +123,10 @@ async def test_a_refresh_behind_the_last_page_keeps_no_crawl_open(
     sites: Sites, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     host = sites.host(in_turn(answer(RULES, etag='"1"'), hang))
-    settings = {"ROBOTS_STORE": f"sqlite:{tmp_path / 'robots.sqlite'}", **EXPIRES_AT_ONCE}
+    settings: dict[str, Any] = {
+        "ROBOTS_STORE": f"sqlite:{tmp_path / 'robots.sqlite'}",
+        **EXPIRES_AT_ONCE,
+    }
     crawler = make_crawler(Refreshes, ROBOTS_FETCH_TIMEOUT=TIMEOUT, **settings)
     await run(crawler, urls=[host.url("/a"), host.url("/b")])
     assert time.monotonic() - crawler.spider.last < SOON
@@ -229,7 +232,10 @@ async def test_a_first_fetch_that_is_called_off_is_no_answer(sites: Sites, tmp_p
     """It is called off between a redirect and its target."""
     host = sites.host(redirect("/other.txt"))
     host.pages["/other.txt"] = in_turn(hang, answer(RULES))
-    settings = {"ROBOTS_STORE": f"sqlite:{tmp_path / 'r.db'}", "ROBOTS_STATUS_POLICY": "fail-open"}
+    settings: dict[str, Any] = {
+        "ROBOTS_STORE": f"sqlite:{tmp_path / 'r.db'}",
+        "ROBOTS_STATUS_POLICY": "fail-open",
+    }
     crawler = make_crawler(**settings)
     close_when(lambda: "/other.txt" in host.fetched, crawler)
     await run(crawler, urls=[host.url("/closed")])
@@ -244,7 +250,7 @@ async def test_a_renewal_that_is_called_off_is_no_failure_of_the_site(
     """Else the next crawl would deny for ROBOTS_ERROR_TTL, without asking."""
     host = sites.host(in_turn(answer(RULES), redirect("/moved.txt")))
     host.pages["/moved.txt"] = in_turn(hang, answer(RULES))
-    settings = {
+    settings: dict[str, Any] = {
         "ROBOTS_STORE": f"sqlite:{tmp_path / 'r.db'}",
         "ROBOTS_STALE_MAX": 1,
         **EXPIRES_AT_ONCE,

@@ -141,7 +141,7 @@ async def test_a_last_modified_that_is_no_date_is_none(
     assert asked_with(host) == [(None, None), (None, None)]
 
 
-RENEWING = {
+RENEWING: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "the same tag": ({"etag": '"1"'}, {"etag": '"1"'}),
     "no tag": ({"etag": '"1"'}, {}),
     "made weak on the way": ({"etag": '"1"'}, {"etag": 'W/"1"'}),
@@ -155,7 +155,7 @@ RENEWING = {
         {"etag": "1", "last_modified": DATE}, {"etag": "1", "last_modified": DATE},
     ),
 }  # fmt: skip
-NOT_RENEWING = {
+NOT_RENEWING: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "another tag": ({"etag": '"1"'}, {"etag": '"2"'}),
     "another weak tag": ({"etag": 'W/"1"'}, {"etag": 'W/"2"'}),
     "another date": ({"last_modified": DATE}, {"last_modified": LATER}),
@@ -177,7 +177,8 @@ def latin_1(reply: Reply) -> Reply:
             self.writer.write(data.decode().encode("latin-1"))
 
     async def recoded(hit: Hit, writer: Any) -> None:
-        await reply(hit, Recoding(writer))
+        recoding: Any = Recoding(writer)
+        await reply(hit, recoding)
 
     return recoded
 

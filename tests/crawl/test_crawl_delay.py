@@ -55,7 +55,7 @@ def start_after(seconds: float, crawler: Crawler, urls: list[str]) -> Deferred[N
     """Crawls that have the same second would make each other late, not all by as much each time."""
     from twisted.internet import reactor
 
-    return deferLater(reactor, seconds, crawler.crawl, urls=urls)
+    return deferLater(reactor, seconds, crawler.crawl, urls=urls)  # type: ignore[arg-type]
 
 
 def pages(host: Host, count: int = 4) -> list[str]:

@@ -171,7 +171,7 @@ def handing_over(body: str | bytes = b"", **rest: Any) -> type[Handler]:
     return type("HandingOver", (Handler,), {"response": response})
 
 
-CUT = {
+CUT: dict[str, dict[str, Any]] = {
     "dataloss": {"body": RULES[:14], "flags": ["dataloss"]},
     "stopped": {"body": RULES[:14], "flags": ["download_stopped"]},
     "Content-Length larger than the body": {
@@ -189,7 +189,7 @@ CUT = {
         "body": RULES, "status": 206, "headers": {"Content-Range": "bytes 0-32/*"},
     },
 }  # fmt: skip
-WHOLE = {
+WHOLE: dict[str, dict[str, Any]] = {
     "206, all of it": {"status": 206, "headers": {"Content-Range": "bytes 0-32/33"}},
     "closed by the end": {"flags": ["partial"]},
     # What the handler inflated was longer before: a few bytes do not compress well.

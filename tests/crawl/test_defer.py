@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 from scrapy import Request, signals
+from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
+from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import RobotsUnreachable
 from tests.crawl.test_jobs import JobSpider, all_pages, fetched
@@ -101,14 +103,15 @@ async def test_requests_from_code_fail(sites: Sites) -> None:
     errors: list[BaseException] = []
 
     def ask_soon() -> None:
-        from twisted.internet import reactor
+        call_later(0.2, ask)
 
-        reactor.callLater(0.2, ask)
+    def note(failure: Any) -> None:
+        errors.append(failure.value)
 
     def ask() -> None:
         request = Request(dead.url("/a"))
-        asked = deferred_from_coro(crawler.engine.download_async(request))
-        asked.addErrback(lambda failure: errors.append(failure.value))
+        asked: Deferred[Any] = deferred_from_coro(crawler.engine.download_async(request))
+        asked.addErrback(note)
 
     crawler.signals.connect(ask_soon, signals.spider_opened)
     host.pages["/slow"] = after(1, answer("<p>"))

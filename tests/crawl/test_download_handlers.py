@@ -29,7 +29,7 @@ class PoolSpider(ProbeSpider):
 
     def parse(self, response: Any) -> None:
         super().parse(response)
-        handler = self.crawler.engine.downloader.handlers._handlers["http"]
+        handler: Any = self.crawler.engine.downloader.handlers._handlers["http"]
         if hasattr(handler, "_session"):
             self.pool = handler._session.connector.limit
         else:
@@ -47,7 +47,8 @@ async def test_a_handler_is_made_once_with_room_for_robots_txt(
     host = sites.host()
     pools, warnings = [], []
     caplog.set_level(logging.DEBUG, "scrapy_robots_plus.crawl.compat")
-    for own in ({"ADDONS": {}}, {}):
+    variants: list[dict[str, Any]] = [{"ADDONS": {}}, {}]
+    for own in variants:
         caplog.clear()
         crawler = make_crawler(
             PoolSpider,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 import pytest_twisted
@@ -142,7 +142,7 @@ async def test_a_preset_can_be_changed_by_status_class_and_failure(sites: Sites)
     }
     silent = sites.host(hang)
     changed = {"403": "disallow", "5xx": "allow", 503: "disallow", "timeout": "allow"}
-    settings = {"ROBOTS_STATUS_POLICY": changed, "ROBOTS_FETCH_RETRIES": 0}
+    settings: dict[str, Any] = {"ROBOTS_STATUS_POLICY": changed, "ROBOTS_FETCH_RETRIES": 0}
     await crawl(*(host.url("/page") for host in hosts.values()), **settings)
     await crawl(silent.url("/page"), **settings, ROBOTS_FETCH_TIMEOUT=0.5)
     assert [name for name, host in hosts.items() if host.fetched] == ["404", "500"]

@@ -21,8 +21,8 @@ from tests.sites import Host, Sites, answer, in_turn, validated, when
 
 RULES = "User-agent: *\nDisallow: /closed\n"
 CLOSED = "User-agent: *\nDisallow: /\n"
-EACH_SECOND = {"cache_control": "max-age=1"}
-AT_ONCE = {"ROBOTS_TTL_MIN": 1, "ROBOTS_FETCH_RETRIES": 0}
+EACH_SECOND: dict[str, Any] = {"cache_control": "max-age=1"}
+AT_ONCE: dict[str, Any] = {"ROBOTS_TTL_MIN": 1, "ROBOTS_FETCH_RETRIES": 0}
 
 
 class SteadySpider(StepSpider):

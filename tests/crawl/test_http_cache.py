@@ -127,7 +127,7 @@ async def test_without_a_network_the_cached_file_holds_as_the_last_good_copy(
 @pytest_twisted.ensureDeferred
 async def test_a_replay_leaves_nothing_in_the_store(tmp_path: Path) -> None:
     """What it has read may be years old, and would be taken for an answer of today."""
-    store = {"ROBOTS_STORE": f"sqlite:{tmp_path / 'robots.sqlite'}"}
+    store: dict[str, Any] = {"ROBOTS_STORE": f"sqlite:{tmp_path / 'robots.sqlite'}"}
     with Sites() as sites:
         host = keeps_pages(sites.host(in_turn(answer(RULES), answer(TIGHTER))))
         await crawl(host.url("/open"), **cache(tmp_path))

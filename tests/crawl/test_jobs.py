@@ -16,6 +16,7 @@ import pytest
 import pytest_twisted
 import scrapy
 from scrapy import signals
+from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 
 from tests.crawling import make_crawler, parts_of_seconds, run, stat
@@ -104,13 +105,11 @@ async def run_until(moment: float, hosts: list[Host], **settings: Any) -> Crawle
     crawler = make_crawler(JobSpider, **settings)
 
     def stop_then() -> None:
-        from twisted.internet import reactor
-
         def stop() -> None:
             if crawler.crawling and crawler.engine.spider:
                 deferred_from_coro(crawler.engine.close_spider_async(reason="stopped"))
 
-        reactor.callLater(moment, stop)
+        call_later(moment, stop)
 
     crawler.signals.connect(stop_then, signals.spider_opened)
     await run(crawler, urls=[host.url("/0") for host in hosts])
@@ -219,8 +218,8 @@ class Renamed(scrapy.Spider):
     name = JobSpider.name
 
     async def start(self) -> AsyncIterator[scrapy.Request]:
-        for request in ():
-            yield request
+        return
+        yield
 
     def parse(self, response: Response) -> None:
         pass

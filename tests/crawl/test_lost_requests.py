@@ -94,7 +94,8 @@ def fill(folder: Path, kind: Any = PickleLifoDiskQueue) -> dict[str, Any]:
 def close(queue: RobotsPriorityQueue) -> dict[str, Any]:
     """As when a job is stopped; the state."""
     state: dict[str, Any] = json.loads(json.dumps(queue.close()))
-    queue._losses._crawler.signals.spider_closed()
+    signals: Any = queue._losses._crawler.signals
+    signals.spider_closed()
     return state
 
 
@@ -261,7 +262,7 @@ def test_a_fifo_queue_that_is_damaged_is_set_aside_too(tmp_path: Path) -> None:
         close(queue)
 
 
-class FailingQueue(PickleLifoDiskQueue):
+class FailingQueue(PickleLifoDiskQueue):  # type: ignore[misc, valid-type]
     """One whose methods fail where a file is not what it was."""
 
     fails: str = ""
@@ -308,7 +309,7 @@ def test_an_error_in_any_method_stays_with_its_lane(
 # Too many open files, a full disk
 
 
-class FullQueue(PickleLifoDiskQueue):
+class FullQueue(PickleLifoDiskQueue):  # type: ignore[misc, valid-type]
     full = False
 
     def push(self, request: Request) -> None:

@@ -43,7 +43,8 @@ class Crawl:
         crawler: Any = SimpleNamespace(
             signals=SignalManager(), engine=SimpleNamespace(downloader=downloader), spider=None
         )
-        crawler.stats = StatsCollector(SimpleNamespace(settings=made, spider=None))
+        with_settings: Any = SimpleNamespace(settings=made, spider=None)
+        crawler.stats = StatsCollector(with_settings)
         self.signals = crawler.signals
         clock = Clock(wall=lambda: self.now, slots=lambda: self.now - NOW)
         self.pacing = Pacing(crawler, RobotsSettings.from_settings(made), clock)
@@ -115,7 +116,7 @@ def test_a_retry_after_holds_the_slot_that_the_host_was_sent_to_meanwhile() -> N
         ({}, 0),
     ],
 )
-def test_how_long(headers: dict[str, str], wait: float) -> None:
+def test_how_long(headers: dict[str, Any], wait: float) -> None:
     crawl = Crawl()
     crawl.queue("a.example")
     crawl.answer("a.example", **headers)

@@ -34,7 +34,7 @@ SETTINGS: dict[str, Any] = {
     "DOWNLOAD_HANDLERS": {"http": HANDLER, "https": HANDLER},
     "PLAYWRIGHT_LAUNCH_OPTIONS": {"executable_path": CHROMIUM, "args": ["--no-sandbox"]},
 }
-IN_BROWSER = {"ROBOTS_FETCH_META": {"playwright": True}}
+IN_BROWSER: dict[str, Any] = {"ROBOTS_FETCH_META": {"playwright": True}}
 
 
 def pages(host: Host, *paths: str) -> list[scrapy.Request]:

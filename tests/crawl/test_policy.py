@@ -39,7 +39,11 @@ def test_what_a_record_allows_now_is_what_its_policy_allows(
         ORIGIN, Access.UNAVAILABLE, 404, ORIGIN.robots_url, NOW + fetched, lifetime
     )
     if failed is not None:
-        failure = {"failure": Failure.TIMEOUT, "failed_at": NOW + failed, "retry_in": retry}
+        failure: dict[str, Any] = {
+            "failure": Failure.TIMEOUT,
+            "failed_at": NOW + failed,
+            "retry_in": retry,
+        }
         record = replace(record, **failure)
     now, set_back = NOW, 0.0
     clock = Clock(wall=lambda: now - set_back, monotonic=lambda: now - NOW)

@@ -96,7 +96,7 @@ async def test_silent_hosts_give_their_places_among_the_fetches_on(sites: Sites)
     live = sites.host()
     dead = [sites.host(silent_until_served(sites, [live], 3)) for _ in range(6)]
     urls = [url for host in [*dead, live] for url in pages(host, 3)]
-    settings = {"ROBOTS_FETCH_CONCURRENCY": 2, "ROBOTS_FETCH_TIMEOUT": 20}
+    settings: dict[str, Any] = {"ROBOTS_FETCH_CONCURRENCY": 2, "ROBOTS_FETCH_TIMEOUT": 20}
     crawler = await crawl(*urls, **settings)
     assert crawler.spider.failures == {}
     assert len(crawler.spider.got) == len(urls)
@@ -194,7 +194,7 @@ async def test_what_waits_in_the_middleware_takes_no_place_up_to_a_bound(sites: 
     live = sites.host()
     dead = [sites.host(silent_until_served(sites, [live], 5)) for _ in range(6)]
     urls = [host.url() for host in dead] + pages(live, 5)
-    settings = {
+    settings: dict[str, Any] = {
         **OTHERS["a simple queue"],
         "CONCURRENT_REQUESTS": 2,
         "ROBOTS_FETCH_TIMEOUT": 20,

@@ -157,9 +157,10 @@ def assert_nothing_is_left(world: World) -> None:
     assert not readiness.slots._trying
     assert not readiness._awaiting
     assert readiness.states.ready == readiness.states.lanes == 0
-    heaps = [readiness.agenda._heap]
+    heaps: list[Any] = [readiness.agenda._heap]
     heaps += [readiness.discovery._unknown._by_size, readiness.discovery._unknown._by_order]
-    for queue in readiness.queues:
+    queues: Any = readiness.queues
+    for queue in queues:
         heaps += [queue._ready, queue._refused]
     assert all(len(heap) <= 2 * TicketHeap.LEAST for heap in heaps)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from scrapy import Request
 from scrapy.core.downloader import Slot
@@ -150,7 +152,7 @@ def test_the_head_of_an_answer_is_enough() -> None:
 def test_the_slot_forgets_its_timer_when_an_answer_lets_the_next_one_go_sooner() -> None:
     held = Held(a=2.0)
     request = held.send()
-    timer = Timer()
+    timer: Any = Timer()
     held.slot.latercall = timer
     held.now += 1
     held.answer(request)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 RULES = "User-agent: *\nDisallow: /closed\n"
 CLOSED = "User-agent: *\nDisallow: /\n"
-FOR_AN_HOUR = {"cache_control": "max-age=3600"}
+FOR_AN_HOUR: dict[str, Any] = {"cache_control": "max-age=3600"}
 AT_ONCE: dict[str, Any] = {"ROBOTS_TTL_MIN": 1, "ROBOTS_FETCH_RETRIES": 0}
 
 
@@ -84,7 +84,9 @@ async def test_a_stored_file_that_the_parser_fails_on_opens_nothing(
 def age_records(path: Path, host: Host) -> None:
     """Makes the record of *host* two hours older, which is over what may answer unasked."""
     store = open_store(f"sqlite:{path}", 1_000)
-    record = store.get(Origin.of(host.url()))
+    origin = Origin.of(host.url())
+    assert origin is not None
+    record = store.get(origin)
     assert record is not None
     store.delete(record.origin)
     store.put(replace(record, fetched_at=record.fetched_at - 7_200))
@@ -184,7 +186,7 @@ async def test_a_longest_lifetime_that_is_lowered_holds_for_what_is_stored(
     path = tmp_path / "r.db"
     await crawl(host.url("/one"), ROBOTS_STORE=f"sqlite:{path}")
     age_records(path, host)
-    shorter = {"ROBOTS_TTL": 60, "ROBOTS_TTL_MIN": 60, "ROBOTS_TTL_MAX": 60}
+    shorter: dict[str, Any] = {"ROBOTS_TTL": 60, "ROBOTS_TTL_MIN": 60, "ROBOTS_TTL_MAX": 60}
     await crawl(host.url("/two"), ROBOTS_STORE=f"sqlite:{path}", **shorter)
     assert host.robots_hits == 2
     assert host.fetched == ["/one"]

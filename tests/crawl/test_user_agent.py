@@ -133,7 +133,10 @@ async def test_denied_for_such_a_name_from_the_start_is_a_crawl_that_was_denied(
     sites: Sites,
 ) -> None:
     host = sites.host(NOT_FOOBOT)
-    settings = {"USER_AGENT": "Barbot", "DOWNLOADER_MIDDLEWARES": {PutsInUserAgent: 900}}
+    settings: dict[str, Any] = {
+        "USER_AGENT": "Barbot",
+        "DOWNLOADER_MIDDLEWARES": {PutsInUserAgent: 900},
+    }
     crawler = await crawl(host.url("/Foobot"), **settings)
     assert host.fetched == []
     assert stat(crawler, "finish_reason") == "robotstxt_denied"

@@ -38,10 +38,14 @@ HANDLERS = {
 }
 """Those of Scrapy; the last two are there from 2.18 on, and need asyncio."""
 
-ALONE = {"ADDONS": {}, "ROBOTSTXT_OBEY": True}
+ALONE: dict[str, Any] = {"ADDONS": {}, "ROBOTSTXT_OBEY": True}
 """Scrapy's own middleware, with its own parser."""
 
-FAST = {"CONCURRENT_REQUESTS": 64, "CONCURRENT_REQUESTS_PER_DOMAIN": 32, "LOG_LEVEL": "INFO"}
+FAST: dict[str, Any] = {
+    "CONCURRENT_REQUESTS": 64,
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 32,
+    "LOG_LEVEL": "INFO",
+}
 
 short_or_all = pytest.mark.parametrize(
     "octets",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -125,7 +126,7 @@ class TestReceive:
         )
 
     def test_not_modified_keeps_the_headers_it_does_not_name(self) -> None:
-        of_old = {"date": "Thu, 01 Jan 1970 00:00:00 GMT", "etag": '"1"'}
+        of_old: dict[str, Any] = {"date": "Thu, 01 Jan 1970 00:00:00 GMT", "etag": '"1"'}
         dated = after(answer(**of_old, **GOOD_HEADERS))
         renewed = after(unchanged(), dated, NOW + 1_000)
         assert renewed.lifetime == 600  # not made old by the Date of old
@@ -213,5 +214,5 @@ class TestReceive:
         assert (record.access, record.failure) == (Access.RULES, Failure.REDIRECTS)
 
 
-GOOD_HEADERS = {"cache_control": "max-age=600"}
+GOOD_HEADERS: dict[str, Any] = {"cache_control": "max-age=600"}
 GOOD_KEPT = {"cache-control": "max-age=600"}

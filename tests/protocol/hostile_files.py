@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-from worst_cases import FILE_OCTETS, LETTERS, full
+from tests.protocol.worst_cases import FILE_OCTETS, LETTERS, full
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from slow_matcher import matches
+from tests.protocol.slow_matcher import matches
 
 WHITE = b" \t\n\v\f\r"
 LONGEST_LINE = 2083 * 8 - 1

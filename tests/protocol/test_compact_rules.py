@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_engine_properties import dialects, loose, mutated, paths, patterns
 
-from scrapy_robots_plus.protocol import RFC9309, RobotsTxt
+from scrapy_robots_plus.protocol import RFC9309, Dialect, RobotsTxt
 from scrapy_robots_plus.protocol.compact_rules import MOST_RULES
 from scrapy_robots_plus.protocol.rules import allowed_by_compact_rules
+from tests.protocol.test_engine_properties import dialects, loose, mutated, paths, patterns
 
 rules = st.lists(st.tuples(st.sampled_from(["Allow", "Disallow"]), patterns), max_size=30)
 written = rules.map(
@@ -19,7 +19,7 @@ written = rules.map(
 
 @settings(max_examples=1000, deadline=None)
 @given(st.one_of(written, mutated, loose), dialects, st.one_of(paths, st.text(max_size=30)))
-def test_it_decides_as_the_compiled_rules_do(body, dialect, url):
+def test_it_decides_as_the_compiled_rules_do(body: bytes, dialect: Dialect, url: str) -> None:
     rules = RobotsTxt.parse(body, dialect).rules_for("bot")
     compact = rules.compact()
     assert compact is not None
@@ -27,22 +27,28 @@ def test_it_decides_as_the_compiled_rules_do(body, dialect, url):
 
 
 @pytest.mark.parametrize("count", [MOST_RULES, MOST_RULES + 1])
-def test_many_rules_have_none(count):
+def test_many_rules_have_none(count: int) -> None:
     body = "User-agent: bot\n" + "\n".join(f"Disallow: /{number}" for number in range(count))
     compact = RobotsTxt.parse(body).rules_for("bot").compact()
     assert (compact is None) is (count > MOST_RULES)
 
 
-def test_long_rules_have_none():
+def test_long_rules_have_none() -> None:
     body = "User-agent: bot\n" + "\n".join(f"Disallow: /{n}{'x' * 900}" for n in range(20))
     assert RobotsTxt.parse(body).rules_for("bot").compact() is None
 
 
-def test_no_rules_allow_all():
-    assert allowed_by_compact_rules(RobotsTxt.parse("").rules_for("bot").compact(), "/x", RFC9309)
+def compact_of(text: str) -> bytes:
+    compact = RobotsTxt.parse(text).rules_for("bot").compact()
+    assert compact is not None
+    return compact
 
 
-def test_robots_txt_itself_stays_allowed():
-    rules = RobotsTxt.parse("User-agent: *\nDisallow: /").rules_for("bot")
-    assert allowed_by_compact_rules(rules.compact(), "https://x.example/robots.txt", RFC9309)
-    assert not allowed_by_compact_rules(rules.compact(), "https://x.example/", RFC9309)
+def test_no_rules_allow_all() -> None:
+    assert allowed_by_compact_rules(compact_of(""), "/x", RFC9309)
+
+
+def test_robots_txt_itself_stays_allowed() -> None:
+    compact = compact_of("User-agent: *\nDisallow: /")
+    assert allowed_by_compact_rules(compact, "https://x.example/robots.txt", RFC9309)
+    assert not allowed_by_compact_rules(compact, "https://x.example/", RFC9309)

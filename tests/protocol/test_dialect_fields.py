@@ -46,34 +46,34 @@ class TestYoink:
             ("/docs/manual.pdf?download=1", True),
         ],
     )
-    def test_worked_example(self, url, want):
+    def test_worked_example(self, url: str, want: bool) -> None:
         assert RobotsTxt.parse(self.BODY, YOINK).allowed(url, "yoink") is want
 
-    def test_delay(self):
+    def test_delay(self) -> None:
         assert RobotsTxt.parse(self.BODY, YOINK).crawl_delay("yoink") == 2
 
     @pytest.mark.parametrize(
         ("rules", "want"),
         [("Disallow: /same\nAllow: /same", False), ("Allow: /same\nDisallow: /same", True)],
     )
-    def test_of_equal_rules_the_first_in_the_file_wins(self, rules, want):
+    def test_of_equal_rules_the_first_in_the_file_wins(self, rules: str, want: bool) -> None:
         assert RobotsTxt.parse(f"User-agent: *\n{rules}", YOINK).allowed("/same", "yoink") is want
 
     @pytest.mark.parametrize("name", ["yoink", "YOINK", "yo", "yoinkbot"])
-    def test_names_are_substrings_either_way(self, name):
+    def test_names_are_substrings_either_way(self, name: str) -> None:
         file = RobotsTxt.parse(
             f"User-agent: {name}\nDisallow: /x\n\nUser-agent: *\nDisallow: /", YOINK
         )
         assert not file.allowed("/x", "Yoink")
         assert file.allowed("/y", "Yoink")
 
-    def test_an_exact_name_comes_before_a_part_of_one(self):
+    def test_an_exact_name_comes_before_a_part_of_one(self) -> None:
         body = "User-agent: yo\nDisallow: /a\nUser-agent: yoink\nDisallow: /b"
         file = RobotsTxt.parse(body, YOINK)
         assert file.allowed("/a", "yoink")
         assert not file.allowed("/b", "yoink")
 
-    def test_then_star(self):
+    def test_then_star(self) -> None:
         body = "User-agent: other\nDisallow: /a\nUser-agent: *\nDisallow: /b"
         assert not RobotsTxt.parse(body, YOINK).allowed("/b", "yoink")
 
@@ -95,54 +95,56 @@ class TestWebcanon:
             ("Disallow: /", "/robots.txt", True, Reason.ROBOTS_TXT),
         ],
     )
-    def test_worked_example(self, rules, url, allowed, reason):
+    def test_worked_example(self, rules: str, url: str, allowed: bool, reason: Reason) -> None:
         file = RobotsTxt.parse(f"User-agent: *\n{rules}", WEBCANON)
         verdict = file.verdict("https://x.example" + url, "WebCanonBot")
         assert (verdict.allowed, verdict.reason) == (allowed, reason)
 
-    def test_a_group_of_its_own_counts(self):
+    def test_a_group_of_its_own_counts(self) -> None:
         body = "User-agent: *\nDisallow: /\n\nUser-agent: WebCanonBot\nDisallow: /private\nAllow: /"
         file = RobotsTxt.parse(body, WEBCANON)
         assert file.allowed("/public", "WebCanonBot")
         assert not file.allowed("/private", "WebCanonBot")
 
-    def test_rules_before_any_group_belong_to_star(self):
+    def test_rules_before_any_group_belong_to_star(self) -> None:
         file = RobotsTxt.parse("Disallow: /x\nUser-agent: other\nDisallow: /y", WEBCANON)
         assert not file.allowed("/x", "WebCanonBot")
         assert file.groups[0].agents == ("*",)
 
     @pytest.mark.parametrize("name", ["web", "canon", "WebCanonBot"])
-    def test_names_are_prefixes_or_substrings_and_all_groups_that_fit_are_merged(self, name):
+    def test_names_are_prefixes_or_substrings_and_all_groups_that_fit_are_merged(
+        self, name: str
+    ) -> None:
         body = f"User-agent: {name}\nDisallow: /x\nUser-agent: bot\nDisallow: /y"
         file = RobotsTxt.parse(body, WEBCANON)
         assert not file.allowed("/x", "WebCanonBot")
         assert not file.allowed("/y", "WebCanonBot")
 
-    def test_a_dollar_is_no_octet(self):
+    def test_a_dollar_is_no_octet(self) -> None:
         body = "User-agent: *\nAllow: /x\nDisallow: /x$"
         assert RobotsTxt.parse(body, WEBCANON).allowed("/x", "bot")
         assert not RobotsTxt.parse(body, RFC9309).allowed("/x", "bot")
 
-    def test_sitemaps(self):
+    def test_sitemaps(self) -> None:
         body = "Sitemap: https://x.example/sitemap.xml\nUser-agent: *\nDisallow:"
         assert RobotsTxt.parse(body, WEBCANON).sitemaps == ("https://x.example/sitemap.xml",)
 
 
 class TestFields:
-    def test_line_limit(self):
+    def test_line_limit(self) -> None:
         short = replace(RFC9309, max_line=14)
         assert not RobotsTxt.parse("User-agent: *\nDisallow: /abcdef", short).allowed("/abc", "x")
 
-    def test_index_pages(self):
+    def test_index_pages(self) -> None:
         body = "User-agent: *\nDisallow: /\nAllow: /a/index.html"
         assert RobotsTxt.parse(body, RFC9309).allowed("/a/", "x")
         assert not RobotsTxt.parse(body, replace(RFC9309, index_is_slash=False)).allowed("/a/", "x")
 
-    def test_order(self):
+    def test_order(self) -> None:
         body = "User-agent: *\nAllow: /\nDisallow: /x"
         assert RobotsTxt.parse(body, replace(RFC9309, order=Order.FIRST)).allowed("/x", "bot")
 
-    def test_blank_lines(self):
+    def test_blank_lines(self) -> None:
         body = "User-agent: *\nDisallow: /a\n\nDisallow: /b"
         strict = replace(GOOGLE, blank_line_ends_group=True)
         assert RobotsTxt.parse(body, strict).allowed("/b", "bot")

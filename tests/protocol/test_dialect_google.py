@@ -34,41 +34,41 @@ class TestUrls:
         ],
     )
     @pytest.mark.parametrize("dialect", [GOOGLE, RFC9309])
-    def test_the_path_is_found(self, url, path, dialect):
+    def test_the_path_is_found(self, url: str, path: str, dialect: Dialect) -> None:
         assert not allowed(f"user-agent: *\ndisallow: {path}$", url, dialect=dialect)
         assert allowed(f"user-agent: *\ndisallow: {path}x", url, dialect=dialect)
 
 
 class TestEscapes:
-    def test_a_rule_is_escaped_and_a_url_is_not(self):
+    def test_a_rule_is_escaped_and_a_url_is_not(self) -> None:
         body = "user-agent: *\ndisallow: /ツ\ndisallow: /%aa"
         assert not allowed(body, "/%E3%83%84")
         assert allowed(body, "/ツ")
         assert not allowed(body, "/%AA")
         assert allowed(body, "/%aa")
 
-    def test_nothing_is_decoded(self):
+    def test_nothing_is_decoded(self) -> None:
         assert allowed("user-agent: *\ndisallow: /%62%61%7A", "/baz")
         assert not allowed("user-agent: *\ndisallow: /%62%61%7A", "/%62%61%7A")
 
 
 class TestAgents:
-    def test_a_name_that_is_no_token_fits_nothing(self):
+    def test_a_name_that_is_no_token_fits_nothing(self) -> None:
         body = "user-agent: Foo Bar\ndisallow: /"
         assert not allowed(body, "/", "Foo")
         assert allowed(body, "/", "Foo Bar")
         assert allowed("user-agent: 008\ndisallow: /", "/", "008")
 
-    def test_no_name_is_compared_as_it_is(self):
+    def test_no_name_is_compared_as_it_is(self) -> None:
         assert not allowed("user-agent: 1\ndisallow: /", "/", "")
         assert allowed("user-agent: a\ndisallow: /", "/", "")
 
-    def test_a_header_is_read_for_its_token(self):
+    def test_a_header_is_read_for_its_token(self) -> None:
         header = "Mozilla/5.0 (compatible; FooBot/2.1; +https://foo.example)"
         assert not allowed("user-agent: foobot\ndisallow: /", "/", header)
 
 
-def test_robots_txt_has_no_privilege():
+def test_robots_txt_has_no_privilege() -> None:
     assert not allowed("user-agent: *\ndisallow: /", "/robots.txt")
 
 
@@ -86,7 +86,7 @@ class TestDocumentedPrecedence:
             ("/$", "/", "/page.htm", False),
         ],
     )
-    def test_example(self, allow, disallow, url, want):
+    def test_example(self, allow: str, disallow: str, url: str, want: bool) -> None:
         assert allowed(f"user-agent: *\nallow: {allow}\ndisallow: {disallow}", url) is want
 
 
@@ -124,7 +124,7 @@ class TestDocumentedPaths:
             ("/fish*.php", "/fish.php /fishheads/catfish.php?p", "/Fish.PHP"),
         ],
     )
-    def test_example(self, pattern, matched, unmatched):
+    def test_example(self, pattern: str, matched: str, unmatched: str) -> None:
         body = f"user-agent: *\ndisallow: {pattern}"
         assert [url for url in matched.split() if allowed(body, url)] == []
         assert [url for url in unmatched.split() if not allowed(body, url)] == []
@@ -132,22 +132,22 @@ class TestDocumentedPaths:
 
 class TestDialects:
     @pytest.mark.parametrize("name", ["RFC9309", "GOOGLE", "GYM2008", "MK1996", "FIRST_MATCH"])
-    def test_by_name(self, name):
+    def test_by_name(self, name: str) -> None:
         assert dialect_named(name) is DIALECTS[name]
         assert dialect_named(name.lower()) is DIALECTS[name]
         assert dialect_named(name).name == name
 
     @pytest.mark.parametrize("name", ["", "RFC", "rfc-9309", "google2"])
-    def test_an_unknown_name_is_an_error_that_lists_the_names(self, name):
+    def test_an_unknown_name_is_an_error_that_lists_the_names(self, name: str) -> None:
         with pytest.raises(ValueError, match="RFC9309, GOOGLE, GYM2008, MK1996, FIRST_MATCH"):
             dialect_named(name)
 
-    def test_frozen(self):
+    def test_frozen(self) -> None:
         with pytest.raises(dataclasses.FrozenInstanceError):
             RFC9309.name = "x"  # type: ignore[misc]
         assert len({*DIALECTS.values()}) == 5
 
-    def test_expiry(self):
+    def test_expiry(self) -> None:
         assert {each.name: each.expiry for each in DIALECTS.values()} == {
             "RFC9309": 86_400,
             "GOOGLE": 86_400,

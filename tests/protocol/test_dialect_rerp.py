@@ -18,14 +18,14 @@ class TestSyntaxes:
     BODY = "User-agent: foobot\nDisallow: *\n\nUser-agent: barbot\nDisallow: /private/*\n"
 
     @pytest.mark.parametrize("agent", ["foobot", "barbot"])
-    def test_a_star_is_literal_in_mk1996(self, agent):
+    def test_a_star_is_literal_in_mk1996(self, agent: str) -> None:
         assert allowed(self.BODY, agent, "/private/xyz.html", MK1996)
 
     @pytest.mark.parametrize("agent", ["foobot", "barbot"])
-    def test_a_star_is_a_wildcard_in_gym2008(self, agent):
+    def test_a_star_is_a_wildcard_in_gym2008(self, agent: str) -> None:
         assert not allowed(self.BODY, agent, "/private/xyz.html", GYM2008)
 
-    def test_a_dollar_is_literal_in_mk1996(self):
+    def test_a_dollar_is_literal_in_mk1996(self) -> None:
         body = "User-agent: *\nDisallow: /x$"
         assert allowed(body, "a", "/x", MK1996)
         assert not allowed(body, "a", "/x$", MK1996)
@@ -53,7 +53,7 @@ class TestExampleOf1994:
             ("https://www.example.org/foo.html", False),
         ],
     )
-    def test_example(self, path, want, dialect):
+    def test_example(self, path: str, want: bool, dialect: Dialect) -> None:
         assert allowed(self.BODY, "CrunchyFrogBot", path, dialect) is want
 
 
@@ -82,7 +82,7 @@ class TestExampleAOf1996:
             ("/~joe/index.html", "/%7Ejoe/index.html", True),
         ],
     )
-    def test_example(self, rule, url, matches, dialect):
+    def test_example(self, rule: str, url: str, matches: bool, dialect: Dialect) -> None:
         body = f"User-agent: bot\nAllow: {rule}\nDisallow: /\n"
         assert allowed(body, "bot", url, dialect) is matches
 
@@ -111,7 +111,7 @@ class TestExampleBOf1996:
             ("/%7Emak/mak.html", True),
         ],
     )
-    def test_example(self, path, others, dialect):
+    def test_example(self, path: str, others: bool, dialect: Dialect) -> None:
         url = "http://www.fict.org" + path
         assert not allowed(self.BODY, "unhipbot", url, dialect)
         assert allowed(self.BODY, "webcrawler", url, dialect)
@@ -139,19 +139,19 @@ class TestWildcards:
             ("Allow: /foo$\nDisallow: /foo", "/foo/", False),
         ],
     )
-    def test_example(self, rules, url, want):
+    def test_example(self, rules: str, url: str, want: bool) -> None:
         assert allowed(f"User-agent: bot\n{rules}\n", "bot", url) is want
 
 
 @pytest.mark.parametrize("dialect", [GYM2008, MK1996])
 class TestAgents:
-    def test_a_name_is_a_substring_of_the_header_without_case(self, dialect):
+    def test_a_name_is_a_substring_of_the_header_without_case(self, dialect: Dialect) -> None:
         body = "User-agent: foobot\nDisallow: /\n"
         for agent in ("FOOBOT", "Foobot Version 1.0", "Mozilla/5.0 (compatible; Foobot/2.1)"):
             assert not allowed(body, agent, "/", dialect)
         assert allowed(body, "foo", "/", dialect)
 
-    def test_the_first_group_counts_and_star_comes_last(self, dialect):
+    def test_the_first_group_counts_and_star_comes_last(self, dialect: Dialect) -> None:
         body = (
             "User-agent: *\nDisallow: /\n\nUser-agent: foo\nDisallow: /a\n\n"
             "User-agent: foobot\nDisallow: /b\n"
@@ -160,12 +160,12 @@ class TestAgents:
         assert not allowed(body, "foobot", "/a", dialect)
         assert not allowed(body, "barbot", "/b", dialect)
 
-    def test_names_on_one_line_are_one_name(self, dialect):
+    def test_names_on_one_line_are_one_name(self, dialect: Dialect) -> None:
         body = "User-agent: onebot twobot\nDisallow: /\n"
         assert allowed(body, "onebot", "/", dialect)
         assert allowed(body, "twobot", "/", dialect)
 
-    def test_names_may_hold_anything(self, dialect):
+    def test_names_may_hold_anything(self, dialect: Dialect) -> None:
         body = "UserAgent: Jävla-Foobot\nDisallow: /\n".encode()
         file = RobotsTxt.parse(body, dialect, "utf-8")
         assert not file.allowed("/x", "jävla-foobot")
@@ -174,36 +174,36 @@ class TestAgents:
 
 @pytest.mark.parametrize("dialect", [GYM2008, MK1996])
 class TestRecords:
-    def test_the_first_rule_that_matches_counts(self, dialect):
+    def test_the_first_rule_that_matches_counts(self, dialect: Dialect) -> None:
         body = "User-agent: *\nAllow: /\nDisallow: /x\n"
         assert allowed(body, "bot", "/x", dialect)
 
-    def test_a_blank_allow_allows_nothing(self, dialect):
+    def test_a_blank_allow_allows_nothing(self, dialect: Dialect) -> None:
         assert not allowed("User-agent: *\nAllow:\n", "bot", "/x", dialect)
 
-    def test_a_blank_disallow_allows_everything(self, dialect):
+    def test_a_blank_disallow_allows_everything(self, dialect: Dialect) -> None:
         assert allowed("User-agent: *\nDisallow:\nDisallow: /x\n", "bot", "/x", dialect)
 
-    def test_a_blank_line_ends_a_record(self, dialect):
+    def test_a_blank_line_ends_a_record(self, dialect: Dialect) -> None:
         body = "User-agent: gone\n\nUser-agent: bot\nDisallow: /a\n\nDisallow: /b\n"
         assert allowed(body, "gone", "/a", dialect)
         assert not allowed(body, "bot", "/a", dialect)
         assert allowed(body, "bot", "/b", dialect)
 
-    def test_a_comment_line_does_not(self, dialect):
+    def test_a_comment_line_does_not(self, dialect: Dialect) -> None:
         body = "User-agent: bot\n# x\n   # y\nDisallow: /a\n"
         assert not allowed(body, "bot", "/a", dialect)
 
-    def test_rules_come_after_agents(self, dialect):
+    def test_rules_come_after_agents(self, dialect: Dialect) -> None:
         assert allowed("Disallow: /\nUser-agent: *\n", "bot", "/", dialect)
 
-    def test_robots_txt_has_no_privilege(self, dialect):
+    def test_robots_txt_has_no_privilege(self, dialect: Dialect) -> None:
         assert not allowed("User-agent: *\nDisallow: /\n", "bot", "/robots.txt", dialect)
 
-    def test_misspellings_are_not_forgiven(self, dialect):
+    def test_misspellings_are_not_forgiven(self, dialect: Dialect) -> None:
         assert allowed("User-agent: *\ndissallow: /\nDisallow /x\n", "bot", "/x", dialect)
 
-    def test_delays_and_sitemaps(self, dialect):
+    def test_delays_and_sitemaps(self, dialect: Dialect) -> None:
         file = RobotsTxt.parse(
             "User-agent: Foobot\nDisallow: *\nCrawl-Delay: 5\n\nSitemap: http://a.example/1\n\n"
             "User-agent: Somebot\nAllow: /foo.html\nCrawl-Delay: .3\nAllow: /bar.html\n"

@@ -146,7 +146,7 @@ MANGLED = [
     lambda text: re.sub(r"(?i)%0a|%f[ef]", "", text),
 ]
 REWRITES: list[Callable[[str, str], tuple[str, str]]] = [
-    *(lambda body, url, each=each: (each(body), url) for each in MANGLED[:-1]),  # type: ignore[misc]
+    *(lambda body, url, each=each: (each(body), url) for each in MANGLED[:-1]),
     lambda body, url: (MANGLED[-1](body), MANGLED[-1](url)),
     # A fragment: it compares that, too.
     lambda body, url: (body, url.partition("#")[0]),
@@ -157,6 +157,7 @@ REWRITES: list[Callable[[str, str], tuple[str, str]]] = [
 
 def _with_path(url: str) -> str:
     found = re.fullmatch(r"(https?://[^/?]*)?([^?]*)(.*)", url)
+    assert found is not None
     host, path, query = found[1] or "", found[2], found[3]
     return host + (path if path.startswith("/") else f"/{path.rpartition('/')[2]}") + query
 
@@ -215,16 +216,16 @@ def compare(seeds: range, odd: bool) -> Counter[int]:
     return found
 
 
-def test_files_and_urls_as_they_come_in_a_crawl_are_judged_alike():
+def test_files_and_urls_as_they_come_in_a_crawl_are_judged_alike() -> None:
     compare(range(1500), odd=False)
 
 
-def test_odd_ones_differ_only_as_the_documentation_says():
+def test_odd_ones_differ_only_as_the_documentation_says() -> None:
     assert compare(range(1500), odd=True)
 
 
 @pytest.mark.stress
-def test_of_twenty_thousand_none_differs_without_a_name():
+def test_of_twenty_thousand_none_differs_without_a_name() -> None:
     compare(range(10_000, 30_000), odd=False)
     assert len(compare(range(10_000, 30_000), odd=True)) > 5
 
@@ -242,7 +243,7 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize("number", range(len(REWRITES)))
-def test_each_difference_there_is(number):
+def test_each_difference_there_is(number: int) -> None:
     lines, url = EXAMPLES[number]
     body = f"User-agent: *\n{lines}"
     assert not agree(body, "x", url)
@@ -254,14 +255,14 @@ def group(*lines: str) -> str:
 
 
 @pytest.mark.parametrize("other", ["Host: h", "Visit-time: 0600-0700", "Request-rate: 1/5"])
-def test_only_a_delay_or_a_sitemap_ends_a_run_of_agents(other):
+def test_only_a_delay_or_a_sitemap_ends_a_run_of_agents(other: str) -> None:
     body = group("User-agent: x", other, "User-agent: y", "Disallow: /")
     assert answers(body, "x", "/a") == [(False, False)] * 2
     body = group("User-agent: x", "Crawl-delay: 1", "User-agent: y", "Disallow: /")
     assert answers(body, "x", "/a") == [(True, True)] * 2
 
 
-def test_a_group_for_all_comes_last_even_to_those_it_names():
+def test_a_group_for_all_comes_last_even_to_those_it_names() -> None:
     body = group("User-agent: x", "User-agent: *", "Disallow: /", "", "User-agent: xy", "Allow: /")
     assert answers(body, "xy", "/a") == [(True, True)] * 2
     assert answers(body, "x", "/a") == [(False, False)] * 2

@@ -34,12 +34,12 @@ def run(script: str, name: str, *options: str) -> str:
 
 
 @pytest.mark.parametrize(("name", "truth"), [("rfc9309", "rfc"), ("google", "plain")])
-def test_no_decision_differs(name, truth):
+def test_no_decision_differs(name: str, truth: str) -> None:
     told = run("run_differential.py", name, "--truth", truth)
     assert re.search(r"^0 of \d+ decisions differ", told, re.MULTILINE), told
 
 
-def test_google_has_all_of_googles_cases():
+def test_google_has_all_of_googles_cases() -> None:
     told = run("run_cases.py", "google")
     scores = re.findall(r"^google\b.*: (\d+)/(\d+)$", told, re.MULTILINE)
     assert scores

@@ -30,20 +30,20 @@ BLOCKED = "/%C3%A9"
         (memoryview(BODY.encode()), None),
     ],
 )
-def test_encodings(body, charset):
+def test_encodings(body: bytearray | bytes | memoryview | str, charset: str | None) -> None:
     assert not RobotsTxt.parse(body, charset=charset).allowed(BLOCKED, "x")
 
 
 @pytest.mark.parametrize(
     "charset", ["x-unknown", "hex", "", "ascii", "idna", "utf-8", "\0", "undefined"]
 )
-def test_octets_that_cannot_be_decoded_stay(charset):
+def test_octets_that_cannot_be_decoded_stay(charset: str) -> None:
     file = RobotsTxt.parse(b"User-agent: *\nDisallow: /\xe9", charset=charset)
     assert not file.allowed("/%E9x", "bot")
     assert file.allowed("/x", "bot")
 
 
-def test_without_charset_a_dialect_may_read_latin_1():
+def test_without_charset_a_dialect_may_read_latin_1() -> None:
     body = b"User-agent: *\nDisallow: /\xe9"
     assert not RobotsTxt.parse(body, GYM2008).allowed("/%C3%A9", "bot")
     assert not RobotsTxt.parse(b"User-agent: *\nDisallow: /\xc3\xa9", GYM2008, "utf-8").allowed(
@@ -52,21 +52,21 @@ def test_without_charset_a_dialect_may_read_latin_1():
 
 
 @pytest.mark.parametrize("mark", [b"\xef\xbb\xbf", b"\xef\xbb", b"\xef"])
-def test_parts_of_a_byte_order_mark_are_skipped(mark):
+def test_parts_of_a_byte_order_mark_are_skipped(mark: bytes) -> None:
     assert not RobotsTxt.parse(mark + b"User-agent: *\nDisallow: /").allowed("/", "x")
 
 
-def test_a_byte_order_mark_elsewhere_is_not():
+def test_a_byte_order_mark_elsewhere_is_not() -> None:
     assert RobotsTxt.parse(b"User-agent: *\n\xef\xbb\xbfDisallow: /").allowed("/", "x")
 
 
-def test_nul_cuts_a_line_off():
+def test_nul_cuts_a_line_off() -> None:
     file = RobotsTxt.parse(b"User-agent: *\0x\nDisallow: /a\0b\n\0Disallow: /c")
     assert not file.allowed("/ax", "x")
     assert file.allowed("/c", "x")
 
 
-def test_a_line_is_read_up_to_its_limit():
+def test_a_line_is_read_up_to_its_limit() -> None:
     limit = 2083 * 8 - 1
     head = "Disallow: /"
     path = "a" * (limit - len(head))
@@ -90,26 +90,26 @@ def test_a_line_is_read_up_to_its_limit():
         "disallow everything",
     ],
 )
-def test_keys_that_disallow(key):
+def test_keys_that_disallow(key: str) -> None:
     assert not RobotsTxt.parse(f"User-agent: *\n{key}: /x").allowed("/x", "bot")
 
 
 @pytest.mark.parametrize("key", ["Allow", "allowed", "allow this"])
-def test_keys_that_allow(key):
+def test_keys_that_allow(key: str) -> None:
     assert RobotsTxt.parse(f"User-agent: *\nDisallow: /\n{key}: /x").allowed("/x", "bot")
 
 
 @pytest.mark.parametrize(
     "key", ["User-agent", "useragent", "user agent", "USER-AGENTS", "user-agent-x"]
 )
-def test_keys_that_name_an_agent(key):
+def test_keys_that_name_an_agent(key: str) -> None:
     assert not RobotsTxt.parse(f"{key}: bot\nDisallow: /x").allowed("/x", "bot")
 
 
 @pytest.mark.parametrize(
     "key", ["desallow", "dis allow", "un-allow", "user", "agent", "x-disallow"]
 )
-def test_keys_that_mean_nothing(key):
+def test_keys_that_mean_nothing(key: str) -> None:
     assert RobotsTxt.parse(f"User-agent: *\n{key}: /x").allowed("/x", "bot")
 
 
@@ -124,11 +124,11 @@ def test_keys_that_mean_nothing(key):
         ("Disallow/x", False),
     ],
 )
-def test_two_words_need_no_colon(line, blocked):
+def test_two_words_need_no_colon(line: str, blocked: bool) -> None:
     assert RobotsTxt.parse(f"User-agent: *\n{line}").allowed("/x", "bot") is not blocked
 
 
-def test_an_html_page_has_no_rules():
+def test_an_html_page_has_no_rules() -> None:
     page = (
         "<!DOCTYPE html>\n<html>\n<head><title>Not found</title>\n<style>\n  a { color: red }\n"
         "</style></head>\n<body><p>User-agent: *\n<p>Disallow: /\n</body></html>\n"
@@ -138,7 +138,7 @@ def test_an_html_page_has_no_rules():
     assert file.allowed("/", "bot")
 
 
-def test_lines_that_mean_nothing_are_told():
+def test_lines_that_mean_nothing_are_told() -> None:
     body = "# comment\nUser-agent: *\nNoindex: /x\n\nhello world out there\nDisallow: /y # z\nfoo"
     assert RobotsTxt.parse(body).unknown == (
         (3, "Noindex: /x"),
@@ -147,7 +147,7 @@ def test_lines_that_mean_nothing_are_told():
     )
 
 
-def test_index_pages_are_their_directories_to_an_allow():
+def test_index_pages_are_their_directories_to_an_allow() -> None:
     file = RobotsTxt.parse("User-agent: *\nDisallow: /\nAllow: /a/index.html\nAllow: /b/index.htm")
     assert file.allowed("/a/", "x")
     assert file.allowed("/b/", "x")

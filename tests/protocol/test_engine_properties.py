@@ -5,16 +5,16 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_matcher import allowed as slowly_allowed
-from worst_cases import Plan
 
 from scrapy_robots_plus.protocol import DIALECTS, RFC9309, Dialect, RobotsTxt
 from scrapy_robots_plus.protocol.escapes import canonical
+from tests.protocol.slow_matcher import allowed as slowly_allowed
+from tests.protocol.worst_cases import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,9 @@ bodies = st.one_of(st.binary(max_size=300), mutated, loose, st.text(max_size=200
 
 @settings(max_examples=400, deadline=None)
 @given(bodies, dialects, charsets, agents, urls)
-def test_parsing_and_asking_is_total(body, dialect, charset, agent, url):
+def test_parsing_and_asking_is_total(
+    body: bytes, dialect: Dialect, charset: str | None, agent: str, url: str
+) -> None:
     file = RobotsTxt.parse(body, dialect, charset, max_bytes=250)
     told = file.explain(url, agent)
     assert told.verdict == file.verdict(url, agent)
@@ -78,7 +80,9 @@ def file_of(rules_: list[tuple[bool, str]], agent: str = "bot") -> str:
 
 @settings(max_examples=300, deadline=None)
 @given(rules, paths, st.data())
-def test_escaping_unreserved_characters_changes_nothing(rules_, path, data):
+def test_escaping_unreserved_characters_changes_nothing(
+    rules_: Any, path: str, data: st.DataObject
+) -> None:
     escaped = "".join(
         f"%{ord(each):02x}" if each in "ab.~" and data.draw(st.booleans()) else each
         for each in path
@@ -91,7 +95,9 @@ def test_escaping_unreserved_characters_changes_nothing(rules_, path, data):
 
 @settings(max_examples=300, deadline=None)
 @given(rules, rules, paths, st.booleans())
-def test_an_unrelated_group_changes_nothing(rules_, others, path, before):
+def test_an_unrelated_group_changes_nothing(
+    rules_: Any, others: Any, path: str, before: bool
+) -> None:
     body, other = file_of(rules_), file_of(others, "unrelated")
     both = other + body if before else body + other
     alone, among = (
@@ -103,7 +109,9 @@ def test_an_unrelated_group_changes_nothing(rules_, others, path, before):
 
 @settings(max_examples=300, deadline=None)
 @given(rules, paths, dialects)
-def test_the_winner_of_an_explanation_is_the_rule_of_the_verdict(rules_, path, dialect):
+def test_the_winner_of_an_explanation_is_the_rule_of_the_verdict(
+    rules_: Any, path: str, dialect: Dialect
+) -> None:
     file = RobotsTxt.parse(file_of(rules_), dialect)
     told, verdict = file.explain(path, "bot"), file.verdict(path, "bot")
     assert told.verdict == verdict
@@ -114,14 +122,14 @@ def test_the_winner_of_an_explanation_is_the_rule_of_the_verdict(rules_, path, d
 
 @settings(max_examples=300, deadline=None)
 @given(rules, paths)
-def test_the_order_of_rules_changes_no_verdict(rules_, path):
+def test_the_order_of_rules_changes_no_verdict(rules_: Any, path: str) -> None:
     there = RobotsTxt.parse(file_of(rules_)).allowed(path, "bot")
     assert RobotsTxt.parse(file_of(rules_[::-1])).allowed(path, "bot") is there
 
 
 @settings(max_examples=200, deadline=None)
 @given(rules, paths)
-def test_line_ends_white_space_and_comments_change_nothing(rules_, path):
+def test_line_ends_white_space_and_comments_change_nothing(rules_: Any, path: str) -> None:
     body = file_of(rules_)
     there = RobotsTxt.parse(body).allowed(path, "bot")
     for other in (
@@ -173,17 +181,17 @@ def run(seeds: range) -> int:
     return sum(compare(seed, *SIZES[seed % len(SIZES)]) for seed in seeds)
 
 
-def test_the_fast_matcher_agrees_with_the_slow_one():
+def test_the_fast_matcher_agrees_with_the_slow_one() -> None:
     # 250 pairs to 45,000 pairs of rule and path a seed.
     assert run(range(60)) > 100_000
 
 
 @pytest.mark.stress
-def test_the_fast_matcher_agrees_with_the_slow_one_on_millions():
+def test_the_fast_matcher_agrees_with_the_slow_one_on_millions() -> None:
     assert run(range(1000, 1600)) > 5_000_000
 
 
-def test_long_parts_agree_too():
+def test_long_parts_agree_too() -> None:
     """Parts of 64 octets and more, which the wildcard index looks up by a few of them."""
     random_ = random.Random(7)
     word: Callable[[int], str] = lambda size: "".join(random_.choices("ab", k=size))  # noqa: E731
@@ -221,12 +229,12 @@ def compare_plan(seed: int) -> None:
         assert file.allowed("https://e.example" + url, "bot") is want, (seed, plan, url)
 
 
-def test_crafted_rules_agree_too():
+def test_crafted_rules_agree_too() -> None:
     for seed in range(12):
         compare_plan(seed)
 
 
 @pytest.mark.stress
-def test_many_crafted_rules_agree_too():
+def test_many_crafted_rules_agree_too() -> None:
     for seed in range(100, 700):
         compare_plan(seed)

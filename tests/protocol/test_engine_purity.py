@@ -13,6 +13,6 @@ print(sorted(found & {"scrapy", "twisted", "socket", "asyncio", "ssl", "selector
 """
 
 
-def test_importing_the_protocol_imports_neither_scrapy_nor_twisted():
+def test_importing_the_protocol_imports_neither_scrapy_nor_twisted() -> None:
     done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

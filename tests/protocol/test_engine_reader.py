@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from slow_reader import allowed as slowly_allowed
 
 from scrapy_robots_plus.protocol import GOOGLE, RobotsTxt
+from tests.protocol.slow_reader import allowed as slowly_allowed
 
 KEYS = [
     *(b"User-agent", b"user-agent", b"useragent", b"User agent", b"USER-AGENTS", b"user"),
@@ -71,17 +71,17 @@ def compare(seeds: range) -> None:
                 assert file.allowed(path, agent) is want, (seed, body, agent, path)
 
 
-def test_odd_files():
+def test_odd_files() -> None:
     compare(range(400))
 
 
 @pytest.mark.stress
-def test_many_odd_files():
+def test_many_odd_files() -> None:
     compare(range(1000, 20_000))
 
 
 @pytest.mark.parametrize("over", [-1, 0, 1, 5])
-def test_lines_at_the_limit(over):
+def test_lines_at_the_limit(over: int) -> None:
     line = b"Disallow: /" + b"a" * (2083 * 8 - 1 - 12 + over) + b"bc"
     body = b"User-agent: bot\n" + line + b"\nAllow: /a" + b"a" * 20_000
     file = RobotsTxt.parse(body, GOOGLE)

@@ -11,8 +11,6 @@ import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
-from hostile_files import FILES, hostile
-from worst_cases import FILE_OCTETS, Plan, climb, full, loop, seconds
 
 from scrapy_robots_plus.protocol import (
     FIRST_MATCH,
@@ -24,6 +22,8 @@ from scrapy_robots_plus.protocol import (
     RobotsTxt,
 )
 from scrapy_robots_plus.robotparser import RobotFileParser
+from tests.protocol.hostile_files import FILES, hostile
+from tests.protocol.worst_cases import FILE_OCTETS, Plan, climb, full, loop, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -93,7 +93,7 @@ def costs(
         yield name, seconds(ask, tries)
 
 
-def test_every_public_question_is_asked_here():
+def test_every_public_question_is_asked_here() -> None:
     public = {name for name in dir(RobotsTxt) if not name.startswith("_")}
     asked = set(questions(RobotsTxt.parse(""), "/"))
     # The last is asked through the delays, the others cost nothing.
@@ -107,7 +107,7 @@ def most(question: str, unit: float, octets: int = FILE_OCTETS) -> float:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_hostile_file_costs_no_more_than_a_long_one(name, unit):
+def test_a_hostile_file_costs_no_more_than_a_long_one(name: str, unit: float) -> None:
     body, url = hostile(name, QUARTER), FILES[name][1]
     # The best of two, as a hiccup of the machine is long beside a quarter of the bound.
     for question, cost in costs(body, url, tries=2):
@@ -120,7 +120,7 @@ def test_a_hostile_file_costs_no_more_than_a_long_one(name, unit):
     "dialect", [RFC9309, GOOGLE, GYM2008, MK1996, FIRST_MATCH], ids=lambda each: each.name
 )
 @pytest.mark.parametrize("name", FILES)
-def test_nor_does_one_of_500_kib_in_any_dialect(name, dialect, unit):
+def test_nor_does_one_of_500_kib_in_any_dialect(name: str, dialect: Dialect, unit: float) -> None:
     body, url = hostile(name), FILES[name][1]
     for question, cost in costs(body, url, dialect):
         bound = most(question, unit)
@@ -129,14 +129,14 @@ def test_nor_does_one_of_500_kib_in_any_dialect(name, dialect, unit):
 
 @pytest.mark.stress
 @pytest.mark.parametrize("name", FILES)
-def test_as_the_standard_librarys_parser(name, unit):
+def test_as_the_standard_librarys_parser(name: str, unit: float) -> None:
     for question, ask in of_the_standard_parser(hostile(name), FILES[name][1]).items():
         assert seconds(ask) < most(question, unit), question
 
 
 @pytest.mark.stress
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_twice_as_long_costs_twice_as_much(name, unit):
+def test_a_file_twice_as_long_costs_twice_as_much(name: str, unit: float) -> None:
     too_much = set(grows_too_much(name, unit))
     for _ in range(4):  # what grows too much does so each time; the machine's noise does not
         if not too_much:
@@ -145,7 +145,7 @@ def test_a_file_twice_as_long_costs_twice_as_much(name, unit):
     assert not too_much
 
 
-def grows_too_much(name, unit):
+def grows_too_much(name: str, unit: float) -> list[str]:
     """The questions that cost over three times as much for a file twice as long."""
     url = FILES[name][1]
     single = dict(costs(hostile(name, FILE_OCTETS // 2), url, tries=3))
@@ -160,14 +160,14 @@ MEMORY = ["agents and rules", "a rule per agent", "letters"]
 
 
 @pytest.mark.parametrize("name", MEMORY)
-def test_no_question_of_a_quarter_of_a_long_file_takes_25_mib(name):
+def test_no_question_of_a_quarter_of_a_long_file_takes_25_mib(name: str) -> None:
     body = hostile(name, QUARTER)
     peaks(body, FILES[name][1], PEAK_MIB / 4, {"explain", "crawl_delay", "rules_for"})
 
 
 @pytest.mark.stress
 @pytest.mark.parametrize("name", FILES)
-def test_no_question_of_any_file_takes_100_mib(name):
+def test_no_question_of_any_file_takes_100_mib(name: str) -> None:
     peaks(hostile(name), FILES[name][1], PEAK_MIB)
 
 
@@ -184,7 +184,7 @@ def peaks(body: bytes, url: str, mib: float, names: set[str] | None = None) -> N
 
 
 @pytest.mark.stress
-def test_many_crawlers_that_share_a_long_group_take_no_more_than_one():
+def test_many_crawlers_that_share_a_long_group_take_no_more_than_one() -> None:
     agents = "".join(f"User-agent: bot{letter}\n" for letter in "abcdefghijklmnop")
     rules = full((f"Disallow: /*{number}*x" for number in range(40_000)), agents, 400_000)
     own = "".join(
@@ -200,7 +200,7 @@ def test_many_crawlers_that_share_a_long_group_take_no_more_than_one():
         tracemalloc.stop()
 
 
-def test_a_rule_of_thousands_of_wildcards_overflows_nothing():
+def test_a_rule_of_thousands_of_wildcards_overflows_nothing() -> None:
     stars = "*a*b" * 4000
     file = RobotsTxt.parse(
         "User-agent: *\n" + "".join(f"Disallow: /{stars[:size]}\n" for size in range(1, 16_000, 97))
@@ -226,7 +226,7 @@ def cost_of(question: str) -> Callable[[Plan], float]:
 
 @pytest.mark.stress
 @pytest.mark.parametrize("question", ["parse", *questions(RobotsTxt.parse(""), "/")])
-def test_a_search_for_the_worst_case_finds_none_over_the_bound(question, unit):
+def test_a_search_for_the_worst_case_finds_none_over_the_bound(question: str, unit: float) -> None:
     cost = cost_of(question)
     worst = climb(cost, seed=9309, budget=40 if question in DECISIONS else 10)
     assert worst.tried > 3

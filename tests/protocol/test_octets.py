@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_robots_plus.protocol import DIALECTS, RFC9309, RobotsTxt
+from scrapy_robots_plus.protocol import DIALECTS, RFC9309, Dialect, RobotsTxt
 
 RULES = "User-agent: *\nDisallow: /caf\u00e9\nDisallow: /x\n"
 ASCII = b"User-agent: *\nDisallow: /x\n"
@@ -16,20 +16,20 @@ def denies(body: bytes, url: str = "/x", charset: str | None = None) -> bool:
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
 class TestUtf16:
-    def test_with_a_mark_it_is_read(self, encoding):
+    def test_with_a_mark_it_is_read(self, encoding: str) -> None:
         mark = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}.get(encoding, b"")
         body = mark + RULES.encode(encoding)
         assert denies(body, "/caf%C3%A9")
         assert denies(body, "/x")
 
-    def test_with_its_charset_it_is_read(self, encoding):
+    def test_with_its_charset_it_is_read(self, encoding: str) -> None:
         assert denies(RULES.encode(encoding), "/caf%C3%A9", encoding)
 
-    def test_comments_in_other_scripts_do_not_hide_it(self, encoding):
+    def test_comments_in_other_scripts_do_not_hide_it(self, encoding: str) -> None:
         text = "# \u4e0a\u6d77\u5e02\u6d66\u4e1c\u65b0\u533a\n" * 3 + RULES
         assert denies(text.encode(encoding), "/x", encoding)
 
-    def test_a_file_of_ascii_with_its_charset_stays_ascii(self, encoding):
+    def test_a_file_of_ascii_with_its_charset_stays_ascii(self, encoding: str) -> None:
         assert denies(ASCII, "/x", encoding)
         assert denies(b"\n" + ASCII, "/x", encoding)
 
@@ -37,19 +37,19 @@ class TestUtf16:
 @pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff"])
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda dialect: dialect.name)
 class TestAMarkOfUtf16InFrontOfAscii:
-    def test_costs_its_line_and_no_more(self, mark, dialect):
+    def test_costs_its_line_and_no_more(self, mark: bytes, dialect: Dialect) -> None:
         for filler in (b"\n", b"# x\n", b"\r\n", b" \n"):
             file = RobotsTxt.parse(mark + filler + ASCII, dialect)
             assert not file.allowed("/x", "bot"), filler
 
-    def test_a_stray_nul_makes_it_no_utf16(self, mark, dialect):
+    def test_a_stray_nul_makes_it_no_utf16(self, mark: bytes, dialect: Dialect) -> None:
         for stray in (b"Disallow: /y\0\n", b"# \0\0\0\n", b"\0" * 512):
             file = RobotsTxt.parse(mark + b"\n" + ASCII + stray, dialect)
             assert not file.allowed("/x", "bot"), stray
 
 
 @pytest.mark.parametrize("charset", ["iso-8859-1", "ISO8859-1", "latin1", "windows-1252", "cp1252"])
-def test_a_charset_that_is_known_is_read(charset):
+def test_a_charset_that_is_known_is_read(charset: str) -> None:
     assert denies(RULES.encode("latin-1"), "/caf%C3%A9", charset)
 
 
@@ -66,7 +66,7 @@ def test_a_charset_that_is_known_is_read(charset):
         ("windows-1251", "/\u0436"),
     ],
 )
-def test_charsets_in_which_files_come(charset, text):
+def test_charsets_in_which_files_come(charset: str, text: str) -> None:
     assert denies(f"User-agent: *\nDisallow: {text}".encode(charset), text, charset)
 
 
@@ -78,15 +78,15 @@ def test_charsets_in_which_files_come(charset, text):
         *("", "nonsense", "x" * 10_000, "utf-8\0", "../x", "\u00e9", "encodings.idna", "__init__"),
     ],
 )
-def test_any_other_leaves_the_file_as_it_is(charset):
+def test_any_other_leaves_the_file_as_it_is(charset: str) -> None:
     assert denies(ASCII, "/x", charset)
 
 
-def test_a_charset_that_lies_leaves_the_file_as_it_is():
+def test_a_charset_that_lies_leaves_the_file_as_it_is() -> None:
     assert denies(ASCII + b"Disallow: /\xff", "/x", "shift_jis")
 
 
-def test_a_charset_imports_nothing():
+def test_a_charset_imports_nothing() -> None:
     import sys
 
     before = set(sys.modules)
@@ -95,7 +95,7 @@ def test_a_charset_imports_nothing():
     assert set(sys.modules) == before
 
 
-def test_every_charset_that_is_read_keeps_ascii():
+def test_every_charset_that_is_read_keeps_ascii() -> None:
     from scrapy_robots_plus.protocol.octets import _SUPERSETS_OF_ASCII
 
     for charset in _SUPERSETS_OF_ASCII:

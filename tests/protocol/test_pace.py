@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import time
+from typing import Any
 
 import pytest
 
@@ -37,25 +38,25 @@ def parse(*lines: str) -> RobotsTxt:
         ("٣", None),
     ],
 )
-def test_crawl_delay(value, seconds):
+def test_crawl_delay(value: str, seconds: float | None) -> None:
     assert parse(f"Crawl-delay: {value}").crawl_delay("bot") == seconds
 
 
-def test_an_endless_number_is_no_delay():
+def test_an_endless_number_is_no_delay() -> None:
     assert parse("Crawl-delay: " + "9" * 400).crawl_delay("bot") is None
 
 
 class TestWhoseDelayItIs:
-    def test_a_group_of_its_own_does_not_inherit_that_of_star(self):
+    def test_a_group_of_its_own_does_not_inherit_that_of_star(self) -> None:
         file = parse("Crawl-delay: 5", "Disallow: /", "User-agent: bot", "Disallow: /x")
         assert file.crawl_delay("bot") is None
         assert file.crawl_delay("other") == 5
 
-    def test_all_agents_of_a_group_share_it(self):
+    def test_all_agents_of_a_group_share_it(self) -> None:
         file = RobotsTxt.parse("User-agent: a\nUser-agent: b\nDisallow: /\nCrawl-delay: 5")
         assert (file.crawl_delay("a"), file.crawl_delay("b")) == (5, 5)
 
-    def test_delays_between_agents_are_for_those_above(self):
+    def test_delays_between_agents_are_for_those_above(self) -> None:
         file = RobotsTxt.parse(
             "User-agent: a\nCrawl-delay: 1\nUser-agent: b\nUser-agent: c\nCrawl-delay: 2\n"
             "User-agent: d\nDisallow: /x"
@@ -63,18 +64,18 @@ class TestWhoseDelayItIs:
         assert [file.crawl_delay(agent) for agent in "abcd"] == [1, 2, 2, None]
         assert not any(file.allowed("/x", agent) for agent in "abcd")
 
-    def test_a_delay_for_others_of_a_group_is_not_that_of_star(self):
+    def test_a_delay_for_others_of_a_group_is_not_that_of_star(self) -> None:
         file = RobotsTxt.parse("User-agent: a\nCrawl-delay: 1\nUser-agent: *\nDisallow: /x")
         assert file.crawl_delay("b") is None
         assert not file.allowed("/x", "b")
 
-    def test_of_several_the_longest_counts(self):
+    def test_of_several_the_longest_counts(self) -> None:
         assert parse("Crawl-delay: 1", "Crawl-delay: 7", "Crawl-delay: 3").crawl_delay("bot") == 7
 
-    def test_before_any_group_it_is_nobodys(self):
+    def test_before_any_group_it_is_nobodys(self) -> None:
         assert RobotsTxt.parse("Crawl-delay: 5\nUser-agent: *\nDisallow:").crawl_delay("x") is None
 
-    def test_names_in_order_of_preference(self):
+    def test_names_in_order_of_preference(self) -> None:
         file = parse("Crawl-delay: 1", "Disallow: /", "User-agent: bot", "Crawl-delay: 2")
         assert file.crawl_delay(["bot-news", "bot"]) == 2
         assert file.crawl_delay("Mozilla/5.0 (compatible; Bot/1.0)") == 2
@@ -101,11 +102,11 @@ class TestWhoseDelayItIs:
         ("", None),
     ],
 )
-def test_request_rate(value, rate):
+def test_request_rate(value: str, rate: RequestRate | None) -> None:
     assert parse(f"Request-rate: {value}").request_rate("bot") == rate
 
 
-def test_of_several_rates_the_slowest_of_all_day_counts():
+def test_of_several_rates_the_slowest_of_all_day_counts() -> None:
     file = parse("Request-rate: 1/60 0000-0600", "Request-rate: 1/5", "Request-rate: 1/10")
     assert file.request_rate("bot") == RequestRate(1, 10)
     assert file.request_rate("bot").delay == 10.0
@@ -124,11 +125,11 @@ def test_of_several_rates_the_slowest_of_all_day_counts():
         ("abcd-efgh", None),
     ],
 )
-def test_visit_time(value, window):
+def test_visit_time(value: str, window: VisitTime | None) -> None:
     assert parse(f"Visit-time: {value}").visit_time("bot") == window
 
 
-def test_colons_may_be_missing():
+def test_colons_may_be_missing() -> None:
     file = parse("visit-time 0200 0630", "request rate 1/10s 1820-1940", "crawl-delay 3")
     assert file.visit_time("bot") == VisitTime(time(2), time(6, 30))
     assert file.request_rate("bot").requests == 1
@@ -148,11 +149,11 @@ def test_colons_may_be_missing():
         ((8, 46), False),
     ],
 )
-def test_a_window_ends_with_its_last_minute(clock, inside):
+def test_a_window_ends_with_its_last_minute(clock: tuple[Any, ...], inside: bool) -> None:
     assert (time(*clock) in VisitTime(time(6), time(8, 45))) is inside
 
 
-def test_a_window_may_go_over_midnight():
+def test_a_window_may_go_over_midnight() -> None:
     night = VisitTime(time(22), time(6))
     assert time(23) in night
     assert time(6) in night
@@ -160,7 +161,7 @@ def test_a_window_may_go_over_midnight():
     assert time(12) in VisitTime(time(9), time(17))
 
 
-def test_lines_for_the_whole_site():
+def test_lines_for_the_whole_site() -> None:
     file = RobotsTxt.parse(
         "Host: one.example\nUser-agent: x\nSitemap: /s.xml\nHost: two.example\nsite-map: /t.xml\n"
         "Clean-param: ref&sort /shop/\nClean-param: sid\nSitemap:\n"
@@ -171,7 +172,7 @@ def test_lines_for_the_whole_site():
     assert RobotsTxt.parse("").host is None
 
 
-def test_lines_are_given_with_key_and_value():
+def test_lines_are_given_with_key_and_value() -> None:
     file = RobotsTxt.parse("User-agent: x\n\nFoo : bar # baz\nwords\n")
     assert [(line.number, line.key, line.value) for line in file.lines] == [
         (1, b"User-agent", b"x"),

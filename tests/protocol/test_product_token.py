@@ -31,7 +31,7 @@ NAMED = [
 
 
 @pytest.mark.parametrize("header", NAMED)
-def test_the_token_is_found_in_a_header(header):
+def test_the_token_is_found_in_a_header(header: str) -> None:
     assert product_tokens(header) == ("foobot",)
     assert has_product_token(header)
     file = RobotsTxt.parse("User-agent: foobot\nDisallow: /x\nUser-agent: *\nDisallow: /y")
@@ -56,7 +56,7 @@ def test_the_token_is_found_in_a_header(header):
         "Mozilla/5.0",
     ],
 )
-def test_a_browser_has_none_and_fits_only_star(header):
+def test_a_browser_has_none_and_fits_only_star(header: str) -> None:
     assert product_tokens(header) == ()
     assert not has_product_token(header)
     file = RobotsTxt.parse(
@@ -66,7 +66,7 @@ def test_a_browser_has_none_and_fits_only_star(header):
     assert not file.allowed("/y", header)
 
 
-def test_mozilla_may_be_a_name_of_its_own():
+def test_mozilla_may_be_a_name_of_its_own() -> None:
     assert product_tokens("mozilla") == ("mozilla",)
     assert product_tokens("Mozilla/5.0 (compatible; Mozilla/2.1; +https://m.example)") == (
         "mozilla",
@@ -80,34 +80,34 @@ class TestPreference:
     )
 
     @pytest.mark.parametrize("agent", [["Foobot-News", "Foobot"], ("Foobot-News", "Foobot")])
-    def test_the_first_name_with_a_group_counts(self, agent):
+    def test_the_first_name_with_a_group_counts(self, agent: list[str] | tuple[str, ...]) -> None:
         assert not self.FILE.allowed("/news", agent)
         assert self.FILE.allowed("/bot", agent)
 
-    def test_a_name_without_a_group_gives_way(self):
+    def test_a_name_without_a_group_gives_way(self) -> None:
         assert not self.FILE.allowed("/bot", ["Foobot-Images", "Foobot"])
 
-    def test_then_star(self):
+    def test_then_star(self) -> None:
         assert not self.FILE.allowed("/star", ["Barbot", "Bazbot"])
         assert not self.FILE.allowed("/star", [])
 
-    def test_names_may_be_headers(self):
+    def test_names_may_be_headers(self) -> None:
         assert not self.FILE.allowed("/bot", ["Foobot-X/1.0", "Mozilla/5.0 (compatible; Foobot/1)"])
 
 
 class TestNamesThatAreNoTokens:
     @pytest.mark.parametrize("name", ["MJ12bot", "008", "Jävla-Bot", "go!zilla", "bot2"])
-    def test_are_meant_by_the_whole_word(self, name):
+    def test_are_meant_by_the_whole_word(self, name: str) -> None:
         file = RobotsTxt.parse(f"User-agent: {name}/1.0\nDisallow: /x")
         assert not file.allowed("/x", name)
         assert not file.allowed("/x", name.upper())
         assert not file.allowed("/x", f"{name}/2.0 (+https://e.example)")
 
-    def test_are_not_meant_by_another_word(self):
+    def test_are_not_meant_by_another_word(self) -> None:
         file = RobotsTxt.parse("User-agent: bot1\nDisallow: /x")
         assert file.allowed("/x", "bot2")
 
-    def test_the_reference_reading_of_the_line_holds_as_well(self):
+    def test_the_reference_reading_of_the_line_holds_as_well(self) -> None:
         assert not RobotsTxt.parse("User-agent: bot1\nDisallow: /x").allowed("/x", "bot")
 
     @pytest.mark.parametrize(
@@ -119,13 +119,13 @@ class TestNamesThatAreNoTokens:
             ("\u0130", "i\u0307"),
         ],
     )
-    def test_a_character_outside_ascii_is_no_letter_of_ascii(self, line, name):
+    def test_a_character_outside_ascii_is_no_letter_of_ascii(self, line: str, name: str) -> None:
         file = RobotsTxt.parse(f"User-agent: {line}\nDisallow: /x")
         assert file.allowed("/x", name)
         assert file.allowed("/x", name.upper())
         assert not file.allowed("/x", line)
 
-    def test_case_counts_for_no_character_and_makes_none_another_kind(self):
+    def test_case_counts_for_no_character_and_makes_none_another_kind(self) -> None:
         for code in range(0x80, 0x30000):
             character = chr(code)
             folded = fold(character)

@@ -40,11 +40,11 @@ def allowed(body: str | bytes, url: str, agent: str) -> bool:
 
 
 class TestSection23Access:
-    def test_must_read_utf8(self):
+    def test_must_read_utf8(self) -> None:
         body = "User-agent: *\nDisallow: /été".encode()
         assert not allowed(body, "/%C3%A9t%C3%A9", "x")
 
-    def test_a_byte_order_mark_is_no_part_of_the_first_line(self):
+    def test_a_byte_order_mark_is_no_part_of_the_first_line(self) -> None:
         body = b"\xef\xbb\xbfUser-agent: *\nDisallow: /"
         assert not allowed(body, "/", "x")
 
@@ -61,14 +61,14 @@ class TestSection2315ParsingErrors:
     )
 
     @pytest.mark.parametrize("line", ERRORS)
-    def test_must_use_the_rules_that_can_be_parsed(self, line):
+    def test_must_use_the_rules_that_can_be_parsed(self, line: bytes) -> None:
         body = b"\n".join(
             [line, b"User-agent: foobot", line, b"Disallow: /x", line, b"Allow: /x/y"]
         )
         assert not allowed(body, "/x", "foobot")
         assert allowed(body, "/x/y", "foobot")
 
-    def test_must_try_each_line(self):
+    def test_must_try_each_line(self) -> None:
         body = b"User-agent: foobot\nDisallow: /\xe9\nDisallow: /x\n"
         assert not allowed(body, "/x", "foobot")
         assert not allowed(body, "/%E9", "foobot")
@@ -76,20 +76,20 @@ class TestSection2315ParsingErrors:
 
 
 class TestSection25Limits:
-    def test_must_read_at_least_500_kib(self):
+    def test_must_read_at_least_500_kib(self) -> None:
         rule = b"User-agent: *\nDisallow: /x\n"
         body = b"#" * (500 * 1024 - len(rule) - 1) + b"\n" + rule
         assert len(body) == MAX_BYTES
         assert not allowed(body, "/x", "foobot")
 
-    def test_a_line_that_the_limit_cuts_is_not_read(self):
+    def test_a_line_that_the_limit_cuts_is_not_read(self) -> None:
         body = b"User-agent: *\nDisallow: /private\n"
         for limit in range(24, 32):
             assert RobotsTxt.parse(body, max_bytes=limit).allowed("/x", "foobot")
             assert RobotsTxt.parse(body, max_bytes=limit).allowed("/private", "foobot")
         assert not RobotsTxt.parse(body, max_bytes=32).allowed("/private", "foobot")
 
-    def test_there_is_no_limit_unless_one_is_given(self):
+    def test_there_is_no_limit_unless_one_is_given(self) -> None:
         body = b"#" * MAX_BYTES + b"\nUser-agent: *\nDisallow: /"
         assert not allowed(body, "/", "foobot")
         assert RobotsTxt.parse(body, max_bytes=MAX_BYTES).allowed("/", "foobot")
@@ -115,11 +115,11 @@ class TestSection51SimpleExample:
             ("quxbot", "/a/b.gif", True),
         ],
     )
-    def test_example(self, agent, url, want):
+    def test_example(self, agent: str, url: str, want: bool) -> None:
         assert allowed(SIMPLE, url, agent) is want
 
 
 class TestSection52LongestMatch:
-    def test_example(self):
+    def test_example(self) -> None:
         assert not allowed(LONGEST, "https://example.com/example/page/disallowed.gif", "foobot")
         assert allowed(LONGEST, "https://example.com/example/page/", "foobot")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from scrapy_robots_plus.protocol import Reason, RobotsTxt
@@ -12,45 +14,45 @@ def allowed(body: str | bytes, url: str, agent: str = "ExampleBot") -> bool:
 
 
 class TestSection222AllowAndDisallow:
-    def test_should_ignore_rules_before_any_user_agent_line(self):
+    def test_should_ignore_rules_before_any_user_agent_line(self) -> None:
         assert allowed("disallow: /x\nuser-agent: *\ndisallow: /y", "/x")
 
-    def test_must_match_with_regard_to_case(self):
+    def test_must_match_with_regard_to_case(self) -> None:
         assert allowed("user-agent: *\ndisallow: /X", "/x")
 
-    def test_must_match_from_the_first_octet(self):
+    def test_must_match_from_the_first_octet(self) -> None:
         assert allowed("user-agent: *\ndisallow: /x", "/a/x")
 
-    def test_a_rule_matches_all_that_begins_with_it(self):
+    def test_a_rule_matches_all_that_begins_with_it(self) -> None:
         body = "user-agent: *\ndisallow: /fish"
         for path in ("/fish", "/fish.html", "/fishheads/yummy.html", "/fish?id=1"):
             assert not allowed(body, path), path
         for path in ("/Fish.asp", "/catfish", "/?id=fish", "/fis"):
             assert allowed(body, path), path
 
-    def test_the_query_is_matched_and_the_fragment_is_not(self):
+    def test_the_query_is_matched_and_the_fragment_is_not(self) -> None:
         body = "user-agent: *\ndisallow: /a?b\ndisallow: /a#b"
         assert not allowed(body, "https://e.example/a?bc")
         assert not allowed("user-agent: *\ndisallow: /a$", "https://e.example/a#b")
 
-    def test_must_use_the_rule_with_the_most_octets(self):
+    def test_must_use_the_rule_with_the_most_octets(self) -> None:
         body = "user-agent: *\nallow: /example/page/\ndisallow: /example/page/disallowed.gif"
         assert not allowed(body, "/example/page/disallowed.gif")
         assert allowed(body, "/example/page/")
 
-    def test_octets_not_characters_are_counted(self):
+    def test_octets_not_characters_are_counted(self) -> None:
         # The disallow has four characters fewer, but twelve octets to the allow's eleven.
         body = "user-agent: *\nallow: /*/aaaaaaaa\ndisallow: /ツ/a"
         assert not allowed(body, "/%E3%83%84/aaaaaaaa")
 
-    def test_should_allow_where_an_allow_and_a_disallow_are_equivalent(self):
+    def test_should_allow_where_an_allow_and_a_disallow_are_equivalent(self) -> None:
         for body in (
             "user-agent: *\nallow: /x\ndisallow: /x",
             "user-agent: *\ndisallow: /x\nallow: /x",
         ):
             assert allowed(body, "/x")
 
-    def test_order_does_not_count(self):
+    def test_order_does_not_count(self) -> None:
         rules = ["disallow: /", "allow: /a", "disallow: /a/b", "allow: /a/b/c"]
         for order in (rules, rules[::-1]):
             body = "\n".join(["user-agent: *", *order])
@@ -61,14 +63,14 @@ class TestSection222AllowAndDisallow:
                 True,
             ]
 
-    def test_allowed_where_no_rule_matches(self):
+    def test_allowed_where_no_rule_matches(self) -> None:
         verdict = RobotsTxt.parse("user-agent: *\ndisallow: /x").verdict("/y", "ExampleBot")
         assert (verdict.allowed, verdict.reason) == (True, Reason.NO_RULE)
 
-    def test_allowed_where_the_group_has_no_rules(self):
+    def test_allowed_where_the_group_has_no_rules(self) -> None:
         assert allowed("user-agent: *", "/x")
 
-    def test_robots_txt_is_implicitly_allowed(self):
+    def test_robots_txt_is_implicitly_allowed(self) -> None:
         verdict = RobotsTxt.parse("user-agent: *\ndisallow: /").verdict(
             "https://e.example/robots.txt", "ExampleBot"
         )
@@ -77,7 +79,7 @@ class TestSection222AllowAndDisallow:
     @pytest.mark.parametrize(
         "path", ["/robots.txt?x", "/robots.txt/", "/a/robots.txt", "/ROBOTS.txt"]
     )
-    def test_only_robots_txt_is(self, path):
+    def test_only_robots_txt_is(self, path: str) -> None:
         assert not allowed("user-agent: *\ndisallow: /", path)
 
     @pytest.mark.parametrize(
@@ -95,22 +97,22 @@ class TestSection222AllowAndDisallow:
             ("/foo/bar/%62%61%7A", "/foo/bar/%62a%7a"),
         ],
     )
-    def test_must_example_of_encoding(self, pattern, url):
+    def test_must_example_of_encoding(self, pattern: str, url: str) -> None:
         assert not allowed(f"user-agent: *\ndisallow: {pattern}$", url)
 
     @pytest.mark.parametrize("octet", ":/?#@!$&()*+,;=")
-    def test_must_not_decode_reserved_characters(self, octet):
+    def test_must_not_decode_reserved_characters(self, octet: str) -> None:
         body = f"user-agent: *\ndisallow: /x%{ord(octet):02X}y"
         assert not allowed(body, f"/x%{ord(octet):02x}y")
         assert allowed(body, f"/x{octet}y")
 
     @pytest.mark.parametrize("octet", "azAZ09-._~")
-    def test_must_decode_unreserved_characters(self, octet):
+    def test_must_decode_unreserved_characters(self, octet: str) -> None:
         assert not allowed(f"user-agent: *\ndisallow: /x%{ord(octet):02x}", f"/x{octet}")
         assert not allowed(f"user-agent: *\ndisallow: /x{octet}", f"/x%{ord(octet):02X}")
 
     @pytest.mark.parametrize("octet", ' "<>\\^`{|}')
-    def test_what_no_uri_may_hold_is_escaped(self, octet):
+    def test_what_no_uri_may_hold_is_escaped(self, octet: str) -> None:
         assert not allowed(f"user-agent: *\ndisallow: /x{octet}y", f"/x%{ord(octet):02x}y")
 
     @pytest.mark.parametrize("octet", "[]'")
@@ -118,7 +120,7 @@ class TestSection222AllowAndDisallow:
         "pattern",
         ["/x{}y", "/*{}y", "/*?n={}", "/*?filter{}1{}=", "/*{}$", "/x{}*{}y", "/{}/i.html"],
     )
-    def test_what_clients_send_escaped_equals_its_escape(self, octet, pattern):
+    def test_what_clients_send_escaped_equals_its_escape(self, octet: str, pattern: str) -> None:
         upper = f"%{ord(octet):02X}"
         forms = [pattern.replace("{}", each) for each in (octet, upper, upper.lower())]
         for rule in forms:
@@ -126,33 +128,33 @@ class TestSection222AllowAndDisallow:
                 url = path.replace("*", "").replace("$", "")
                 assert not allowed(f"user-agent: *\ndisallow: {rule}", url), (rule, url)
 
-    def test_an_escape_counts_as_three_octets_raw_or_not(self):
+    def test_an_escape_counts_as_three_octets_raw_or_not(self) -> None:
         body = "user-agent: *\nallow: /a%5B1%5D/\ndisallow: /a[1]/b"
         assert not allowed(body, "/a[1]/b")
         assert allowed("user-agent: *\nallow: /*/x12345\ndisallow: /[/x", "/%5B/x12345")
 
     @pytest.mark.parametrize("octets", ["%", "%z", "%4", "%%41"])
-    def test_a_broken_escape_stays_as_it_is(self, octets):
+    def test_a_broken_escape_stays_as_it_is(self, octets: str) -> None:
         assert not allowed(f"user-agent: *\ndisallow: /x{octets}", f"/x{octets}")
 
 
 class TestSection223SpecialCharacters:
-    def test_must_support_hash_as_comment(self):
+    def test_must_support_hash_as_comment(self) -> None:
         assert not allowed("user-agent: * # all\ndisallow: / # nothing", "/")
 
-    def test_must_support_dollar_as_end(self):
+    def test_must_support_dollar_as_end(self) -> None:
         body = "user-agent: *\nallow: /this/path/exactly$\ndisallow: /"
         assert allowed(body, "/this/path/exactly")
         assert not allowed(body, "/this/path/exactly/not")
         assert not allowed(body, "/this/path/exactly?no")
 
-    def test_dollar_is_special_at_the_end_only(self):
+    def test_dollar_is_special_at_the_end_only(self) -> None:
         assert not allowed("user-agent: *\ndisallow: /a$b", "/a$bc")
 
-    def test_dollar_matches_no_dollar(self):
+    def test_dollar_matches_no_dollar(self) -> None:
         assert allowed("user-agent: *\ndisallow: /a$", "/a$")
 
-    def test_must_support_star_as_any_octets(self):
+    def test_must_support_star_as_any_octets(self) -> None:
         body = "user-agent: *\nallow: /this/*/exactly\ndisallow: /"
         assert allowed(body, "/this/path/exactly")
         assert allowed(body, "/this//exactly")
@@ -172,12 +174,14 @@ class TestSection223SpecialCharacters:
             ("*", ["/", "/x"], []),
         ],
     )
-    def test_star_and_dollar_together(self, pattern, matched, unmatched):
+    def test_star_and_dollar_together(
+        self, pattern: str, matched: list[str], unmatched: list[Any] | list[str]
+    ) -> None:
         body = f"user-agent: *\ndisallow: {pattern}"
         assert not any(allowed(body, path) for path in matched)
         assert all(allowed(body, path) for path in unmatched)
 
-    def test_should_escape_to_match_verbatim(self):
+    def test_should_escape_to_match_verbatim(self) -> None:
         body = "user-agent: *\ndisallow: /path/file-with-a-%2A.html\ndisallow: /path/foo-%24"
         assert not allowed(body, "/path/file-with-a-%2A.html")
         assert not allowed(body, "/path/foo-%24")
@@ -195,22 +199,22 @@ class TestSection224OtherRecords:
     )
 
     @pytest.mark.parametrize("line", LINES)
-    def test_must_not_split_a_group_between_its_agents(self, line):
+    def test_must_not_split_a_group_between_its_agents(self, line: str) -> None:
         body = f"user-agent: FooBot\n{line}\nuser-agent: ExampleBot\ndisallow: /x"
         assert not allowed(body, "/x", "FooBot")
         assert not allowed(body, "/x", "ExampleBot")
 
     @pytest.mark.parametrize("line", LINES)
-    def test_must_not_split_a_group_between_its_rules(self, line):
+    def test_must_not_split_a_group_between_its_rules(self, line: str) -> None:
         body = f"user-agent: ExampleBot\ndisallow: /a\n{line}\ndisallow: /b"
         assert not allowed(body, "/a")
         assert not allowed(body, "/b")
 
     @pytest.mark.parametrize("line", LINES)
-    def test_must_not_start_or_end_a_file(self, line):
+    def test_must_not_start_or_end_a_file(self, line: str) -> None:
         body = f"{line}\nuser-agent: ExampleBot\ndisallow: /a\n{line}"
         assert not allowed(body, "/a")
 
-    def test_may_read_sitemaps(self):
+    def test_may_read_sitemaps(self) -> None:
         body = "sitemap: https://a.example/1\nuser-agent: x\nSiteMap: https://a.example/2\n" * 2
         assert RobotsTxt.parse(body).sitemaps == ("https://a.example/1", "https://a.example/2")

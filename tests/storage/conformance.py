@@ -114,7 +114,7 @@ class StoreConformance(ABC):
     def test_a_record_of_no_time_is_refused(self, store: Store, time: float) -> None:
         for name in ("fetched_at", "failed_at", "lifetime", "retry_in"):
             with pytest.raises(StoreError, match="not finite"):
-                store.put(replace(rules(1), **{name: time}))
+                store.put(replace(rules(1), **{name: time}))  # type: ignore[arg-type]
         assert len(store) == 0
 
     def test_a_body_over_the_maximum_is_refused(self, store: Store) -> None:
