@@ -1,11 +1,11 @@
 # Everything is set up where it is needed: Python 3.10 or later and make are enough.
 
 export PYTHON ?= python3
-# Later pyOpenSSLs cannot speak HTTP/2 with the Twisted that this Scrapy takes.
-OLDEST_SCRAPY = Scrapy==2.14.0 'pyopenssl<25.1'
 PACKAGE = setup.cfg pyproject.toml
 
-BIN = .venv/bin
+# Whoever has an environment already, as tox has, names it: VENV=folder. Nothing is installed then.
+export VENV ?= .venv
+BIN = $(VENV)/bin
 OLDEST = .venv-oldest/bin
 # A cache for each target: they run side by side, and AGAIN may name what failed in one of them.
 PYTEST = -m pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
@@ -16,7 +16,8 @@ PARTS = a-f g-p q-z
 SIDE_BY_SIDE = $(BIN)/python -m tests.side_by_side $(MAKE_COMMAND)
 
 .PHONY: help demo test test-units test-crawls test-select test-select-all test-oldest test-oldest-select \
-	test-parsers test-upstream test-packages test-sdist stress lint build comparison tables clean always
+	test-parsers test-upstream test-packages test-sdist stress lint style types build comparison tables clean \
+	always
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-20s %s\n", $$1, $$2 }' Makefile
@@ -47,8 +48,9 @@ test-oldest-%: .venv-oldest/installed-dev
 
 # What may differ by reactor; the others have their turn in test-select-all.
 test-select: .venv/installed-dev ## a part of them: crawls, with another reactor
-	$(BIN)/python $(PYTEST) --reactor=default $(addprefix tests/crawl/test_, gate.py failures.py faults_at_every_await.py \
-		interleavings.py crawl_delay.py cut_bodies.py defer.py fetch_time.py closing.py queue.py retry_after.py)
+	$(BIN)/python $(PYTEST) --reactor=default $(addprefix tests/crawl/test_, gate.py failures.py \
+		faults_at_every_await.py interleavings.py crawl_delay.py cut_bodies.py defer.py fetch_time.py closing.py \
+		queue.py retry_after.py)
 
 test-select-all: .venv/installed-dev ## all crawls, with another reactor
 	$(BIN)/python $(PYTEST) --reactor=default $(CRAWLS)
@@ -79,9 +81,13 @@ test-sdist: build ## the tests that the sdist holds, from the sdist, in an envir
 stress: .venv/installed-dev test-select-all test-parsers test-upstream ## the long proofs
 	$(BIN)/python $(PYTEST) --reactor=asyncio -m stress
 
-lint: .venv/installed-dev ## ruff, formatting, mypy --strict
+lint: style types ## all that is found without running it: both of the next
+
+style: .venv/installed-dev ## ruff, formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: .venv/installed-dev ## mypy: strict, of tests a little less so
 	$(BIN)/mypy
 
 build: .venv/installed-dev ## an sdist, and from it a wheel, in dist
@@ -104,6 +110,7 @@ clean: ## takes away all that was made
 .venv/python .venv-oldest/python .venv-packages/python: always
 	@.ci/venv $(@D)
 
+ifeq ($(VENV),.venv)
 .venv/installed: .venv/python $(PACKAGE)
 	@.ci/venv $(@D) --editable .
 	@touch $@
@@ -111,11 +118,14 @@ clean: ## takes away all that was made
 .venv/installed-dev: .venv/installed
 	@.ci/venv $(@D) --editable '.[dev]'
 	@touch $@
+else
+.venv/installed .venv/installed-dev .venv/installed-docs: ;
+endif
 
 .venv-packages/installed-dev: .venv-packages/python $(PACKAGE)
 	@.ci/venv $(@D) --editable '.[dev,packages]'
 	@touch $@
 
-.venv-oldest/installed-dev: .venv-oldest/python $(PACKAGE)
-	@.ci/venv $(@D) $(OLDEST_SCRAPY) --editable '.[dev]'
+.venv-oldest/installed-dev: .venv-oldest/python $(PACKAGE) .ci/oldest.txt
+	@.ci/venv $(@D) --requirement .ci/oldest.txt --editable '.[dev]'
 	@touch $@

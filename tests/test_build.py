@@ -26,6 +26,7 @@ PACKAGE = ROOT / "scrapy_robots_plus"
 OTHERS = [ROOT / name for name in (PACKAGE.name, "benchmarks", "docs", "sample_project", "tests")]
 MADE_BY_TOOLS = (
     ".git",
+    ".tox",
     ".venv*",
     "__pycache__",
     "*_cache",
