@@ -12,7 +12,7 @@ PYTEST = -m pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
 # Crawls in this process. Left out is what has processes of its own for each reactor, or no crawl.
 CRAWLS = tests/crawl $(addprefix --ignore=tests/crawl/test_, \
 	discovery.py lost_requests.py queue_properties.py reactor_modes.py slow_connections.py)
-PARTS = a-f g-p q-z
+PARTS = a-e f-p q-z
 SIDE_BY_SIDE = $(BIN)/python -m tests.side_by_side $(MAKE_COMMAND)
 
 .PHONY: help demo test test-units test-crawls test-select test-select-all test-oldest test-oldest-select \
