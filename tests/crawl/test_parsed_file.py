@@ -198,7 +198,7 @@ class TestCharset:
 
 class Broken(PlainParser):
     @classmethod
-    def from_crawler(cls, crawler: Any, robotstxt_body: bytes) -> PlainParser:
+    def from_crawler(cls, crawler: Any, robotstxt_body: bytes) -> Any:
         raise ImportError("no module named parser_for_robots")
 
 
