@@ -6,8 +6,10 @@ import gc
 import weakref
 from typing import TYPE_CHECKING
 
+import pytest
 import pytest_twisted
 import scrapy
+from scrapy.utils.reactor import is_asyncio_reactor_installed
 
 from scrapy_robots_plus import RobotsMiddleware, RobotsParser
 from tests.crawling import crawl, make_crawler, run
@@ -46,6 +48,9 @@ async def test_names_that_come_once_are_not_kept(sites: Sites) -> None:
         assert len(policy.parser._shared._known) < 100
 
 
+@pytest.mark.skipif(
+    not is_asyncio_reactor_installed(), reason="there Scrapy itself keeps its crawlers"
+)
 @pytest_twisted.ensureDeferred
 async def test_a_crawler_is_let_go(sites: Sites) -> None:
     host = sites.host(OPEN)
