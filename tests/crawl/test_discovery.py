@@ -240,7 +240,7 @@ def test_a_lane_whose_origin_is_being_fetched_takes_the_place_of_no_other() -> N
     lanes = around.name(12)
     around.fetching = {lane.address.origin for lane in lanes[:3] if lane.address.origin}
     around.discovery.nothing_is_ready()
-    expected = [lane.address.origin for lane in lanes[3 : 3 + Discovery.FETCHES_AT_ONCE]]
+    expected: list[Any] = [lane.address.origin for lane in lanes[3 : 3 + Discovery.FETCHES_AT_ONCE]]
     assert sorted(around.fetched) == sorted(expected)
 
 

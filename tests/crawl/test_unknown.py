@@ -54,7 +54,7 @@ def test_priority_goes_before_size_and_age() -> None:
     for name in ("a", "b", "c", "d"):
         lanes.known(name, 10)
     lanes.known("urgent one", priority=1)
-    assert lanes.unknown.pop().address.slot == "urgent one"  # type: ignore[union-attr]
+    assert lanes.unknown.pop().address.slot == "urgent one"
 
 
 def test_the_fourth_is_the_oldest_of_the_most_urgent() -> None:

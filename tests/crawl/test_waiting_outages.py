@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scrapy_robots_plus.crawl.scheduling.outages import Outages
+from scrapy_robots_plus.policy.origin import Origin
 
 from .world import origin
 
@@ -38,7 +39,7 @@ def test_those_that_requests_wait_for_are_all_kept_and_not_looked_through_each_t
     looked = 0
     many = {origin(number) for number in range(5 * Outages.LEAST)}
 
-    def waiting() -> set[object]:
+    def waiting() -> set[Origin]:
         nonlocal looked
         looked += 1
         return many

@@ -145,7 +145,7 @@ def test_a_file_twice_as_long_costs_twice_as_much(name: str, unit: float) -> Non
     assert not too_much
 
 
-def grows_too_much(name: str, unit: float) -> list[str]:
+def grows_too_much(name: str, unit: float) -> Iterator[str]:
     """The questions that cost over three times as much for a file twice as long."""
     url = FILES[name][1]
     single = dict(costs(hostile(name, FILE_OCTETS // 2), url, tries=3))
