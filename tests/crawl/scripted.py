@@ -92,7 +92,7 @@ class Engine:
 class StandIn(SimpleNamespace):
     """A crawler, which is found by what it is rather than by what it holds."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
 
 def make_crawler(**overrides: Any) -> Any:

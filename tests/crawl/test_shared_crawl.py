@@ -58,7 +58,7 @@ async def test_all_parts_share_one() -> None:
     extension = crawler.get_extension(RobotsExtension)
     assert middleware is not None
     assert extension is not None
-    assert middleware.crawl is extension._crawl is crawler.engine.downloader._crawl is seen.crawl
+    assert middleware.crawl is extension._crawl is crawler.engine.downloader._crawl is seen.crawl  # type: ignore[attr-defined]
     assert (middleware.policies, middleware.tally) == (seen.crawl.policies, seen.crawl.tally)
     assert (seen.has_middleware, seen.has_queue) == (True, True)
 
@@ -131,7 +131,7 @@ async def test_nothing_of_a_crawl_that_is_over_is_kept(sites: Sites) -> None:
     gone = [ref(middleware.crawl), ref(crawler)]
     del crawler, middleware
     gc.collect()
-    assert [reference() for reference in gone] == [None, None]
+    assert [reference() for reference in gone] == [None, None]  # type: ignore[operator]
 
 
 def test_nothing_of_a_crawl_that_never_began_is_kept() -> None:
@@ -141,4 +141,4 @@ def test_nothing_of_a_crawl_that_never_began_is_kept() -> None:
     gone = [ref(shared), ref(crawler)]
     del crawler, shared
     gc.collect()
-    assert [reference() for reference in gone] == [None, None]
+    assert [reference() for reference in gone] == [None, None]  # type: ignore[operator]
