@@ -65,7 +65,7 @@ def run_by_a_test(page: Path) -> list[str]:
 async def run_as_it_is(spider: type) -> Any:
     """Runs a spider of the docs, which takes no URLs from a test."""
 
-    class Spider(spider):  # type: ignore[misc]
+    class Spider(spider):
         def __init__(self, urls: object) -> None:
             super().__init__()
 

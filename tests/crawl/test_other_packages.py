@@ -84,15 +84,15 @@ async def test_scrapy_impersonate_sends_pages_and_robots_txt(sites: Sites) -> No
 @needs_asyncio
 @pytest_twisted.ensureDeferred
 async def test_a_page_object_is_made_of_allowed_pages_alone(sites: Sites) -> None:
-    web_poet = pytest.importorskip("web_poet")
+    web_poet: Any = pytest.importorskip("web_poet")
     settings = poet()
     host = sites.host(SLOW)
 
-    class Page(web_poet.WebPage):  # type: ignore[misc]
+    class Page(web_poet.WebPage):
         pass
 
     class Spider(ProbeSpider):
-        def parse(self, response: Any, page: Any) -> None:
+        def parse(self, response: Any, page: Any) -> None:  # type: ignore[override]
             self.got.append(str(page.url))
 
     Spider.parse.__annotations__.update(page=Page, response=scrapy.http.Response)
@@ -105,12 +105,12 @@ async def test_a_page_object_is_made_of_allowed_pages_alone(sites: Sites) -> Non
 @needs_asyncio
 @pytest_twisted.ensureDeferred
 async def test_what_a_page_object_fetches_by_itself_is_checked_too(sites: Sites) -> None:
-    web_poet = pytest.importorskip("web_poet")
+    web_poet: Any = pytest.importorskip("web_poet")
     settings = poet()
     host = sites.host(RULES)
     errors: list[BaseException | None] = []
 
-    class Page(web_poet.WebPage):  # type: ignore[misc]
+    class Page(web_poet.WebPage):
         def __init__(self, response: Any, http: Any) -> None:
             super().__init__(response)
             self.http = http
@@ -125,7 +125,7 @@ async def test_what_a_page_object_fetches_by_itself_is_checked_too(sites: Sites)
     Page.__init__.__annotations__.update(response=web_poet.HttpResponse, http=web_poet.HttpClient)
 
     class Spider(ProbeSpider):
-        async def parse(self, response: Any, page: Any) -> None:
+        async def parse(self, response: Any, page: Any) -> None:  # type: ignore[override]
             self.got.append(await page.more())
 
     Spider.parse.__annotations__.update(page=Page, response=scrapy.http.Response)
