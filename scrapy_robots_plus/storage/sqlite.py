@@ -79,6 +79,8 @@ class SqliteStore(Store):
         self._max_body = max_body
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
+        self._log_identity: sqlite_file.Identity | None = None
+        """Of the log that our first change went to; None before that."""
         self._closed = False
         self._patient = True
         self._pid = os.getpid()
@@ -169,7 +171,7 @@ class SqliteStore(Store):
 
     def _attempt(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool) -> _T:
         connection = self._opened()
-        if writes and not self._are_in_place():
+        if writes and not self._is_in_place(connection):
             # Set aside by another process, or removed: what is written there would be lost. And
             # while we kept a log that was removed, nobody else could open the store.
             connection = self._reopened()
@@ -195,15 +197,18 @@ class SqliteStore(Store):
     def _connect(self) -> sqlite3.Connection:
         wait = sqlite_file.BUSY_SECONDS if self._patient else 0
         self._connection, self._identity = sqlite_file.connect_surely(self._path, wait)
-        self._log_identity = sqlite_file.identity(self._log)
+        self._log_identity = None
         return self._connection
 
-    def _are_in_place(self) -> bool:
-        """Whether the files that are open are still those that others would open."""
-        return (
-            sqlite_file.identity(self._path) == self._identity
-            and sqlite_file.identity(self._log) == self._log_identity
-        )
+    def _is_in_place(self, connection: sqlite3.Connection) -> bool:
+        """Whether the file and the log that are open are still those that others would open."""
+        if sqlite_file.identity(self._path) != self._identity:
+            return False
+        if not connection.total_changes:
+            return True  # nothing of ours is in the log, and it may be empty
+        log = sqlite_file.identity(self._log, least_size=1)
+        self._log_identity = self._log_identity or log
+        return log is not None and log == self._log_identity
 
     def _reopened(self) -> sqlite3.Connection:
         """Where that fails, the next use of the store tries again."""

@@ -138,13 +138,13 @@ def log_of(path: Path) -> Path:
     return path.with_name(f"{path.name}-wal")
 
 
-def identity(path: Path) -> Identity | None:
-    """Which file is at *path* now; None where there is none."""
+def identity(path: Path, least_size: int = 0) -> Identity | None:
+    """Which file is at *path* now; None if there is none, or one of fewer octets."""
     try:
         found = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return (found.st_dev, found.st_ino) if found.st_size >= least_size else None
 
 
 def set_aside(path: Path, damaged: Identity | None, why: Exception) -> None:
