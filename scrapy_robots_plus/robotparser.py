@@ -37,6 +37,8 @@ class RobotFileParser(_RobotFileParser):
     def __init__(self, url: str = "", dialect: Dialect = RFC9309) -> None:
         super().__init__(url)
         self.dialect = dialect
+        """How the file is read, a :class:`~scrapy_robots_plus.protocol.Dialect`: by default RFC
+        9309."""
         self._file = RobotsTxt.parse(b"", dialect)
 
     def read(self) -> None:

@@ -13,16 +13,22 @@ if TYPE_CHECKING:
 
 
 class RobotsIgnored(IgnoreRequest):
-    """A request was dropped for its robots.txt."""
+    """A request was dropped for its robots.txt: a :exc:`~scrapy_robots_plus.RobotsDisallowed` or a
+    :exc:`~scrapy_robots_plus.RobotsUnreachable`.
+
+    It is an :exc:`~scrapy.exceptions.IgnoreRequest`, as Scrapy's own middleware raises.
+    """
 
     def __init__(self, url: str, verdict: Verdict) -> None:
         super().__init__(f"Forbidden by robots.txt: {printable(url)} ({verdict.describe()})")
         self.url = url
+        """What was denied, a :class:`str`."""
         self.verdict = verdict
+        """Why, a :class:`~scrapy_robots_plus.Verdict`."""
 
 
 class RobotsDisallowed(RobotsIgnored):
-    """The robots.txt was read and does not let the request through."""
+    """The robots.txt was read and does not let the request through (RFC 9309 2.3.1.1)."""
 
 
 class RobotsUnreachable(RobotsIgnored):

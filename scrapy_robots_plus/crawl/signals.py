@@ -1,10 +1,15 @@
 """Signals of the package, beside Scrapy's own ``robots_parsed`` (Scrapy 2.18 and later)."""
 
 request_disallowed = object()
-"""Sent when a request is dropped: ``handler(request, verdict)``, not asynchronous."""
+"""Sent when a request is dropped, beside Scrapy's own signals, which come later.
+
+``handler(request, verdict)``, not asynchronous, gets the :class:`scrapy.Request
+<scrapy.http.Request>` and the :class:`~scrapy_robots_plus.Verdict`."""
 
 robots_changed = object()
-"""Sent when a robots.txt says something else than before, not asynchronous:
-``handler(origin, before, after, change)``. ``before`` and ``after`` are a
-:class:`~scrapy_robots_plus.crawl.policies.policy.Policy` each, ``change`` is a
-:class:`~scrapy_robots_plus.crawl.policies.changes.RobotsChange`."""
+"""Sent when a robots.txt has changed during the crawl (RFC 9309 2.4).
+
+``handler(origin, before, after, change)``, not asynchronous. ``origin`` is an
+:class:`~scrapy_robots_plus.Origin`, ``before`` and ``after`` are a
+:class:`~scrapy_robots_plus.Policy` each, ``change`` is a
+:class:`~scrapy_robots_plus.RobotsChange`."""

@@ -47,7 +47,7 @@ class Failure(str, Enum):
 
 
 Outcome: TypeAlias = int | Failure
-"""The HTTP status of the last response, or why there is none."""
+"""The HTTP status of the last response, or why there is none (RFC 9309 2.3.1)."""
 
 TOO_MANY_REQUESTS = 429
 """Asks for less (RFC 6585 4) and says nothing of the file: the one 4xx that counts as an outage."""

@@ -12,8 +12,11 @@ class Origin(NamedTuple):
     """Scheme, host and port: each has a robots.txt of its own (RFC 9309 2.3, RFC 6454)."""
 
     scheme: str
+    """``http`` or ``https``."""
     host: str
+    """In lower case; an IPv6 address without brackets."""
     port: int
+    """That of the scheme, 80 or 443, where the URL names none."""
 
     @classmethod
     def of(cls, url: str | SplitResult | ParseResult) -> Origin | None:

@@ -41,14 +41,17 @@ class FetchResult:
 class RobotsRecord:
     """What is known of an origin's robots.txt: its last readable answer, and failures since.
 
-    Times are wall clock, in seconds since the epoch; spans are seconds.
+    Freshness is that of RFC 9111, within the bounds of RFC 9309 2.4. Times are wall clock, in
+    seconds since the epoch; spans are seconds.
     """
 
     origin: Origin
+    """Whose robots.txt it is."""
     access: Access
     """Of the last readable answer; where there never was one, what the status policy makes of the
     failure to get it."""
     outcome: Outcome
+    """The HTTP status of the last readable answer; where there never was one, the failure."""
     url: str
     """Where the answer came from, after redirects."""
     fetched_at: float
@@ -56,7 +59,8 @@ class RobotsRecord:
     lifetime: float
     """How long after ``fetched_at`` it is fresh."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Those of :data:`KEPT_HEADERS` that came with the answer, names in lower case."""
+    """Headers of the answer that are needed later, names in lower case: ``cache-control``,
+    ``content-type``, ``date``, ``etag``, ``expires``, ``last-modified``."""
     sha256: str = ""
     """Of ``body``, in hexadecimal; empty where there are no rules."""
     failure: Outcome | None = None

@@ -51,8 +51,8 @@ class Escapes(Enum):
     NONE = "none"
     """None. In rules, hex digits become upper case and octets over 0x7F are escaped."""
     UNRESERVED = "unreserved"
-    """Those of unreserved characters; what no URI may hold, and ``'``, is escaped (RFC 9309 2.2.2,
-    :data:`rfc9309.SENT_ESCAPED`)."""
+    """Those of unreserved characters; what no URI may hold, and ``'``, is escaped (RFC 9309
+    2.2.2)."""
     BUT_SLASH = "all but /"
     """All but ``%2F``."""
     BUT_DELIMITERS = "all but / ? & ="
@@ -61,9 +61,13 @@ class Escapes(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """A way of reading a robots.txt. The defaults are RFC 9309 as the reference parser takes it."""
+    """A way of reading a robots.txt. The defaults are RFC 9309 as the reference parser takes it.
+
+    Numbers of sections are those of RFC 9309.
+    """
 
     name: str
+    """What messages call it."""
     forgiving: bool = True
     """Take misspelt and longer keys, and white space for a missing colon, as the reference parser
     does; otherwise only ``useragent`` passes for ``user-agent``."""
@@ -72,18 +76,22 @@ class Dialect:
     charset: str = "utf-8"
     """The encoding of a file that comes without one."""
     blank_line_ends_group: bool = False
+    """A blank line ends a group; otherwise it means nothing (2.1)."""
     delay_ends_agents: bool = False
     """A sitemap or Crawl-delay line, too, ends a run of user-agent lines."""
     orphans_for_all: bool = False
     """Rules before any user-agent line are for ``*``; otherwise for nobody (2.2.2, SHOULD)."""
     names: Names = Names.TOKEN
+    """When a user-agent line is meant for a crawler."""
     tokens_only: bool = False
     """A crawler's name that is no token (``008``, ``Foo Bar``) fits nothing but ``*``; otherwise it
     fits lines that begin with the same word."""
     choice: Choice = Choice.MERGED
+    """Which of the groups that are meant for a crawler count."""
     star_comes_last: bool = False
     """A group that is also for ``*`` counts as one for ``*`` only, even to those it names."""
     order: Order = Order.OCTETS
+    """Which of the rules that match a URL decides."""
     allow_wins_ties: bool = True
     """An allow beats a disallow as long (2.2.2, SHOULD); otherwise the first in the file wins."""
     dollar_counts: bool = True
@@ -99,6 +107,7 @@ class Dialect:
     empty_decides: bool = False
     """A blank rule matches every URL; otherwise it says nothing (2.2.2, ``empty-pattern``)."""
     escapes: Escapes = Escapes.UNRESERVED
+    """Which percent-escapes are undone before a rule and a URL are compared."""
     robots_txt_allowed: bool = True
     """``/robots.txt`` is allowed whatever the rules say (2.2.2)."""
     expiry: int = rfc9309.EXPIRY
@@ -129,7 +138,8 @@ GYM2008 = Dialect(
     robots_txt_allowed=False,
     expiry=7 * 86_400,
 )
-"""robotexclusionrulesparser's syntax of Google, Yahoo and Microsoft's agreement of 2008."""
+"""robotexclusionrulesparser's syntax of Google, Yahoo and Microsoft's agreement of 2008, which went
+before RFC 9309."""
 
 MK1996 = Dialect(
     "MK1996",
@@ -169,10 +179,11 @@ FIRST_MATCH = Dialect(
 """The Ruby library robotstxt: the first section that fits, and its first rule that fits."""
 
 DIALECTS = {each.name: each for each in (RFC9309, GOOGLE, GYM2008, MK1996, FIRST_MATCH)}
+"""Dialects by their names, which are those of ``ROBOTS_DIALECT``."""
 
 
 def dialect_named(name: str) -> Dialect:
-    """The dialect of this name, in any case.
+    """The dialect of this name, in any case, as ``ROBOTS_DIALECT`` takes it.
 
     Raises ValueError, listing the names there are, for any other.
     """

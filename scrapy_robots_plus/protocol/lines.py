@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Kind(IntEnum):
-    """What a line is for."""
+    """What a line is for: records of RFC 9309 2.2, and others in use (2.2.4)."""
 
     NOTHING = 0
     USER_AGENT = 1
@@ -34,12 +34,14 @@ class Kind(IntEnum):
 
 
 class Line(NamedTuple):
-    """A line that has a key and a value."""
+    """A line that has a key and a value (RFC 9309 2.2)."""
 
     number: int
     """Counted from 1, in the file as served."""
     kind: Kind
+    """What it is for."""
     key: bytes
+    """As served."""
     value: bytes
     """Without comment and surrounding white space."""
 

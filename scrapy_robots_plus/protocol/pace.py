@@ -22,13 +22,16 @@ _MINUTE, _DAY = 60, 86_400
 
 @dataclass(frozen=True, slots=True)
 class VisitTime:
-    """A daily window in UTC in which a site wants to be visited.
+    """A daily window in UTC in which a site wants to be visited: Visit-time, not part of RFC 9309.
 
-    It goes over midnight where ``end`` is before ``start``.
+    It goes over midnight where ``end`` is before ``start``. ``time in window`` asks whether a UTC
+    time of day lies in it.
     """
 
     start: time
+    """Its first minute, UTC."""
     end: time
+    """Its last minute, UTC."""
 
     def __contains__(self, moment: time) -> bool:
         """Whether a UTC time of day is in the window, both ends included."""
@@ -45,11 +48,14 @@ class VisitTime:
 
 @dataclass(frozen=True, slots=True)
 class RequestRate:
-    """No more than ``requests`` in ``seconds``; in ``window`` only, if there is one."""
+    """No more than ``requests`` in ``seconds``: Request-rate, not part of RFC 9309."""
 
     requests: int
+    """How many requests."""
     seconds: int
+    """In how many seconds."""
     window: VisitTime | None = None
+    """Its hours; None for all day."""
 
     @property
     def delay(self) -> float:

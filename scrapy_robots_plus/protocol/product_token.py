@@ -18,7 +18,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 Agent = str | bytes | Sequence[str] | Sequence[bytes]
-"""A product token, a whole User-Agent header, or a list of them in order of preference."""
+"""A crawler's name: a product token (RFC 9309 2.2.1), a whole User-Agent header, or a list of them
+in order of preference."""
 
 AgentNames = str | tuple[str, ...]
 """The same as text, hashable: one, or several in order of preference."""
@@ -110,7 +111,8 @@ def _lower(character: str) -> str:
 
 
 def product_tokens(agent: Agent, strict: bool = False) -> tuple[str, ...]:
-    """The tokens that a crawler answers to, in lower case and in order of preference.
+    """The tokens that a crawler answers to, in lower case and in order of preference (RFC 9309
+    2.2.1).
 
     Empty for ``*``, for a browser's header and for what holds no name at all. With ``strict``, a
     name that is neither a token nor stands in a header has none either.
@@ -126,7 +128,7 @@ def _product_tokens(names: str | tuple[str, ...], strict: bool) -> tuple[str, ..
 
 
 def has_product_token(agent: Agent) -> bool:
-    """Whether any group but that for ``*`` can be meant for this crawler.
+    """Whether any group but that for ``*`` can be meant for this crawler (RFC 9309 2.2.1).
 
     False for the header of a browser: its user should be told that sites cannot address it.
     """

@@ -34,7 +34,7 @@ _LARGE = 65_536
 
 
 class RobotsTxt:
-    """A parsed robots.txt. Made by :meth:`parse`; never changes.
+    """A parsed robots.txt (RFC 9309 2.2). Made by :meth:`parse`; never changes.
 
     An ``agent`` is a product token (``Foobot``), a whole User-Agent header, or a list of names in
     order of preference. A URL may be absolute, or a path and query.

@@ -7,28 +7,32 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """An allow or disallow line."""
+    """An allow or disallow line (RFC 9309 2.2.2)."""
 
     allow: bool
+    """Whether it allows; otherwise it disallows."""
     pattern: str
     """As served; empty for a rule that names no path."""
     line: int
+    """Its line in the file, counted from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group as it stands in the file, before groups of equal token are merged."""
+    """A group as it stands in the file, before those of equal token are merged (RFC 9309 2.2.1)."""
 
     agents: tuple[str, ...]
     """The values of its user-agent lines, as served."""
     rules: tuple[Rule, ...]
+    """Its allow and disallow lines, in file order."""
 
 
 @dataclass(frozen=True, slots=True)
 class CleanParam:
-    """Query parameters that do not change a page (Yandex's Clean-param)."""
+    """Query parameters that do not change a page: Yandex's Clean-param, not part of RFC 9309."""
 
     params: tuple[str, ...]
+    """Names of parameters, as served."""
     path: str = ""
     """The beginning of the paths that this holds for; empty for all."""
 

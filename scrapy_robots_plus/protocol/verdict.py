@@ -58,17 +58,20 @@ class Reason(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a URL may be fetched, and why.
+    """Whether a URL may be fetched, and why (RFC 9309 2.2.2). True where it may.
 
     ``rule``, ``line`` (counted from 1) and ``group`` are those of the file as served; they are
     None where no rule decided, or where the parser in use does not name the one that did.
     """
 
     allowed: bool
+    """Whether the URL may be fetched."""
     reason: Reason
+    """What decided."""
     rule: str | None = None
     """The deciding line, e.g. ``Disallow: /private/``."""
     line: int | None = None
+    """Its line in the file, counted from 1."""
     group: tuple[str, ...] | None = None
     """The user-agent values of the group that holds the rule."""
     robots_url: str | None = None
@@ -101,9 +104,13 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A verdict, and the rules that match the URL as well but were beaten."""
+    """A verdict, and the rules that match the URL as well but were beaten (RFC 9309 2.2.2).
+
+    True where the URL may be fetched.
+    """
 
     verdict: Verdict
+    """That of the rule that decides."""
     beaten: tuple[Verdict, ...] = ()
     """What each of them would have said, the strongest first."""
 

@@ -21,7 +21,7 @@ __all__ = ["Standing", "Store", "StoreError", "check_store_uri", "open_store"]
 
 
 def check_store_uri(uri: object) -> str:
-    """*uri* as it is, if it names a store. Opens nothing.
+    """*uri* as it is, if it names a store as ``ROBOTS_STORE`` does. Opens nothing.
 
     Raises ValueError saying what is accepted.
     """
@@ -31,12 +31,13 @@ def check_store_uri(uri: object) -> str:
 
 
 def open_store(uri: str, max_records: int, max_body: int = MAX_BYTES) -> Store:
-    """The store that *uri* names, made if there is none yet.
+    """The store that *uri* names as ``ROBOTS_STORE`` does, made if there is none yet.
 
-    It is for at most *max_records* records, with bodies of at most *max_body* bytes.
+    It is for at most *max_records* records, with bodies of at most *max_body* bytes: by default
+    512,000 (RFC 9309 2.5).
 
     Raises ValueError where *uri* names no store or *max_records* is below 1, and
-    :class:`StoreError` where it cannot be opened.
+    :exc:`~scrapy_robots_plus.StoreError` where it cannot be opened.
     """
     scheme, rest = _split(uri)
     check, opened = _SCHEMES[scheme]

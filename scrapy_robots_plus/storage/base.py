@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 
 class StoreError(Exception):
-    """A store cannot do what it was asked. The message names the store and says why.
+    """A store (``ROBOTS_STORE``) cannot do what it was asked.
 
-    Nothing is half done: what was stored before still is. The crawl can go on without the store.
+    The message names the store and says why. Nothing is half done: what was stored before still
+    is. The crawl can go on without the store.
     """
 
 
@@ -25,15 +26,20 @@ class Standing(NamedTuple):
     """Which of two records of one origin is the newer: the greater one.
 
     An answer is newer than any failure to get one. A failure since then adds to its answer, so
-    the time of the answer counts before the time of the failure.
+    the time of the answer counts before the time of the failure: a copy outlives an outage (RFC
+    9309 2.3.1.4). Times are wall clock, in seconds since the epoch.
     """
 
     readable: bool
+    """Whether the origin ever gave a definite answer."""
     fetched_at: float
+    """When the answer was received, or last found to be unchanged."""
     failed_at: float
+    """When it was last tried in vain to get it; 0 for never since."""
 
     @classmethod
     def of(cls, record: RobotsRecord) -> Standing:
+        """That of *record*."""
         return cls(record.readable, record.fetched_at, record.failed_at)
 
     @property
@@ -43,13 +49,13 @@ class Standing(NamedTuple):
 
 
 class Store(ABC):
-    """Records by origin, outliving what is in memory.
+    """Records by origin, outliving what is in memory: what ``ROBOTS_STORE`` names.
 
     No body is longer than the store was opened for: a longer one is neither taken nor given.
 
-    All methods but :meth:`close` raise :class:`StoreError`, and nothing else, where the store is
-    not up to it (disk full, read-only, locked, closed). Times are wall clock, in seconds since the
-    epoch. A store has no clock: whoever asks says what time it is.
+    All methods but :meth:`close` raise :exc:`~scrapy_robots_plus.StoreError`, and nothing else,
+    where the store is not up to it (disk full, read-only, locked, closed). Times are wall clock, in
+    seconds since the epoch. A store has no clock: whoever asks says what time it is.
     """
 
     losses = 0

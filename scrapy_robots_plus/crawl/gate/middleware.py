@@ -36,6 +36,9 @@ logger = logging.getLogger(__name__)
 class RobotsMiddleware:
     """Downloader middleware that takes the place of Scrapy's ``RobotsTxtMiddleware``.
 
+    Where neither ``ROBOTSTXT_OBEY`` nor ``ROBOTS_CRAWL_DELAY`` is on, it raises
+    :exc:`~scrapy.exceptions.NotConfigured`, as Scrapy's own does.
+
     ``policies`` (:class:`~scrapy_robots_plus.crawl.policies.cache.Policies`) answers questions
     about robots.txt from code; ``settings`` are the checked
     :class:`~scrapy_robots_plus.crawl.settings.RobotsSettings`; ``tally`` counts by origin.

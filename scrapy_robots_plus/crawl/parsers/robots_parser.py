@@ -111,11 +111,11 @@ _shared: WeakKeyDictionary[Crawler, _Shared] = WeakKeyDictionary()
 
 
 class RobotsParser(RobotParser):
-    """A host's robots.txt, read as ``ROBOTS_DIALECT`` says.
+    """``ROBOTSTXT_PARSER``: a host's robots.txt, read as ``ROBOTS_DIALECT`` says.
 
     A user agent may be a product token, a whole User-Agent header, or a list of names in order of
     preference. What a host keeps is its file, compressed, and compact rules for the agent that
-    asked first; files in use are also kept parsed (:data:`HOT_OCTETS`).
+    asked first; files in use are also kept parsed.
     """
 
     __slots__ = ("_agent", "_charset", "_compact", "_file", "_packed", "_shared")
@@ -132,7 +132,10 @@ class RobotsParser(RobotParser):
     def from_crawler(
         cls, crawler: Crawler | None, robotstxt_body: bytes, charset: str | None = None
     ) -> Self:
-        """``charset`` is that of the Content-Type header, where the caller knows it."""
+        """As Scrapy calls its parsers.
+
+        ``charset`` is that of the Content-Type header, where the caller knows it.
+        """
         if crawler is None:
             return cls(robotstxt_body, _Shared(None), charset)
         shared = _shared.get(crawler)

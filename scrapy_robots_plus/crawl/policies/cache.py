@@ -35,10 +35,10 @@ logger = logging.getLogger(__name__)
 
 
 class Policies:
-    """What a crawl knows of robots.txt files, by origin.
+    """What a crawl knows of robots.txt files, by origin (RFC 9309 2.3).
 
     From code: ``crawler.get_downloader_middleware(RobotsMiddleware).policies``. Iterating gives the
-    :class:`~scrapy_robots_plus.crawl.policies.policy.Policy` of every origin in memory.
+    :class:`~scrapy_robots_plus.Policy` of every origin in memory.
     """
 
     def __init__(

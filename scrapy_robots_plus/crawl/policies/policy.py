@@ -72,6 +72,7 @@ class Policy:
 
     @property
     def origin(self) -> Origin:
+        """Scheme, host and port that the robots.txt speaks for."""
         return self.record.origin
 
     @property

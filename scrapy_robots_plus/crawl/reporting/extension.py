@@ -29,8 +29,12 @@ logger = logging.getLogger(__name__)
 
 
 class RobotsExtension:
-    """Says what is not in use and which robots.txt cannot be read, logs the table of origins, and
-    closes a crawl that was denied from the start with the reason ``robotstxt_denied``.
+    """``EXTENSIONS``: says what is not in use and which robots.txt cannot be read, logs the table
+    of origins, and closes a crawl that was denied from the start with the reason
+    ``robotstxt_denied``.
+
+    Raises :exc:`~scrapy.exceptions.NotConfigured`, as Scrapy's own extensions do, where neither
+    ``ROBOTSTXT_OBEY`` nor ``ROBOTS_CRAWL_DELAY`` is on.
     """
 
     def __init__(self, crawler: Crawler) -> None:

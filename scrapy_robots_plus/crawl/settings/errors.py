@@ -19,9 +19,10 @@ _MOST_OF_A_VALUE = 500
 
 
 class SettingProblem(NamedTuple):
-    """One setting that is wrong."""
+    """One setting of a Scrapy project that is wrong."""
 
     name: str
+    """Its name, such as ``ROBOTS_TTL``."""
     value: object
     """As the project has it."""
     expected: str
@@ -35,7 +36,7 @@ class SettingProblem(NamedTuple):
 
 
 class RobotsSettingsError(UsageError, ValueError):
-    """Settings have values that cannot be used. ``problems`` has all of them.
+    """Settings have values that cannot be used.
 
     The message names each with its value and what is expected. Scrapy's commands print a
     ``UsageError`` without a traceback.
@@ -43,6 +44,8 @@ class RobotsSettingsError(UsageError, ValueError):
 
     def __init__(self, problems: Iterable[SettingProblem]) -> None:
         self.problems = tuple(problems)
+        """Each setting that is wrong, a
+        :class:`~scrapy_robots_plus.crawl.settings.SettingProblem`."""
         lines = [str(problem) for problem in self.problems]
         if len(lines) > 1:
             lines = [f"{len(lines)} settings are wrong:", *lines]
