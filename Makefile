@@ -15,7 +15,7 @@ CRAWLS = tests/crawl $(addprefix --ignore=tests/crawl/test_, \
 PARTS = a-e f-p q-z
 SIDE_BY_SIDE = $(BIN)/python -m tests.side_by_side $(MAKE_COMMAND)
 
-.PHONY: help demo test test-units test-crawls test-select test-select-all test-oldest test-oldest-select \
+.PHONY: help demo docs test test-units test-crawls test-select test-select-all test-oldest test-oldest-select \
 	test-parsers test-upstream test-packages test-sdist stress lint style types build comparison tables clean \
 	always
 
@@ -101,6 +101,11 @@ comparison: .venv/installed-dev ## crawls the situations of the README's compari
 tables: .venv/installed ## writes into README.md and docs what comes from the code: settings, meta keys, stats
 	$(BIN)/python -m docs.tables
 
+# All pages anew, so that none keeps a warning to itself; no network is asked.
+docs: .venv/installed-docs ## the docs site, in build/docs
+	@$(BIN)/python -m sphinx -E -n -W --keep-going -q -d build/doctrees docs build/docs
+	@echo "build/docs/index.html"
+
 clean: ## takes away all that was made
 	rm -rf .venv .venv-* build dist *.egg-info
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -113,6 +118,10 @@ clean: ## takes away all that was made
 ifeq ($(VENV),.venv)
 .venv/installed: .venv/python $(PACKAGE)
 	@.ci/venv $(@D) --editable .
+	@touch $@
+
+.venv/installed-docs: .venv/installed
+	@.ci/venv $(@D) --editable '.[docs]'
 	@touch $@
 
 .venv/installed-dev: .venv/installed

@@ -136,6 +136,7 @@ def named(requirements: str) -> set[str]:
 
 REQUIRED = named(SETUP["options"]["install_requires"])
 DEV = named(SETUP["options.extras_require"]["dev"])
+DOCS = named(SETUP["options.extras_require"]["docs"])
 
 
 def test_what_the_package_imports_is_what_it_requires_and_protego() -> None:
@@ -143,4 +144,4 @@ def test_what_the_package_imports_is_what_it_requires_and_protego() -> None:
 
 
 def test_what_tests_docs_and_benchmarks_import_is_required_for_development() -> None:
-    assert imported(*OTHERS) <= REQUIRED | DEV
+    assert imported(*OTHERS) <= REQUIRED | DEV | DOCS
