@@ -114,7 +114,7 @@ def _raised(function: Any) -> set[str]:
 def below_assignments(owner: type | ModuleType) -> dict[str, str]:
     """The strings below assignments in a class, to attributes in its ``__init__``, in a module."""
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(owner)))
+        tree: Any = ast.parse(textwrap.dedent(inspect.getsource(owner)))
     except (OSError, TypeError):  # of the interpreter
         return {}
     body = tree.body[0].body if isinstance(owner, type) else tree.body

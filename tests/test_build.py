@@ -88,6 +88,9 @@ def test_the_wheel_says_where_its_home_and_its_changelog_are(metadata: tuple[str
     urls = dict(re.findall(r"^Project-URL: (.*), (.*)$", metadata[0], re.MULTILINE))
     home = SETUP["metadata"]["url"]
     assert set(urls) >= {"Documentation", "Changelog", "Issues"}
+    docs = urls.pop("Documentation")
+    assert docs == "https://scrapy-robots-plus.readthedocs.io"
+    assert docs in (ROOT / "README.md").read_text()
     assert all(url.startswith(f"{home}/") for name, url in urls.items() if name != "Homepage")
     assert urls["Changelog"] == f"{home}/blob/main/CHANGELOG.md"
 

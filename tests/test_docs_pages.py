@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_twisted
@@ -68,7 +68,7 @@ async def test_options_of_the_command_line_can_be_given(
     host = sites.host("User-agent: *\nDisallow: /private/\n")
     words = shlex.split(option)
     assert words[::2] == ["-s"] * (len(words) // 2)
-    settings = dict(word.split("=", 1) for word in words[1::2])
+    settings: dict[str, Any] = dict(word.split("=", 1) for word in words[1::2])
     await crawl(host.url("/private/"), host.url("/"), **settings)
     obeys = settings.get("ROBOTSTXT_OBEY") != "False"
     assert set(host.fetched) == ({"/"} if obeys else {"/", "/private/"})

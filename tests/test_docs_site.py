@@ -45,7 +45,7 @@ class Undescribed:
     delay: float = 1.0
     """How long."""
 
-    def raising(self, untyped) -> float:
+    def raising(self, untyped) -> float:  # type: ignore[no-untyped-def]
         """What it may raise is not said."""
         raise ValueError(untyped)
 
