@@ -123,7 +123,8 @@ def discard(awaitable: Any) -> None:
 
 
 @pytest.fixture
-def injector(request: pytest.FixtureRequest) -> Iterator[Injector]:
+def injector(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Injector]:
+    monkeypatch.setattr(ClosingWatch, "SECONDS", 0.001)
     made = Injector(*request.param)
     before = [dict(vars(module)) for module in MODULES]
     logging.disable(logging.CRITICAL)
@@ -159,7 +160,6 @@ async def settle(scenario: Scenario, answers: Iterable[int]) -> None:
 )
 @pytest_twisted.ensureDeferred
 async def test_no_leak_no_hung_waiter_no_lost_request(injector: Injector) -> None:
-    ClosingWatch.SECONDS = 0.001
     scenario = Scenario(cache_size=2)
     engine = scenario.crawler.engine
     if "await self.recall" in injector.site:

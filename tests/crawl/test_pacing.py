@@ -21,11 +21,24 @@ from scrapy_robots_plus.crawl.settings import RobotsSettings
 from scrapy_robots_plus.policy.origin import Origin
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scrapy_robots_plus.crawl.policies.policy import Policy
 
 NOW = 1_000_000.0
 URL = "http://a.example/"
 ORIGIN = Origin("http", "a.example", 80)
+
+
+running: list[Crawl] = []
+
+
+@pytest.fixture(autouse=True)
+def _crawls_end() -> Iterator[None]:
+    """Whoever looks whether the spider closes stops with the crawl."""
+    yield
+    while running:
+        running.pop().signals.send_catch_log(signals.spider_closed)
 
 
 def host_of(request: Request) -> str:
@@ -46,6 +59,7 @@ class Crawl:
         with_settings: Any = SimpleNamespace(settings=made, spider=None)
         crawler.stats = StatsCollector(with_settings)
         self.signals = crawler.signals
+        running.append(self)
         clock = Clock(wall=lambda: self.now, slots=lambda: self.now - NOW)
         self.pacing = Pacing(crawler, RobotsSettings.from_settings(made), clock)
 
