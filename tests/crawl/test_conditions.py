@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_twisted
 
-from scrapy_robots_plus import RobotsMiddleware
 from scrapy_robots_plus.crawl.clock import Clock
-from tests.crawling import crawl, stat
+from scrapy_robots_plus.crawl.gate.crawl import Crawl
+from tests.crawling import crawl, make_crawler, run, stat
 from tests.sites import Hit, Reply, answer, hang_up, in_turn, redirect
 
 if TYPE_CHECKING:
@@ -26,17 +26,15 @@ DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
 LATER = "Thu, 22 Oct 2015 07:28:00 GMT"
 
 
-async def two_crawls(
-    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **settings: Any
-) -> Any:
+async def two_crawls(host: Host, tmp_path: Path, **settings: Any) -> Any:
     """The second one a week later: what the first has stored must be asked about."""
     store = {"ROBOTS_STORE": f"sqlite:{tmp_path / 'robots.sqlite'}", **settings}
     await crawl(host.url("/open"), **store)
-    week_later = Clock(wall=lambda: time.time() + 7 * 86_400)
-    monkeypatch.setattr(
-        RobotsMiddleware, "from_crawler", lambda crawler: RobotsMiddleware(crawler, week_later)
-    )
-    return await crawl(host.url("/open"), host.url("/closed"), **store)
+    crawler = make_crawler(**store)
+    shared = Crawl.of(crawler, Clock(wall=lambda: time.time() + 7 * 86_400))
+    await run(crawler, urls=[host.url("/open"), host.url("/closed")])
+    assert Crawl.of(crawler) is shared
+    return crawler
 
 
 def conditional(then: Reply, otherwise: Reply) -> Reply:
@@ -60,11 +58,11 @@ def asked_with(host: Host) -> list[tuple[str | None, str | None]]:
 @pytest.mark.parametrize("status", [400, 403, 404, 409, 412, 416, 428, 500, 501, 503])
 @pytest_twisted.ensureDeferred
 async def test_an_error_to_a_condition_says_nothing_of_the_file(
-    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+    sites: Sites, tmp_path: Path, status: int
 ) -> None:
     known = answer(RULES, etag='"1"')
     host = sites.host(in_turn(known, answer("", status), answer(TIGHTER)))
-    await two_crawls(host, tmp_path, monkeypatch)
+    await two_crawls(host, tmp_path)
     assert host.fetched == ["/open"]  # of the first crawl
     assert asked_with(host)[1:] == [('"1"', None), (None, None)]
 
@@ -74,10 +72,10 @@ async def test_an_error_to_a_condition_says_nothing_of_the_file(
 )
 @pytest_twisted.ensureDeferred
 async def test_who_asks_for_patience_is_not_asked_again(
-    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, impatient: Reply
+    sites: Sites, tmp_path: Path, impatient: Reply
 ) -> None:
     host = sites.host(in_turn(answer(RULES, etag='"1"'), impatient, answer(TIGHTER)))
-    await two_crawls(host, tmp_path, monkeypatch)
+    await two_crawls(host, tmp_path)
     assert host.robots_hits == 2
     assert host.fetched == ["/open", "/open"]  # the last good copy holds
 
@@ -85,21 +83,19 @@ async def test_who_asks_for_patience_is_not_asked_again(
 @pytest.mark.parametrize("status", [400, 403, 412])
 @pytest_twisted.ensureDeferred
 async def test_a_refused_condition_opens_no_site_whatever_else_it_asks_for(
-    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+    sites: Sites, tmp_path: Path, status: int
 ) -> None:
     refused = answer("", status, retry_after="60")
     host = sites.host(in_turn(answer(RULES, etag='"1"'), refused, answer(TIGHTER)))
-    await two_crawls(host, tmp_path, monkeypatch)
+    await two_crawls(host, tmp_path)
     assert host.robots_hits == 3
     assert host.fetched == ["/open"]  # of the first crawl
 
 
 @pytest_twisted.ensureDeferred
-async def test_an_error_that_is_the_files_own_counts(
-    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_error_that_is_the_files_own_counts(sites: Sites, tmp_path: Path) -> None:
     host = sites.host(in_turn(answer(RULES, etag='"1"'), answer("", 404)))
-    await two_crawls(host, tmp_path, monkeypatch)
+    await two_crawls(host, tmp_path)
     assert sorted(host.fetched) == ["/closed", "/open", "/open"]
     assert host.robots_hits == 3
 
@@ -122,11 +118,9 @@ NO_TAG = [
 
 @pytest.mark.parametrize("tag", NO_TAG)
 @pytest_twisted.ensureDeferred
-async def test_an_empty_or_broken_etag_is_none(
-    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tag: str
-) -> None:
+async def test_an_empty_or_broken_etag_is_none(sites: Sites, tmp_path: Path, tag: str) -> None:
     host = sites.host(in_turn(answer(RULES, etag=tag), answer(TIGHTER, etag=tag)))
-    await two_crawls(host, tmp_path, monkeypatch)
+    await two_crawls(host, tmp_path)
     assert asked_with(host) == [(None, None), (None, None)]
     assert host.fetched == ["/open"]
 
@@ -134,10 +128,10 @@ async def test_an_empty_or_broken_etag_is_none(
 @pytest.mark.parametrize("modified", ["", "never", "0", "yesterday 10:00:00"])
 @pytest_twisted.ensureDeferred
 async def test_a_last_modified_that_is_no_date_is_none(
-    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, modified: str
+    sites: Sites, tmp_path: Path, modified: str
 ) -> None:
     host = sites.host(answer(RULES, last_modified=modified))
-    await two_crawls(host, tmp_path, monkeypatch)
+    await two_crawls(host, tmp_path)
     assert asked_with(host) == [(None, None), (None, None)]
 
 
@@ -186,12 +180,12 @@ def latin_1(reply: Reply) -> Reply:
 @pytest.mark.parametrize("case", RENEWING)
 @pytest_twisted.ensureDeferred
 async def test_a_304_renews_the_answer_that_it_is_about(
-    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+    sites: Sites, tmp_path: Path, case: str
 ) -> None:
     stored, received = RENEWING[case]
     unchanged = answer("", 304, **received)
     host = sites.host(latin_1(conditional(unchanged, in_turn(answer(RULES, **stored), hang_up))))
-    crawler = await two_crawls(host, tmp_path, monkeypatch)
+    crawler = await two_crawls(host, tmp_path)
     assert host.fetched == ["/open", "/open"]
     assert host.robots_hits == 2
     assert stat(crawler, "robotstxt/failure_count/connection") == 0
@@ -200,83 +194,73 @@ async def test_a_304_renews_the_answer_that_it_is_about(
 @pytest.mark.parametrize("case", NOT_RENEWING)
 @pytest_twisted.ensureDeferred
 async def test_a_304_about_another_answer_renews_nothing(
-    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+    sites: Sites, tmp_path: Path, case: str
 ) -> None:
     stored, received = NOT_RENEWING[case]
     unchanged = answer("", 304, **received)
     both = in_turn(answer(RULES, **stored), answer(TIGHTER))
     host = sites.host(conditional(unchanged, both))
-    await two_crawls(host, tmp_path, monkeypatch)
+    await two_crawls(host, tmp_path)
     assert host.fetched == ["/open"]
     assert host.robots_hits == 3
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_304_to_all_requests_is_a_failure(
-    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_304_to_all_requests_is_a_failure(sites: Sites, tmp_path: Path) -> None:
     nothing_new = answer("", 304, etag='"2"')
     host = sites.host(in_turn(answer(RULES, etag='"1"'), nothing_new))
-    crawler = await two_crawls(host, tmp_path, monkeypatch)
+    crawler = await two_crawls(host, tmp_path)
     assert host.fetched == ["/open", "/open"]  # the last good copy, as through any outage
     assert len(crawler.spider.failures) == 1
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_304_at_the_end_of_redirects_renews(
-    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_304_at_the_end_of_redirects_renews(sites: Sites, tmp_path: Path) -> None:
     target = sites.host(conditional(answer("", 304), answer(RULES, etag='"1"')))
     host = sites.host(redirect(target.url("/robots.txt")))
-    await two_crawls(host, tmp_path, monkeypatch)
+    await two_crawls(host, tmp_path)
     assert host.fetched == ["/open", "/open"]
     assert asked_with(host) == [(None, None)] * 2
     assert asked_with(target) == [(None, None), ('"1"', None)]
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_tag_is_not_shown_to_another_url(
-    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_tag_is_not_shown_to_another_url(sites: Sites, tmp_path: Path) -> None:
     other = sites.host(conditional(answer("", 304), answer(TIGHTER)))
     host = sites.host(in_turn(answer(RULES, etag='"1"'), redirect(other.url("/robots.txt"))))
-    await two_crawls(host, tmp_path, monkeypatch)
+    await two_crawls(host, tmp_path)
     assert host.fetched == ["/open"]
     assert asked_with(other) == [(None, None)]
 
 
 @pytest_twisted.ensureDeferred
 async def test_what_is_known_without_rules_is_asked_for_without_conditions(
-    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sites: Sites, tmp_path: Path
 ) -> None:
     """A 304 could not say whether there is a file now."""
     gone = answer("", 404, etag='"1"')
     host = sites.host(conditional(answer("", 304), in_turn(gone, answer(TIGHTER))))
-    await two_crawls(host, tmp_path, monkeypatch)
+    await two_crawls(host, tmp_path)
     assert host.fetched == ["/open"]
     assert asked_with(host) == [(None, None), (None, None)]
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_304_to_no_condition_is_a_failure(
-    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_304_to_no_condition_is_a_failure(sites: Sites, tmp_path: Path) -> None:
     """The first answer was found behind a redirect: its tag is not shown to the first URL."""
     host = sites.host(in_turn(redirect("/r.txt"), answer(status=304)))
     host.pages["/r.txt"] = answer(RULES, etag='"1"')
-    crawler = await two_crawls(host, tmp_path, monkeypatch, ROBOTS_STALE_MAX=0)
+    crawler = await two_crawls(host, tmp_path, ROBOTS_STALE_MAX=0)
     assert asked_with(host) == [(None, None)] * host.robots_hits
     assert host.fetched == ["/r.txt", "/open"]  # of the first crawl
     assert stat(crawler, "robotstxt/forbidden/unreachable") == 2
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_304_that_claims_to_be_compressed_renews_too(
-    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_304_that_claims_to_be_compressed_renews_too(sites: Sites, tmp_path: Path) -> None:
     unchanged = answer(status=304, content_encoding="gzip")
     host = sites.host(in_turn(answer(RULES, etag='"1"'), unchanged))
-    crawler = await two_crawls(host, tmp_path, monkeypatch)
+    crawler = await two_crawls(host, tmp_path)
     assert host.fetched == ["/open", "/open"]
     assert host.robots_hits == 2
     assert stat(crawler, "robotstxt/failure_count/undecodable") == 0
