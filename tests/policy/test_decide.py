@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from scrapy_robots_plus.policy.access import PRESETS, Access, Failure
-from scrapy_robots_plus.policy.decide import Lookup, Rulebook, access_at, lookup, receive
+from scrapy_robots_plus.policy.decide import (
+    Lookup,
+    Rulebook,
+    access_at,
+    conditions,
+    fresh_for,
+    held_to,
+    lookup,
+    receive,
+)
 from scrapy_robots_plus.policy.freshness import CLOCK_SKEW, REFRESH_GRACE, Limits
 from scrapy_robots_plus.policy.origin import Origin
 from scrapy_robots_plus.policy.record import FetchResult, RobotsRecord
@@ -88,6 +97,63 @@ class TestLookup:
         assert lookup(GOOD, NOW - CLOCK_SKEW / 2, LIMITS) is Lookup.USE
 
 
+class TestFreshFor:
+    @pytest.mark.parametrize(
+        ("record", "seconds", "expected"),
+        [
+            (GOOD, 0, 600),
+            (GOOD, 150, 450),
+            (GOOD, 600, 0),
+            (GOOD, 700, -100),
+            (OUTAGE, 700, 60),
+            (OUTAGE, 720, 40),
+            (NEVER, 10, 50),
+            (NEVER, 60, 0),
+        ],
+    )
+    def test_until_it_is_asked_for_again(
+        self, record: RobotsRecord, seconds: float, expected: float
+    ) -> None:
+        assert fresh_for(record, NOW + seconds) == expected
+
+    def test_what_is_not_readable_is_due_at_once(self) -> None:
+        assert fresh_for(replace(GOOD, access=Access.UNREACHABLE), NOW) == 0
+
+
+class TestHeldTo:
+    def test_a_record_of_other_settings_lasts_no_longer_than_these_say(self) -> None:
+        record = replace(OUTAGE, lifetime=7 * DAY, retry_in=DAY)
+        assert held_to(record, LIMITS) == replace(OUTAGE, lifetime=DAY, retry_in=3_600)
+
+    def test_what_is_shorter_stays(self) -> None:
+        assert held_to(OUTAGE, LIMITS) == OUTAGE
+
+
+class TestConditions:
+    URL = ORIGIN.robots_url
+
+    def test_rules_are_asked_for_only_if_they_changed(self) -> None:
+        assert conditions(GOOD, self.URL) == {"If-None-Match": '"1"'}
+
+    def test_so_is_an_empty_file(self) -> None:
+        empty = after(FetchResult(200, self.URL, b"", ETAG))
+        assert conditions(empty, self.URL) == {"If-None-Match": '"1"'}
+
+    @pytest.mark.parametrize(
+        ("record", "url"),
+        [
+            (None, URL),
+            (GOOD, "https://y.example/robots.txt"),
+            (replace(ABSENT, headers=ETAG), URL),
+            (replace(NEVER, headers=ETAG), URL),
+            (replace(GOOD, body=b""), URL),  # the rules are not at hand
+            (PLAIN, URL),
+        ],
+    )
+    def test_the_rest_is_asked_for_whole(self, record: RobotsRecord | None, url: str) -> None:
+        assert conditions(record, url) == {}
+
+
 class TestAccess:
     def test_the_last_good_copy_holds_through_an_outage(self) -> None:
         assert access_at(OUTAGE, NOW + 29 * DAY, LIMITS) is Access.RULES
@@ -109,11 +175,33 @@ class TestReceive:
         assert GOOD.body == b"Disallow: /"
         assert len(GOOD.sha256) == 64
 
+    def test_a_record_that_is_shown_does_not_show_the_file(self) -> None:
+        assert "Disallow" not in repr(GOOD)
+        assert GOOD.sha256 in repr(GOOD)
+
     def test_headers_that_do_not_matter_are_not_kept(self) -> None:
         assert after(answer(set_cookie="a=b", etag='"2"')).headers == {"etag": '"2"'}
 
     def test_the_body_of_an_error_is_no_rules(self) -> None:
         assert (ABSENT.access, ABSENT.body, ABSENT.sha256) == (Access.UNAVAILABLE, b"", "")
+
+    def test_the_headers_that_are_kept(self) -> None:
+        kept = ("cache-control", "content-type", "date", "etag", "expires", "last-modified")
+        sent = {name: f"{name} of the site" for name in (*kept, "server", "age", "retry-after")}
+        record = after(FetchResult(200, ORIGIN.robots_url, b"", sent))
+        assert record.headers == {name: sent[name] for name in kept}
+
+    def test_an_answer_is_of_the_origin_and_the_url_that_were_asked(self) -> None:
+        elsewhere = "https://y.example/robots.txt"
+        for result in (FetchResult(200, elsewhere), FetchResult(503, elsewhere)):
+            record = after(result)
+            assert (record.origin, record.url, record.fetched_at) == (ORIGIN, elsewhere, NOW)
+        assert record.lifetime == 0
+
+    def test_not_modified_keeps_the_charset_by_which_the_rules_were_read(self) -> None:
+        stored = after(answer(content_type="text/plain; charset=koi8-r", etag='"1"'))
+        renewed = after(unchanged(content_type="text/html", etag='"2"'), stored)
+        assert renewed.headers == {"content-type": "text/plain; charset=koi8-r", "etag": '"2"'}
 
     def test_not_modified_renews(self) -> None:
         later = NOW + 1_000
@@ -165,6 +253,12 @@ class TestReceive:
         assert after(answer(503, retry_after="5"), GOOD).retry_in == 5
         assert after(answer(429, retry_after="999999"), GOOD).retry_in == 3_600
 
+    def test_a_crawl_that_ends_opens_no_site_whatever_the_status_policy_says(self) -> None:
+        ended = replace(failure(Failure.ERROR), interrupted=True)
+        assert after(ended, rulebook=OPEN).access is Access.UNREACHABLE
+        assert after(replace(ended, interrupted=False), rulebook=OPEN).access is Access.UNAVAILABLE
+        assert after(ended, GOOD, rulebook=OPEN).access is Access.RULES
+
     def test_recovery(self) -> None:
         assert after(answer(**GOOD_HEADERS), OUTAGE) == replace(GOOD, headers=GOOD_KEPT)
 
@@ -190,6 +284,13 @@ class TestReceive:
         kept = (record.access, record.outcome, record.body, record.fetched_at)
         assert kept == (previous.access, previous.outcome, previous.body, previous.fetched_at)
         assert (record.failure, record.failures) == (result.outcome, previous.failures + 1)
+
+    def test_a_copy_that_is_too_old_is_kept_to_be_asked_about(self) -> None:
+        later = NOW + 40 * DAY
+        record = after(failure(), OUTAGE, later)
+        assert (record.body, record.failures) == (GOOD.body, 2)
+        assert access_at(record, later, LIMITS) is Access.UNREACHABLE
+        assert after(unchanged(), record, later).access is Access.RULES
 
     def test_until_it_is_too_old(self) -> None:
         record = after(failure(), OUTAGE, NOW + 30 * DAY, OPEN)

@@ -8,12 +8,16 @@ import pytest
 
 from scrapy_robots_plus.policy.freshness import (
     CLOCK_SKEW,
+    REFRESH_GRACE,
     Limits,
+    confirms,
     elapsed,
+    entity_tag,
     error_lifetime,
     http_date,
     lifetime,
     retry_after,
+    span_of_use,
     validators,
 )
 
@@ -25,6 +29,7 @@ NOW = 784_111_777.0  # Sun, 06 Nov 1994 08:49:37 GMT, the example of RFC 9110 5.
 AT_NOW = "Sun, 06 Nov 1994 08:49:37 GMT"
 AN_HOUR_AGO = "Sun, 06 Nov 1994 07:49:37 GMT"
 IN_AN_HOUR = "Sun, 06 Nov 1994 09:49:37 GMT"
+IN_TWO_HOURS = "Sun, 06 Nov 1994 10:49:37 GMT"
 IN_TWO_DAYS = "Tue, 08 Nov 1994 08:49:37 GMT"
 
 DEFAULT, LEAST, MOST = LIMITS.ttl, LIMITS.ttl_min, LIMITS.ttl_max
@@ -39,6 +44,8 @@ TABLE: list[tuple[str, dict[str, str], float]] = [
     ("s-maxage beside max-age", {"cache-control": "s-maxage=600, max-age=3600"}, 3600),
     ("Expires less Date", {"expires": IN_AN_HOUR, "date": AT_NOW}, 3600),
     ("Expires without Date", {"expires": IN_AN_HOUR}, 3600),
+    ("Expires less a Date of an hour ago, less that hour", {
+        "expires": IN_TWO_HOURS, "date": AN_HOUR_AGO}, 2 * 3600),
     ("Expires in the past", {"expires": AN_HOUR_AGO, "date": AT_NOW}, LEAST),
     ("private counts for nothing", {"cache-control": "private"}, DEFAULT),
     ("an unknown directive", {"cache-control": "immutable, max-age=1200"}, 1200),
@@ -120,6 +127,31 @@ def test_lifetime(name: str, headers: dict[str, str], seconds: float) -> None:
     assert lifetime(headers, NOW, LIMITS) == seconds
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"cache-control": "max-age=0"},
+        {"cache-control": "max-age"},
+        {"cache-control": "max-age=x"},
+        {"cache-control": "max-age=x, max-age=3600"},
+        {"cache-control": "max-age=60, max-age=3600"},
+        {"cache-control": "no-store"},
+        {"cache-control": "no-cache"},
+        {"cache-control": "max-age=10", "age": "10"},
+        {"expires": "0"},
+        {"expires": "tomorrow", "date": AT_NOW},
+        {"expires": AN_HOUR_AGO, "date": AT_NOW},
+        {"expires": AT_NOW, "date": AT_NOW},
+    ],
+    ids=str,
+)
+def test_what_is_stale_from_the_start_lasts_for_the_minimum_and_no_longer(
+    headers: dict[str, str],
+) -> None:
+    assert lifetime(headers, NOW, replace(LIMITS, ttl_min=0)) == 0
+    assert lifetime(headers, NOW, replace(LIMITS, ttl_min=5)) == 5
+
+
 def test_the_default_is_not_longer_than_the_maximum() -> None:
     limits = Limits(DAY, 0, 3_600, DAY, 60, 3_600)
     assert lifetime({}, NOW, limits) == 3_600
@@ -146,6 +178,11 @@ def test_an_answer_from_a_cache_is_not_used_for_longer_than_a_day_after_it_was_m
         ("soon", None),
         ("", None),
         ("-5", None),
+        (" 120 ", 120.0),
+        ("120.5", None),
+        ("2147483648", 2.0**31),
+        ("2147483649", 2.0**31),
+        ("9" * 5000, 2.0**31),
     ],
 )
 def test_retry_after(value: str, seconds: float | None) -> None:
@@ -178,12 +215,101 @@ def test_validators() -> None:
     assert validators({}) == {}
 
 
-def test_dates() -> None:
-    assert http_date(AT_NOW) == NOW
-    assert http_date("") is None
+@pytest.mark.parametrize(
+    ("etag", "tag"),
+    [
+        ('"1"', '"1"'),
+        ('W/"1"', 'W/"1"'),
+        (' "1" ', '"1"'),
+        ('"!#-~\x80\xff"', '"!#-~\x80\xff"'),
+        ('""', ""),
+        ('W/""', ""),
+        ('w/"1"', ""),
+        ("1", ""),
+        ('"1', ""),
+        ('"a b"', ""),
+        ('"a"b"', ""),
+        ('"1", "2"', ""),
+        ('"\x7f"', ""),
+        ("", ""),
+    ],
+)
+def test_an_entity_tag_is_used_if_it_is_one(etag: str, tag: str) -> None:
+    assert entity_tag({"etag": etag}) == tag
+    assert validators({"etag": etag}) == ({"If-None-Match": tag} if tag else {})
+
+
+def test_a_broken_tag_leaves_the_date_and_a_broken_date_nothing() -> None:
+    assert validators({"etag": "1", "last-modified": AT_NOW}) == {"If-Modified-Since": AT_NOW}
+    assert validators({"last-modified": "yesterday"}) == {}
+    assert entity_tag({}) == ""
+
+
+A_TAG, ANOTHER = {"etag": '"1"'}, {"etag": '"2"'}
+NOW_MODIFIED, THEN_MODIFIED = {"last-modified": AT_NOW}, {"last-modified": AN_HOUR_AGO}
+
+
+@pytest.mark.parametrize(
+    ("received", "stored", "about_it"),
+    [
+        ({}, {}, True),
+        ({}, A_TAG, True),
+        ({}, NOW_MODIFIED, True),
+        (A_TAG, A_TAG, True),
+        (A_TAG, {"etag": 'W/"1"'}, True),
+        ({"etag": 'W/"1"'}, A_TAG, True),
+        (A_TAG, ANOTHER, False),
+        (A_TAG, {}, False),
+        ({"etag": '"W/1"'}, A_TAG, False),
+        (NOW_MODIFIED, NOW_MODIFIED, True),
+        (NOW_MODIFIED, {"last-modified": "Sun Nov  6 08:49:37 1994"}, True),
+        (NOW_MODIFIED, THEN_MODIFIED, False),
+        (NOW_MODIFIED, {}, False),
+        ({"last-modified": "noon"}, THEN_MODIFIED, True),
+        # the tag goes before the date
+        ({**A_TAG, **NOW_MODIFIED}, {**A_TAG, **THEN_MODIFIED}, True),
+        ({**A_TAG, **NOW_MODIFIED}, {**ANOTHER, **NOW_MODIFIED}, False),
+        ({"etag": "1", **NOW_MODIFIED}, {**A_TAG, **THEN_MODIFIED}, False),
+    ],
+)
+def test_a_304_is_about_what_is_stored_or_not(
+    received: dict[str, str], stored: dict[str, str], about_it: bool
+) -> None:
+    assert confirms(received, stored) is about_it
+
+
+def test_what_can_still_answer_was_made_within_these_times() -> None:
+    assert span_of_use(NOW, LIMITS) == (NOW - 31 * DAY, NOW + CLOCK_SKEW)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        (AT_NOW, NOW),
+        ("Sunday, 06-Nov-94 08:49:37 GMT", NOW),
+        ("Sun Nov  6 08:49:37 1994", NOW),
+        ("Sun, 06 Nov 1994 09:49:37 +0100", NOW),
+        ("Sun, 06 Nov 1994 08:49:37 -0000", NOW),
+        ("", None),
+        ("0", None),
+        ("::", None),
+        ("Sun, 06 Nov 1994 08:49 GMT", None),
+        (f"{AT_NOW}, {IN_AN_HOUR}", None),
+        ("Sun, 31 Feb 1994 08:49:37 GMT", None),
+        ("Sun, 06 Nov 1994 08:49:37 +9999999999999999999", None),
+    ],
+)
+def test_dates(text: str, seconds: float | None) -> None:
+    assert http_date(text) == seconds
+
+
+def test_the_bounds_are_what_the_documentation_says() -> None:
+    assert (CLOCK_SKEW, REFRESH_GRACE) == (60, 3_600)
 
 
 def test_a_time_in_the_future_is_infinitely_long_ago() -> None:
     assert elapsed(NOW, NOW + 5) == 5
+    assert elapsed(NOW, NOW + 0.5) == 0.5
     assert elapsed(NOW + CLOCK_SKEW / 2, NOW) == 0
+    assert elapsed(NOW + CLOCK_SKEW, NOW) == 0
     assert elapsed(NOW + CLOCK_SKEW * 2, NOW) == float("inf")

@@ -1,0 +1,45 @@
+"""From a Crawl-delay to the delay that is kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_robots_plus.policy.delay import Delay, TooLong, delay_of
+
+CLAMP, SKIP, OBEY = TooLong.CLAMP, TooLong.SKIP, TooLong.OBEY
+
+
+@pytest.mark.parametrize("too_long", TooLong)
+@pytest.mark.parametrize("asked", [0.001, 1, 2.5, 60])
+def test_up_to_the_maximum_it_is_kept(asked: float, too_long: TooLong) -> None:
+    delay = delay_of(asked, 60, too_long)
+    assert delay == Delay(asked, asked)
+    assert (delay.skip, delay.clamped) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("too_long", "kept", "skip", "clamped"),
+    [(CLAMP, 60, False, True), (SKIP, 60, True, True), (OBEY, 61, False, False)],
+)
+def test_over_the_maximum_it_is_what_the_project_wants(
+    too_long: TooLong, kept: float, skip: bool, clamped: bool
+) -> None:
+    delay = delay_of(61, 60, too_long)
+    assert delay is not None
+    assert (delay.asked, delay.kept, delay.skip, delay.clamped) == (61, kept, skip, clamped)
+
+
+@pytest.mark.parametrize("too_long", TooLong)
+@pytest.mark.parametrize(
+    "value",
+    [0, 0.0, -1, -0.5, float("nan"), float("inf"), float("-inf"), None, "5", b"5", [5]],
+    ids=repr,
+)
+def test_what_parsers_let_through_and_is_no_delay(value: object, too_long: TooLong) -> None:
+    assert delay_of(value, 60, too_long) is None
+
+
+def test_it_is_in_seconds_with_a_fraction() -> None:
+    delay = delay_of(5, 60, CLAMP)
+    assert delay is not None
+    assert [type(delay.asked), type(delay.kept)] == [float, float]

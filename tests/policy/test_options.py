@@ -1,0 +1,26 @@
+"""The words by which a project chooses, as docs and settings have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_robots_plus.policy.delay import TooLong
+from scrapy_robots_plus.policy.options import OnVisitTime, Unreachable
+
+if TYPE_CHECKING:
+    from enum import Enum
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (TooLong, ["clamp", "skip", "obey"]),
+        (Unreachable, ["drop", "defer"]),
+        (OnVisitTime, ["ignore", "obey"]),
+    ],
+)
+def test_each_option_is_its_word(options: type[Enum], words: list[str]) -> None:
+    assert [option.value for option in options] == words
+    assert all(isinstance(option, str) for option in options)

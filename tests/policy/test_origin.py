@@ -1,0 +1,53 @@
+"""Which robots.txt speaks for a URL (RFC 9309 2.3)."""
+
+from __future__ import annotations
+
+from urllib.parse import urlparse, urlsplit
+
+import pytest
+
+from scrapy_robots_plus.policy.origin import Origin
+
+ORIGINS = [
+    ("http://x.example", ("http", "x.example", 80), "x.example"),
+    ("https://x.example/a?b#c", ("https", "x.example", 443), "x.example"),
+    ("http://x.example:80/", ("http", "x.example", 80), "x.example"),
+    ("https://x.example:443/", ("https", "x.example", 443), "x.example"),
+    ("http://x.example:443/", ("http", "x.example", 443), "x.example:443"),
+    ("https://x.example:80/", ("https", "x.example", 80), "x.example:80"),
+    ("http://x.example:8080/", ("http", "x.example", 8080), "x.example:8080"),
+    ("http://x.example:0/", ("http", "x.example", 0), "x.example:0"),
+    ("HTTP://X.Example/", ("http", "x.example", 80), "x.example"),
+    ("http://user:secret@x.example/", ("http", "x.example", 80), "x.example"),
+    ("http://127.0.0.1:8000/", ("http", "127.0.0.1", 8000), "127.0.0.1:8000"),
+    ("http://[::1]/", ("http", "::1", 80), "[::1]"),
+    ("https://[::1]:8443/", ("https", "::1", 8443), "[::1]:8443"),
+]
+
+
+@pytest.mark.parametrize(("url", "parts", "authority"), ORIGINS, ids=[url for url, *_ in ORIGINS])
+def test_the_origin_of_a_url(url: str, parts: tuple[str, str, int], authority: str) -> None:
+    origin = Origin.of(url)
+    assert origin == parts
+    assert origin == Origin.of(urlsplit(url)) == Origin.of(urlparse(url))
+    assert origin.authority == authority
+    assert str(origin) == f"{parts[0]}://{authority}"
+    assert origin.robots_url == f"{parts[0]}://{authority}/robots.txt"
+    assert Origin.of(origin.robots_url) == origin
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("ftp://x.example/", "file:///etc/hosts", "data:,x", "s3://bucket/key", "//x.example/"),
+        *("/a", "", "http:///a", "https://", "http://:80/", "httpx://x.example/"),
+    ],
+)
+def test_where_robots_txt_does_not_apply(url: str) -> None:
+    assert Origin.of(url) is None
+
+
+@pytest.mark.parametrize("url", ["http://x.example:port/", "http://x.example:65536/"])
+def test_a_port_that_is_none_is_told(url: str) -> None:
+    with pytest.raises(ValueError, match=r"[Pp]ort"):
+        Origin.of(url)
