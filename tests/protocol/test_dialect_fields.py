@@ -135,6 +135,28 @@ class TestFields:
         short = replace(RFC9309, max_line=14)
         assert not RobotsTxt.parse("User-agent: *\nDisallow: /abcdef", short).allowed("/abc", "x")
 
+    @pytest.mark.parametrize(
+        ("rule", "url", "want"),
+        [
+            ("/a/index.html", "/a/", True),
+            ("/a/index.htm", "/a/", True),
+            ("/a/index.html?x", "/a/", True),
+            ("/index.html", "/", True),
+            ("/a/index.html", "/a/b", False),
+            ("/a/index.html", "/a", False),
+            ("/a/index.html/b", "/a/", False),
+            ("/a/index.html/b", "/a/index.html/", False),
+            ("/a/index.html/index.html", "/a/index.html/", True),
+            ("/a/index.php", "/a/", False),
+        ],
+    )
+    def test_only_the_page_itself_stands_for_its_directory(
+        self, rule: str, url: str, want: bool
+    ) -> None:
+        assert (
+            RobotsTxt.parse(f"User-agent: *\nDisallow: /\nAllow: {rule}").allowed(url, "x") is want
+        )
+
     def test_index_pages(self) -> None:
         body = "User-agent: *\nDisallow: /\nAllow: /a/index.html"
         assert RobotsTxt.parse(body, RFC9309).allowed("/a/", "x")

@@ -114,3 +114,88 @@ def test_many_crawlers_may_ask_one_file() -> None:
     for number in range(200):
         assert not FILE.allowed("/x", f"foobot/{number}")
     assert not FILE.allowed("/x", "foobot")
+
+
+ROBOTS_URL = "https://x.example/robots.txt"
+LONG = "/" + 999 * "x"
+CUT = "/" + 499 * "x" + "..."
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (
+            Verdict(False, Reason.RULE, "Disallow: /a", 3, ("*",), ROBOTS_URL, "200"),
+            f"Disallow: /a, line 3 of {ROBOTS_URL}",
+        ),
+        (
+            Verdict(False, Reason.RULE, "Disallow: /b", 1, robots_url=ROBOTS_URL, form="/b/../b"),
+            f"Disallow: /b, line 1 of {ROBOTS_URL}, for it may be sent as /b/../b",
+        ),
+        (Verdict(False, Reason.RULE, "Disallow: /a", 3), "Disallow: /a, line 3 of robots.txt"),
+        (Verdict(False, Reason.RULE, robots_url=ROBOTS_URL), f"a rule, {ROBOTS_URL}"),
+        (Verdict(False, Reason.RULE), "a rule, robots.txt"),
+        (Verdict(False, Reason.RULE, LONG, 1, form=LONG), None),
+        (Verdict(True, Reason.NO_RULE, robots_url=ROBOTS_URL), f"no rule matches, {ROBOTS_URL}"),
+        (Verdict(True, Reason.NO_GROUP), "no group for this crawler, robots.txt"),
+        (Verdict(True, Reason.ROBOTS_TXT), "robots.txt itself is allowed, robots.txt"),
+        (
+            Verdict(True, Reason.UNAVAILABLE, robots_url=ROBOTS_URL, outcome="404"),
+            f"there is no robots.txt, {ROBOTS_URL}: 404",
+        ),
+        (
+            Verdict(False, Reason.UNREACHABLE, robots_url=ROBOTS_URL, outcome="timeout"),
+            f"robots.txt cannot be read, {ROBOTS_URL}: timeout",
+        ),
+        (
+            Verdict(False, Reason.CRAWL_DELAY, robots_url=ROBOTS_URL, outcome="200", delay=90.5),
+            f"Crawl-delay: 90.5 is too long, {ROBOTS_URL}",
+        ),
+        (
+            Verdict(False, Reason.CRAWL_DELAY, robots_url=ROBOTS_URL),
+            f"the Crawl-delay is too long, {ROBOTS_URL}",
+        ),
+        (Verdict(False, Reason.CLOSING, delay=5), "the spider closed first, robots.txt"),
+        (Verdict(True, Reason.NOT_HTTP), "not an HTTP URL, robots.txt"),
+    ],
+)
+def test_what_decided_in_words(verdict: Verdict, words: str | None) -> None:
+    if words is None:
+        words = f"{CUT}, line 1 of robots.txt, for it may be sent as {CUT}"
+    assert verdict.describe() == words
+
+
+def test_words_of_a_site_cannot_forge_a_line_nor_fill_the_screen() -> None:
+    verdict = Verdict(False, Reason.RULE, "a\nb", 1, robots_url="http://x/\x1b", form="/\u202e")
+    assert verdict.describe() == ("a\\nb, line 1 of http://x/\\x1b, for it may be sent as /\\u202e")
+    unreachable = Verdict(False, Reason.UNREACHABLE, robots_url=LONG)
+    assert unreachable.describe() == f"robots.txt cannot be read, {CUT}"
+    exactly = Verdict(False, Reason.UNREACHABLE, robots_url=LONG[:500])
+    assert exactly.describe().endswith("x")
+
+
+def test_reasons_are_what_stats_are_named_by() -> None:
+    assert [f"{reason}" for reason in Reason] == [
+        *("rule", "no_rule", "no_group", "robots_txt", "unavailable", "unreachable"),
+        *("crawl_delay", "closing", "not_http"),
+    ]
+
+
+def test_a_verdict_and_its_explanation_are_as_true_as_what_they_allow() -> None:
+    for allowed in (True, False):
+        verdict = Verdict(allowed, Reason.RULE)
+        assert bool(verdict) is bool(Explanation(verdict)) is allowed
+    assert Explanation(Verdict(True, Reason.RULE)).beaten == ()
+
+
+@pytest.mark.parametrize(
+    ("body", "size"),
+    [("", 0), ("\n\n", 0), ("a: b", 4), ("a: b\r\nc: d\n", 8), ("é: x\n#\n", 6), ("x\0yz\na", 2)],
+)
+def test_its_size_is_that_of_its_lines_in_octets(body: str, size: int) -> None:
+    assert RobotsTxt.parse(body).size == size
+
+
+def test_which_reasons_say_that_the_file_was_not_read() -> None:
+    unread = [reason for reason in Reason if reason.is_unread]
+    assert unread == [Reason.UNREACHABLE, Reason.CLOSING]

@@ -101,3 +101,37 @@ def test_every_charset_that_is_read_keeps_ascii() -> None:
     for charset in _SUPERSETS_OF_ASCII:
         assert ASCII.decode(charset).encode() == ASCII, charset
         assert RobotsTxt.parse(ASCII, RFC9309, charset).groups, charset
+
+
+@pytest.mark.parametrize(
+    "charset",
+    [
+        *("latin_1", *(f"iso8859_{part}" for part in (*range(2, 12), *range(13, 17)))),
+        *("cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258"),
+        *("cp437", "cp850", "cp852", "cp866", "cp874", "cp932", "cp949", "cp950"),
+        *("koi8_r", "koi8_u", "koi8_t", "kz1048", "ptcp154", "tis_620"),
+        *("mac_roman", "mac_cyrillic", "mac_greek", "mac_latin2", "mac_turkish"),
+        *("shift_jis", "euc_jp", "euc_kr", "gb2312", "gbk", "gb18030", "big5", "big5hkscs"),
+    ],
+)
+def test_each_charset_is_decoded(charset: str) -> None:
+    for octets in (b"\xe0\xe1", b"\xb0\xa1", b"\xd0\xc0"):
+        try:
+            letters = octets.decode(charset)
+        except UnicodeDecodeError:
+            continue
+        assert denies(b"User-agent: *\nDisallow: /" + octets, f"/{letters}", charset)
+        assert not denies(b"User-agent: *\nDisallow: /" + octets, f"/{letters[:-1]}", charset)
+
+
+def test_text_may_hold_what_utf8_cannot() -> None:
+    file = RobotsTxt.parse("\ufeffUser-agent: *\nDisallow: /x\nDisallow: /\ud800y")
+    assert not file.allowed("/x", "bot")
+    assert not file.allowed("/\ud800y", "bot")
+    assert file.allowed("/\ud801y", "bot")
+    assert len(file.rules("bot")) == 2
+
+
+def test_so_may_utf16() -> None:
+    body = "User-agent: *\nDisallow: /x\nDisallow: /\ud800y".encode("utf-16", "surrogatepass")
+    assert denies(body, "/x")

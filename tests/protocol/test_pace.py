@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from scrapy_robots_plus.protocol import CleanParam, RequestRate, RobotsTxt, VisitTime
+from scrapy_robots_plus.protocol.pace import visit_time
 
 
 def parse(*lines: str) -> RobotsTxt:
@@ -178,3 +179,22 @@ def test_lines_are_given_with_key_and_value() -> None:
         (1, b"User-agent", b"x"),
         (3, b"Foo", b"bar"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("window", "at", "seconds"),
+    [
+        (b"0600-0845", 5 * 3600, 3600),
+        (b"0600-0845", 6 * 3600, 0),
+        (b"0600-0845", 8 * 3600, 0),
+        (b"0600-0845", 9 * 3600, 21 * 3600),
+        (b"2200-0200", 1 * 3600, 0),
+        (b"2200-0200", 3 * 3600, 19 * 3600),
+        (b"2200-0200", 23 * 3600, 0),
+        (b"0600-0845", 86_400 * 365 + 5 * 3600 + 0.5, 3599.5),
+    ],
+)
+def test_how_long_until_a_window_begins(window: bytes, at: float, seconds: float) -> None:
+    found = visit_time(window)
+    assert found is not None
+    assert found.begins_in(at) == seconds

@@ -66,6 +66,43 @@ def test_a_browser_has_none_and_fits_only_star(header: str) -> None:
     assert not file.allowed("/y", header)
 
 
+BROWSERS = (
+    *("AppleWebKit", "Brave", "Chrome", "Chromium", "CriOS", "Edg", "EdgA", "Edge", "EdgiOS"),
+    *("Firefox", "FxiOS", "Gecko", "HeadlessChrome", "IEMobile", "KHTML", "Konqueror", "like"),
+    *("Lynx", "Maxthon", "Mobile", "Mozilla", "MSIE", "Netscape", "Opera", "OPiOS", "OPR", "OPX"),
+    *("Presto", "Safari", "SamsungBrowser", "SeaMonkey", "Silk", "Trident", "Ubuntu"),
+    *("UCBrowser", "Version", "Vivaldi", "Windows", "YaBrowser"),
+)
+
+
+@pytest.mark.parametrize("browser", BROWSERS)
+def test_the_names_of_browsers_name_no_crawler(browser: str) -> None:
+    assert product_tokens(f"{browser}/1.0") == ()
+    assert product_tokens(f"Mozilla/5.0 (X11; Linux x86_64) {browser}/1.0") == ()
+    assert product_tokens(f"Mozilla/5.0 (Foobot/1.0; +https://foo.example) {browser}/1.0") == (
+        "foobot",
+    )
+
+
+@pytest.mark.parametrize(
+    ("comment", "tokens"),
+    [
+        ("Foobot/1.0; +https://foo.example", ("foobot",)),
+        ("X11; Foobot/1.0; https://foo.example", ("foobot",)),
+        ("https://foo.example/; Foobot/1.0", ("foobot",)),
+        ("Foobot/1.0; bot@foo.example", ("foobot",)),
+        ("Foobot/1.0; www.foo.example", ("foobot",)),
+        ("Chrome/1.0; Foobot/1.0; +https://foo.example", ("foobot",)),
+        ("+https://foo.example", ()),
+        ("Foobot; +https://foo.example", ()),
+        ("Foobot/1.0", ()),
+    ],
+)
+def test_a_comment_with_an_address_names_the_crawler(comment: str, tokens: tuple[str, ...]) -> None:
+    assert product_tokens(f"Mozilla/5.0 ({comment})") == tokens
+    assert product_tokens(f"Mozilla/5.0 (X11) Safari/1 ({comment})") == tokens
+
+
 def test_mozilla_may_be_a_name_of_its_own() -> None:
     assert product_tokens("mozilla") == ("mozilla",)
     assert product_tokens("Mozilla/5.0 (compatible; Mozilla/2.1; +https://m.example)") == (

@@ -89,6 +89,27 @@ class TestSection25Limits:
             assert RobotsTxt.parse(body, max_bytes=limit).allowed("/private", "foobot")
         assert not RobotsTxt.parse(body, max_bytes=32).allowed("/private", "foobot")
 
+    @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+    def test_so_it_is_with_any_end_of_a_line_and_with_text(self, end: str) -> None:
+        body = f"User-agent: *{end}Disallow: /é/private{end}"
+        for form in (body, body.encode()):
+            whole = len(form) - len(end)
+            for limit in range(whole - 5, whole):
+                assert RobotsTxt.parse(form, max_bytes=limit).allowed("/é/private", "foobot")
+            for limit in range(whole, len(form) + 1):
+                assert not RobotsTxt.parse(form, max_bytes=limit).allowed("/é/private", "foobot")
+
+    @pytest.mark.parametrize("end", ["\n", "\r"])
+    def test_nor_where_it_is_the_first_that_has_an_end(self, end: str) -> None:
+        body = f"{end}Disallow: /private"
+        for cut in (body, body.encode()):
+            assert list(RobotsTxt.parse(cut, max_bytes=13).lines) == []
+
+    def test_a_first_line_over_the_limit_is_cut(self) -> None:
+        for body in ("Disallow: /a", b"Disallow: /a"):
+            (line,) = RobotsTxt.parse(body, max_bytes=11).lines
+            assert line.value == b"/"
+
     def test_there_is_no_limit_unless_one_is_given(self) -> None:
         body = b"#" * MAX_BYTES + b"\nUser-agent: *\nDisallow: /"
         assert not allowed(body, "/", "foobot")

@@ -126,3 +126,9 @@ def test_scheme_host_and_fragment_are_no_part_of_a_form() -> None:
 )
 def test_robots_txt_itself_has_no_query(target: str, *, is_it: bool) -> None:
     assert asks_for_robots_txt(HOST + target) is is_it
+
+
+@pytest.mark.parametrize("url", ["data:text/plain;base64,YQ==", "mailto:x@x.example;y", "x;y", ";"])
+def test_what_is_no_absolute_url_is_sent_in_no_form(url: str) -> None:
+    assert sent_forms(url) == ()
+    assert target_of(url) == url

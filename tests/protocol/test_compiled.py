@@ -1,0 +1,114 @@
+"""Rules are compiled once for all who share them, early where that takes long, and not without end.
+
+What happens is seen by whether the same rules come back, and by the calls that an answer takes.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_robots_plus.protocol import RobotsTxt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LARGE = 65_536
+CRAWLERS = 64
+RULES = 50_000
+
+
+def calls(work: Callable[[], object]) -> int:
+    """How many functions *work* calls."""
+    counted = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal counted
+        counted += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return counted
+
+
+def file_of(octets: int, agents: str = "User-agent: *\n") -> bytes:
+    """As many rules as go into so many octets, and a comment."""
+    rules = b"".join(b"Disallow: /%05d\n" % number for number in range(3_000))
+    return (agents.encode() + rules + b"#" * octets)[:octets]
+
+
+@pytest.mark.parametrize("agent", ["*", "foobot"])
+def test_a_large_file_is_compiled_when_it_is_parsed(agent: str) -> None:
+    body = file_of(LARGE + 1, f"User-agent: {agent}\n")
+    file = RobotsTxt.parse(body)
+    assert calls(lambda: file.allowed("/00001", "foobot")) < 100
+    assert not file.allowed("/00001", "foobot")
+    if agent == "foobot":
+        assert calls(lambda: file.allowed("/00001", "barbot")) < 100
+
+
+def test_so_is_its_largest_group_be_it_not_the_first() -> None:
+    file = RobotsTxt.parse(b"User-agent: a\nDisallow: /x\n" + file_of(LARGE, "User-agent: b\n"))
+    assert calls(lambda: file.allowed("/00001", "b")) < 100
+
+
+def test_a_small_one_when_it_is_asked_for_the_first_time() -> None:
+    file = RobotsTxt.parse(file_of(LARGE))
+    assert calls(lambda: file.allowed("/00001", "foobot")) > 1_000
+    assert calls(lambda: file.allowed("/00002", "foobot")) < 100
+
+
+def test_a_large_file_without_rules_is_no_trouble() -> None:
+    assert RobotsTxt.parse(b"#" * (LARGE + 1)).allowed("/", "foobot")
+
+
+def test_who_shares_rules_shares_them_compiled() -> None:
+    file = RobotsTxt.parse("User-agent: a\nUser-agent: b\nDisallow: /x\nUser-agent: c\nAllow: /")
+    rules = file.rules_for("a")
+    for agent in ("a", "b", ["a"], ["b", "c"], b"a", "A/1.0"):
+        assert file.rules_for(agent) is rules
+    assert file.rules_for("c") is not rules
+
+
+def many_crawlers(rules: int = 1) -> RobotsTxt:
+    lines = "".join(f"Disallow: /{number}\n" for number in range(rules))
+    return RobotsTxt.parse("".join(f"User-agent: bot{_word(n)}\n{lines}" for n in range(100)))
+
+
+def _word(number: int) -> str:
+    return chr(ord("a") + number // 26) + chr(ord("a") + number % 26)
+
+
+def test_the_rules_of_some_crawlers_are_kept_and_then_all_go() -> None:
+    file = many_crawlers()
+    first = file.rules_for("botaa")
+    for number in range(1, CRAWLERS):
+        file.rules_for(f"bot{_word(number)}")
+    assert file.rules_for("botaa") is first
+    last = file.rules_for(f"bot{_word(CRAWLERS)}")
+    assert file.rules_for("botaa") is not first
+    assert file.rules_for(f"bot{_word(CRAWLERS)}") is last
+
+
+def test_so_it_is_if_all_share_the_same_rules() -> None:
+    file = RobotsTxt.parse("User-agent: *\nDisallow: /x")
+    rules = file.rules_for("botaa")
+    for number in range(200):
+        assert file.rules_for(f"bot{_word(number)}") is rules
+
+
+@pytest.mark.parametrize(("rules", "crawlers"), [(RULES // 2, 2), (RULES // 10, 10)])
+def test_no_more_rules_are_kept_than_a_file_may_hold(rules: int, crawlers: int) -> None:
+    file = many_crawlers(rules)
+    first = file.rules_for("botaa")
+    for number in range(1, crawlers):
+        file.rules_for(f"bot{_word(number)}")
+    assert file.rules_for("botaa") is first
+    file.rules_for(f"bot{_word(crawlers)}")
+    assert file.rules_for("botaa") is not first
