@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.storage import Store, open_store
+import pytest
+
+from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
+from scrapy_robots_plus.storage import Store, StoreError, open_store
 from scrapy_robots_plus.storage.memory import MemoryStore
 
 from .conformance import StoreConformance
@@ -25,3 +29,14 @@ class TestMemoryStore(StoreConformance):
         store.put(rules(4))
         assert store.get(origin(3)) is None
         assert len(store) == 3
+
+    @pytest.mark.parametrize("size", [1_000, 2 * MAX_BYTES])
+    def test_a_body_is_as_long_as_it_is_opened_for(self, size: int) -> None:
+        store = open_store("memory", 3, size)
+        body = b"#" * size
+        record = rules(1, body=body, sha256=sha256(body).hexdigest())
+        assert store.put(record)
+        assert store.get(origin(1)) == record
+        longer = body + b"#"
+        with pytest.raises(StoreError, match=f"the body has {size + 1:,} octets"):
+            store.put(rules(1, body=longer, sha256=sha256(longer).hexdigest()))

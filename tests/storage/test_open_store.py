@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -14,34 +15,28 @@ from .records import origin, rules
 if TYPE_CHECKING:
     from pathlib import Path
 
-ACCEPTED = r"expected 'memory' or 'sqlite:PATH'"
+ACCEPTED = "expected 'memory' or 'sqlite:PATH' (sqlite:robots.db, sqlite:/var/lib/robots.db)"
+NO_PATH = "'sqlite:' needs a path"
+SLASHES = "write the path without '//' before it"
 
 
 @pytest.mark.parametrize(
-    "uri",
+    ("uri", "why"),
     [
-        "",
-        "Memory",
-        "memory:",
-        "memory:x",
-        "sqlite",
-        "sqlite:",
-        "sqlite:  ",
-        "sqlite:a\0b",
-        "sqlite::memory:",
-        "sqlite://robots.db",
-        "sqlite:///robots.db",
-        "mysql://host/db",
-        "robots.db",
-        "/var/robots.db",
-        None,
-        7,
+        *((uri, f"{uri!r} is not a store") for uri in ("", "Memory", "mysql://host/db")),
+        *((uri, f"{uri!r} is not a store") for uri in ("robots.db", "/var/robots.db")),
+        *((uri, "nothing can follow 'memory'") for uri in ("memory:", "memory:x")),
+        *((uri, NO_PATH) for uri in ("sqlite", "sqlite:", "sqlite:  ", "sqlite:a\0b")),
+        ("sqlite::memory:", "'sqlite::memory:' is lost when the crawl ends"),
+        *((uri, SLASHES) for uri in ("sqlite://robots.db", "sqlite:///robots.db")),
+        *((value, f"{value!r} is not a string") for value in (None, 7)),
     ],
 )
-def test_what_names_no_store_is_refused(uri: object) -> None:
-    with pytest.raises(ValueError, match=ACCEPTED):
+def test_what_names_no_store_is_refused(uri: object, why: str) -> None:
+    words = f"^{re.escape(f'{why}; {ACCEPTED}')}$"
+    with pytest.raises(ValueError, match=words):
         check_store_uri(uri)
-    with pytest.raises(ValueError, match=ACCEPTED):
+    with pytest.raises(ValueError, match=words):
         open_store(uri, 10)  # type: ignore[arg-type]
 
 

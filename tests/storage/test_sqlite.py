@@ -179,3 +179,23 @@ def test_a_host_that_is_no_text_is_a_store_error(path: Path) -> None:
             store.get(strange.origin)
         store.put(rules(1))
         assert len(store) == 1
+
+
+def test_what_is_deleted_is_deleted_in_the_file_that_is_there_now(path: Path) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        path.unlink()
+        with SqliteStore(path, 10) as newer:
+            newer.put(rules(1))
+            store.delete(origin(1))
+            assert newer.get(origin(1)) is None
+
+
+def test_so_is_what_is_purged(path: Path) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        path.unlink()
+        with SqliteStore(path, 10) as newer:
+            newer.put(rules(1))
+            assert store.purge(START + 1) == 1
+            assert newer.get(origin(1)) is None

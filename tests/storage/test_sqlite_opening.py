@@ -1,0 +1,321 @@
+"""How a store opens its file, and what it tells where it cannot, word for word."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from contextlib import closing
+from itertools import chain, count, repeat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_robots_plus.storage import StoreError, sqlite_file, sqlite_layout
+from scrapy_robots_plus.storage.memory import MemoryStore
+from scrapy_robots_plus.storage.sqlite import SqliteStore
+
+from .records import START, never_read, origin, rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+def refused(words: str) -> pytest.RaisesExc[StoreError]:
+    return pytest.raises(StoreError, match=f"^{re.escape(words)}$")
+
+
+def test_a_closed_store_says_so(path: Path) -> None:
+    store = SqliteStore(path, 10)
+    store.close()
+    with refused(f"{path}: it is closed"):
+        store.get(origin(1))
+    memory = MemoryStore(10)
+    memory.close()
+    with refused("the memory store is closed"):
+        memory.get(origin(1))
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_size_that_is_none_is_told(path: Path, size: int) -> None:
+    words = f"^max_records = {size}: expected a whole number from 1$"
+    with pytest.raises(ValueError, match=words):
+        MemoryStore(size)
+    with pytest.raises(ValueError, match=words):
+        SqliteStore(path, size)
+    assert not path.exists()
+
+
+def database(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE mine (value)")
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (database, "is not a store of scrapy-robots-plus; it is left as it is"),
+        (
+            lambda path: path.write_bytes(b"User-agent: *\n" * 100),
+            "is not a store of scrapy-robots-plus: file is not a database",
+        ),
+        (lambda path: path.mkdir(), "is not a file"),
+    ],
+)
+def test_why_a_file_is_left_alone_is_told(
+    path: Path, make: Callable[[Path], object], why: str
+) -> None:
+    make(path)
+    with refused(f"{path} {why}"):
+        SqliteStore(path, 10)
+
+
+def test_an_empty_file_becomes_a_store(path: Path) -> None:
+    path.touch()
+    with SqliteStore(path, 10) as store:
+        assert store.put(rules(1))
+
+
+def test_a_file_that_is_another_each_time_is_given_up(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = count()
+    monkeypatch.setattr(sqlite_file, "identity", lambda path: (0, next(others)))
+    with refused(f"{path} is replaced again and again"):
+        SqliteStore(path, 10)
+
+
+def test_one_that_was_replaced_once_is_opened(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    identities = chain([(0, 1), (0, 2)], repeat((0, 3)))
+    monkeypatch.setattr(sqlite_file, "identity", lambda path: next(identities))
+    with SqliteStore(path, 10) as store:
+        assert store.put(rules(1))
+
+
+def row_of(path: Path, number: int) -> tuple[object, ...]:
+    with closing(sqlite3.connect(path)) as connection:
+        where = (str(origin(number)),)
+        statement = "SELECT data, fetched_at FROM records WHERE origin = ?"
+        row: tuple[object, ...] = connection.execute(statement, where).fetchone()
+        return row
+
+
+def change(path: Path, number: int, **columns: object) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        changes = ", ".join(f"{name} = ?" for name in columns)
+        values = (*columns.values(), str(origin(number)))
+        connection.execute(f"UPDATE records SET {changes} WHERE origin = ?", values)
+
+
+@pytest.mark.parametrize("what", ["the row of another", "another time"])
+def test_a_record_that_does_not_belong_is_dropped_and_told(
+    path: Path, caplog: pytest.LogCaptureFixture, what: str
+) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        store.put(rules(2))
+        if what == "another time":
+            change(path, 2, fetched_at=START - 1)
+        else:
+            change(path, 2, data=row_of(path, 1)[0])
+        assert store.get(origin(2)) is None
+        assert store.get(origin(1)) == rules(1)
+        assert len(store) == 1
+    assert caplog.messages == [
+        f"{path}: the record of https://host2.example is dropped: the row is not the record's"
+    ]
+
+
+def test_a_damaged_record_is_dropped_and_told(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        change(path, 1, data=b"\x01" + bytes(60))
+        assert store.get(origin(1)) is None
+        assert len(store) == 0
+    (message,) = caplog.messages
+    assert message.startswith(f"{path}: the record of https://host1.example is dropped: the record")
+
+
+def test_a_record_of_a_newer_version_is_kept_for_it_and_told(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        change(path, 1, data=b"\x02" + bytes(60))
+        assert store.get(origin(1)) is None
+        assert len(store) == 1
+    (message,) = caplog.messages
+    assert message == (
+        f"{path}: https://host1.example: the record has version 2; this version of "
+        "scrapy-robots-plus reads up to 1; it is not used"
+    )
+
+
+def test_a_file_that_is_set_aside_is_told(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path.with_name("robots.db.damaged-1").touch()
+    with SqliteStore(path, 10) as store:
+        store.put(never_read(1))
+    damaged = path.read_bytes()[:4_000]
+    path.write_bytes(damaged)
+    SqliteStore(path, 10).close()
+    (message,) = caplog.messages
+    aside = path.with_name("robots.db.damaged-2")
+    assert message.startswith(f"{path} is damaged (")
+    assert message.endswith(f"); it is kept as {aside}, and a new one begun")
+    assert aside.read_bytes() == damaged
+
+
+def error_of(work: Callable[[], object]) -> Exception:
+    with pytest.raises(sqlite_file.FAULTS) as raised:
+        work()
+    return raised.value
+
+
+def test_what_says_that_a_file_is_damaged_and_what_does_not(path: Path) -> None:
+    path.write_bytes(b"x" * 8_192)
+    with closing(sqlite3.connect(path)) as garbage, closing(sqlite3.connect(":memory:")) as empty:
+        no_database = error_of(lambda: garbage.execute("SELECT * FROM records"))
+        no_table = error_of(lambda: empty.execute("SELECT * FROM records"))
+        no_column = error_of(lambda: empty.execute("SELECT records"))
+        empty.execute("CREATE TABLE records (origin)")
+        no_sense = error_of(lambda: empty.execute("SELECT FROM"))
+        twice = error_of(lambda: empty.execute("CREATE TABLE records (origin)"))
+        empty.execute("PRAGMA query_only = ON")
+        read_only = error_of(lambda: empty.execute("DELETE FROM records"))
+    no_text = error_of(lambda: b"\xff".decode())
+    damage = [no_database, no_table, no_column, twice, no_text]
+    assert [error for error in damage if not sqlite_file.is_damage(error)] == []
+    assert [error for error in (read_only, no_sense) if sqlite_file.is_damage(error)] == []
+    assert sqlite_file.is_of_the_moment(read_only)
+    assert not any(map(sqlite_file.is_of_the_moment, [*damage, no_sense]))
+
+
+@pytest.fixture
+def locked(path: Path) -> Iterator[sqlite3.Connection]:
+    """A new store that another process is about to open for the first time, too."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        sqlite_layout.migrate(connection, path)
+        connection.execute("BEGIN IMMEDIATE")
+        yield connection
+
+
+def test_two_may_open_a_new_file_at_once(
+    path: Path, locked: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            locked.execute("COMMIT")
+
+    monkeypatch.setattr(sqlite_file, "sleep", sleep)
+    with SqliteStore(path, 10) as store:
+        assert store.put(rules(1))
+    assert waits == [0.01] * 3
+
+
+@pytest.mark.usefixtures("locked")
+def test_but_none_waits_for_the_other_for_ever(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(sqlite_file, "sleep", waits.append)
+    with refused(f"{path}: database is locked"):
+        SqliteStore(path, 10)
+    assert sum(waits) == pytest.approx(0.25)
+
+
+def test_where_files_have_no_locks_a_damaged_one_is_set_aside_as_well(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_file, "fcntl", None)  # as on Windows
+    SqliteStore(path, 10).close()
+    path.write_bytes(path.read_bytes()[:4_000])
+    SqliteStore(path, 10).close()
+    assert path.with_name("robots.db.damaged-1").stat().st_size == 4_000
+
+
+def told_in_a_child(store: SqliteStore, before: Callable[[], object]) -> str:
+    """What the store says in a child that does *before* and then asks."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            before()
+            store.get(origin(1))
+        except StoreError as error:
+            os.write(writing, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        told = pipe.read()
+    assert os.waitpid(child, 0)[1] == 0
+    return told
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+class TestAfterAFork:
+    pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+
+    def test_a_file_that_is_gone_is_a_store_error(self, path: Path) -> None:
+        def replace() -> None:
+            path.rename(path.with_name("elsewhere"))
+            path.mkdir()
+
+        with SqliteStore(path, 10) as store:
+            store.put(rules(1))
+            assert told_in_a_child(store, replace) == f"{path} is not a file"
+
+    def test_so_is_a_folder_that_is_gone(self, path: Path) -> None:
+        folder = path.parent / "folder"
+        store = SqliteStore(folder / "robots.db", 10)
+
+        def replace() -> None:
+            folder.rename(path.parent / "elsewhere")
+            folder.touch()
+
+        told = told_in_a_child(store, replace)
+        assert told.startswith(f"{folder}/robots.db: ")
+        store.close()
+
+    def test_a_closed_store_stays_closed(self, path: Path) -> None:
+        store = SqliteStore(path, 10)
+        store.close()
+        assert told_in_a_child(store, lambda: None) == f"{path}: it is closed"
+
+
+def test_a_file_is_set_aside_with_its_log(path: Path) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        files = {found.name for found in path.parent.iterdir()}
+        assert files == {"robots.db", "robots.db-wal", "robots.db-shm"}
+        sqlite_file.set_aside(path, sqlite_file.identity(path), ValueError("damaged"))
+        aside = {found.name for found in path.parent.iterdir()}
+    assert aside == {name.replace(".db", ".db.damaged-1") for name in files}
+
+
+def test_only_the_file_that_was_found_damaged_is_set_aside(path: Path) -> None:
+    path.write_bytes(b"another")
+    for damaged in (None, (0, 0)):
+        sqlite_file.set_aside(path, damaged, ValueError("damaged"))
+    assert path.read_bytes() == b"another"
+
+
+@pytest.mark.parametrize(
+    ("pragma", "value"),
+    [
+        ("journal_mode", "wal"),
+        ("synchronous", 1),
+        ("wal_autocheckpoint", 4_000),
+        ("journal_size_limit", 16_384_000),
+        ("busy_timeout", 250),
+        ("application_id", int.from_bytes(b"RbTs", "big")),
+        ("user_version", 1),
+    ],
+)
+def test_how_a_connection_is_set_up(path: Path, pragma: str, value: object) -> None:
+    for _ in range(2):  # a new file, then one that is there
+        with SqliteStore(path, 10) as store:
+            assert store._connection is not None
+            assert store._connection.execute(f"PRAGMA {pragma}").fetchone() == (value,)
