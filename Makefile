@@ -16,7 +16,8 @@ PARTS = a-e f-p q-z
 SIDE_BY_SIDE = $(BIN)/python -m tests.side_by_side $(MAKE_COMMAND)
 
 .PHONY: help demo docs test test-units test-crawls test-select test-select-all test-oldest test-oldest-select \
-	test-parsers test-upstream test-packages test-sdist stress lint style types build comparison tables clean \
+	test-parsers test-upstream test-packages test-sdist coverage mutants \
+	stress lint style types build comparison tables clean \
 	always
 
 help: ## this list
@@ -78,8 +79,19 @@ test-sdist: build ## the tests that the sdist holds, from the sdist, in an envir
 	@folder=$$(mktemp -d) && tar -xzf dist/*.tar.gz -C "$$folder" --strip-components=1 && \
 		$(MAKE) -C "$$folder" test-units test-crawls; result=$$?; rm -rf "$$folder"; exit $$result
 
+coverage: .venv/installed-dev ## lines and branches of protocol, policy and storage that their own tests run: all
+	@rm -f .coverage .coverage.*
+	$(BIN)/coverage run $(PYTEST) --reactor=asyncio $(addprefix tests/, protocol policy storage)
+	@$(BIN)/coverage combine -q
+	$(BIN)/coverage report --fail-under=100
+
+# MUTANTS="policy --seed 1" names a folder and repeats a run.
+mutants: .venv/installed-mutants ## changes the package at random, and counts what its tests notice
+	$(BIN)/python -m tests.mutants $(MUTANTS)
+
 stress: .venv/installed-dev test-select-all test-parsers test-upstream ## the long proofs
 	$(BIN)/python $(PYTEST) --reactor=asyncio -m stress
+	@$(MAKE) mutants MUTANTS="--sample 40"
 
 lint: style types ## all that is found without running it: both of the next
 
@@ -107,7 +119,7 @@ docs: .venv/installed-docs ## the docs site, in build/docs
 	@echo "build/docs/index.html"
 
 clean: ## takes away all that was made
-	rm -rf .venv .venv-* build dist *.egg-info
+	rm -rf .venv .venv-* build dist *.egg-info .coverage*
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -133,6 +145,10 @@ endif
 
 .venv-packages/installed-dev: .venv-packages/python $(PACKAGE)
 	@.ci/venv $(@D) --editable '.[dev,packages]'
+	@touch $@
+
+.venv/installed-mutants: .venv/installed-dev
+	@.ci/venv $(@D) --editable '.[mutants]'
 	@touch $@
 
 .venv-oldest/installed-dev: .venv-oldest/python $(PACKAGE) .ci/oldest.txt

@@ -138,8 +138,9 @@ def named(requirements: str) -> set[str]:
 
 
 REQUIRED = named(SETUP["options"]["install_requires"])
-DEV = named(SETUP["options.extras_require"]["dev"])
-DOCS = named(SETUP["options.extras_require"]["docs"])
+DEV, DOCS, MUTANTS = (
+    named(SETUP["options.extras_require"][extra]) for extra in ("dev", "docs", "mutants")
+)
 
 
 def test_what_the_package_imports_is_what_it_requires_and_protego() -> None:
@@ -147,4 +148,4 @@ def test_what_the_package_imports_is_what_it_requires_and_protego() -> None:
 
 
 def test_what_tests_docs_and_benchmarks_import_is_required_for_development() -> None:
-    assert imported(*OTHERS) <= REQUIRED | DEV | DOCS
+    assert imported(*OTHERS) <= REQUIRED | DEV | DOCS | MUTANTS
