@@ -1,4 +1,4 @@
-"""What a request that robots.txt keeps from being sent fails with."""
+"""The exceptions of requests that are dropped because of robots.txt."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class RobotsDisallowed(RobotsIgnored):
 
 
 class RobotsUnreachable(RobotsIgnored):
-    """The robots.txt could not be read, so nothing may be fetched (RFC 9309 2.3.1.4)."""
+    """The robots.txt cannot be read, so nothing may be fetched (RFC 9309 2.3.1.4)."""
 
 
 def refusal(url: str, verdict: Verdict) -> RobotsIgnored:
-    """The exception for a *verdict* that does not allow *url*."""
+    """The exception to raise when *verdict* denies *url*."""
     kind = RobotsUnreachable if verdict.reason.is_unread else RobotsDisallowed
     return kind(url, verdict)

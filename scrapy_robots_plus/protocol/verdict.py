@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _SHOWN = 500
-"""Characters of a rule or a URL that a description holds."""
+"""Characters of a rule or a URL that a description shows."""
 
 
 class Reason(str, Enum):
@@ -20,7 +20,7 @@ class Reason(str, Enum):
 
     _value_: str
     words: str
-    """What decided, in words."""
+    """What decided, in words; ``{}`` stands for the URL of the robots.txt."""
 
     def __new__(cls, value: str, words: str) -> Self:
         reason = str.__new__(cls, value)
@@ -28,31 +28,31 @@ class Reason(str, Enum):
         reason.words = words
         return reason
 
-    RULE = "rule", "a rule"
+    RULE = "rule", "a rule of {}"
     """A rule of the file matches (RFC 9309 2.2.2)."""
-    NO_RULE = "no_rule", "no rule matches"
-    """A group is meant for this crawler and none of its rules matches: allowed (2.2.2)."""
-    NO_GROUP = "no_group", "no group for this crawler"
-    """No group is meant for this crawler: allowed (2.2.1)."""
-    ROBOTS_TXT = "robots_txt", "robots.txt itself is allowed"
+    NO_RULE = "no_rule", "no rule of {} matches"
+    """A group applies to this crawler, but none of its rules matches: allowed (2.2.2)."""
+    NO_GROUP = "no_group", "no group of {} applies to this crawler"
+    """No group applies to this crawler: allowed (2.2.1)."""
+    ROBOTS_TXT = "robots_txt", "{} itself is always allowed"
     """``/robots.txt`` itself is implicitly allowed (2.2.2)."""
-    UNAVAILABLE = "unavailable", "there is no robots.txt"
+    UNAVAILABLE = "unavailable", "{} is unavailable"
     """There is no robots.txt: allowed (2.3.1.3)."""
-    UNREACHABLE = "unreachable", "robots.txt cannot be read"
+    UNREACHABLE = "unreachable", "{} cannot be read"
     """The robots.txt cannot be read: disallowed (2.3.1.4)."""
-    CRAWL_DELAY = "crawl_delay", "the Crawl-delay is too long"
-    """The Crawl-delay is over ``ROBOTS_CRAWL_DELAY_MAX`` and the host is skipped for it."""
-    CLOSING = "closing", "the spider closed first"
+    CRAWL_DELAY = "crawl_delay", "the Crawl-delay of {} is too long"
+    """The Crawl-delay is over ``ROBOTS_CRAWL_DELAY_MAX``, so the host is skipped."""
+    CLOSING = "closing", "the spider closed before {} was read"
     """The spider closed before the robots.txt was read."""
     NOT_HTTP = "not_http", "not an HTTP URL"
-    """robots.txt does not speak of this URL's scheme: allowed."""
+    """robots.txt does not apply to this URL's scheme: allowed."""
 
     def __str__(self) -> str:
         return str(self.value)
 
     @property
     def is_unread(self) -> bool:
-        """Whether it is that the robots.txt was not read, rather than what it says."""
+        """Whether the robots.txt was not read, so that nothing in it decided."""
         return self in (Reason.UNREACHABLE, Reason.CLOSING)
 
 
@@ -79,24 +79,25 @@ class Verdict:
     outcome: str | None = None
     """Its HTTP status, or the failure to get it, e.g. ``200`` or ``timeout``."""
     delay: float | None = None
-    """The Crawl-delay in seconds, where the reason is :attr:`Reason.CRAWL_DELAY`."""
+    """The Crawl-delay in seconds, if the reason is :attr:`Reason.CRAWL_DELAY`."""
     form: str | None = None
-    """Path and query that decided, where a download handler may send others than the URL's own."""
+    """The path and query that decided, if a download handler may rewrite those of the URL."""
 
     def describe(self) -> str:
         """What decided, in words, e.g. ``Disallow: /a, line 3 of https://x.example/robots.txt``.
 
-        Safe to print: control characters of the site are escaped, and a rule that fills half the
-        file is cut short.
+        Safe to print: control characters from the site are escaped, and long rules are cut short.
         """
         where = printable(self.robots_url or "robots.txt", _SHOWN)
+        words = self.reason.words.format(where)
         if self.reason is Reason.RULE:
             line = f"line {self.line} of " if self.line else ""
-            sent = f", for it may be sent as {printable(self.form, _SHOWN)}" if self.form else ""
-            return f"{printable(self.rule or self.reason.words, _SHOWN)}, {line}{where}{sent}"
+            rule = f"{printable(self.rule, _SHOWN)}, {line}{where}" if self.rule else words
+            sent = f", because it may be sent as {printable(self.form, _SHOWN)}"
+            return rule + sent if self.form else rule
         if self.reason is Reason.CRAWL_DELAY and self.delay is not None:
-            return f"Crawl-delay: {self.delay:g} is too long, {where}"
-        return f"{self.reason.words}, {where}" + (f": {self.outcome}" if self.outcome else "")
+            return f"{words} ({self.delay:g} s)"
+        return f"{words} ({self.outcome})" if self.outcome else words
 
     def __bool__(self) -> bool:
         return self.allowed

@@ -35,7 +35,8 @@ def test_the_exception_of_a_denial(reason: Reason) -> None:
     error = refusal(URL, Verdict(False, reason))
     assert type(error) is DENY[reason]
     assert error.url == URL
-    assert str(error).startswith(f"Forbidden by robots.txt: {URL} ({reason.words}")
+    words = reason.words.format("robots.txt")
+    assert str(error) == f"Forbidden by robots.txt: {URL} ({words})"
 
 
 @pytest.mark.parametrize("reason", DENY)

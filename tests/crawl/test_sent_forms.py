@@ -49,7 +49,7 @@ async def test_the_form_and_the_rule_that_decided_are_told(sites: Sites) -> None
         assert (verdict.form, verdict.reason) == (form, "rule")
         assert str(spider.failures[host.url(target)]).endswith(
             f"({verdict.rule}, line {verdict.line} of {host.origin}/robots.txt, "
-            f"for it may be sent as {form})"
+            f"because it may be sent as {form})"
         )
     assert stat(crawler, "robotstxt/forbidden/rule") == len(AS_SENT)
     assert stat(crawler, "robotstxt/forbidden/form") == len(AS_SENT)

@@ -96,8 +96,7 @@ def test_a_file_shows_what_it_is() -> None:
 @pytest.mark.parametrize("reason", Reason)
 def test_every_reason_has_words(reason: Reason) -> None:
     verdict = Verdict(False, reason, robots_url="https://x.example/robots.txt")
-    assert reason.words in verdict.describe()
-    assert verdict.describe().endswith("https://x.example/robots.txt")
+    assert verdict.describe() == reason.words.format("https://x.example/robots.txt")
     assert Reason(reason.value) is reason  # type: ignore[call-arg]
 
 
