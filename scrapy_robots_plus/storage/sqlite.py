@@ -97,7 +97,7 @@ class SqliteStore(Store):
         try:
             record = codec.decode(row[3], self._max_body)
         except codec.NewerVersionError as error:
-            logger.warning("%s: %s: %s; it is not used", self._path, origin, error)
+            logger.warning("%s: %s: %s; the record is ignored", self._path, origin, error)
             return None
         except codec.CodecError as error:
             self._drop(origin, str(error))
@@ -152,7 +152,7 @@ class SqliteStore(Store):
         )
 
     def _drop(self, origin: Origin, why: str) -> None:
-        logger.warning("%s: the record of %s is dropped: %s", self._path, origin, why)
+        logger.warning("%s: the record of %s is deleted: %s", self._path, origin, why)
         with suppress(StoreError):  # it is not used in any case
             self.delete(origin)
 

@@ -162,7 +162,9 @@ def set_aside(path: Path, damaged: Identity | None, why: Exception) -> None:
         for suffix in ("-shm", "-wal", ""):
             with suppress(FileNotFoundError):
                 os.rename(f"{path}{suffix}", f"{aside}{suffix}")
-    logger.warning("%s is damaged (%s); it is kept as %s, and a new one begun", path, why, aside)
+    logger.warning(
+        "%s is damaged (%s); it is kept as %s, and a new store is created", path, why, aside
+    )
 
 
 def _prepared(path: Path, wait: float) -> sqlite3.Connection:

@@ -363,7 +363,7 @@ def test_a_job_with_more_hosts_than_files_may_be_open_is_resumed_bit_by_bit(
     assert [queue.pop() is not None for _ in range(5)] == [True] * 5
     state = close(queue)
     assert len(state) == HOSTS
-    assert "Requests to 2 hosts stay in the job" in caplog.text
+    assert "Requests to 2 hosts are left for the job's next run" in caplog.text
     queue, stats = make_queue(tmp_path, state)
     with pytest.raises(ValueError, match="Too many open files"):  # it stays in memory
         queue.push(page(2, 99))

@@ -85,7 +85,7 @@ async def test_each_way_to_fail_is_told_once_with_what_follows(
     (line,) = lines.of(logging.WARNING)
     assert re.match(
         rf"{host.origin}/robots\.txt cannot be read \({why}\): all its requests are denied\. "
-        r"It is asked for again in (\d+ s|1 min)\.",
+        r"Next attempt in (\d+ s|1 min)\.",
         line,
     )
 
@@ -116,7 +116,7 @@ async def test_a_status_policy_that_opens_a_site_is_named(sites: Sites, lines: L
 async def test_delays_alone_deny_nothing(sites: Sites, lines: Lines) -> None:
     host = sites.host(answer("busy", 503))
     await crawl(host.url(), ROBOTSTXT_OBEY=False, ROBOTS_CRAWL_DELAY=True)
-    assert "(503): its Crawl-delay is not known." in lines.of(logging.WARNING)[0]
+    assert "(503): its Crawl-delay is unknown." in lines.of(logging.WARNING)[0]
 
 
 @pytest_twisted.ensureDeferred
@@ -127,7 +127,7 @@ async def test_requests_that_wait_are_not_called_denied(sites: Sites, lines: Lin
     )
     assert crawler.spider.got == [host.url()]
     (line,) = lines.of(logging.WARNING)
-    assert "(503): its requests wait in the queue, 1 h at most." in line
+    assert "(503): its requests wait in the queue for up to 1 h." in line
     assert lines.of(logging.INFO) == [f"{host.origin}/robots.txt can be read again (200, rules)"]
 
 
@@ -153,7 +153,7 @@ async def test_the_last_good_copy_is_named_and_each_outage_told_by_itself(
     assert warnings
     assert len(warnings) - len(ends) in (0, 1)
     assert len(warnings) < host.robots_hits  # two failures in a row are one outage
-    assert all("what it said" in line and "(200, rules, now 503)" in line for line in warnings)
+    assert all("the copy from" in line and "(200, rules, now 503)" in line for line in warnings)
 
 
 @pytest_twisted.ensureDeferred
@@ -166,7 +166,7 @@ async def test_beyond_a_number_outages_are_counted_and_summed_up(
     await crawl(*(host.url() for host in hosts), ROBOTS_FETCH_RETRIES=0)
     *told, summed_up = lines.of(logging.WARNING)
     assert len(told) == 2
-    assert told[1].endswith("Further ones are summed up, and logged at DEBUG.")
+    assert told[1].endswith("Further warnings are logged at DEBUG and summed up.")
     assert re.match(r"4 more robots\.txt files cannot be read: \d x \w+ \(http://", summed_up)
     assert all(host.origin in " ".join([*told, summed_up]) for host in hosts)
     assert len([line for line in lines.of(logging.DEBUG) if "cannot be read" in line]) == 4

@@ -113,7 +113,7 @@ def test_a_damaged_row_is_dropped(
         store.put(rules(1, START - 5))
         assert store.get(origin(1)) == rules(1, START - 5)
     assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "the record of https://host1.example is dropped" in caplog.text
+    assert "the record of https://host1.example is deleted" in caplog.text
 
 
 def test_a_row_that_is_too_long_is_not_even_read(path: Path) -> None:

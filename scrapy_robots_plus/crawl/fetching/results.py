@@ -75,7 +75,7 @@ class Results:
             self._html_was_reported = True
             logger.warning(
                 "The robots.txt from %s came as an HTML page that is not a browser's view of a "
-                "text file. Rules in it may be lost: fetch robots.txt without a browser "
+                "text file. Rules may be lost: fetch robots.txt without a browser "
                 "(ROBOTS_FETCH_META)",
                 printable(url),
                 extra={"spider": self._crawler.spider},

@@ -1,4 +1,4 @@
-"""Requests of a job that cannot be read: counted, told, and their files kept."""
+"""Requests of a job that cannot be read: counted and logged, their files kept."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 KEPT_IN = "unreadable"
-"""The folder, beside those of the lanes, that files are moved to."""
+"""The folder, next to those of the lanes, that unreadable files are moved to."""
 
 
 class Losses:
-    """What one queue could not read, or not put on disk."""
+    """Requests that one queue could not read, or could not write to disk."""
 
     MOST_TOLD = 20
-    """After as many messages the rest is counted only."""
+    """Messages that are logged; further losses are only counted."""
 
     def __init__(self, crawler: Crawler, folder: str) -> None:
         self._crawler = crawler
@@ -32,33 +32,33 @@ class Losses:
         self._folder = folder
         self._lost = 0
         self.told = 0
-        """How many messages there were to tell."""
+        """How many losses there were to log."""
         self._is_full = False
 
     def killed(self, held: int, found: int) -> None:
-        """The last run was killed when the job held so many requests; its files claim *found*.
+        """The last run was killed while the job held *held* requests; its files claim *found*.
 
-        They may claim more than they hold, of what was handed out before the kill. So what turns
-        out to be missing there is lost only as far as the job held it.
+        The files may claim more than they hold: requests that were handed out before the kill. So
+        a missing request counts as lost only if the job still held it.
         """
         self._add(held - found)
         self._log(
             logging.WARNING,
-            "The last run of this job was killed when it held %s. They cannot all be read again: "
-            "%s counts those that are lost, unless a page leads to them anew",
+            "The last run of this job was killed while it held %s. Not all of them can be "
+            "recovered: %s counts the lost ones, which are sent only if a page links to them again",
             _requests(held),
             stats.QUEUE_LOST,
         )
 
     def requests(self, name: str, lost: int, error: Exception | None) -> None:
-        """*lost* requests of the lane *name* are gone: what was read from its file is none."""
+        """*lost* requests of the lane *name* are gone: the data in its file is not a request."""
         self._add(lost)
-        self._tell(f"{_requests(lost)} to {name} cannot be read, lost for good", error)
+        self._tell(f"{_requests(lost)} to {name} cannot be read and are lost", error)
 
     def file(self, name: str, path: Path, lost: int | None, error: Exception | None) -> None:
         """Nothing more can be read from *path*, which should have held *lost* requests.
 
-        None where nobody knows how many.
+        None if the number is unknown.
         """
         self._add(lost or 0)
         self._stats.inc_value(stats.QUEUE_UNREADABLE)
@@ -66,20 +66,20 @@ class Losses:
         self._tell(f"{many} to {name} cannot be read; the file is kept as {self.keep(path)}", error)
 
     def missing(self, name: str) -> None:
-        """The state of the job names a lane, and there is nothing of it."""
+        """The state of the job names a lane that has no files."""
         self._stats.inc_value(stats.QUEUE_UNREADABLE)
-        self._tell(f"Requests to {name} are lost: the state of the job names them, no file does")
+        self._tell(f"Requests to {name} are lost: the job's state lists them, but no file does")
 
     def unopened(self, hosts: int) -> None:
-        """So many lanes of a former crawl were not opened, and stay in the state of the job."""
+        """*hosts* lanes of an earlier run were not opened. They stay in the state of the job."""
         self._log(
             logging.WARNING,
-            "Requests to %d hosts stay in the job for its next run: too many open files (ulimit)",
+            "Requests to %d hosts are left for the job's next run: too many open files (ulimit)",
             hosts,
         )
 
     def keep(self, path: Path) -> Path:
-        """Moves *path* to where no lane will look for it; returns where it is."""
+        """Moves *path* to where no lane looks for it; returns its new path."""
         folder = Path(self._folder, KEPT_IN)
         with suppress(OSError):
             folder.mkdir(exist_ok=True)
@@ -87,15 +87,15 @@ class Losses:
         return path
 
     def not_on_disk(self, error: Exception) -> None:
-        """A request could not be put on disk, and stays in memory."""
+        """A request could not be written to disk, and stays in memory."""
         self._stats.inc_value(stats.QUEUE_KEPT_IN_MEMORY)
         if self._is_full:
             return
         self._is_full = True
         self._log(
             logging.ERROR,
-            "Requests cannot be put on disk (%s). They stay in memory, and are lost if the crawl "
-            "is stopped; how many: %s",
+            "Requests cannot be written to disk (%s). They stay in memory and are lost if the "
+            "crawl is stopped; their number is in %s",
             printable(str(error) or repr(error)),
             stats.QUEUE_KEPT_IN_MEMORY,
         )
@@ -111,7 +111,7 @@ class Losses:
             why = f" ({error!r})" if error else ""
             self._log(logging.ERROR, "%s%s", printable(message), why)
         if self.told == self.MOST_TOLD:
-            self._log(logging.ERROR, "More that cannot be read is only counted from here on")
+            self._log(logging.ERROR, "Further losses are only counted")
 
     def _log(self, level: int, message: str, *arguments: object) -> None:
         logger.log(level, message, *arguments, extra={"spider": self._crawler.spider})
@@ -122,6 +122,6 @@ def _requests(number: int) -> str:
 
 
 def _unused(path: Path) -> Path:
-    """*path*, or one with a number if there is such a file."""
+    """*path*, or the same with a number if that file exists."""
     numbered = (Path(f"{path}-{number}") for number in count(2))
     return path if not path.exists() else next(other for other in numbered if not other.exists())

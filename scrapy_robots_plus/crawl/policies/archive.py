@@ -152,8 +152,8 @@ class Archive:
         if not self._warned:
             self._warned = True
             logger.warning(
-                "ROBOTS_STORE: %s. The crawl goes on with what it has in memory; further errors "
-                "are counted as robotstxt/store/errors.",
+                "ROBOTS_STORE: %s. The crawl continues from memory; further errors are counted "
+                "as robotstxt/store/errors.",
                 error,
                 extra={"spider": self._crawler.spider},
             )

@@ -1,1 +1,1 @@
-"""What the user sees: progress, the table at the end, the reason a crawl closes with."""
+"""What the user sees: warnings, progress, the final table, the close reason."""

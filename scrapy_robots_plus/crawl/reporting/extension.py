@@ -1,4 +1,4 @@
-"""What the user sees of a crawl: warnings, progress, one table, a close reason that says why."""
+"""What the user sees of a crawl: warnings, progress, the final table, a telling close reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Says in the log when a robots.txt cannot be read, what follows, and when it can be again."""
+"""Logs when a robots.txt cannot be read, what that means, and when it can be read again."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _ON_THE_WAY = (Failure.CONNECTION, Failure.DNS, Failure.TIMEOUT, Failure.ERROR)
-"""Failures that a proxy can be the cause of."""
+"""Failures that a proxy can cause."""
 
 
 MOST_OF_AN_EXCEPTION = 500
-"""Characters of its text that are shown: a server may have written them."""
+"""Characters of its text that are shown: a server may have written it."""
 
 
 NAMED_IN_A_SUM = 5
-"""Origins that a sum names for each failure."""
+"""Origins that a summary names for each failure."""
 
 
 class Outage(NamedTuple):
-    """What was said of an origin whose robots.txt cannot be read."""
+    """What was logged about an origin whose robots.txt cannot be read."""
 
     denies: bool
-    """Whether its requests are denied for it."""
+    """Whether its requests are denied because of it."""
     told: bool
-    """Whether it had a warning of its own."""
+    """Whether it got a warning of its own."""
 
 
 class Outages:
-    """One warning per origin and outage; beyond ``MOST_WARNINGS`` they are summed up."""
+    """One warning per origin and outage; after ``MOST_WARNINGS``, summaries only."""
 
     MOST_WARNINGS = 20
 
@@ -55,11 +55,11 @@ class Outages:
         self._warnings = 0
         self._untold: Counter[str] = Counter()
         self._named: defaultdict[str, list[Origin]] = defaultdict(list)
-        """Some of those that are untold, by what failed."""
+        """Some of the origins that got no warning, by failure."""
         self._ended_untold = 0
 
     def landed(self, origin: Origin, policy: Policy | None) -> None:
-        """A fetch has ended, in *policy*."""
+        """A fetch has ended and produced *policy*."""
         if policy is None or compat.is_closing(self._crawler):
             return
         before = self._open.get(origin)
@@ -70,7 +70,7 @@ class Outages:
             self._begin(origin, policy)
 
     def sum_up(self) -> None:
-        """Logs what had no message of its own since the last time."""
+        """Logs a summary of the outages without a message of their own since the last summary."""
         parts = []
         if self._untold:
             files = counted(self._untold.total(), "more robots.txt file")
@@ -130,30 +130,30 @@ class Outages:
         if policy.refuses_all:
             if not self._settings.defers or self._crawl.queue is None:
                 return "all its requests are denied"
-            return f"its requests wait in the queue, {duration(self._settings.defer_max)} at most"
+            return f"its requests wait in the queue for up to {duration(self._settings.defer_max)}"
         if policy.record.readable:
-            return f"what it said {duration(policy.age)} ago is obeyed ({policy.in_words})"
+            return f"the copy from {duration(policy.age)} ago is obeyed ({policy.in_words})"
         if policy.access is Access.UNAVAILABLE:
             return "everything is allowed, as ROBOTS_STATUS_POLICY says"
-        return "its Crawl-delay is not known"
+        return "its Crawl-delay is unknown"
 
     def _hint(self, policy: Policy) -> str:
-        """The settings that may be the cause."""
+        """Names the settings that may be the cause."""
         failure, meta = policy.record.failure, self._settings.fetch_meta
         if failure in _ON_THE_WAY and meta.get("proxy"):
             return " The request went through the proxy of ROBOTS_FETCH_META."
         if failure is Failure.ERROR and (meta or self._settings.fetch_headers):
-            return " Look at ROBOTS_FETCH_META and ROBOTS_FETCH_HEADERS."
+            return " Check ROBOTS_FETCH_META and ROBOTS_FETCH_HEADERS."
         if failure is Failure.TIMEOUT:
             return f" (ROBOTS_FETCH_TIMEOUT is {self._settings.fetch_timeout:g} s.)"
         return ""
 
 
-_THE_REST = " Further ones are summed up, and logged at DEBUG."
+_THE_REST = " Further warnings are logged at DEBUG and summed up."
 
 
 _WRAPPED = re.compile(r"\[?<twisted\.python\.failure\.Failure [\w.]+: (.*?)>\]?")
-"""What Twisted makes of an exception that it hands on inside of another."""
+"""How Twisted shows an exception that it wraps in another one."""
 
 
 def _why(policy: Policy) -> str:
@@ -163,5 +163,5 @@ def _why(policy: Policy) -> str:
 
 def _when(policy: Policy) -> str:
     if policy.fresh_for <= 0:
-        return "The next request asks for it again."
-    return f"It is asked for again in {duration(policy.fresh_for)}."
+        return "The next request tries again."
+    return f"Next attempt in {duration(policy.fresh_for)}."

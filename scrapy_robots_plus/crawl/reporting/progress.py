@@ -1,4 +1,4 @@
-"""What the queue waits for, in one message at every ``LOGSTATS_INTERVAL``."""
+"""What the queue is waiting for: one message at every ``LOGSTATS_INTERVAL``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ORDER = tuple(dict.fromkeys(_GROUPS.values()))
 
 
 class Slowest(NamedTuple):
-    """The slot whose requests take longest by its delay alone."""
+    """The slot whose requests take longest because of its delay alone."""
 
     name: str
     requests: int
@@ -50,9 +50,10 @@ class Slowest(NamedTuple):
 
 
 def describe(lanes: Iterable[Lane], delay_of: Callable[[Lane], float]) -> str:
-    """The message: how many hosts wait for what, how many requests behind them, and for how long.
+    """The message: what the hosts wait for, with how many requests, and for how long.
 
-    *delay_of*: seconds between two requests of a lane on average. Empty where nothing is queued.
+    *delay_of* returns the average seconds between two requests of a lane. The message is empty if
+    nothing is queued.
     """
     hosts: Counter[str] = Counter()
     requests: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""The table at the end of a crawl: what each origin said, and what became of its requests."""
+"""The table at the end of a crawl: each origin's robots.txt, and the outcome of its requests."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _HEAD = ("origin", "robots.txt", "delay", "allowed", "denied")
 
 
 def headline(tally: Tally) -> str:
-    """The sums in words."""
+    """The totals in words."""
     origins, requests = counted(len(tally), "origin"), counted(tally.allowed, "request")
     return f"{origins}, {requests} allowed, {tally.denied:,} denied"
 
 
 def table(tally: Tally, limit: int = 20) -> str:
-    """The origins row by row, most notable first: denied most, unreadable, slowest, largest.
+    """One row per origin, most notable first: most denials, unreadable, slowest, most requests.
 
-    At most *limit* rows; the last one says how many are left out.
+    At most *limit* rows; a last line says how many are left out.
     """
     ordered = sorted(tally, key=_notability, reverse=True)
     shown, left_out = ordered[:limit], ordered[limit:]
@@ -47,7 +47,7 @@ def _summed_up(rows: list[tuple[Origin, Row]]) -> str:
 
 
 def _text(cells: tuple[str, ...], widths: list[int]) -> str:
-    """Words to the left, numbers to the right."""
+    """Words are aligned left, numbers right."""
     words = [cell.ljust(width) for cell, width in zip(cells[:2], widths[:2], strict=True)]
     numbers = [cell.rjust(max(width, 8)) for cell, width in zip(cells[2:], widths[2:], strict=True)]
     return "  ".join([*words, *numbers])
@@ -60,7 +60,7 @@ def _cells(origin: Origin, row: Row) -> tuple[str, ...]:
 
 
 def _delay(policy: Policy) -> str:
-    """The delay that is kept, and the one that was asked for where that is another."""
+    """The delay in force, and the requested one if it differs."""
     asked = policy.asked_delay
     if asked is not None and asked.skip:
         return f"{asked.asked:g} s, too long"

@@ -1,4 +1,4 @@
-"""Says at the start which parts of the package are not in use, or are there twice."""
+"""Reports at the start which parts of the package are unused or duplicated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 def report_wiring(crawl: Crawl) -> None:
-    """To be called when the spider has been opened."""
+    """Call this when the spider has been opened."""
     crawler, settings = crawl.crawler, crawl.settings
     for text in _mistakes(crawler, settings):
         logger.warning(text, extra={"spider": crawler.spider})
@@ -44,14 +44,14 @@ def _mistakes(crawler: Crawler, settings: RobotsSettings) -> list[str]:
     if not ours and settings.obey:
         does = "Scrapy's own obeys" if others else "nothing obeys"
         found.append(
-            f"RobotsMiddleware is not among the DOWNLOADER_MIDDLEWARES, so {does} robots.txt. "
-            'Give it its place: "scrapy_robots_plus.RobotsMiddleware": 100.'
+            f"RobotsMiddleware is not in DOWNLOADER_MIDDLEWARES, so {does} robots.txt. "
+            'Add it: "scrapy_robots_plus.RobotsMiddleware": 100.'
         )
     elif len(ours) + len(others) > 1:
         names = [global_object_name(type(item)) for item in (*others, *ours[1:])]
         found.append(
-            "Every robots.txt is fetched and counted more than once: beside RobotsMiddleware there "
-            f"is {' and '.join(names)}. Take it out of the DOWNLOADER_MIDDLEWARES: "
+            "Every robots.txt is fetched and counted more than once, because RobotsMiddleware runs "
+            f"alongside {' and '.join(names)}. Remove it from DOWNLOADER_MIDDLEWARES: "
             f"{', '.join(f'{name!r}: None' for name in names)}."
         )
     return found
@@ -62,14 +62,15 @@ def _inactive(crawl: Crawl) -> list[str]:
     if crawl.queue is None:
         acts = f", and {_DEFER}" if crawl.settings.defers else ""
         found.append(
-            f"Requests wait for robots.txt and delays outside of the queue{acts}, because "
+            f"Requests wait for robots.txt and delays outside the queue{acts}, because "
             f"{_queue_in_use(crawl.crawler)}."
         )
     downloader = compat.engine_of(crawl.crawler).downloader
     if not isinstance(downloader, RobotsDownloader):
         found.append(
-            "robots.txt requests, and requests that wait for one, count among CONCURRENT_REQUESTS, "
-            f"because DOWNLOADER is {global_object_name(type(downloader))}. What changes that is "
+            "robots.txt requests and the requests waiting for one count towards "
+            "CONCURRENT_REQUESTS, because DOWNLOADER is "
+            f"{global_object_name(type(downloader))}. To change that, set "
             'DOWNLOADER = "scrapy_robots_plus.RobotsDownloader".'
         )
     return found
@@ -77,12 +78,12 @@ def _inactive(crawl: Crawl) -> list[str]:
 
 def _queue_in_use(crawler: Crawler) -> str:
     scheduler, queue = scheduler_class(crawler.settings), queue_class(crawler.settings)
-    if Scheduler not in scheduler.__mro__:  # issubclass() asks for its methods alone
+    if Scheduler not in scheduler.__mro__:  # issubclass() only checks for methods
         return (
-            f"SCHEDULER is {global_object_name(scheduler)}. What changes that is "
+            f"SCHEDULER is {global_object_name(scheduler)}. To change that, set "
             'SCHEDULER = "scrapy.core.scheduler.Scheduler"'
         )
     return (
-        f"SCHEDULER_PRIORITY_QUEUE is {global_object_name(queue)}. What changes that is "
+        f"SCHEDULER_PRIORITY_QUEUE is {global_object_name(queue)}. To change that, set "
         'SCHEDULER_PRIORITY_QUEUE = "scrapy_robots_plus.RobotsPriorityQueue"'
     )

@@ -1,4 +1,4 @@
-"""Numbers and spans of time in words."""
+"""Numbers in words."""
 
 from __future__ import annotations
 
