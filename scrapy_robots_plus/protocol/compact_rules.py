@@ -1,7 +1,7 @@
-"""The rules for one crawler in a few hundred octets: what is kept of a host that is seldom asked.
+"""The rules for one crawler in a few hundred octets, kept for hosts that are rarely needed.
 
-One line a rule, the strongest first, so that the first that matches decides. Compiled rules answer
-faster and take some twenty times the memory; the whole file would have to be read again.
+One line per rule, the strongest first, so that the first match decides. Compiled rules are faster
+but take some twenty times the memory; without either, the whole file would be parsed again.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from .rank import Rank
 
 MOST_RULES = 128
-"""Upper limit of the rules: each may have to be tried."""
+"""Maximum number of rules: each may have to be tried."""
 
 MOST_OCTETS = 8192
 
-# What a line begins with: whether it allows, and whether it is a prefix or has wildcards.
+# The first octet of a line: whether the rule allows, and whether it is a prefix or has wildcards.
 _ALLOW, _DISALLOW, _ALLOW_WILD, _DISALLOW_WILD = b"a", b"d", b"A", b"D"
 
 
 def compact_rules_of(ranked: Iterable[tuple[bytes, Rank]], wildcards: bool) -> bytes | None:
-    """The rules in compact form; None where they are too many or too long for it."""
+    """The rules in compact form; None if they are too many or too long."""
     rules = list(islice(ranked, MOST_RULES + 1))
     if len(rules) > MOST_RULES:
         return None
@@ -44,7 +44,7 @@ def compact_rules_of(ranked: Iterable[tuple[bytes, Rank]], wildcards: bool) -> b
 
 
 def decide(compact: bytes, path: bytes) -> bool:
-    """Whether the rules allow a path, which is in the form of the dialect."""
+    """Whether the rules allow *path*, which is in the dialect's form."""
     if not compact:
         return True
     allowed, disallowed = _ALLOW + path, _DISALLOW + path

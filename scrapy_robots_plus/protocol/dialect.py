@@ -1,7 +1,7 @@
-"""The ways of reading a robots.txt: one engine, and the answers it asks for.
+"""Dialects: the ways of reading a robots.txt, as options of one engine.
 
-RFC 9309 settles most of what its forerunners left open. Whoever has to agree with an older system
-picks its dialect; whoever needs another one makes it with :func:`dataclasses.replace`.
+RFC 9309 settles most questions that its predecessors left open. To agree with an older system, pick
+its dialect; to make another dialect, use :func:`dataclasses.replace`.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from . import rfc9309
 
 
 class Names(Enum):
-    """When a user-agent line is meant for a crawler. Case never counts."""
+    """When a user-agent line applies to a crawler. Case never matters."""
 
     TOKEN = "token"  # noqa: S105 - a product token is no secret
     """The line holds the crawler's product token (RFC 9309 2.2.1)."""
     SUBSTRING = "substring"
-    """The line's name stands somewhere in the crawler's name or header."""
+    """The line's name is a substring of the crawler's name or header."""
     EITHER = "either"
-    """One of the two stands somewhere in the other."""
+    """One of the two is a substring of the other."""
     GLOB = "glob"
-    """As EITHER, where ``*`` in the line stands for any characters."""
+    """Like EITHER, and ``*`` in the line stands for any characters."""
 
 
 class Choice(Enum):
-    """Which of the groups that are meant for a crawler count."""
+    """Which of the groups that apply to a crawler count."""
 
     MERGED = "merged"
-    """All that name it, as one; those for ``*`` only if none does (RFC 9309 2.2.1)."""
+    """All that name it, merged; those for ``*`` only if none does (RFC 9309 2.2.1)."""
     FIRST = "first"
     """The first that names it; the first for ``*`` only if none does."""
     IN_ORDER = "in order"
-    """The first in the file, be it for ``*``."""
+    """The first in the file, even if it is for ``*``."""
 
 
 class Order(Enum):
@@ -51,8 +51,8 @@ class Escapes(Enum):
     NONE = "none"
     """None. In rules, hex digits become upper case and octets over 0x7F are escaped."""
     UNRESERVED = "unreserved"
-    """Those of unreserved characters; what no URI may hold, and ``'``, is escaped (RFC 9309
-    2.2.2)."""
+    """Those of unreserved characters. Characters that no URI may contain, and ``'``, are escaped
+    (RFC 9309 2.2.2)."""
     BUT_SLASH = "all but /"
     """All but ``%2F``."""
     BUT_DELIMITERS = "all but / ? & ="
@@ -69,49 +69,49 @@ class Dialect:
     name: str
     """What messages call it."""
     forgiving: bool = True
-    """Take misspelt and longer keys, and white space for a missing colon, as the reference parser
-    does; otherwise only ``useragent`` passes for ``user-agent``."""
+    """Accept misspelt and longer keys, and white space instead of a colon, like the reference
+    parser; otherwise only ``useragent`` counts as ``user-agent``."""
     max_line: int | None = rfc9309.MAX_LINE
-    """Octets of a line that count; None for all."""
+    """How many octets of a line count; None for all."""
     charset: str = "utf-8"
-    """The encoding of a file that comes without one."""
+    """The encoding of a file served without a charset."""
     blank_line_ends_group: bool = False
     """A blank line ends a group; otherwise it means nothing (2.1)."""
     delay_ends_agents: bool = False
-    """A sitemap or Crawl-delay line, too, ends a run of user-agent lines."""
+    """A Sitemap or Crawl-delay line also ends a run of user-agent lines."""
     orphans_for_all: bool = False
     """Rules before any user-agent line are for ``*``; otherwise for nobody (2.2.2, SHOULD)."""
     names: Names = Names.TOKEN
     """When a user-agent line is meant for a crawler."""
     tokens_only: bool = False
-    """A crawler's name that is no token (``008``, ``Foo Bar``) fits nothing but ``*``; otherwise it
-    fits lines that begin with the same word."""
+    """A crawler's name that is not a token (``008``, ``Foo Bar``) matches only ``*``; otherwise it
+    matches lines that begin with the same word."""
     choice: Choice = Choice.MERGED
     """Which of the groups that are meant for a crawler count."""
     star_comes_last: bool = False
-    """A group that is also for ``*`` counts as one for ``*`` only, even to those it names."""
+    """A group that is also for ``*`` counts as one for ``*`` only, even for crawlers it names."""
     order: Order = Order.OCTETS
     """Which of the rules that match a URL decides."""
     allow_wins_ties: bool = True
-    """An allow beats a disallow as long (2.2.2, SHOULD); otherwise the first in the file wins."""
+    """An allow beats a disallow of the same length (2.2.2, SHOULD); otherwise the first wins."""
     dollar_counts: bool = True
-    """A final ``$`` is one of the octets by which rules are compared."""
+    """A final ``$`` counts in the length of a rule."""
     wildcards: bool = True
     """``*`` and a final ``$`` are special (2.2.3); otherwise they are literal."""
     dollar_before_query: bool = False
-    """A final ``$`` matches before a ``?``, too."""
+    """A final ``$`` also matches before a ``?``."""
     index_is_slash: bool = True
-    """``Allow: /dir/index.html`` allows ``/dir/``, too."""
+    """``Allow: /dir/index.html`` also allows ``/dir/``."""
     empty_allow_denies: bool = False
-    """A blank allow allows nothing, that is, it disallows everything."""
+    """An empty allow disallows everything."""
     empty_decides: bool = False
-    """A blank rule matches every URL; otherwise it says nothing (2.2.2, ``empty-pattern``)."""
+    """An empty rule matches every URL; otherwise it means nothing (2.2.2, ``empty-pattern``)."""
     escapes: Escapes = Escapes.UNRESERVED
     """Which percent-escapes are undone before a rule and a URL are compared."""
     robots_txt_allowed: bool = True
     """``/robots.txt`` is allowed whatever the rules say (2.2.2)."""
     expiry: int = rfc9309.EXPIRY
-    """Seconds that a copy may be used where its headers do not say."""
+    """How many seconds a copy may be used if its headers do not say."""
 
 
 RFC9309 = Dialect("RFC9309")
@@ -176,7 +176,7 @@ FIRST_MATCH = Dialect(
     escapes=Escapes.BUT_DELIMITERS,
     robots_txt_allowed=False,
 )
-"""The Ruby library robotstxt: the first section that fits, and its first rule that fits."""
+"""The Ruby library robotstxt: the first section that applies, and its first rule that matches."""
 
 DIALECTS = {each.name: each for each in (RFC9309, GOOGLE, GYM2008, MK1996, FIRST_MATCH)}
 """Dialects by their names, which are those of ``ROBOTS_DIALECT``."""

@@ -9,7 +9,7 @@ from . import rfc9309
 from .dialect import Escapes
 
 usual_url = re.compile(rb"https?://[^/?;#]+(/[^#]*)").match
-"""Matches nearly every URL there is, with its path and query: :func:`path_of`, but faster."""
+"""Matches nearly every URL and captures path and query: :func:`path_of`, but faster."""
 
 _HEAD = re.compile(rb"(?://)?(?:[^/?;]*?://)?[^/?;]*")
 _ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
@@ -17,20 +17,20 @@ _ESCAPE_OR_HIGH = re.compile(rb"%[0-9A-Fa-f]{2}|[\x80-\xff]")
 
 _KEPT = rfc9309.UNRESERVED | rfc9309.RESERVED - rfc9309.SENT_ESCAPED
 _PLAIN = bytes(_KEPT)
-"""Octets that stay as they are when a rule or a URL is brought into one form."""
+"""Octets that stay unchanged when a rule or a URL is normalized."""
 _ESCAPE_OR_UNSAFE = re.compile(rb"%[0-9A-Fa-f]{2}|[^%" + re.escape(_PLAIN) + rb"]")
 
 SIMPLE = bytes(_KEPT - frozenset(b"*$#"))
-"""Octets of a value that no dialect changes, nor takes for more than themselves."""
+"""Octets that no dialect changes or treats as special."""
 
 _ASCII_BUT_PERCENT = bytes(octet for octet in range(128) if octet != 0x25)
 
 
 def path_of(url: bytes) -> bytes:
-    """Path and query of a URL, which may also be a path and query: what rules are matched with.
+    """Path and query of a URL, or of a path and query: the part that rules are matched against.
 
-    Read as the reference parser reads it: without scheme, authority and fragment, ``/`` for a URL
-    that has no path.
+    Like the reference parser: without scheme, authority and fragment, and ``/`` for a URL without a
+    path.
     """
     head = _HEAD.match(url)
     at = head.end() if head else 0
@@ -49,7 +49,7 @@ def _escaped(octet: int) -> bytes:
 
 
 def _canonical(match: re.Match[bytes]) -> bytes:
-    """One form for what 2.2.2 says is the same: ``%7E`` is ``~``, ``%c3`` and 0xC3 are ``%C3``."""
+    """One form for everything that 2.2.2 treats as equal: ``%7E`` is ``~``, ``%c3`` is ``%C3``."""
     found = match.group()
     if len(found) == 1:
         return _escaped(found[0])
@@ -63,13 +63,13 @@ def _upper(match: re.Match[bytes]) -> bytes:
 
 
 def canonical(value: bytes) -> bytes:
-    """Escapes of unreserved characters undone, the others in upper case, and what no URI may hold,
-    or clients send escaped, escaped."""
+    """Decodes escapes of unreserved characters, and puts the others in upper case. Escapes octets
+    that no URI may contain or that clients send escaped."""
     return _ESCAPE_OR_UNSAFE.sub(_canonical, value)
 
 
 def upper(value: bytes) -> bytes:
-    """Escapes in upper case, and octets outside ASCII escaped."""
+    """Puts escapes in upper case, and escapes octets outside ASCII."""
     return _ESCAPE_OR_HIGH.sub(_upper, value)
 
 
@@ -85,7 +85,7 @@ _ALL = bytes(range(256))
 _BUT_PERCENT = _ALL.replace(b"%", b"")
 
 Form = tuple[bytes, Callable[[bytes], bytes]]
-"""Octets that stay as they are, and what is done with a value that holds others."""
+"""The octets that stay unchanged, and the function for values that contain others."""
 
 RULE_FORM: dict[Escapes, Form] = {
     Escapes.NONE: (_ASCII_BUT_PERCENT, upper),
@@ -93,7 +93,7 @@ RULE_FORM: dict[Escapes, Form] = {
     Escapes.BUT_SLASH: (_BUT_PERCENT, _undo_all_but(b"/")),
     Escapes.BUT_DELIMITERS: (_BUT_PERCENT, _undo_all_but(b"/?&=")),
 }
-"""What a rule becomes before it is compared."""
+"""The form of a rule for comparison, by dialect option."""
 
 URL_FORM: dict[Escapes, Form] = {**RULE_FORM, Escapes.NONE: (_ALL, bytes)}
-"""What a URL's path becomes before it is compared."""
+"""The form of a URL's path for comparison, by dialect option."""

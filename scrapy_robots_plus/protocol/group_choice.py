@@ -1,4 +1,4 @@
-"""Which groups of a file are meant for a crawler (RFC 9309 2.2.1)."""
+"""Which groups of a file apply to a crawler (RFC 9309 2.2.1)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Chosen = tuple[int, ...]
 
 
 class GroupChoice:
-    """The groups of a file by the names they speak to."""
+    """The groups of a file by the names in their user-agent lines."""
 
     __slots__ = ("_by_name", "_dialect", "_sections")
 
@@ -22,7 +22,7 @@ class GroupChoice:
         self._sections = sections
         self._by_name: dict[str, list[int]] = {}
         for position, section in enumerate(sections):
-            # Groups without rules are no groups to those who end them at blank lines.
+            # Dialects that end groups at blank lines ignore groups without rules.
             if section.rules or not dialect.blank_line_ends_group:
                 for name in self._names_of(section):
                     self._by_name.setdefault(name, []).append(position)
@@ -32,9 +32,9 @@ class GroupChoice:
         return {STAR} if self._dialect.star_comes_last and STAR in names else names
 
     def names_for(self, agent: AgentNames) -> tuple[str, ...]:
-        """The names by which a crawler looks for its groups, in order of preference."""
+        """The names under which a crawler looks for its groups, in order of preference."""
         if self._dialect.names is Names.TOKEN:
-            # The reference parser compares what it is given, be it nothing.
+            # The reference parser compares whatever it is given, even an empty name.
             if agent == "" and self._dialect.tokens_only:
                 return ("",)
             return product_tokens(agent, self._dialect.tokens_only)
@@ -42,10 +42,10 @@ class GroupChoice:
         return tuple(name.strip().lower() for name in names)
 
     def groups_for(self, agent: AgentNames) -> Chosen:
-        """The groups whose rules count for a crawler, in file order; none where none is meant.
+        """The groups whose rules count for a crawler, in file order; empty if none applies.
 
-        2.2.1: all groups that name it, else all groups for ``*``, else none. Of several names, the
-        first that any group names.
+        2.2.1: all groups that name it, else all groups for ``*``, else none. If it has several
+        names, the first that any group names counts.
         """
         names = self.names_for(agent)
         if self._dialect.choice is Choice.IN_ORDER:
@@ -77,7 +77,7 @@ class GroupChoice:
         return tuple(sorted(found))
 
     def _fits(self, line: str, name: str) -> bool:
-        """Whether a user-agent line's name means a crawler's name, both in lower case."""
+        """Whether a user-agent line's name matches a crawler's name, both in lower case."""
         if self._dialect.names is Names.GLOB:
             return name in line or _holds(name, line.split("*"))
         if not line or not name:
@@ -86,7 +86,7 @@ class GroupChoice:
 
 
 def _holds(name: str, parts: list[str]) -> bool:
-    """Whether the parts stand in the name, one behind the other."""
+    """Whether the name contains the parts, one after the other."""
     at = 0
     for part in parts:
         at = name.find(part, at)

@@ -1,4 +1,4 @@
-"""Lines to groups (RFC 9309 2.1, 2.2.1): who is spoken to, and on which lines."""
+"""Lines to groups (RFC 9309 2.1, 2.2.1): which crawlers are addressed, and on which lines."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .dialect import Dialect, Names
 from .lines import INITIALS, Kind, Line, read_line
 from .product_token import token_in, word_in
 
-# The way most rules are written: seen at once, they need no taking apart yet.
+# The usual spelling of rules: recognized at once, without splitting the line.
 _RULES = (b"Disallow:", b"Allow:", b"disallow:", b"allow:")
 
-# What no key that means anything begins with: most lines of an HTML page are left at that.
+# Lines that begin with no known key are skipped at once, such as most lines of an HTML page.
 _COMMENT_OR_MARKUP = frozenset(b"#<{}")
 
 _GLOBAL_KINDS = frozenset({Kind.SITEMAP, Kind.HOST, Kind.CLEAN_PARAM, Kind.LICENSE})
@@ -23,22 +23,22 @@ _STAR = (STAR,)
 
 
 class Members(NamedTuple):
-    """Lines of a group that are no rules, and the names they are meant for.
+    """Lines of a group other than rules, and the names they apply to.
 
-    ``a, delay 1, b, delay 2`` is one group for its rules (2.2.4), yet each delay was written for
-    the agents right above it.
+    ``a, delay 1, b, delay 2`` is one group for its rules (2.2.4), but each delay was written for
+    the agents directly above it.
     """
 
     names: frozenset[str]
     end: int
-    """How many agents the group has up to here."""
+    """How many agents the group has up to this point."""
     lines: list[Line]
 
 
 class Section:
-    """A group as it stands in the file: user-agent lines, and the lines of their rules.
+    """A group as written in the file: user-agent lines, and the numbers of its rule lines.
 
-    However many agents it has, its rules are held once.
+    Its rules are stored once, however many agents it has.
     """
 
     __slots__ = ("_closed", "_run", "agents", "members", "names", "rules")
@@ -47,15 +47,15 @@ class Section:
         self.agents: list[bytes] = []
         """Values of the user-agent lines, as served."""
         self.names: list[tuple[str, ...]] = []
-        """What the dialect takes each of them for; ``*`` for all crawlers."""
+        """The names that the dialect reads in each of them; ``*`` for all crawlers."""
         self.rules: list[int] = []
-        """Numbers of the allow and disallow lines."""
+        """Line numbers of the allow and disallow lines."""
         self.members: list[Members] = []
         self._run = 0
         self._closed = False
 
     def add_agent(self, value: bytes, names: tuple[str, ...]) -> None:
-        """Takes in a user-agent line."""
+        """Adds a user-agent line."""
         if self._closed:
             self._run = len(self.agents)
             self._closed = False
@@ -63,7 +63,7 @@ class Section:
         self.names.append(names)
 
     def add_member(self, line: Line) -> None:
-        """Takes in another line: it is for the agents since the last such line."""
+        """Adds another line: it applies to the agents since the last such line."""
         if not self._closed:
             names = frozenset(chain.from_iterable(self.names[self._run :]))
             self.members.append(Members(names, len(self.agents), []))
@@ -72,8 +72,8 @@ class Section:
 
 
 def names_in(value: bytes, dialect: Dialect) -> tuple[str, ...]:
-    """The names that a user-agent value stands for, in lower case: a token, and, where they are
-    not the same, a whole word; ``*``; or whatever it is where names are no tokens."""
+    """The names in a user-agent value, in lower case: ``*``, or a token and, if it differs, the
+    whole word; the value as it is in dialects whose names are not tokens."""
     if value == b"*":
         return _STAR
     text = value.decode("utf-8", "replace")
@@ -86,7 +86,7 @@ def names_in(value: bytes, dialect: Dialect) -> tuple[str, ...]:
 
 
 class Scanner:
-    """Reads lines once, in order, and puts each where it belongs."""
+    """Reads lines once, in order, and sorts them into groups."""
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
@@ -97,7 +97,7 @@ class Scanner:
         self._collecting = False
 
     def scan(self, lines: list[bytes]) -> None:
-        """Takes in all lines of a file."""
+        """Reads all lines of a file."""
         blank_ends = self.dialect.blank_line_ends_group
         rules: list[int] | None = None
         for number, line in enumerate(lines, 1):
@@ -112,7 +112,7 @@ class Scanner:
                 rules = self._current = None
 
     def _read(self, number: int, text: bytes) -> list[int] | None:
-        """Takes a line in; returns where the rules right behind it go, if that is settled."""
+        """Reads a line; returns the list that directly following rules go to, if known."""
         start = text.lstrip()[:1]
         if start not in INITIALS:
             if not start and self.dialect.blank_line_ends_group:

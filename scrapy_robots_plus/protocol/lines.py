@@ -1,8 +1,8 @@
-"""Octets in UTF-8 to numbered lines, and lines to keys and values.
+"""UTF-8 octets to numbered lines, and lines to keys and values.
 
-A line means what the reference parser takes it for (RFC 9309 2.2 leaves errors to the reader):
-CR, LF and CRLF end it, NUL and ``#`` cut it off, and what follows :data:`rfc9309.MAX_LINE` octets
-is not read. Nothing here raises, whatever the octets.
+A line means what the reference parser makes of it (RFC 9309 2.2 leaves errors to the reader): CR,
+LF and CRLF end it, NUL and ``#`` cut it off, and octets after :data:`rfc9309.MAX_LINE` are not
+read. Nothing here raises, whatever the octets.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Line(NamedTuple):
     """Without comment and surrounding white space."""
 
 
-# The order is the reference parser's: a key belongs to the first that it starts with.
+# In the reference parser's order: a key means the first of these that it starts with.
 _PREFIXES = (
     (b"user-agent", Kind.USER_AGENT),
     (b"useragent", Kind.USER_AGENT),
@@ -93,14 +93,14 @@ INITIALS = frozenset(
     for key in (*_EXACT, *_FORGIVEN, *(prefix for prefix, _ in _PREFIXES))
     for case in (bytes.lower, bytes.upper)
 )
-"""What the keys that mean something begin with."""
+"""The beginnings of all known keys."""
 
 _TIMED = re.compile(rb"(visit[- ]?time|request[- ]?rate)[ \t]+(.+)", re.IGNORECASE)
 _SCHEMES = frozenset({b"https", b" http"})
 
 
 def to_lines(octets: bytes, dialect: Dialect) -> list[bytes]:
-    """The lines of a body in UTF-8, cut at NUL and at the dialect's limit."""
+    """The lines of a UTF-8 body, cut at NUL and at the dialect's limit."""
     # bytes.splitlines() ends lines at CR, LF and CRLF; str.splitlines() would also at FF and more.
     lines = octets.splitlines()
     limit = dialect.max_line
@@ -112,7 +112,7 @@ def to_lines(octets: bytes, dialect: Dialect) -> list[bytes]:
 
 
 def split_line(line: bytes, dialect: Dialect) -> tuple[bytes, bytes] | None:
-    """Key and value of a line, or None for one that has none (a comment, words)."""
+    """Key and value of a line; None if it has none (a comment, prose)."""
     line = line.partition(b"#")[0].strip()
     key, colon, value = line.partition(b":")
     if colon:
@@ -120,18 +120,18 @@ def split_line(line: bytes, dialect: Dialect) -> tuple[bytes, bytes] | None:
         return (key, value.strip()) if key else None
     if not dialect.forgiving:
         return None
-    # People forget the colon. Two words, parted by spaces or tabs, are a key and a value; more
-    # are prose.
+    # People forget the colon. Two words, separated by spaces or tabs, are a key and a value; more
+    # words are prose.
     words = [word for word in line.replace(b"\t", b" ").split(b" ") if word]
     if len(words) == 2:
         return words[0].strip(), words[1].strip()
-    # Of these the value is no single word; the reference parser knows neither.
+    # The values of these keys have several words; the reference parser does not know the keys.
     timed = _TIMED.fullmatch(line)
     return (timed[1], timed[2]) if timed else None
 
 
 def kind_of(key: bytes, dialect: Dialect) -> Kind:
-    """What a key stands for; ``Kind.NOTHING`` if nothing is known of it (2.2.4)."""
+    """The kind of a key; ``Kind.NOTHING`` if it is unknown (2.2.4)."""
     key = key.lower()
     kind = _EXACT.get(key)
     if kind is not None:
@@ -145,7 +145,7 @@ def kind_of(key: bytes, dialect: Dialect) -> Kind:
 
 
 def read_line(number: int, line: bytes, dialect: Dialect) -> Line | None:
-    """A numbered line with its key and value, or None where it has none."""
+    """A numbered line with its key and value; None if it has none."""
     pair = split_line(line, dialect)
     if pair is None:
         return None

@@ -1,8 +1,8 @@
-"""The rule that decides, out of all that match a path, without trying each of them.
+"""Finds the rule that decides about a path, without trying every rule.
 
-A rule without wildcards is found by looking up the path's beginnings; only those with wildcards
-are tried, best first (:mod:`wildcards <.wildcards>` takes over where there are many, or long ones).
-Time grows with the rules and with the URL, never with their product, and nothing is tried twice.
+Rules without wildcards are found by looking up the path's prefixes. Only rules with wildcards are
+tried, best first (:mod:`wildcards <.wildcards>` takes over if they are many or long).
+Time grows with the rules and with the URL, never with their product, and no rule is tried twice.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from .rank import NO_RANK, Rank
 from .wildcards import WildcardIndex
 
 Starred = tuple[bytes, tuple[Rank, Pattern]]
-"""Octets that a path must hold for a rule with wildcards to match, and the rule."""
+"""Octets that a path must contain for a rule with wildcards to match, and the rule."""
 
 _HEAD = 5
-"""Octets by which longer literal rules are told apart first."""
+"""The number of leading octets by which longer literal rules are first told apart."""
 
 _FEW = 8
-"""Literal rules with the same first octets that are tried one by one."""
+"""Up to this many literal rules with the same first octets are tried one by one."""
 
 _MANY = 512
-"""Parts of wildcard rules from which on an index pays."""
+"""From this many parts of wildcard rules on, an index pays."""
 
 _LONG = 16_384
-"""Octets of wildcard rules from which on it is needed: a search takes as long as the part that is
-searched for times the path, if they are made for it."""
+"""From this many octets of wildcard rules on, an index is needed: a hostile file can make a search
+take as long as the part times the path."""
 
 
 class Family:
-    """Many literal rules with the same first octets: looked up by each length there is."""
+    """Many literal rules with the same first octets: one lookup per length."""
 
     __slots__ = ("lengths", "rules")
 
@@ -53,7 +53,7 @@ class Family:
 
 
 class Compiler:
-    """Rules on their way to being compiled: add them, then :meth:`seal`."""
+    """Compiles rules: add them, then call :meth:`seal`."""
 
     __slots__ = ("_exact", "_heads", "_short", "_starred")
 
@@ -84,7 +84,7 @@ class Compiler:
             self.add_literal(prefix, rank)
 
     def seal(self) -> Matcher:
-        """The rules, ready to be asked."""
+        """The compiled rules."""
         return Matcher(self._short, self._exact, self._heads, self._starred)
 
 
@@ -143,7 +143,7 @@ class Matcher:
 
 
 def _best_starred(rules: tuple[Starred, ...], path: bytes, best: Rank) -> Rank:
-    """The best of ``best`` and the rules that match; the rules are in order, best first."""
+    """The best of ``best`` and the matching rules; the rules are sorted, best first."""
     for needed, rule in rules:
         if needed in path:
             rank, pattern = rule
@@ -169,13 +169,13 @@ _Key = TypeVar("_Key")
 
 
 def _keep_best(table: dict[_Key, Rank], key: _Key, rank: Rank) -> None:
-    """Of rules that match the same paths, only the best is ever seen."""
+    """Keeps only the best of the rules that match the same paths."""
     if key not in table or rank > table[key]:
         table[key] = rank
 
 
 def _needed(pattern: Pattern) -> bytes:
-    """Octets that a path must hold somewhere for the pattern to match it: the longest there are."""
+    """The longest octets that a path must contain for the pattern to match it."""
     _, parts, tail = pattern
     if len(parts) == 1 and not tail:
         return parts[0]

@@ -1,7 +1,7 @@
-"""A body as served to octets in UTF-8 (RFC 9309 2.3), and as many of them as are read (2.5).
+"""A body as served to UTF-8 octets (RFC 9309 2.3), up to the size limit (2.5).
 
-Nothing here raises. A body that is not in the charset that it comes with stays as it is: its ASCII
-keys are still found (2.3.1.5).
+Nothing here raises. A body that does not match its charset stays unchanged: its ASCII keys are
+still found (2.3.1.5).
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _SUPERSETS_OF_ASCII = frozenset(
         *("shift_jis", "euc_jp", "euc_kr", "gb2312", "gbk", "gb18030", "big5", "big5hkscs"),
     }
 )
-"""Charsets that are decoded: those in which robots.txt files come, ASCII is ASCII, and time is
-linear. Python knows others; ``idna`` is quadratic, and ``utf_7`` or EBCDIC make an ASCII file
-unreadable that comes with them by mistake."""
+"""Charsets that are decoded: robots.txt files use them, they contain ASCII, and decoding takes
+linear time. Python knows more: ``idna`` is quadratic, and ``utf_7`` and EBCDIC make an ASCII file
+unreadable if it is labelled so by mistake."""
 
 _WIDE = {"utf_16": "", "utf_16_le": "-le", "utf_16_be": "-be"}
 
 
 def to_utf8(body: bytes | str, charset: str) -> bytes:
-    """The body in UTF-8 without byte order mark, which beats *charset*."""
+    """The body in UTF-8, without its byte order mark, which takes precedence over *charset*."""
     if isinstance(body, str):
         return body.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
     if body.startswith(codecs.BOM_UTF16_LE):
@@ -43,7 +43,7 @@ def to_utf8(body: bytes | str, charset: str) -> bytes:
 
 
 def _without_mark(body: bytes) -> bytes:
-    """Without the byte order mark, or as much of it as is there, as the reference parser skips."""
+    """Removes the byte order mark, or a part of it, like the reference parser."""
     length = next((n for n in (3, 2) if body.startswith(codecs.BOM_UTF8[:n])), 1)
     return body[length:]
 
@@ -64,8 +64,8 @@ def _transcoded(body: bytes, charset: str) -> bytes:
 
 
 def _from_utf16(body: bytes, order: str) -> bytes:
-    """The body in UTF-8 if it is UTF-16. ASCII has a NUL in each pair of octets there; a file
-    without them was only labelled so, and a mark in front of it spoils no more than its line."""
+    """The body in UTF-8 if it is UTF-16, where each ASCII character has a NUL. A file without NULs
+    was only labelled so, and a byte order mark in front of it spoils only its first line."""
     order = order or ("-be" if _nuls_lead(body) else "-le")
     high, low = (body[1::2], body[::2]) if order == "-le" else (body[::2], body[1::2])
     nuls = high.count(0)
@@ -84,9 +84,9 @@ def whole_lines(body: bytes, size: int) -> bytes: ...
 @overload
 def whole_lines(body: bytes | str, size: int) -> bytes | str: ...
 def whole_lines(body: bytes | str, size: int) -> bytes | str:
-    """Not more than ``size`` octets or characters, without the line that the limit cuts in two.
+    """At most ``size`` octets or characters, without the line that the limit would cut in two.
 
-    Half a rule is another rule: of ``Disallow: /private`` a cut could leave ``Disallow: /``.
+    Half a rule is another rule: ``Disallow: /private`` could be cut to ``Disallow: /``.
     """
     if len(body) <= size:
         return body

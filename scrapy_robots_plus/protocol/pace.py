@@ -1,6 +1,6 @@
 """Crawl-delay, Request-rate and Visit-time: how fast and when, as values (no RFC covers them).
 
-A value that is not understood says nothing: it never raises and never becomes a huge delay.
+An invalid value is ignored: it never raises and never becomes a huge delay.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import time
 
 _NUMBER = re.compile(rb"\d{1,300}(?:\.\d{0,300})?|\.\d{1,300}")
-# No two neighbours may take the same blanks: to share them out in all ways is quadratic.
+# No two adjacent parts may match the same blanks: trying all ways to split them is quadratic.
 _RATE = re.compile(rb"(\d{1,9})\s*/\s*(\d{1,9})\s*([smhd]?)(?:\s(.*))?", re.IGNORECASE)
 _WINDOW = re.compile(
     rb"(\d\d):?(\d\d)(?:\s*-\s*|\s+)(\d\d):?(\d\d)(?:\s*(?:UTC|GMT|Z))?", re.IGNORECASE
@@ -38,11 +38,11 @@ class VisitTime:
         return self.includes(second_of(moment))
 
     def includes(self, moment: float) -> bool:
-        """The same of a moment in seconds since the epoch."""
+        """The same for a moment in seconds since the epoch."""
         return holds(second_of(self.start), second_of(self.end), moment % _DAY)
 
     def begins_in(self, moment: float) -> float:
-        """Seconds from *moment* (since the epoch) to its beginning; 0 in the middle of it."""
+        """Seconds from *moment* (since the epoch) until the window begins; 0 during the window."""
         return 0.0 if self.includes(moment) else (second_of(self.start) - moment) % _DAY
 
 
@@ -70,9 +70,9 @@ def second_of(moment: time) -> float:
 
 
 def holds(start: float, end: float, second: float) -> bool:
-    """Whether a second of the day lies between two others, over midnight where *end* is first.
+    """Whether a second of the day lies between two others, across midnight if *end* comes first.
 
-    The minute that *end* begins belongs to it: 0600-0845 ends with 08:45:59.
+    The last minute is included: 0600-0845 ends with 08:45:59.
     """
     if start <= end:
         return start <= second < end + _MINUTE
@@ -80,7 +80,7 @@ def holds(start: float, end: float, second: float) -> bool:
 
 
 def crawl_delay(value: bytes) -> float | None:
-    """Seconds, or None where the value is negative, infinite or no number."""
+    """Seconds; None if the value is negative, infinite or not a number."""
     if not _NUMBER.fullmatch(value):
         return None
     seconds = float(value)
@@ -106,7 +106,7 @@ def request_rate(value: bytes) -> RequestRate | None:
         return None
     requests, seconds = int(match[1]), int(match[2]) * _SECONDS[match[3].lower()]
     window = visit_time(match[4].strip()) if match[4] else None
-    # A window that is not understood makes the whole line mean nothing.
+    # An invalid window makes the whole line invalid.
     if not requests or not seconds or (match[4] and not window):
         return None
     return RequestRate(requests, seconds, window)

@@ -1,13 +1,13 @@
-"""A rule's path-pattern, taken apart at its wildcards (RFC 9309 2.2.3)."""
+"""A rule's path-pattern, split at its wildcards (RFC 9309 2.2.3)."""
 
 from __future__ import annotations
 
 Pattern = tuple[bytes, tuple[bytes, ...], bytes | None]
-"""Prefix, then each of the parts somewhere behind the last, then the tail at the very end.
+"""A prefix, then the parts, each somewhere after the one before, then a tail at the very end.
 
-The tail is None where the pattern is open at its end, and empty where it is the prefix and no more.
-Since ``*`` takes any octets, the leftmost place of each part leaves the most room for the next: no
-other place needs to be tried, and matching never goes back.
+The tail is None if the pattern is open at its end, and empty if it is only the prefix.
+Since ``*`` matches any octets, the leftmost place of each part leaves the most room for the next:
+no other place needs to be tried, and matching never backtracks.
 """
 
 
@@ -28,12 +28,12 @@ def matches(pattern: Pattern, path: bytes) -> bool:
 
 
 def ends_with(path: bytes, tail: bytes, at: int) -> bool:
-    """Whether the path ends with ``tail``, all of it behind ``at``."""
+    """Whether the path ends with ``tail``, and all of it comes after ``at``."""
     return len(path) - len(tail) >= at and path.endswith(tail)
 
 
 def take_apart(pattern: bytes, wildcards: bool = True) -> Pattern:
-    """The parts of a pattern; without ``wildcards``, ``*`` and ``$`` are octets like any other."""
+    """Splits a pattern into its parts; without ``wildcards``, ``*`` and ``$`` are literal."""
     if not wildcards:
         return pattern, (), None
     anchored = pattern.endswith(b"$")
@@ -43,9 +43,9 @@ def take_apart(pattern: bytes, wildcards: bool = True) -> Pattern:
     if not star:
         return prefix, (), b"" if anchored else None
     if not rest:
-        # ``/dir/*`` and ``/dir/*$`` are ``/dir/``, but for their length.
+        # ``/dir/*`` and ``/dir/*$`` match like ``/dir/``; only their length differs.
         return prefix, (), None
     parts = rest.split(b"*")
-    # What stands before ``*$`` is open at its end.
+    # The part before ``*$`` is open at its end.
     tail = (parts.pop() or None) if anchored else None
     return prefix, tuple(filter(None, parts)), tail

@@ -1,15 +1,15 @@
-"""Where the parts of wildcard rules stand in a path: looked up, not searched for.
+"""Where the parts of wildcard rules occur in a path: looked up instead of searched for.
 
-To search a path of 2,000 octets for each part of each rule of a hostile file would take as long as
-both multiplied: ``aa...ab`` nearly fits everywhere in ``aa...aa``. Here the path is taken apart
-once for each size of parts that is asked about, and every question after that costs the same,
-whatever the octets are.
+Searching a path of 2,000 octets for each part of each rule of a hostile file would take time in
+proportion to their product: ``aa...ab`` nearly matches everywhere in ``aa...aa``. Here the path is
+indexed once for each size of parts, and every lookup after that costs the same, whatever the
+octets are.
 
-- A single octet is searched for: that is as fast as looking up. So is a part of up to 32 octets in
-  a short path.
-- Otherwise a part of up to 32 octets is looked up among all sequences of its size.
-- A longer one is looked up 32 octets at a time. Each gives the set of places where it stands, as
-  the bits of a number; the part stands where all of them, each moved back by its offset, do.
+- A single octet is searched for, which is as fast as a lookup. So is a part of up to 32 octets in a
+  short path.
+- Any other part of up to 32 octets is looked up among all sequences of its size.
+- A longer part is looked up 32 octets at a time. Each piece gives the set of its places, as the
+  bits of a number; the part occurs where all these sets, each shifted back by its offset, agree.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ Table = dict[bytes, list[int]]
 """Sequences of one size, each with its places in order."""
 
 LONGEST = 32
-"""Octets of the longest sequences that are looked up whole."""
+"""Length in octets of the longest sequences that are looked up whole."""
 
 _SHORT_PATH = 256
-"""Octets of paths in which such sequences are searched for: most paths are that short, and making
-tables would take longer."""
+"""Up to this length in octets, a path is searched: most paths are that short, and building tables
+would take longer."""
 
 
 def usual_size(part: bytes) -> int:
-    """How many octets of a part to sort it by: 1, 2, 4 ... 32, so that a path needs few tables."""
+    """How many octets of a part to index it by: 1, 2, 4 ... 32, so that a path needs few tables."""
     return 1 << (min(len(part), LONGEST).bit_length() - 1) if part else 0
 
 
@@ -48,7 +48,7 @@ class Places:
     def __init__(self, path: bytes) -> None:
         self.path = path
         self._searched = 1 if len(path) > _SHORT_PATH else LONGEST
-        """Octets of parts that are searched for."""
+        """Up to this length, parts are searched for."""
         self._tables: dict[int, Table] = {}
         self._known: Table = {}
         """All the tables in one."""
@@ -56,7 +56,7 @@ class Places:
         self._long: dict[bytes, int] = {}
 
     def table(self, size: int) -> Table:
-        """The places of all sequences of a size, up to 32 octets."""
+        """The places of all sequences of a size of up to 32 octets."""
         table = self._tables.get(size)
         if table is None:
             path = self.path
@@ -67,7 +67,7 @@ class Places:
         return table
 
     def behind(self, part: bytes, at: int) -> int:
-        """Where the first ``part`` from ``at`` on ends; -1 if there is none."""
+        """The end of the first ``part`` at or after ``at``; -1 if there is none."""
         size = len(part)
         if size > LONGEST:
             return self._behind_long(part, at)
@@ -80,9 +80,9 @@ class Places:
         return places[bisect_left(places, at)] + size
 
     def walk(self, parts: Sequence[bytes], at: int) -> int:
-        """Where the last of the parts ends when each is taken at its first place behind the one
-        before, from ``at`` on; -1 if they do not all follow each other there."""
-        # This is where the time of hostile files goes, so :meth:`behind` is spelt out.
+        """The end of the last part, if each part is taken at its first place after the one before,
+        starting at ``at``; -1 if they do not all follow each other."""
+        # Hostile files spend most time here, so :meth:`behind` is inlined.
         find, known, searched = self.path.find, self._known.get, self._searched
         for part in parts:
             size = len(part)

@@ -1,14 +1,14 @@
-"""A crawler's name for itself to the product tokens it answers to (RFC 9309 2.2.1).
+"""From a crawler's name to its product tokens (RFC 9309 2.2.1).
 
-The token is what a site writes in a user-agent line: letters, ``_`` and ``-``. A User-Agent
-header holds it, and says it in one of a few ways (RFC 9110 10.1.5 and custom):
+A site writes the token in a user-agent line: letters, ``_`` and ``-``. A User-Agent header contains
+it in one of a few ways (RFC 9110 10.1.5 and custom):
 
 - ``Foobot``, ``Foobot/1.0 (+https://foo.example/bot)``: the first product;
 - ``Mozilla/5.0 (compatible; Foobot/2.1; +https://foo.example/bot)``: what follows "compatible";
 - ``Mozilla/5.0 ... Safari/537.36 (Foobot/1.0; +https://foo.example/bot)``: a comment with a URL;
-- ``Mozilla/5.0 (X11; Linux) ... Safari/537.36 Foobot/1.0``: the product that is no browser's.
+- ``Mozilla/5.0 (X11; Linux) ... Safari/537.36 Foobot/1.0``: the product that is not a browser's.
 
-A header of browsers' names only has no token: nothing but ``*`` is meant for it.
+A header with only browsers' names has no token: only ``*`` applies to it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Agent = str | bytes | Sequence[str] | Sequence[bytes]
 in order of preference."""
 
 AgentNames = str | tuple[str, ...]
-"""The same as text, hashable: one, or several in order of preference."""
+"""Names as text, hashable: one, or several in order of preference."""
 
 _TOKEN = re.compile(r"[A-Za-z_-]+")
 _WORD = re.compile(r"\w[^\s/;,()]*")
@@ -30,7 +30,7 @@ _COMMENT = re.compile(r"\(([^()]*)\)?")
 _COMPATIBLE = re.compile(r"\bcompatible\b\s*[;,]\s*([^;,()]*)", re.IGNORECASE)
 _URL = re.compile(r"\+?https?://|\+?www\.|\S@\S", re.IGNORECASE)
 
-# Products and words of browsers' headers, none of which names a crawler.
+# Products and words in browsers' headers that never name a crawler.
 _BROWSERS = frozenset(
     [
         "applewebkit",
@@ -77,9 +77,9 @@ _BROWSERS = frozenset(
 
 
 def token_in(value: str) -> str:
-    """The token that a user-agent line's value starts with, in lower case; maybe empty.
+    """The token that a user-agent line's value starts with, in lower case; may be empty.
 
-    The value is cut at the first character that no token has, as the reference parser cuts it:
+    Like the reference parser, cuts the value at the first character that cannot be in a token:
     ``Foobot/1.0`` means ``foobot``.
     """
     match = _TOKEN.match(value)
@@ -87,18 +87,18 @@ def token_in(value: str) -> str:
 
 
 def word_in(value: str) -> str:
-    """The word that a value starts with, in lower case; maybe empty.
+    """The word that a value starts with, in lower case; may be empty.
 
-    It is the token where that is all there is to it. ``MJ12bot``, ``008`` and ``Jävla-bot`` are no
-    tokens, but crawlers have such names, and sites mean them by the whole word.
+    It is the token if the word is one. ``MJ12bot``, ``008`` and ``Jävla-bot`` are not, but crawlers
+    have such names, and sites address them by the whole word.
     """
     match = _WORD.match(value)
     return fold(match.group()) if match else ""
 
 
 def fold(name: str) -> str:
-    """In lower case, each character by itself, but for the few that would become another one:
-    the Kelvin sign is no k, the Turkish dotted I no i (2.2.1 knows the case of ASCII only)."""
+    """In lower case, character by character, except for the few that would become an ASCII letter:
+    the Kelvin sign is not k, the Turkish dotted I is not i (2.2.1 only defines case for ASCII)."""
     if name.isascii():
         return name.lower()
     return "".join(map(_lower, name))
@@ -143,7 +143,7 @@ def as_names(agent: Agent) -> AgentNames:
 
 
 def _as_text(name: str | bytes | bytearray) -> str:
-    """Octets are UTF-8, which Scrapy writes headers in, or else ISO-8859-1."""
+    """Decodes octets as UTF-8, in which Scrapy writes headers, else as ISO-8859-1."""
     if isinstance(name, str):
         return name
     try:
@@ -163,7 +163,7 @@ def _token_of_header(header: str, strict: bool) -> str:
 def _candidates(header: str) -> Iterator[str]:
     """Names in a whole header, the likeliest first; some may be empty."""
     for match in _COMPATIBLE.finditer(header):
-        # ``(compatible; MSIE 7.0; ...)`` is a browser; any other name here was put here to be read,
+        # ``(compatible; MSIE 7.0; ...)`` is a browser; any other name here is meant to be read,
         # even Mozilla's.
         name = match.group(1)
         if token_in(name) not in _BROWSERS - {"mozilla"} and not _URL.search(name):
@@ -182,7 +182,7 @@ def _unless_browser(product: str) -> str:
 
 
 def _in_comments(header: str) -> Iterator[str]:
-    """Crawlers give a URL or an address where they name themselves; browsers do not."""
+    """Names in comments with a URL or an address: crawlers write these, browsers do not."""
     for comment in _COMMENT.findall(header):
         if not _URL.search(comment):
             continue

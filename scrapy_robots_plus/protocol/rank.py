@@ -1,6 +1,6 @@
-"""A rule that matches, as one number: of several the greatest decides.
+"""A matching rule as one number: the greatest of them decides.
 
-Numbers are compared faster than anything else, and thousands of them take little memory.
+Numbers are fast to compare, and thousands of them take little memory.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ NO_RANK: Rank = -(2**80) + 1
 
 
 def rank_of(weight: int, line: int, allow: bool) -> Rank:
-    """Of rules of the same weight, the first in the file is the greatest."""
+    """The rank of a rule. Among rules of the same weight, the first in the file is the greatest."""
     return (weight << 33) + ((_LAST_LINE - line) << 1) + allow
 
 
 PER_WEIGHT = rank_of(1, 0, False) - rank_of(0, 0, False)
 PER_LINE = rank_of(0, 1, False) - rank_of(0, 0, False)
-"""By how much a rank grows with each unit of weight, and with each line (it shrinks).
+"""How much a rank grows with each unit of weight, and shrinks with each line.
 
-So ``rank_of(weight, line, allow)`` is ``rank_of(0, 0, allow)`` and these, so many times.
+So ``rank_of(weight, line, allow)`` is ``rank_of(0, 0, allow) + weight * PER_WEIGHT + line *
+PER_LINE``.
 """
 
 

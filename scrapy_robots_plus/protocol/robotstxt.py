@@ -1,4 +1,4 @@
-"""A robots.txt as a value: what it says to whom."""
+"""A parsed robots.txt, and the questions it answers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from .verdict import Explanation, Verdict
 
 _MAX_ASKED = 64
-"""Crawlers whose rules one file keeps compiled."""
+"""For how many crawlers a file keeps compiled rules."""
 
 _MAX_COMPILED = 50_000
-"""Rules that one file keeps compiled, however many crawlers share them in however many ways: as
-many as 500 KiB may hold."""
+"""How many compiled rules a file keeps, however many crawlers share them in whatever way: as many
+as 500 KiB can contain."""
 
 _LARGE = 65_536
-"""Octets from which on compiling rules takes so long that parsing does it."""
+"""From this many octets on, parsing also compiles the rules, because that takes long."""
 
 
 class RobotsTxt:
@@ -59,11 +59,11 @@ class RobotsTxt:
         charset: str | None = None,
         max_bytes: int | None = None,
     ) -> RobotsTxt:
-        """Reads a body. Never raises, whatever it holds.
+        """Parses a body. Never raises, whatever it contains.
 
-        ``charset`` is that of the Content-Type header, if it has one. Of a body of more than
-        ``max_bytes`` octets the lines that lie wholly before them are read; None, the default,
-        reads all. A crawl sets its limit (2.5) where the file is fetched.
+        ``charset`` is from the Content-Type header, if it has one. Of a longer body, only the lines
+        that end within the first ``max_bytes`` octets are read; None, the default, reads all. A
+        crawl applies its limit (2.5) when it fetches the file.
         """
         if not isinstance(body, (bytes, str)):
             body = bytes(body)
@@ -76,9 +76,9 @@ class RobotsTxt:
         return file
 
     def _compile_most(self) -> None:
-        """Compiles the rules most likely to be asked for, so that no decision has to wait for it.
+        """Compiles the rules most likely to be needed, so that no decision has to wait for it.
 
-        Not those of all agents: groups may be shared in so many ways that it would take for ever.
+        Not the rules of all agents: groups may be shared in so many ways that it would take ages.
         """
         largest = max(self._scanner.sections, key=lambda each: len(each.rules), default=None)
         if largest is not None:
@@ -86,7 +86,7 @@ class RobotsTxt:
             self.rules_for("*")
 
     def rules_for(self, agent: Agent) -> Rules:
-        """The rules that count for a crawler, compiled once for all who share them."""
+        """The rules that apply to a crawler, compiled once for all crawlers that share them."""
         try:
             return self._asked[agent]
         except (KeyError, TypeError):
@@ -99,7 +99,7 @@ class RobotsTxt:
         return rules
 
     def _compile(self, chosen: Chosen, rules: Rules | None) -> Rules:
-        """The rules of these groups, after all others went if there are too many of them."""
+        """Compiles the rules of these groups, and drops all others if there are too many."""
         sections = tuple(self._scanner.sections[position] for position in chosen)
         size = sum(len(section.rules) for section in sections)
         kept = sum(each.size for each in self._compiled.values())
@@ -120,44 +120,45 @@ class RobotsTxt:
         return rules.allowed(url)
 
     def verdict(self, url: str | bytes, agent: Agent) -> Verdict:
-        """Whether the crawler may fetch the URL, and which rule on which line says so."""
+        """Whether the crawler may fetch the URL, and which rule on which line decides."""
         return self.rules_for(agent).verdict(url)
 
     def explain(self, url: str | bytes, agent: Agent) -> Explanation:
-        """The verdict, and every rule that matches the URL as well but was beaten."""
+        """The verdict, and every matching rule that it beat."""
         return self.rules_for(agent).explain(url)
 
     def rules(self, agent: Agent) -> tuple[Rule, ...]:
-        """The rules that count for the crawler, in file order."""
+        """The rules that apply to the crawler, in file order."""
         chosen = self.rules_for(agent).chosen
         return tuple(rule for section in chosen for rule in self._group(section).rules)
 
     def crawl_delay(self, agent: Agent) -> float | None:
-        """Seconds between requests that the crawler's groups ask for; the most, if several do.
+        """The Crawl-delay of the crawler's groups in seconds; the longest, if there are several.
 
-        None where they ask for none; that of ``*`` is not inherited by a group of its own.
+        None if they have none. A crawler with a group of its own does not inherit that of ``*``.
         """
         found = (pace.crawl_delay(line.value) for line in self.members(agent, Kind.CRAWL_DELAY))
         return max((seconds for seconds in found if seconds is not None), default=None)
 
     def request_rate(self, agent: Agent) -> RequestRate | None:
-        """The slowest rate that the crawler's groups ask for; one for all day before one for
-        some hours."""
+        """The slowest Request-rate of the crawler's groups. A rate for the whole day takes
+        precedence over one for some hours. None if they have none."""
         found = (pace.request_rate(line.value) for line in self.members(agent, Kind.REQUEST_RATE))
         rates = [rate for rate in found if rate is not None]
         return max(rates, key=lambda rate: (rate.window is None, rate.delay), default=None)
 
     def visit_time(self, agent: Agent) -> VisitTime | None:
-        """The first window that the crawler's groups name."""
+        """The first Visit-time of the crawler's groups; None if they have none."""
         found = (pace.visit_time(line.value) for line in self.members(agent, Kind.VISIT_TIME))
         return next((window for window in found if window is not None), None)
 
     def members(self, agent: Agent, kind: Kind) -> Iterator[Line]:
-        """The lines of a kind in the crawler's groups that are no rules, in file order."""
+        """The lines of one kind, other than rules, in the crawler's groups, in file order."""
         names = set(self._choice.names_for(as_names(agent)))
         for section in self.rules_for(agent).chosen:
             named = set(chain.from_iterable(section.names))
-            # Who is meant by the group: the crawler's name, else ``*``; by a part of a name, all.
+            # The names that match the crawler: its own, else ``*``; if neither, a part of a name
+            # matched, and any may count.
             meant = named & names or named & {STAR} or named
             for members in section.members:
                 if not meant.isdisjoint(members.names):
@@ -213,7 +214,7 @@ class RobotsTxt:
 
     @property
     def host(self) -> str | None:
-        """The first Host line's value: the host name that the site prefers (Yandex, once)."""
+        """The first Host line's value: the site's preferred host name (formerly Yandex)."""
         return next(self._globals(Kind.HOST), None)
 
     @property
@@ -223,8 +224,7 @@ class RobotsTxt:
 
     @property
     def unknown(self) -> tuple[tuple[int, str], ...]:
-        """Number and text of the lines that mean nothing; comments and blank lines are not among
-        them."""
+        """Number and text of the lines that mean nothing, except comments and blank lines."""
         return tuple(self._unknown())
 
     def _unknown(self) -> Iterator[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""The rules that count for one crawler, compiled, and what they say about a URL."""
+"""The rules that apply to one crawler, compiled, and their verdict on a URL."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 _ROBOTS_TXT = b"/robots.txt"
 
 WEIGHT_OF_OCTET = 2
-"""So that an allow can be heavier than a disallow as long, and lighter than one longer by one."""
+"""An allow gets 1 more: it beats a disallow of the same length, but not one that is longer."""
 
 
 def read_rules(
     numbers: Iterable[int], lines: list[bytes], dialect: Dialect
 ) -> Iterator[tuple[int, bool, bytes]]:
-    """Line number, whether it allows, and path-pattern as served, of each rule."""
+    """For each rule: its line number, whether it allows, and its path-pattern as served."""
     for number in numbers:
         pair = split_line(lines[number - 1], dialect)
-        if pair is not None:  # as the scanner has found
+        if pair is not None:  # always true: the scanner found a rule here
             key, value = pair
             yield number, kind_of(key, dialect) is Kind.ALLOW, value
 
 
 def compile_rules(sections: Iterable[Section], lines: list[bytes], dialect: Dialect) -> Matcher:
-    """The rules of a crawler's groups, ready to be asked."""
+    """Compiles the rules of a crawler's groups."""
     compiler = Compiler()
     by_octets = dialect.order is Order.OCTETS
     bonus = 1 if dialect.allow_wins_ties else 0
@@ -53,13 +53,13 @@ def compile_rules(sections: Iterable[Section], lines: list[bytes], dialect: Dial
 
 
 def _add_usual(numbers: list[int], lines: list[bytes], compiler: Compiler, bonus: int) -> list[int]:
-    """Adds the rules in which no octet means more than itself; returns the others.
+    """Adds the rules without special octets; returns the others.
 
-    Four rules of five go this way, the same as :func:`ranked` but shorter.
+    Four of five rules take this shortcut, which gives the same result as :func:`ranked`.
     """
     others = []
     add = compiler.add_literal
-    # rank_of() spelt out: a file may have thousands of rules.
+    # rank_of() is inlined: a file may have thousands of rules.
     deny, allow = rank_of(0, 0, False), rank_of(bonus, 0, True)
     per_octet = WEIGHT_OF_OCTET * PER_WEIGHT
     for number in numbers:
@@ -81,17 +81,17 @@ def _add_usual(numbers: list[int], lines: list[bytes], compiler: Compiler, bonus
 def ranked(
     rules: Iterable[tuple[int, bool, bytes]], dialect: Dialect
 ) -> Iterator[tuple[bytes, Rank]]:
-    """The patterns to be matched, in one form, each with the rank of its rule.
+    """The normalized patterns, each with the rank of its rule.
 
-    2.2.2: the rule with the most octets decides, and of an allow and a disallow with as many the
-    allow. Of equals the first in the file is named.
+    2.2.2: the rule with the most octets decides; if an allow and a disallow have the same length,
+    the allow does. Among equal rules, the first in the file is named.
     """
     safe, form = RULE_FORM[dialect.escapes]
     for number, allow, value in rules:
         pattern = form(value) if value.translate(None, safe) else value
         weight = _weight(pattern, allow, number, dialect)
         if not pattern:
-            # 2.2.2: an empty pattern says nothing, or, to some, the contrary of its rule.
+            # 2.2.2: an empty pattern means nothing, or, in some dialects, the reverse of its rule.
             if dialect.empty_decides:
                 yield b"", rank_of(weight, number, _empty_allows(allow, dialect))
             continue
@@ -111,14 +111,14 @@ def _weight(pattern: bytes, allow: bool, number: int, dialect: Dialect) -> int:
 
 
 def _empty_allows(allow: bool, dialect: Dialect) -> bool:
-    """``Disallow:`` allows everything; ``Allow:`` does, too, or its contrary."""
+    """``Disallow:`` allows everything; ``Allow:`` does too, or disallows everything."""
     return not (allow and dialect.empty_allow_denies)
 
 
 def _directory_of_index(
     pattern: bytes, number: int, dialect: Dialect
 ) -> Iterator[tuple[bytes, Rank]]:
-    """The directory, where its index page is allowed: a rule of its own length (GoogleOnly)."""
+    """The directory, if its index page is allowed: a rule with a length of its own (GoogleOnly)."""
     slash = pattern.rindex(b"/")
     if pattern.startswith(b"/index.htm", slash):
         directory = pattern[: slash + 1] + b"$"
@@ -126,7 +126,7 @@ def _directory_of_index(
 
 
 def allowed_by_compact_rules(compact: bytes, url: str | bytes, dialect: Dialect) -> bool:
-    """What :meth:`Rules.allowed` says, from :meth:`Rules.compact` alone."""
+    """The same result as :meth:`Rules.allowed`, from :meth:`Rules.compact` alone."""
     path = _path_in_form(url, dialect)
     return decide(compact, path) or _is_robots_txt(path, dialect)
 
@@ -146,7 +146,7 @@ def _is_robots_txt(path: bytes, dialect: Dialect) -> bool:
 class Rules:
     """What the file says to one crawler: its groups, merged and compiled.
 
-    ``chosen`` are the groups meant for the crawler; with none, everything is allowed.
+    ``chosen`` are the groups that apply to the crawler; without any, everything is allowed.
     """
 
     __slots__ = ("_best", "_dialect", "_form", "_lines", "_safe", "_shown", "_starts", "chosen")
@@ -155,7 +155,7 @@ class Rules:
         self.chosen = chosen
         self._starts = [(each.rules[0], each) for each in chosen if each.rules]
         self._shown: dict[int, tuple[str, ...]] = {}
-        """Agents as text, by the first rule of their group, for all verdicts that share them."""
+        """Agents as text, by the first rule of their group, shared by all verdicts."""
         self._lines = lines
         self._dialect = dialect
         self._safe, self._form = URL_FORM[dialect.escapes]
@@ -163,7 +163,7 @@ class Rules:
 
     @property
     def size(self) -> int:
-        """How many rules there are."""
+        """The number of rules."""
         return sum(len(section.rules) for section in self.chosen)
 
     def _read(self) -> Iterator[tuple[int, bool, bytes]]:
@@ -178,7 +178,7 @@ class Rules:
 
     def allowed(self, url: str | bytes) -> bool:
         """Whether the URL may be fetched."""
-        # This is what a crawl asks for each URL, so :meth:`_path` is spelt out.
+        # A crawl calls this for each URL, so :meth:`_path` is inlined.
         octets = url.encode("utf-8", "surrogatepass") if isinstance(url, str) else url
         usual = usual_url(octets)
         path = usual[1] if usual else path_of(octets)
@@ -187,11 +187,11 @@ class Rules:
         return self._best(path) & 1 == 1 or self._is_robots_txt(path)
 
     def compact(self) -> bytes | None:
-        """The rules for :func:`allowed_by_compact_rules`; None where they are too many."""
+        """The rules for :func:`allowed_by_compact_rules`; None if there are too many."""
         return compact_rules_of(ranked(self._read(), self._dialect), self._dialect.wildcards)
 
     def verdict(self, url: str | bytes) -> Verdict:
-        """Whether the URL may be fetched, and which rule says so."""
+        """Whether the URL may be fetched, and which rule decides."""
         path = self._path(url)
         if self._is_robots_txt(path):
             return Verdict(True, Reason.ROBOTS_TXT)
@@ -201,9 +201,9 @@ class Rules:
         return Verdict(True, Reason.NO_RULE) if rank == NO_RANK else self._named(rank)
 
     def explain(self, url: str | bytes) -> Explanation:
-        """The verdict, and every rule that it beat.
+        """The verdict, and every matching rule that it beat.
 
-        Tries each rule by itself, so it takes longer than the verdict.
+        Tries each rule individually, so it takes longer than the verdict.
         """
         verdict, places = self.verdict(url), Places(self._path(url))
         ranks: set[Rank] = set()
@@ -216,14 +216,14 @@ class Rules:
         return Explanation(verdict, tuple(reversed(named.values())))
 
     def _named(self, rank: Rank) -> Verdict:
-        """A rule as it stands in the file."""
+        """The verdict of a rule, as written in the file."""
         number = line_of(rank)
         return Verdict(
             allows(rank), Reason.RULE, self.text_of(number), number, self._agents_above(number)
         )
 
     def _agents_above(self, number: int) -> tuple[str, ...]:
-        """The user-agent values of the group that holds the rule on a line."""
+        """The user-agent values of the group with the rule on this line."""
         start, section = self._starts[bisect_right(self._starts, number, key=itemgetter(0)) - 1]
         if start not in self._shown:
             self._shown[start] = texts(section.agents)
@@ -234,10 +234,10 @@ class Rules:
 
 
 def text(octets: bytes) -> str:
-    """For people: octets that are no UTF-8 are shown as ``\\xe9``."""
+    """Readable text: octets that are not UTF-8 are shown as ``\\xe9``."""
     return octets.decode("utf-8", "backslashreplace")
 
 
 def texts(values: Iterable[bytes]) -> tuple[str, ...]:
-    """Each of the values for people."""
+    """Each of the values as readable text."""
     return tuple(map(text, values))

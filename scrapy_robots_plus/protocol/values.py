@@ -1,4 +1,4 @@
-"""What a file is asked for, as values."""
+"""The values that a parsed file returns."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ class CleanParam:
 
 
 def clean_param(value: str) -> CleanParam:
-    """``ref&sort /shop/``: parameters, and where they hold."""
+    """``ref&sort /shop/``: parameters, and the path they apply to."""
     params, _, path = value.partition(" ")
     return CleanParam(tuple(filter(None, params.split("&"))), path.strip())

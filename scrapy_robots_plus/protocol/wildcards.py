@@ -1,21 +1,21 @@
-"""Many wildcard rules at once.
+"""Matches many wildcard rules at once.
 
-Of all rules that match a path the one with the greatest rank is asked for. Rules are sorted by what
-they begin with: the prefix before their first ``*``, then the part behind it. For example
+Finds the rule with the greatest rank among all that match a path. Rules are sorted by how they
+begin: by the prefix before their first ``*``, then by the part after it. For example
 
     Disallow: /shop/*?id=*&sort=      prefix /shop/, parts ?id= and &sort=
     Disallow: /shop/*?id=*.json$      prefix /shop/, part ?id=, tail .json
     Allow: /shop/*?page=              prefix /shop/, part ?page=
 
-are one root, ``/shop/``, with two ways on: ``?id=`` (two rules) and ``?page=`` (one). For
-``/shop/a?page=2`` the root is found by its length among the path's beginnings. Which of its ways
-can be gone is one intersection of two sets, how they begin and the path's sequences of that size:
-``?pag`` is there, ``?id=`` and its rules are never looked at. Where many rules share a way, another
-intersection finds those whose end the path holds. What is left is walked, best first.
+are one root, ``/shop/``, with two ways: ``?id=`` (two rules) and ``?page=`` (one). For
+``/shop/a?page=2`` the root is found among the path's prefixes. The possible ways are the
+intersection of two sets: the beginnings of the ways, and the path's sequences of that size.
+``?pag`` is in both; ``?id=`` and its rules are never looked at. If many rules share a way, another
+intersection finds those whose end the path contains. The remaining rules are walked, best first.
 
-The bound: no rule is walked twice, a walk has no more steps than the rule has parts, and each step
-takes the same time (:class:`~.places.Places`). So a decision takes time in proportion to the file
-plus the path, not to their product.
+The bound: no rule is walked twice, a walk has at most as many steps as the rule has parts, and each
+step takes constant time (:class:`~.places.Places`). So a decision takes time in proportion to the
+file plus the path, not to their product.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 Rest = tuple[Rank, tuple[bytes, ...], bytes | None]
-"""What is left of a rule behind its prefix and its first part."""
+"""The rest of a rule after its prefix and its first part."""
 
 _FEW = 12
-"""Up to so many entries are tried one by one: intersecting sets is fast, but not for nothing."""
+"""Up to this many entries are tried one by one: intersecting sets is fast, but not free."""
 
 
 def _held(entries: Mapping[bytes, object], size: int, places: Places) -> Iterable[bytes]:
-    """Those of the entries, sequences of one size, that the path may hold."""
+    """Those of the entries, sequences of one size, that the path may contain."""
     if len(entries) <= _FEW:
         return entries
     return entries.keys() & places.table(size).keys()
 
 
 def _guard(parts: tuple[bytes, ...], tail: bytes | None) -> bytes:
-    """What the path must hold for a rule to match: its end, which is likeliest to be missing."""
+    """Octets that the path must contain for a rule to match: its end, as the most selective."""
     end = tail or (parts[-1] if parts else b"")
     return end[len(end) - usual_size(end) :]
 
 
 def _best_of(rules: list[Rest], places: Places, at: int, best: Rank) -> Rank:
-    """The better of ``best`` and the first of the rules, in order, that matches from ``at`` on."""
+    """The better of ``best`` and the first rule, in order, that matches from ``at`` on."""
     for rank, parts, tail in rules:
         if rank <= best:
             break
@@ -80,7 +80,7 @@ class Way:
             self._by_guard.setdefault(len(guard), {}).setdefault(guard, []).append(rule)
 
     def decide(self, places: Places, at: int, best: Rank) -> Rank:
-        """The best of ``best`` and the rules that match, when the first part ends at ``at``."""
+        """The best of ``best`` and the matching rules, if the first part ends at ``at``."""
         best = _best_of(self._rules, places, at, best)
         for size, by_guard in self._by_guard.items():
             for guard in _held(by_guard, size, places):
@@ -98,7 +98,7 @@ class Root:
     def __init__(self, rules: list[Rest]) -> None:
         self.best = max(rule[0] for rule in rules)
         self._tails: dict[int, dict[bytes, Rank]] = {}
-        """Rules that have no more than a tail, by its size."""
+        """Rules with only a tail, by its size."""
         by_part: dict[bytes, list[Rest]] = {}
         for rank, parts, tail in rules:
             if parts:
@@ -107,13 +107,13 @@ class Root:
                 tails = self._tails.setdefault(len(tail), {})
                 tails[tail] = max(rank, tails.get(tail, NO_RANK))
         self._ways: dict[int, dict[bytes, list[tuple[bytes, Way]]]] = {}
-        """First parts and what comes behind, by how the part begins, by the size of that."""
+        """First parts and their ways, by the beginning of the part, by the size of that."""
         for part, found in by_part.items():
             ways = self._ways.setdefault(usual_size(part), {})
             ways.setdefault(part[: usual_size(part)], []).append((part, Way(found)))
 
     def decide(self, places: Places, at: int, best: Rank) -> Rank:
-        """The best of ``best`` and the rules that match, when the prefix ends at ``at``."""
+        """The best of ``best`` and the matching rules, if the prefix ends at ``at``."""
         path = places.path
         for size, tails in self._tails.items():
             if size <= len(path) - at:
@@ -125,7 +125,7 @@ class Root:
 
 
 def _best_way(ways: list[tuple[bytes, Way]], places: Places, at: int, best: Rank) -> Rank:
-    """The best of ``best`` and the rules behind those first parts that the path holds."""
+    """The best of ``best`` and the rules after those first parts that the path contains."""
     for part, way in ways:
         end = places.behind(part, at) if way.best > best else -1
         if end >= 0:
@@ -134,7 +134,7 @@ def _best_way(ways: list[tuple[bytes, Way]], places: Places, at: int, best: Rank
 
 
 class WildcardIndex:
-    """Wildcard rules by what they begin with."""
+    """Wildcard rules by their prefixes."""
 
     __slots__ = ("_lengths", "_roots")
 
@@ -146,7 +146,7 @@ class WildcardIndex:
         self._lengths = tuple(sorted(set(map(len, by_prefix))))
 
     def best(self, path: bytes, best: Rank) -> Rank:
-        """The best of ``best`` and the rules that match."""
+        """The best of ``best`` and the matching rules."""
         places = Places(path)
         for length in self._lengths:
             if length > len(path):

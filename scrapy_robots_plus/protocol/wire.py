@@ -1,8 +1,8 @@
 """The forms in which download handlers send a URL.
 
-A site judges what reaches it, and the libraries that send a request rewrite its URL: they undo
-escapes, resolve dot segments, drop what is empty. Each function below does to path and query what
-one of them does, and a test holds it to that library. To know another one is to add a function.
+A site sees the URL that reaches it, and HTTP libraries rewrite URLs: they decode escapes, resolve
+dot segments, drop empty components. Each function below rewrites path and query like one of these
+libraries, and a test compares the two. To support another library, add a function.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CURL = frozenset(_UNRESERVED)
 
 
 def _escapes_of_all_but(undone: frozenset[str]) -> str:
-    """A pattern for the two digits of escapes, in upper case."""
+    """A pattern for the two digits of these escapes, in upper case."""
     tens = ((high, "".join(low for low in _HEX if _chr(high + low) not in undone)) for high in _HEX)
     return "|".join(f"{high}[{lows}]" for high, lows in tens if lows)
 
@@ -37,20 +37,20 @@ def _chr(octet: str) -> str:
 
 
 _rewritten_escape = re.compile(f"%(?!{_escapes_of_all_but(_AIOHTTP_PATH | _AIOHTTP_QUERY)})").search
-"""Finds an escape that somebody undoes or puts in upper case, or a ``%`` that is none."""
+"""Finds an escape that a library decodes or puts in upper case, or a bare ``%``."""
 
 
 def sent_forms(url: str) -> tuple[str, ...]:
-    """The other URLs that a download handler may send for *url*, an absolute one.
+    """The other URLs that a download handler may send for *url*, which must be absolute.
 
-    Nearly always none. Without fragment, which nobody sends. Takes time linear in the URL.
+    Nearly always empty. Without fragments, which are never sent. Takes time linear in the URL.
     """
-    # Asked for each request. One regular expression for all of it takes three times as long.
+    # Called for each request. A single regular expression would take three times as long.
     if (
         "/." in url
         or ";" in url
         or ("%" in url and _rewritten_escape(url))
-        or url.find("//", 8) > 0  # behind that of the scheme
+        or url.find("//", 8) > 0  # after the one of the scheme
         or url[-1:] == "?"
         or "?#" in url
     ):
@@ -80,21 +80,21 @@ def asks_for_robots_txt(url: str) -> bool:
 
 
 def _http11(path: str, query: str) -> str:
-    """Scrapy's HTTP/1.1 handler, by Twisted: the parts of urllib, put together again.
+    """Scrapy's HTTP/1.1 handler (Twisted): splits the URL with urllib and joins the parts.
 
-    ``/a;`` and ``/a?`` lose their last character; ``//a`` is ``////a`` in newer Pythons.
+    ``/a;`` and ``/a?`` lose their last character; ``//a`` becomes ``////a`` in newer Pythons.
     """
     bare, params = _params(path)
     return urlunparse(("", "", bare, params, query[1:], ""))
 
 
 def _http2(path: str, query: str) -> str:
-    """Scrapy's HTTP/2 handler: the same parts, but the parameters are forgotten."""
+    """Scrapy's HTTP/2 handler: the same, but it drops the parameters."""
     return _params(path)[0] + (query if query != "?" else "")
 
 
 def _httpx(path: str, query: str) -> str:
-    """httpx: dot segments resolved unless escaped; ``/a/b/..`` is ``/a``."""
+    """httpx: resolves dot segments unless escaped; ``/a/b/..`` becomes ``/a``."""
     kept: list[str] = []
     for segment in path.split("/")[1:]:
         if segment == "..":
@@ -105,17 +105,17 @@ def _httpx(path: str, query: str) -> str:
 
 
 def _browser(path: str, query: str) -> str:
-    """Browsers (https://url.spec.whatwg.org), and curl: dot segments resolved, escaped or not."""
+    """Browsers (https://url.spec.whatwg.org) and curl: resolve dot segments, escaped or not."""
     return _without_dot_segments(path) + query
 
 
 def _curl(path: str, query: str) -> str:
-    """curl_cffi: escapes of unreserved characters undone as well."""
+    """curl_cffi: also decodes escapes of unreserved characters."""
     return _without_dot_segments(_undone(path, _CURL)) + _undone(query, _CURL)
 
 
 def _aiohttp(path: str, query: str) -> str:
-    """aiohttp, by yarl: escapes undone where the character may stand, then dot segments."""
+    """aiohttp (yarl): decodes escapes of allowed characters, then resolves dot segments."""
     query = _undone(query, _AIOHTTP_QUERY) if query != "?" else ""
     return _without_dot_segments(_undone(path, _AIOHTTP_PATH)) + query
 
@@ -131,14 +131,14 @@ _SENDERS: tuple[Callable[[str, str], str], ...] = (
 
 
 def _params(path: str) -> tuple[str, str]:
-    """The path without what follows the first semicolon of its last segment, and that."""
+    """The path up to the first semicolon of its last segment, and the rest."""
     folder, slash, name = path.rpartition("/")
     name, _, params = name.partition(";")
     return folder + slash + name, params
 
 
 def _undone(text: str, undone: frozenset[str]) -> str:
-    """Escapes of the characters *undone* undone, others in upper case, a bare ``%`` escaped."""
+    """Decodes escapes of *undone*, puts other escapes in upper case, escapes a bare ``%``."""
 
     def undo(match: re.Match[str]) -> str:
         octet = match[1]
@@ -151,7 +151,7 @@ def _undone(text: str, undone: frozenset[str]) -> str:
 
 
 def _without_dot_segments(path: str) -> str:
-    """RFC 3986 5.2.4, with ``%2e`` for a dot too. Empty segments stay."""
+    """RFC 3986 5.2.4, where ``%2e`` also counts as a dot. Empty segments stay."""
     kept: list[str] = []
     segments = path.split("/")[1:]
     for number, segment in enumerate(segments, 1):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def as_text(sections: Iterable[Section], lines: list[bytes], dialect: Dialect) -> str:
-    """The groups as a robots.txt, in file order but for those for ``*``, which come last."""
+    """The groups as a robots.txt, in file order, except that those for ``*`` come last."""
     in_order = sorted(sections, key=_is_for_all)
     return "\n\n".join("\n".join(_lines_of(each, lines, dialect)) for each in in_order)
 
@@ -28,7 +28,7 @@ def _is_for_all(section: Section) -> bool:
 
 
 def _lines_of(section: Section, lines: list[bytes], dialect: Dialect) -> Iterator[str]:
-    """Agents, each run of them with its own Crawl-delay and Request-rate, then the rules."""
+    """The agents, each run with its own Crawl-delay and Request-rate, then the rules."""
     start = 0
     for members in section.members:
         yield from _agents(section.agents[start : members.end])

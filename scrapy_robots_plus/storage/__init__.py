@@ -1,7 +1,8 @@
 """Where records live between crawls. No Scrapy, no Twisted, no clock.
 
-``ROBOTS_STORE`` names a store: ``memory``, or ``sqlite:`` and a path, which may be relative to the
-working directory and hold any character (``sqlite:robots.db``, ``sqlite:/var/lib/my crawls/r.db``).
+``ROBOTS_STORE`` names a store: ``memory``, or ``sqlite:`` and a path. The path may be relative to
+the working directory and contain any character (``sqlite:robots.db``,
+``sqlite:/var/lib/my crawls/r.db``).
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def _check_sqlite(rest: str) -> None:
     path = rest[1:]
     if not path.strip() or "\0" in path:
         raise ValueError(f"'sqlite:' needs a path; {_EXPECTED}")
-    if path.startswith("//"):  # elsewhere sqlite:///x is a relative path: do not guess
+    if path.startswith("//"):  # in other libraries sqlite:///x is a relative path: do not guess
         raise ValueError(f"write the path without '//' before it; {_EXPECTED}")
     if path == ":memory:":
         raise ValueError(f"'sqlite::memory:' is lost when the crawl ends; {_EXPECTED}")

@@ -1,4 +1,4 @@
-"""What every store does, and what it raises."""
+"""The interface of all stores, and the exception they raise."""
 
 from __future__ import annotations
 
@@ -59,22 +59,22 @@ class Store(ABC):
     """
 
     losses = 0
-    """How many times all that was stored may have been lost: the file was damaged or replaced.
+    """How many times all stored records may have been lost: the file was damaged or replaced.
 
-    What is there afterwards may be older than what was put before.
+    Records found afterwards may be older than those put before.
     """
 
     @abstractmethod
     def get(self, origin: Origin) -> RobotsRecord | None:
-        """The record of *origin*; None where there is none, or none that can be trusted."""
+        """The record of *origin*; None if there is none, or none that can be trusted."""
 
     @abstractmethod
     def put(self, record: RobotsRecord) -> bool:
-        """Stores *record*, unless what is stored is newer (:class:`Standing`): then it is False.
+        """Stores *record*. Returns False if the stored record is newer (:class:`Standing`).
 
-        When this returns True, the record is stored whole: it is still there after the process is
-        killed. The record must hold its body; one whose ``sha256`` is not that of its body is
-        refused. Over its maximum, a store drops what it holds dearest last.
+        When this returns True, the whole record is stored and survives a kill of the process. The
+        record must have its body; one whose ``sha256`` does not match its body is refused. A store
+        over its maximum drops its least valuable records first.
         """
 
     @abstractmethod
@@ -83,20 +83,20 @@ class Store(ABC):
 
     @abstractmethod
     def purge(self, before: float, after: float = float("inf"), limit: int | None = None) -> int:
-        """Drops what is long dead, at most *limit* records of it; returns how many that was.
+        """Deletes outdated records, at most *limit* of them; returns how many it deleted.
 
-        That is each record whose ``fetched_at`` and ``failed_at`` are both earlier than *before*.
-        Given *after*, also each that claims a later time than that: a clock that ran ahead wrote
-        it, and no honest record would ever be newer.
+        A record is outdated if its ``fetched_at`` and ``failed_at`` are both earlier than *before*.
+        With *after*, a record with a later time than that is deleted too: a fast clock wrote it,
+        and no correct record could ever replace it.
         """
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many records there are."""
+        """The number of records."""
 
     @abstractmethod
     def close(self) -> None:
-        """Lets go of files and memory. Does nothing the second time. Never raises."""
+        """Releases files and memory. Does nothing the second time. Never raises."""
 
     def __bool__(self) -> bool:
         return True  # an empty store is a store
@@ -114,7 +114,7 @@ class Store(ABC):
 
 
 def checked_maximum(max_records: int) -> int:
-    """*max_records*, or ValueError where that is no size for a store."""
+    """*max_records*. Raises ValueError if it is not a valid size for a store."""
     if max_records < 1:
-        raise ValueError(f"max_records = {max_records!r}: expected a whole number from 1")
+        raise ValueError(f"max_records = {max_records!r}: expected a whole number of at least 1")
     return max_records

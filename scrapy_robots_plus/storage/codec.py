@@ -1,11 +1,11 @@
-"""A record as bytes and back. Nothing in them is ever executed.
+"""Records to bytes and back. Nothing in the bytes is ever executed.
 
 ======  ====  =============================================================================
 offset  size  version 1; numbers are big-endian
 ======  ====  =============================================================================
 0       1     the version, 1
 1       16    the first half of the SHA-256 of all other bytes, in order
-17      1     1 where ``readable``, else 0
+17      1     1 if ``readable``, else 0
 18      8     ``fetched_at``, IEEE 754 double
 26      8     ``failed_at``, IEEE 754 double
 34      4     length of the content, before compression
@@ -34,10 +34,10 @@ from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 from .base import Standing
 
 VERSION = 1
-"""What :func:`encode` writes."""
+"""The version that :func:`encode` writes."""
 
 MAX_HEADER = 65_536
-"""Octets of a header: ten times what the longest headers that servers send come to."""
+"""Octets of a header at most: ten times the longest that servers' headers lead to."""
 
 _T = TypeVar("_T")
 
@@ -61,7 +61,7 @@ _DICTIONARY = (
 
 
 class CodecError(ValueError):
-    """These bytes are not a record, or this record cannot be made into bytes."""
+    """The bytes are not a record, or the record cannot be encoded."""
 
 
 class NewerVersionError(CodecError):
@@ -71,8 +71,8 @@ class NewerVersionError(CodecError):
 def encode(record: RobotsRecord, max_body: int = MAX_BYTES) -> bytes:
     """*record* as bytes.
 
-    Raises :class:`CodecError` where :func:`decode` would not give the same record back. A record
-    without its body is one of them: read back, it would allow everything.
+    Raises :class:`CodecError` if :func:`decode` would not return the same record. That includes a
+    record without its body: read back, it would allow everything.
     """
     _check(record)
     fields = {
@@ -101,18 +101,18 @@ def encode(record: RobotsRecord, max_body: int = MAX_BYTES) -> bytes:
 
 
 def decode(data: bytes, max_body: int = MAX_BYTES) -> RobotsRecord:
-    """The record that *data* is. It costs time and memory in proportion to *data* and *max_body*,
-    whatever *data* claims to be.
+    """The record in *data*. Takes time and memory in proportion to *data* and *max_body*, whatever
+    *data* claims to be.
 
-    Raises :class:`CodecError` for anything but the whole and unchanged output of :func:`encode`,
-    and where the body has more than *max_body* octets;
-    :class:`NewerVersionError` if the version is one that is not known yet.
+    Raises :class:`CodecError` for anything but the complete, unchanged output of :func:`encode`,
+    and for a body of more than *max_body* octets; :class:`NewerVersionError` if a later version of
+    this package wrote it.
     """
     readable, fetched_at, failed_at, length = _unpack_prefix(data)
     if length > _most_content(max_body):
-        raise CodecError(f"the record claims to have {length:,} octets")
+        raise CodecError(f"the record claims {length:,} octets, which is too many")
     if _digest(data) != data[_DIGEST]:
-        raise CodecError("the record is damaged: its checksum differs")
+        raise CodecError("the record is damaged: wrong checksum")
     try:
         content = _inflate(memoryview(data)[_PREFIX.size :], length)
         (header_length,) = _HEADER_LENGTH.unpack_from(content)
@@ -124,19 +124,19 @@ def decode(data: bytes, max_body: int = MAX_BYTES) -> RobotsRecord:
         raise CodecError(f"not a record: {error!r}") from error
     _check(record)
     if record.readable != readable:
-        raise CodecError("the record contradicts itself")
+        raise CodecError("the parts of the record contradict each other")
     return record
 
 
 def standing(data: bytes) -> Standing:
-    """When the record that *data* is was made, read without decoding or checking the rest."""
+    """The standing of the record in *data*, read without decoding or checking the rest."""
     return Standing(*_unpack_prefix(data)[:3])
 
 
 def most_octets(max_body: int) -> int:
-    """How long what :func:`encode` returns can be where bodies have up to *max_body* octets."""
+    """The longest output of :func:`encode` for bodies of up to *max_body* octets."""
     content = _most_content(max_body)
-    return _PREFIX.size + content + content // 4 + 64  # what zlib adds to what it cannot compress
+    return _PREFIX.size + content + content // 4 + 64  # zlib's overhead for incompressible data
 
 
 def _most_content(max_body: int) -> int:
@@ -145,7 +145,7 @@ def _most_content(max_body: int) -> int:
 
 def _unpack_prefix(data: bytes) -> tuple[bool, float, float, int]:
     if not isinstance(data, bytes) or not data:
-        raise CodecError("not a record: no bytes")
+        raise CodecError("not a record: empty")
     if data[0] > VERSION:
         raise NewerVersionError(
             f"the record has version {data[0]}; this version of scrapy-robots-plus reads up to "
@@ -162,26 +162,26 @@ def _digest(data: bytes | bytearray) -> bytes:
 
 
 def _deflate(content: bytes) -> bytes:
-    # Less working memory than by default, which would be asked of the system each time: three times
-    # as fast for usual files, and no larger.
+    # Less working memory than the default, which is allocated each time: three times as fast for
+    # usual files, and the output is no larger.
     deflate = zlib.compressobj(memLevel=6, zdict=_DICTIONARY)
     return deflate.compress(content) + deflate.flush()
 
 
 def _inflate(stream: memoryview, length: int) -> bytes:
     inflate = zlib.decompressobj(zdict=_DICTIONARY)
-    # One byte more than promised, so that neither a longer content nor a "bomb" gets through.
+    # One byte more than promised, so that neither longer content nor a "bomb" gets through.
     content = inflate.decompress(stream, length + 1)
     if len(content) != length or not inflate.eof or inflate.unused_data:
-        raise ValueError("the content is not as long as promised")
+        raise ValueError("the content does not have the promised length")
     return content
 
 
 def _check_sizes(header: int, body: int, max_body: int) -> None:
     if header > MAX_HEADER:
-        raise ValueError(f"the header has {header:,} octets")
+        raise ValueError(f"the header has {header:,} octets, which is too many")
     if body > max_body:
-        raise ValueError(f"the body has {body:,} octets")
+        raise ValueError(f"the body has {body:,} octets, which is too many")
 
 
 def _check(record: RobotsRecord) -> None:
@@ -189,12 +189,12 @@ def _check(record: RobotsRecord) -> None:
     if not all(isfinite(time) for time in times):
         raise CodecError(f"{record.origin} has a time that is not finite: {times}")
     if (record.body or record.sha256) and record.sha256 != sha256(record.body).hexdigest():
-        raise CodecError(f"{record.origin} has a body that is not the one of its sha256")
+        raise CodecError(f"{record.origin} has a body that does not match its sha256")
 
 
 def _record(fields: object, fetched_at: float, failed_at: float, body: bytes) -> RobotsRecord:
     if not isinstance(fields, dict):
-        raise TypeError("the header is no object")
+        raise TypeError("the header is not an object")
     headers = _typed(fields["headers"], dict)
     failure = fields["failure"]
     return RobotsRecord(
@@ -217,7 +217,7 @@ def _record(fields: object, fetched_at: float, failed_at: float, body: bytes) ->
 def _origin(value: object) -> Origin:
     scheme, host, port = _typed(value, list)
     if scheme not in ("http", "https"):
-        raise ValueError("the origin has another scheme")
+        raise ValueError("the origin is not http or https")
     return Origin(scheme, _typed(host, str), _whole(port, 2**16))
 
 
@@ -228,12 +228,12 @@ def _outcome(value: object) -> Outcome:
 def _whole(value: object, end: int) -> int:
     number = _typed(value, int)
     if not 0 <= number < end:
-        raise ValueError(f"a number is not below {end}")
+        raise ValueError(f"expected a whole number from 0 to {end - 1}")
     return number
 
 
 def _typed(value: object, wanted: type[_T]) -> _T:
     # Not isinstance: a bool is an int.
     if type(value) is not wanted:
-        raise TypeError(f"{value!r:.80} is no {wanted.__name__}")
+        raise TypeError(f"{value!r:.80} is not of type {wanted.__name__}")
     return value

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class MemoryStore(Store):
-    """The least recently used records go first.
+    """Drops the least recently used records first.
 
     Records are kept encoded: some hundred bytes each rather than some thousand.
     """

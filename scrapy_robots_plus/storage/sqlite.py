@@ -1,4 +1,4 @@
-"""Records in an SQLite file, shared by all processes that name it."""
+"""Records in an SQLite file, shared by all processes that use it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
-# What is too large is not even read from the file: its length stands elsewhere.
+# A record that is too large is not even read: SQLite stores its length separately.
 _GET = """
     SELECT readable, fetched_at, failed_at,
         CASE WHEN typeof(data) = 'blob' AND length(data) <= ? THEN data END
@@ -42,7 +42,7 @@ _PUT = """
         >= (records.readable, records.fetched_at, records.failed_at)
 """
 _DELETE = "DELETE FROM records WHERE origin = ?"
-# The expression is that of the index: SQLite finds the rows by it, without a scan.
+# The expression is the index's, so SQLite finds the rows without a scan.
 _EVICT = """
     DELETE FROM records WHERE rowid IN
         (SELECT rowid FROM records ORDER BY max(fetched_at, failed_at) LIMIT ?)
@@ -56,18 +56,18 @@ _PURGE_AFTER = """
         (SELECT rowid FROM records WHERE max(fetched_at, failed_at) > ? LIMIT ?)
 """
 
-# Rows that one statement deletes at the most: so long may other processes have to wait.
+# Rows that one statement deletes at most: other processes have to wait for it.
 _BATCH = 200
 
-# Connections of a parent process. SQLite forbids to use them, and to close them, after a fork.
+# Connections of a parent process. SQLite forbids using or closing them after a fork.
 _inherited: list[sqlite3.Connection] = []
 
 
 class SqliteStore(Store):
-    """The least recently fetched records go first.
+    """Drops the least recently fetched records first.
 
-    Each put is a transaction of its own: see docs/storage.md for what that costs and guarantees.
-    Any thread may use it, one at a time; after a fork, the child opens the file anew.
+    Each put is a transaction: see docs/storage.md for what that costs and guarantees. Any thread
+    may use the store, one at a time; after a fork, the child reopens the file.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class SqliteStore(Store):
             self._drop(origin, str(error))
             return None
         if record.origin != origin or Standing.of(record) != row[:3]:
-            self._drop(origin, "the row is not the record's")
+            self._drop(origin, "its row contradicts it")
             return None
         return record
 
@@ -153,7 +153,7 @@ class SqliteStore(Store):
 
     def _drop(self, origin: Origin, why: str) -> None:
         logger.warning("%s: the record of %s is deleted: %s", self._path, origin, why)
-        with suppress(StoreError):  # it is not used in any case
+        with suppress(StoreError):  # the record is ignored in any case
             self.delete(origin)
 
     def _run(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool = False) -> _T:
@@ -166,14 +166,14 @@ class SqliteStore(Store):
                 if "locked" in str(error):
                     self._be_patient(False)
                 elif not sqlite_file.is_of_the_moment(error):
-                    self._let_go()  # some such errors end only with the connection
+                    self._let_go()  # some such errors last as long as the connection
                 raise StoreError(f"{self._path}: {error}") from error
 
     def _attempt(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool) -> _T:
         connection = self._opened()
         if writes and not self._is_in_place(connection):
-            # Set aside by another process, or removed: what is written there would be lost. And
-            # while we kept a log that was removed, nobody else could open the store.
+            # Another process set the file aside or removed it: writes to it would be lost. And
+            # while we held a removed log, nobody else could open the store.
             connection = self._reopened()
         try:
             result = work(connection)
@@ -191,7 +191,7 @@ class SqliteStore(Store):
 
     def _opened(self) -> sqlite3.Connection:
         if self._closed:
-            raise StoreError(f"{self._path}: it is closed")
+            raise StoreError(f"{self._path}: the store is closed")
         return self._connection or self._reopened()
 
     def _connect(self) -> sqlite3.Connection:
@@ -201,17 +201,17 @@ class SqliteStore(Store):
         return self._connection
 
     def _is_in_place(self, connection: sqlite3.Connection) -> bool:
-        """Whether the file and the log that are open are still those that others would open."""
+        """Whether the open file and log are still the ones at the store's path."""
         if sqlite_file.identity(self._path) != self._identity:
             return False
         if not connection.total_changes:
-            return True  # nothing of ours is in the log, and it may be empty
+            return True  # we wrote nothing to the log, and it may be empty
         log = sqlite_file.identity(self._log, least_size=1)
         self._log_identity = self._log_identity or log
         return log is not None and log == self._log_identity
 
     def _reopened(self) -> sqlite3.Connection:
-        """Where that fails, the next use of the store tries again."""
+        """Opens the file again. If that fails, the next use of the store tries again."""
         self._let_go()
         connection = self._connect()
         self.losses += 1
@@ -224,9 +224,9 @@ class SqliteStore(Store):
             self._connection = None
 
     def _be_patient(self, patient: bool) -> None:
-        """After one wait in vain, no more of them until the file is free again.
+        """After one wait in vain, stops waiting until the file is free again.
 
-        Each would stop the whole crawl for its length.
+        Each wait would block the whole crawl.
         """
         self._patient = patient
         if self._connection is not None:
@@ -234,7 +234,7 @@ class SqliteStore(Store):
             sqlite_file.wait_for_locks(self._connection, seconds)
 
     def _start_over_after_fork(self) -> None:
-        self._lock = threading.Lock()  # the other one may be held by a thread that is not here
+        self._lock = threading.Lock()  # a thread of the parent process may hold the old one
         self._pid = os.getpid()
         if self._connection is not None:
             _inherited.append(self._connection)

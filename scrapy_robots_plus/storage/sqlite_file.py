@@ -1,7 +1,7 @@
 """The file of a :class:`~scrapy_robots_plus.storage.sqlite.SqliteStore`.
 
-Is it ours? Which layout has it? What if it is damaged? A file that is not ours is never written
-to, moved or locked.
+Is it ours? Which layout does it have? Is it damaged? A file that is not ours is never written to,
+moved or locked.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .sqlite_layout import APPLICATION_ID, check_tally, migrate, pragma
 
 try:
     import fcntl
-except ImportError:  # Windows, where a file that is open cannot be renamed anyway
+except ImportError:  # Windows, where an open file cannot be renamed anyway
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BUSY_SECONDS = 0.25
-"""How long another process may keep a caller, often a reactor, waiting."""
+"""How long a caller, often a reactor, waits for another process."""
 
 _TRIES = 25
-"""How often that time is used where SQLite does not wait by itself."""
+"""How many attempts that time is divided into where SQLite does not wait by itself."""
 
 WAL_PAGES = 4_000
-"""How long the write-ahead log grows before it is carried over into the file, in pages of 4 KiB.
+"""The size at which the write-ahead log is copied into the file, in pages of 4 KiB.
 
-The put that does so takes some ten milliseconds: one in a thousand. SQLite's own 1,000 pages would
-make it one in a hundred.
+One put in a thousand does so, and takes some ten milliseconds. With SQLite's default of 1,000 pages
+it would be one in a hundred.
 """
 
 FAULTS = (sqlite3.Error, UnicodeError)
-"""What :mod:`sqlite3` raises: the latter for a message that quotes a damaged file."""
+"""What :mod:`sqlite3` raises: UnicodeError if its message quotes a damaged file."""
 
 
 Identity = tuple[int, int]
@@ -49,9 +49,9 @@ Identity = tuple[int, int]
 
 
 def connect_surely(path: Path, wait: float) -> tuple[sqlite3.Connection, Identity]:
-    """As :func:`connect`, with the file that was opened.
+    """Like :func:`connect`, and returns the identity of the file that was opened.
 
-    Asked before or after alone, it may be another: one that was replaced in between.
+    Compares it before and after: the file may be replaced in between.
     """
     for _ in range(_TRIES):
         before = identity(path)
@@ -59,22 +59,22 @@ def connect_surely(path: Path, wait: float) -> tuple[sqlite3.Connection, Identit
         if before is not None and before == identity(path):
             return connection, before
         connection.close()
-    raise StoreError(f"{path} is replaced again and again")
+    raise StoreError(f"{path} keeps being replaced")
 
 
 def connect(path: Path, wait: float = BUSY_SECONDS) -> sqlite3.Connection:
-    """Opens the store at *path*: makes it, brings it up to date or sets it aside, as need be.
+    """Opens the store at *path*. Creates it, upgrades it or sets it aside as needed.
 
     *wait*: seconds that a statement waits for other processes.
 
-    Raises StoreError where the file is not ours, too new or read-only, and one of :data:`FAULTS` or
-    OSError where it cannot be used.
+    Raises StoreError if the file is not ours, too new or read-only, and one of :data:`FAULTS` or
+    OSError if it cannot be used.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if not is_store(path):
         return _prepared(path, wait)
     if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
-        # SQLite would open it all the same and leave a log beside it that nobody may write.
+        # SQLite would open it anyway and leave a log beside it that nobody may write.
         raise StoreError(f"{path} is read-only")
     opened = identity(path)
     try:
@@ -87,10 +87,10 @@ def connect(path: Path, wait: float = BUSY_SECONDS) -> sqlite3.Connection:
 
 
 def is_store(path: Path) -> bool:
-    """True for a store of ours, damaged or not, and False where one may be made.
+    """True for one of our stores, damaged or not; False if a store may be created there.
 
-    Raises StoreError for anything else. Asks SQLite rather than opening the file: closing any
-    other descriptor of a file takes away the locks this process holds on it (POSIX).
+    Raises StoreError for anything else. Asks SQLite rather than opening the file: closing another
+    descriptor of a file releases all locks that this process holds on it (POSIX).
     """
     if not path.exists():
         return False
@@ -99,24 +99,24 @@ def is_store(path: Path) -> bool:
     if not path.stat().st_size:
         return False
     try:
-        # Immutable: not even a lock is taken. The id is never in the log alone (see migrate).
+        # Immutable: takes no lock. The id is never only in the log (see migrate).
         uri = f"{path.as_uri()}?mode=ro&immutable=1"
         with closing(sqlite3.connect(uri, uri=True)) as connection:
-            # With this, SQLite reads the header of a file that was cut off, too.
+            # With this, SQLite also reads the header of a file that was cut off.
             connection.execute("PRAGMA writable_schema = ON")
             ours = pragma(connection, "application_id") == APPLICATION_ID
     except FAULTS as error:
         raise StoreError(f"{path} is not a store of scrapy-robots-plus: {error}") from error
     if not ours:
-        raise StoreError(f"{path} is not a store of scrapy-robots-plus; it is left as it is")
+        raise StoreError(f"{path} is not a store of scrapy-robots-plus; it is left unchanged")
     return True
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether *error* says that the file is damaged, rather than that it cannot be used now."""
+    """Whether *error* means that the file is damaged, rather than unusable for now."""
     if isinstance(error, UnicodeDecodeError):
         return True
-    # Our SQL is fixed: where it does not fit, the schema is no longer what we made.
+    # Our SQL is fixed: if it does not match, the schema is no longer the one we created.
     if any(words in str(error) for words in ("no such table", "no such column", "already exists")):
         return True
     code: int | None = getattr(error, "sqlite_errorcode", None)  # Python 3.11
@@ -126,9 +126,9 @@ def is_damage(error: Exception) -> bool:
 
 
 def is_of_the_moment(error: Exception) -> bool:
-    """Whether *error* says why one statement could not be done, and nothing of the connection.
+    """Whether *error* is about one statement only, so that the connection is still good.
 
-    Told by the message: error codes need Python 3.11.
+    Judged by the message: error codes need Python 3.11.
     """
     return any(words in str(error) for words in ("locked", "readonly", "is full", "encode"))
 
@@ -150,7 +150,7 @@ def identity(path: Path, least_size: int = 0) -> Identity | None:
 def set_aside(path: Path, damaged: Identity | None, why: Exception) -> None:
     """Renames the store at *path*, if it is still the *damaged* one, and warns.
 
-    Another process may see the same damage at the same time and be faster: its new store stays.
+    Another process may see the same damage and be faster: its new store stays.
     """
     with _alone_with(path):
         if damaged is None or identity(path) != damaged:
@@ -158,7 +158,7 @@ def set_aside(path: Path, damaged: Identity | None, why: Exception) -> None:
         number = 1
         while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
             number += 1
-        # The file last: until it is gone, nobody makes a new one that these would be taken for.
+        # The file last: while it is there, nobody creates a new store that these would belong to.
         for suffix in ("-shm", "-wal", ""):
             with suppress(FileNotFoundError):
                 os.rename(f"{path}{suffix}", f"{aside}{suffix}")
@@ -175,7 +175,7 @@ def _prepared(path: Path, wait: float) -> sqlite3.Connection:
         # In WAL mode a power failure may take the last records, never the file.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
-        # To what the log shrinks back after it has grown.
+        # The size that the log shrinks back to.
         connection.execute(f"PRAGMA journal_size_limit = {WAL_PAGES * 4_096}")
         check_tally(connection)
     except BaseException:
@@ -185,8 +185,8 @@ def _prepared(path: Path, wait: float) -> sqlite3.Connection:
 
 
 def _switch_to_wal(connection: sqlite3.Connection, wait: float) -> None:
-    """Does nothing to a file that is in WAL mode: only who opens a new file at once with others
-    has to wait, and for this lock alone SQLite does not wait by itself."""
+    """Does nothing if the file is in WAL mode already. Only processes that open a new file at the
+    same time have to wait, and this is the one lock that SQLite does not wait for by itself."""
     wait_for_locks(connection, 0)
     for _ in range(_TRIES if wait else 0):
         with suppress(sqlite3.OperationalError):
@@ -199,13 +199,13 @@ def _switch_to_wal(connection: sqlite3.Connection, wait: float) -> None:
 
 
 def wait_for_locks(connection: sqlite3.Connection, seconds: float) -> None:
-    """How long each statement waits for other processes from now on."""
+    """Sets how long each statement waits for other processes."""
     connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
 
 
 @contextmanager
 def _alone_with(path: Path) -> Iterator[None]:
-    """Holds a lock on the file itself: it goes with the file when that is renamed."""
+    """Holds a lock on the file itself: it stays with the file if that is renamed."""
     if fcntl is None:
         yield
         return

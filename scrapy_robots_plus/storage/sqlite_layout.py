@@ -1,4 +1,4 @@
-"""The tables of a store, and how older ones become those of today."""
+"""The tables of a store, and how older layouts are upgraded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 APPLICATION_ID = int.from_bytes(b"RbTs", "big")
-"""In the header of every store, by which it is known as ours."""
+"""In the header of every store, to recognize it as ours."""
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -27,7 +27,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         )
         """,
         "CREATE INDEX records_touched_at ON records (max(fetched_at, failed_at))",
-        # Counting rows is a full scan in SQLite; a counter in the file is right for all processes.
+        # Counting rows is a full scan in SQLite; a counter in the file serves all processes.
         "CREATE TABLE tally (records INTEGER NOT NULL)",
         "INSERT INTO tally VALUES (0)",
         """
@@ -44,16 +44,16 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Brings the layout up to date, in one transaction: a crash leaves the old or the new one.
+    """Upgrades the layout in one transaction: a crash leaves the old or the new one.
 
-    A new file is still in rollback mode here, so that application_id goes into the file itself.
+    A new file is still in rollback mode here, so application_id goes into the file itself.
     """
     newest = len(MIGRATIONS)
     version = pragma(connection, "user_version")
     if version > newest:
         raise StoreError(
             f"{path} has layout {version}, made by a newer scrapy-robots-plus; this version knows "
-            f"up to {newest}. Upgrade, or name another file"
+            f"up to {newest}. Upgrade, or use another file"
         )
     if version == newest:
         return
@@ -67,7 +67,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def count(connection: sqlite3.Connection) -> int:
-    """How many records there are, without a scan."""
+    """The number of records, without a scan."""
     row = connection.execute("SELECT records FROM tally").fetchone()
     if row is None or not isinstance(row[0], int):
         raise sqlite3.DatabaseError("the counter is malformed")
@@ -75,9 +75,9 @@ def count(connection: sqlite3.Connection) -> int:
 
 
 def check_tally(connection: sqlite3.Connection) -> None:
-    """A counter that damage has changed would have the store emptied, or let it grow for ever.
+    """Corrects the counter: a damaged one would empty the store, or let it grow for ever.
 
-    The one full scan there is, of an index of some 20 bytes a record.
+    This is the only full scan, of an index with some 20 bytes per record.
     """
     both = connection.execute("SELECT records, (SELECT count(*) FROM records) FROM tally")
     if any(told != found for told, found in both.fetchall()):
@@ -87,7 +87,7 @@ def check_tally(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing; takes the write lock at once, so that it is waited for in one place."""
+    """All or nothing; takes the write lock at once, so that all waiting happens in one place."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -1,4 +1,4 @@
-"""Which records of a store a crawl believes after the store failed to do what it was told."""
+"""Which stored records a crawl believes after the store has failed."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from .base import Store
 
 MOST_ORIGINS = 50_000
-"""Origins that are remembered one by one: some 10 MB."""
+"""Origins that are remembered individually: some 10 MB."""
 
 
 class Trust:
-    """What a crawl has learnt holds for that crawl, stored or not.
+    """A crawl never falls back to rules older than those it has seen, stored or not.
 
-    Where the store could not take it, what is stored of that origin is out of date, and not
-    believed until the crawl has stored something newer. Where that happens to too many origins,
-    or the file itself is lost, nothing is believed that was fetched before.
+    If the store could not take a record, the stored one of that origin is out of date. It is not
+    believed until the crawl has stored a newer one. If that happens to too many origins, or the
+    file itself is lost, no record that was fetched before is believed.
 
     Times are wall clock, in seconds since the epoch.
     """
@@ -28,22 +28,22 @@ class Trust:
     def __init__(self, most_origins: int = MOST_ORIGINS) -> None:
         self._most_origins = most_origins
         self._out_of_date: dict[Origin, bool] = {}
-        """For each origin, whether what is out of date may still be in the store."""
+        """For each origin, whether an outdated record may still be in the store."""
         self._since = -inf
         self._settle_before = -inf
 
     def believes(self, record: RobotsRecord) -> bool:
-        """Whether *record*, as found in the store, is not older than what the crawl has learnt."""
+        """Whether *record*, found in the store, is at least as new as what the crawl has seen."""
         return record.fetched_at >= self._since and record.origin not in self._out_of_date
 
     def restore(self, origin: Origin) -> None:
-        """The store has the latest of *origin*."""
+        """The store has the latest record of *origin*."""
         self._out_of_date.pop(origin, None)
 
     def withdraw(self, origin: Origin, now: float, *, deleted: bool = False) -> None:
-        """The store lacks the latest of *origin*. *deleted*: it has nothing of it.
+        """The store lacks the latest record of *origin*. *deleted*: it has no record of it.
 
-        Even so another process, one that knows less, may bring an older record back.
+        Even then, another process that knows less may store an older record again.
         """
         if len(self._out_of_date) >= self._most_origins:
             if any(self._out_of_date.values()):
@@ -52,14 +52,14 @@ class Trust:
         self._out_of_date[origin] = not deleted
 
     def withdraw_all(self, now: float) -> None:
-        """Whatever was stored until *now* may be gone, and an older record be in its place."""
+        """Records stored until *now* may be lost, and replaced by older ones."""
         self._since = now
         self._out_of_date.clear()
 
     def settle(self, store: Store) -> None:
-        """Removes what is out of date from *store*, so that the next crawl asks anew.
+        """Removes outdated records from *store*, so that the next crawl fetches those files again.
 
-        Raises StoreError where the store still cannot do what it is told.
+        Raises StoreError if the store still fails.
         """
         for origin, stored in self._out_of_date.items():
             if stored:

@@ -106,7 +106,7 @@ def test_a_view_that_is_cut_is_told_apart_wherever_it_is_cut(view: str) -> None:
     before, after = VIEWS[view]
     whole = shown(RULES, view)
     for end in range(len(before), len(whole) - len(after) + len(after.rstrip())):
-        with pytest.raises(ValueError, match="ends before"):
+        with pytest.raises(ValueError, match="cut off"):
             text_in(whole[:end])
 
 

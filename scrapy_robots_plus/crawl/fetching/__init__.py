@@ -1,1 +1,1 @@
-"""How a robots.txt is got."""
+"""How a robots.txt is fetched."""

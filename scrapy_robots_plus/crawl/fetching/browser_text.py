@@ -1,4 +1,4 @@
-"""What browsers make of a plain text file, and the way back."""
+"""Recovers a plain text file from the HTML page in which a browser shows it."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _TEXT_VIEW_ENDS = (
     b'</pre><div class="json-formatter-container"></div></body></html>',  # Chromium
 )
 _BARE_PAGE, _BARE_PAGE_END = b"<html><head></head><body>", b"</body></html>"
-"""Around a text that was served as text/html, and has no tags."""
+"""Around a text that was served as text/html and contains no tags."""
 _HTML = re.compile(rb"\s*(?:<!doctype html|<html)", re.IGNORECASE)
 _REFERENCES = (("&nbsp;", "\xa0"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
-"""All that are written where a page is turned into text (HTML, "escaping a string")."""
+"""All the references that serializing a page writes (HTML, "escaping a string")."""
 _WINDOWS_1252: dict[int, int] = {}
-"""From characters to their bytes, where those are not the same numbers."""
+"""Maps characters to their bytes, if the numbers differ."""
 for _byte in range(0x80, 0xA0):
     if _character := bytes([_byte]).decode("cp1252", "ignore"):  # five bytes mean themselves
         _WINDOWS_1252 |= {ord(_character): _byte, _byte: ord("\u0100")}  # no byte means the latter
 
 
 def is_html(body: bytes) -> bool:
-    """Whether *body* begins as an HTML page does."""
+    """Whether *body* begins like an HTML page."""
     return _HTML.match(body) is not None
 
 
 def text_in(page: bytes) -> bytes | None:
-    """The text file that a browser hands over as *page*; None where it is any other page.
+    """The text file that a browser shows as *page*; None for any other page.
 
-    Raises ValueError where the page is cut, so that the rest of the file is missing.
+    Raises ValueError if the page is cut off, so that the rest of the file is missing.
     """
     view = _TEXT_VIEW.match(page)
     if view is not None:
@@ -47,13 +47,13 @@ def text_in(page: bytes) -> bytes | None:
 
 
 def _text_of_view(page: bytes, begin: int) -> bytes | None:
-    """The text from *begin* on, if it is all that the page holds: no tag can be in it."""
+    """The text from *begin* on, if the page holds nothing else: it cannot contain tags."""
     end = page.find(b"<", begin)
     closing = page[end:].rstrip() if end >= 0 else b""
     if closing in _TEXT_VIEW_ENDS:
         return _unescaped(page[begin:end])
     if any(known.startswith(closing) for known in _TEXT_VIEW_ENDS):
-        raise ValueError("the page ends before the text does")
+        raise ValueError("the page is cut off")
     return None
 
 
@@ -69,7 +69,7 @@ def _unescaped(raw: bytes) -> bytes:
 
 
 def _as_utf_8(text: str) -> bytes | None:
-    """What the file held if it was UTF-8 and named no charset: browsers guess windows-1252."""
+    """The bytes of a UTF-8 file served without a charset: browsers guess windows-1252."""
     try:
         raw = text.translate(_WINDOWS_1252).encode("latin-1")
         raw.decode("utf-8")

@@ -1,4 +1,4 @@
-"""How many robots.txt are fetched at the same time (``ROBOTS_FETCH_CONCURRENCY``)."""
+"""How many robots.txt files are fetched at the same time (``ROBOTS_FETCH_CONCURRENCY``)."""
 
 from __future__ import annotations
 
@@ -17,26 +17,25 @@ if TYPE_CHECKING:
     from .fetcher import Fetcher
 
 FIRST_PATIENCE = 1.0
-"""Seconds after which a fetch is silent, as long as none has been answered."""
+"""Seconds after which a fetch counts as silent, until the first one is answered."""
 LEAST_PATIENCE, MOST_PATIENCE = 0.1, 5.0
 PATIENCE = 4.0
-"""Times the average, after which a fetch is silent."""
+"""A fetch counts as silent after this multiple of the average time."""
 SILENT_PER_PLACE = 128
 
 
 class FetchBudget:
-    """Places for fetches. Those that are silent give theirs to others.
+    """Places for fetches. Silent fetches give theirs to others.
 
-    A server that accepts connections and never answers costs a socket and no work. Were it to keep
-    its place until the timeout, hundreds of such servers would keep everybody else from being
-    asked. With each one that is silent one more may start besides, so that thousands of them are
-    passed as fast as the others can be asked.
+    A server that accepts connections and never answers costs a socket and no work. If it kept its
+    place until the timeout, hundreds of such servers would block all other fetches. Each silent
+    fetch also lets one more start, so that even thousands of them do not slow the others down.
     """
 
     def __init__(self, places: int, ceiling: int, clock: Now, call_later: CallLater) -> None:
         self._places = places
         self.ceiling = max(places, min(ceiling, places * SILENT_PER_PLACE))
-        """How many fetches may be under way, however many are silent."""
+        """The limit of fetches under way, however many are silent."""
         self._clock = clock
         self._asked: OrderedDict[Origin, float] = OrderedDict()
         self._silent: dict[Origin, float] = {}
@@ -46,7 +45,7 @@ class FetchBudget:
 
     @property
     def patience(self) -> float:
-        """Seconds after which a fetch is silent."""
+        """Seconds after which a fetch counts as silent."""
         if self._average is None:
             return FIRST_PATIENCE
         return min(max(PATIENCE * self._average, LEAST_PATIENCE), MOST_PATIENCE)
@@ -64,7 +63,7 @@ class FetchBudget:
 
     @property
     def next_change(self) -> float | None:
-        """When the next fetch becomes silent, unless it is answered before."""
+        """When the next fetch becomes silent, unless it is answered first."""
         oldest = next(iter(self._asked.values()), None)
         return None if oldest is None else oldest + self.patience
 
@@ -74,8 +73,8 @@ class FetchBudget:
             self._asked[origin] = self._clock()
 
     def answered(self, origin: Origin) -> None:
-        """The server of *origin* has answered: what that took counts in the average."""
-        # Of those that were taken for silent as well: slow fetches raise the average too.
+        """The server of *origin* has answered: the time it took counts in the average."""
+        # Fetches that counted as silent raise the average too.
         began = self._asked.get(origin, self._silent.get(origin))
         if began is not None:
             took = self._clock() - began
@@ -83,13 +82,13 @@ class FetchBudget:
             self._average = before + (took - before) / 8
 
     def give_back(self, origin: Origin) -> None:
-        """The place of *origin* is free again; nothing happens where it has none."""
+        """The place of *origin* is free again. Does nothing if it has none."""
         self._asked.pop(origin, None)
         self._silent.pop(origin, None)
         self._admit()
 
     async def wait(self, origin: Origin) -> None:
-        """Takes a place for *origin* when it is its turn."""
+        """Takes a place for *origin*, waiting until one is free."""
         if self.free:
             self.take(origin)
             return
@@ -102,7 +101,7 @@ class FetchBudget:
             self._queue.pop(turn, None)
 
     def abandon(self) -> None:
-        """Lets all go that wait, because the crawl ends: they will find that it does."""
+        """Releases all waiters because the crawl ends; they check for that themselves."""
         self._alarm.cancel()
         for turn in list(self._queue):
             del self._queue[turn]
@@ -140,8 +139,8 @@ class FetchBudget:
 class BudgetedFetcher:
     """A fetcher that starts a fetch only when there is a place for it.
 
-    The place is that of whoever brings a policy up to date, from :meth:`reserve` or
-    :meth:`fetch` on until :meth:`release`: a store may have what nobody needs to fetch.
+    The place belongs to the retrieval of a policy, from :meth:`reserve` or :meth:`fetch` to
+    :meth:`release`; a retrieval from the store may not need to fetch at all.
     """
 
     def __init__(self, fetcher: Fetcher, budget: FetchBudget) -> None:
@@ -149,7 +148,7 @@ class BudgetedFetcher:
         self._budget = budget
 
     def reserve(self, origin: Origin) -> None:
-        """Takes a place at once, for somebody who knows that there is one."""
+        """Takes a place at once, for a caller who knows that one is free."""
         self._budget.take(origin)
 
     async def fetch(

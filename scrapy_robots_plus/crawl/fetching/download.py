@@ -1,4 +1,4 @@
-"""A robots.txt request in the hands of a download handler: bounded in time, called off at will."""
+"""A robots.txt request in a download handler: limited in time, and can be cancelled."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class TimeAllowed:
     """What is left of ``ROBOTS_FETCH_TIMEOUT``, for all requests of one fetch together.
 
-    Only the time counts for which a download handler has them: not what a request waits in a slot
-    or in a middleware of the project.
+    Only time in a download handler counts, not time spent waiting in a slot or in a middleware of
+    the project.
     """
 
     def __init__(self, seconds: float, clock: Clock) -> None:
@@ -30,7 +30,7 @@ class TimeAllowed:
 
     @property
     def left(self) -> float:
-        """Seconds; not over 0 where the time is up."""
+        """Seconds; 0 or less when the time is up."""
         return self.seconds - self._used
 
     def use(self, seconds: float) -> None:
@@ -38,10 +38,10 @@ class TimeAllowed:
 
 
 class Download:
-    """One request in the hands of a download handler."""
+    """One request in a download handler."""
 
     LENIENCY = 0.5
-    """Seconds that a handler has to end by itself what takes too long, as Scrapy's own do."""
+    """Seconds in which a handler may end an overdue request by itself, as Scrapy's own do."""
 
     def __init__(self, time: TimeAllowed) -> None:
         self._time = time
@@ -50,13 +50,13 @@ class Download:
 
     @property
     def seconds_left(self) -> float:
-        """For ``download_timeout``, of which 0 would mean none."""
+        """For ``download_timeout``, where 0 would mean no timeout."""
         return max(self._time.left, 0.001)
 
     async def run(self, download: Coroutine[Any, Any, Response]) -> Response:
-        """The response that *download* brings. Raises TimeoutError where the time is up.
+        """The response of *download*. Raises TimeoutError when the time is up.
 
-        Not every handler keeps ``download_timeout``: some count it anew with each byte.
+        Some handlers restart ``download_timeout`` with each byte, so it is not enough.
         """
         clock = self._time.clock
         began = clock.monotonic()
@@ -68,7 +68,7 @@ class Download:
             if not self._is_late:
                 raise
         else:
-            # The handler for HTTP/2 answers with an empty body when it is cancelled.
+            # The HTTP/2 handler returns an empty body when it is cancelled.
             if not self._is_late:
                 return response
         finally:
@@ -77,7 +77,7 @@ class Download:
         raise TimeoutError(f"not complete within {self._time.seconds:g} s")
 
     def call_off(self) -> None:
-        """Ends it, connection included; nothing happens where it has ended."""
+        """Cancels the download and its connection. Does nothing if it has ended."""
         if self._running is not None:
             self._running.cancel()
 

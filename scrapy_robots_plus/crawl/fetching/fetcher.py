@@ -1,4 +1,4 @@
-"""Gets a robots.txt through Scrapy's engine. Every failure becomes a value."""
+"""Fetches a robots.txt through Scrapy's engine. Every failure becomes a value."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _NO_ANSWER = _TRANSIENT | {Failure.TIMEOUT, Failure.ERROR}
 
 
 class Fetcher:
-    """Fetches a robots.txt: redirects, retries, limits and failures are dealt with here."""
+    """Fetches a robots.txt, and handles redirects, retries, limits and failures."""
 
     def __init__(
         self, crawler: Crawler, settings: RobotsSettings, clock: Clock = DEFAULT_CLOCK
@@ -61,25 +61,25 @@ class Fetcher:
     async def fetch(
         self, origin: Origin, known: RobotsRecord | None = None, *, behind: bool = False
     ) -> FetchResult:
-        """The robots.txt of *origin*, retried as ``ROBOTS_FETCH_RETRIES`` says.
+        """The robots.txt of *origin*, retried up to ``ROBOTS_FETCH_RETRIES`` times.
 
-        Where *known* has validators, it is asked whether that still holds; a result that is
-        ``not_modified`` says so. A refresh *behind* requests that are answered already is not
-        retried. All requests together take no longer than ``ROBOTS_FETCH_TIMEOUT``.
+        If *known* has validators, the request is conditional; a ``not_modified`` result means that
+        *known* still holds. A background refresh (*behind*) is not retried. All requests together
+        take no longer than ``ROBOTS_FETCH_TIMEOUT``.
 
-        With ``HTTPCACHE_IGNORE_MISSING`` nothing is sent: what the HTTP cache has is the answer.
+        With ``HTTPCACHE_IGNORE_MISSING`` nothing is sent: the HTTP cache alone answers.
         """
         if self._http_cache.replays:
             return await self.recall(origin)
         result = await self._fetched(origin, known, behind=behind)
         if result.outcome in _NO_ANSWER and compat.is_closing(self._crawler):
-            # The engine lets nothing start any more, and then takes connections down.
+            # The engine starts no new downloads, and then closes connections.
             return replace(result, interrupted=True)
         self._keep(origin, known if result.not_modified else result)
         return result
 
     async def recall(self, origin: Origin) -> FetchResult:
-        """What the HTTP cache has of the robots.txt of *origin*, redirects followed."""
+        """The robots.txt of *origin* from the HTTP cache, with redirects followed."""
         return replace(await self._follow(origin, self._look_up), replayed=True)
 
     async def _fetched(
@@ -101,7 +101,7 @@ class Fetcher:
     async def _follow(
         self, origin: Origin, ask: Callable[[str], Awaitable[FetchResult]]
     ) -> FetchResult:
-        """Follows redirects ourselves: what the spider does with those of pages must not matter.
+        """Follows redirects without Scrapy, so that the spider's redirect settings do not matter.
 
         2.3.1.2: at least five, across authorities; the rules still apply to the first.
         """
@@ -114,15 +114,15 @@ class Fetcher:
                 return result
             target = _redirect_target(url, result.headers.get("location", ""))
             if target is None:
-                detail = f"{result.outcome} without a target that is http or https"
+                detail = f"{result.outcome} without an http or https target"
                 return FetchResult(Failure.BAD_REDIRECT, url, headers=result.headers, detail=detail)
             self._stats.inc_value(stats.REDIRECTS)
             url = target
         return FetchResult(Failure.REDIRECTS, url, detail=f"more than {MAX_REDIRECTS} redirects")
 
     async def _ask(self, url: str, known: RobotsRecord | None, time: TimeAllowed) -> FetchResult:
-        """Asks whether *known* still holds where that can be asked, and for the file where the
-        answer is of no use: an error may be the condition's, and a 304 another file's.
+        """Sends a conditional request if possible, and an unconditional one if its answer is
+        unusable: the conditions may have caused an error, and a 304 may be about another file.
         """
         asked = conditions(known, url)
         result = await self._get(url, asked, time)
@@ -136,7 +136,7 @@ class Fetcher:
 
     async def _get(self, url: str, headers: Mapping[str, str], time: TimeAllowed) -> FetchResult:
         if time.left <= 0:
-            detail = f"no time left of {time.seconds:g} s"
+            detail = f"not complete within {time.seconds:g} s"
             return FetchResult(Failure.TIMEOUT, url, detail=detail)
         tap = Tap(self._settings.fetch_max_bytes, Download(time))
         self._taps.open()
@@ -147,12 +147,12 @@ class Fetcher:
         except Exception as exception:  # noqa: BLE001 - whatever is raised is a failure
             return self._results.failed(url, exception, tap)
         finally:
-            tap.download.call_off()  # it may go on where only we were cancelled
+            tap.download.call_off()  # it may still run if only we were cancelled
             self._taps.close()
         return self._results.answered(url, response, tap)
 
     async def _look_up(self, url: str) -> FetchResult:
-        """As :meth:`_get`, in the HTTP cache."""
+        """Like :meth:`_get`, from the HTTP cache."""
         response = self._http_cache.look_up(Request(url))
         if response is None:
             return FetchResult(Failure.ERROR, url, detail="not in the HTTP cache")
@@ -169,13 +169,13 @@ class Fetcher:
     def _request(self, url: str, headers: Mapping[str, str], tap: Tap) -> Request:
         settings = self._settings
         encoded = {name: value.encode("latin-1") for name, value in headers.items()}
-        # gzip alone, because Tap can inflate it up to a limit.
+        # Only gzip, because Tap can inflate it up to a limit.
         asked = {"Accept-Encoding": "gzip", **settings.fetch_headers, **encoded}
-        # For handlers that cannot be stopped in mid-body: they refuse what is longer, so that a
-        # file that is a little too long is better read and cut.
+        # For handlers that cannot be stopped in the middle of a body. They reject a longer body
+        # altogether, so a file that is slightly too long is better read and then cut.
         refused = 2 * settings.fetch_max_bytes
         meta: dict[str, Any] = {
-            # A slot of its own: in the pages' it would wait behind them, a Crawl-delay each.
+            # Its own slot: in that of the pages it would wait behind them, a Crawl-delay each.
             compat.SLOT_META_KEY: f"robots.txt of {Origin.of(url)}",
             IMPERSONATE_META_KEY: {"MAXFILESIZE_LARGE": refused},
             **settings.fetch_meta,
@@ -188,7 +188,7 @@ class Fetcher:
 
 
 def _redirect_target(url: str, location: str) -> str | None:
-    """The absolute URL that *location* names; None where that is not http or https."""
+    """The absolute URL that *location* names; None if it is not http or https."""
     try:
         target = urljoin(url, location)
         return target if location and Origin.of(target) else None
@@ -197,9 +197,9 @@ def _redirect_target(url: str, location: str) -> str | None:
 
 
 def _worth_a_retry(result: FetchResult) -> bool:
-    """A network failure, or a server error that names no time to come back at.
+    """Whether this is a network failure, or a server error without a Retry-After.
 
-    Not a timeout: that was patience enough.
+    A timeout is not retried: it has taken long enough.
     """
     if isinstance(result.outcome, Failure):
         return result.outcome in _TRANSIENT
@@ -207,9 +207,9 @@ def _worth_a_retry(result: FetchResult) -> bool:
 
 
 def _may_be_the_conditions(result: FetchResult) -> bool:
-    """Whether an error may come of the conditions asked with, and asking again is no rudeness.
+    """Whether the request's conditions may have caused an error, and asking again is polite.
 
-    A server error with a Retry-After leaves what is known in force; a 4xx would open the site.
+    A server error with a Retry-After leaves the known rules in force; a 4xx would open the site.
     """
     if isinstance(result.outcome, Failure):
         return False

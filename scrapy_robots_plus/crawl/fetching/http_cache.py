@@ -1,4 +1,4 @@
-"""Scrapy's HTTP cache (``HTTPCACHE_ENABLED``): filled for replays, read in replays and outages."""
+"""Scrapy's HTTP cache (``HTTPCACHE_ENABLED``): written for replays, read in replays and outages."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _OF_THE_TRANSFER = frozenset({"content-encoding", "content-length", "transfer-en
 
 
 class HttpCache:
-    """What the project's HTTP cache holds of robots.txt files.
+    """The robots.txt files in the project's HTTP cache.
 
-    The storage is used without the cache's policy. That would answer a crawl of the live site from
-    a file of any age (``DummyPolicy``), or not keep what a replay needs (``RFC2616Policy``).
+    The storage is used without the cache's policy: ``DummyPolicy`` would answer a crawl of the live
+    site from a file of any age, and ``RFC2616Policy`` does not keep everything a replay needs.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -42,11 +42,11 @@ class HttpCache:
 
     @property
     def replays(self) -> bool:
-        """Whether the crawl is answered from the cache alone (``HTTPCACHE_IGNORE_MISSING``)."""
+        """Whether the cache alone answers the crawl (``HTTPCACHE_IGNORE_MISSING``)."""
         return self._middleware is not None and self._middleware.ignore_missing
 
     def look_up(self, request: Request) -> Response | None:
-        """The answer that the cache holds for *request*, whatever its age."""
+        """The cached response to *request*, whatever its age."""
         cache = self._middleware
         if cache is None:
             return None
@@ -61,9 +61,9 @@ class HttpCache:
         return found
 
     def keep(self, request: Request, result: FetchResult | RobotsRecord) -> None:
-        """Stores the end that *request* came to, redirects followed, for a replay to come to it.
+        """Stores the final response to *request*, after redirects, for a replay.
 
-        Statuses that mean an outage too: a replay does what the crawl did.
+        Server errors are stored too: a replay does what the crawl did.
         """
         cache = self._middleware
         response = None if cache is None else _response_of(request, result)
@@ -94,7 +94,7 @@ class HttpCache:
 
 
 def _response_of(request: Request, result: FetchResult | RobotsRecord) -> Response | None:
-    """The answer that leads to *result*; None where there was no answer."""
+    """The response that leads to *result*; None if there was none."""
     if result.outcome is Failure.REDIRECTS:
         return Response(request.url, status=302, headers={"Location": request.url})
     if isinstance(result.outcome, Failure):

@@ -1,4 +1,4 @@
-"""From what a download came to, to what it says: a response or an exception to a result."""
+"""Turns the response or exception of a download into a result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CACHED = "cached"
-"""The flag of Scrapy's for a response out of a cache: it tells nothing of the handler in use."""
+"""Scrapy's flag for a cached response, which says nothing about the handler in use."""
 
 
 class Results:
@@ -41,9 +41,9 @@ class Results:
         self._html_was_reported = False
 
     def answered(self, url: str, response: Response, tap: Tap) -> FetchResult:
-        """What *response* says, as the middlewares left it; *tap* has what the handler brought.
+        """The result of *response*, as the middlewares left it; *tap* has the handler's response.
 
-        A body that is not the whole file is a failure: the rules that it lacks would be broken.
+        An incomplete body is a failure: the crawl would break the missing rules.
         """
         raw = tap.response
         if 200 <= response.status < 300 and (missing := tap.missing(response)):
@@ -59,7 +59,7 @@ class Results:
         return self._handed_over(url, response, body)
 
     def _handed_over(self, url: str, response: Response, body: bytes) -> FetchResult:
-        """From a download handler that may be a browser: the text that it shows in a page."""
+        """The result from a handler that may be a browser: the text inside its page."""
         try:
             text = text_in(body)
         except ValueError as error:
@@ -82,17 +82,17 @@ class Results:
             )
 
     def failed(self, url: str, exception: Exception, tap: Tap) -> FetchResult:
-        """What it means that a download ended in *exception*."""
+        """The result of a download that raised *exception*."""
         if isinstance(exception, StopDownload) and exception.response is not None:
             tap.downloaded(exception.response)
             return self.answered(url, exception.response, tap)
-        # HttpCompressionMiddleware refuses what is over the limit; to us the rest is just ignored.
-        # It also trips over the empty body of a 404 or a redirect that claims to be compressed.
+        # HttpCompressionMiddleware rejects a body over the limit; we only ignore the rest. It also
+        # fails on the empty body of a 404 or a redirect that claims to be compressed.
         raw = tap.response
         if raw is not None and (tap.compressed or (tap.encoding and not _is_file(raw))):
             return self.answered(url, raw, tap)
         detail = f"{type(exception).__qualname__}: {exception}"
-        if isinstance(exception, CancelledError):  # that of asyncio passes through
+        if isinstance(exception, CancelledError):  # asyncio's passes through
             return FetchResult(Failure.ERROR, url, interrupted=True, detail=detail)
         self._tell(url, exception, detail)
         if raw is not None:
@@ -129,7 +129,7 @@ _NOT_ENCODED = (b"", b"identity")
 
 
 def _is_file(response: Response) -> bool:
-    """Whether it matters how the body is encoded: elsewhere the status says it all."""
+    """Whether the body counts, and so its encoding; for other statuses it does not."""
     return 200 <= response.status < 300 and bool(response.body)
 
 

@@ -1,4 +1,4 @@
-"""Where the requests of lanes are kept: a folder each, in memory or in that of a job."""
+"""Where the requests of lanes are kept: in memory, or in a folder per lane inside a job."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class LaneFiles:
-    """Opens the requests of lanes: of new ones, and of those that a former crawl has left."""
+    """Opens the requests of lanes: of new lanes, and of those left by an earlier run."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class LaneFiles:
         folder: str,
         losses: Losses,
     ) -> None:
-        """*folder*: that of the job, empty for a queue in memory."""
+        """*folder*: the job's; empty for a queue in memory."""
         self._crawler = crawler
         self._downstream = downstream
         self._start_queue = start_queue
@@ -46,13 +46,13 @@ class LaneFiles:
 
     @property
     def are_too_many(self) -> bool:
-        """Whether no more may be opened, so that some are left for pages and robots.txt."""
+        """Whether no more files may be opened, so that some are left for pages and robots.txt."""
         return bool(self._folder) and self._open.count >= self._most
 
     def open(self, address: Address, priorities: Iterable[int] = ()) -> LaneRequests:
-        """*priorities*: those of which a former crawl has left requests.
+        """*priorities*: those for which an earlier run has left requests.
 
-        Raises OSError where there are too many open files.
+        Raises OSError if there are too many open files.
         """
         if self.are_too_many:
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
@@ -66,18 +66,18 @@ class LaneFiles:
         return LaneRequests(address.name, queue, self._losses, self._open, priorities)
 
     def remove(self, address: Address) -> None:
-        """The lane is empty, and its requests are closed."""
+        """The lane is empty, and its files are closed."""
         if self._folder:
-            with suppress(OSError):  # not empty: the queues have left files behind
+            with suppress(OSError):  # not empty: the queues left files behind
                 self._path(address).rmdir()
 
     def _path(self, address: Address) -> Path:
         return Path(self._folder, compat.path_safe(address.name))
 
     def _clear(self, address: Address, priorities: Iterable[int]) -> None:
-        """Moves away what a job that was killed has left where a lane is to be.
+        """Moves away files that a killed job left at the path of a new lane.
 
-        No state names it, so nobody would read it; but a file that was cut short cannot be opened.
+        No state lists them, so nobody would read them, and a truncated file cannot be opened.
         """
         if not self._folder or not (folder := self._path(address)).exists():
             return

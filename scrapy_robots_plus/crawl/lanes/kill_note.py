@@ -1,4 +1,4 @@
-"""How a job that is resumed can tell that it was killed, and what it held."""
+"""How a resumed job notices that it was killed, and how many requests it held."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import IO
 
 
 class KillNote:
-    """A file with the number of requests that a job holds, there only while the job runs.
+    """A file with the number of requests that a job holds. It exists only while the job runs.
 
-    Queues write their state when they are closed, and sizes into their files as well. After a kill
-    both are as the last stop has left them, and nothing else says how much is missing.
+    Queues write their state, and the sizes in their files, when they are closed. After a kill both
+    are still those of the last stop, and nothing else tells how many requests are missing.
     """
 
     NAME = "held-while-running"
@@ -19,12 +19,12 @@ class KillNote:
     def __init__(self, folder: str) -> None:
         self._path = Path(folder, self.NAME)
         self.held_when_killed = self._read(Path(folder, "active.json"))
-        """How many requests the job held when it was killed; None where it was not."""
+        """How many requests the job held when it was killed; None if it was not killed."""
         self._held = -1
         self._file: IO[bytes] | None = None
 
     def write(self, held: int) -> None:
-        """The job holds as many requests now. A kill of this process will not undo it."""
+        """The job now holds *held* requests. The note survives a kill of this process."""
         if held == self._held:
             return
         self._held = held
@@ -35,7 +35,7 @@ class KillNote:
             self._file.write(b"%20d" % held)
 
     def remove(self) -> None:
-        """The job is stopped properly."""
+        """The job has been stopped properly."""
         if self._file is not None:
             self._file.close()
         with suppress(OSError):
@@ -47,7 +47,7 @@ class KillNote:
             noted_at = self._path.stat().st_mtime_ns
             with suppress(FileNotFoundError):
                 if state.stat().st_mtime_ns > noted_at:
-                    return None  # stopped properly since, under another queue
+                    return None  # stopped properly since then, with another queue
         except (OSError, ValueError):
             return None
         return held

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LaneState(Enum):
-    """What a lane waits for. It is in exactly one state, and leaves it by an event."""
+    """What a lane waits for. A lane is in exactly one state, and an event ends it."""
 
     READY = "ready"
     """It may be chosen."""
@@ -24,9 +24,9 @@ class LaneState(Enum):
     POLICY = "waiting for robots.txt"
     DELAY = "waiting for its delay"
     FULL = "waiting for a request to end"
-    """Its slot has as many requests under way as it may."""
+    """Its slot has as many requests under way as it allows."""
     HELD = "held back"
-    """Until the robots.txt is asked for again, or until its visiting hours."""
+    """Until the robots.txt is fetched again, or until its visiting hours begin."""
     EMPTY = "empty"
 
 
@@ -34,15 +34,15 @@ class Address(NamedTuple):
     """What the requests of a lane have in common."""
 
     origin: Origin | None
-    """Whose robots.txt speaks of them; None where none is to be asked."""
+    """Whose robots.txt applies to them; None if none does."""
     slot: str
     """Their downloader slot."""
 
     @property
     def name(self) -> str:
-        """How the lane is called in the state of a job.
+        """The name of the lane in the state of a job.
 
-        Scrapy's DownloaderAwarePriorityQueue calls its queues by their slots alone.
+        Scrapy's DownloaderAwarePriorityQueue names its queues by their slots alone.
         """
         if self.origin is None:
             return f" {self.slot}" if "://" in self.slot else self.slot
@@ -50,7 +50,7 @@ class Address(NamedTuple):
 
     @classmethod
     def named(cls, name: str) -> Address:
-        """The address whose :attr:`name` it is. Of a slot's name, one without an origin."""
+        """The address with this :attr:`name`. For the name of a slot, one without an origin."""
         front, _, slot = name.partition(" ")
         if "://" not in front:
             return cls(None, name if front else slot)
@@ -62,17 +62,17 @@ class Address(NamedTuple):
 
 
 class LaneQueue(Protocol):
-    """What a lane belongs to: the queue that chooses among its own lanes."""
+    """The queue that a lane belongs to, which chooses among its lanes."""
 
     def add_resumed(self, lane: Lane) -> None:
-        """The lane holds requests that a former crawl has left."""
+        """The lane holds requests left by an earlier run."""
 
     def add_ready(self, lane: Lane) -> None:
         """The lane may be chosen."""
 
 
 class Lane:
-    """Requests in the order of Scrapy's own queue, and what it takes to choose among lanes."""
+    """Requests in the order of Scrapy's own queue, and the data to choose among lanes."""
 
     __slots__ = ("address", "order", "queue", "requests", "state", "ticket")
 
@@ -82,20 +82,20 @@ class Lane:
         self.requests = requests
         self.state = LaneState.EMPTY
         self.order = 0
-        """Of lanes of the same priority the one with the lowest number is chosen first."""
+        """Of lanes with the same priority, the one with the lowest number is chosen first."""
         self.ticket = 0
-        """Changes with the state: an entry of a heap with another ticket is out of date."""
+        """Changes with the state: a heap entry with another ticket is out of date."""
 
     @property
     def priority(self) -> int:
-        """That of the next request; the lowest number is the most urgent."""
+        """The priority of the next request; the lowest number is the most urgent."""
         return self.requests.priority
 
     def __len__(self) -> int:
         return len(self.requests)
 
     def next_request(self) -> Request | None:
-        """The next request, left where it is; None where the queue cannot tell."""
+        """The next request, left in the queue; None if the queue cannot tell."""
         return self.requests.peek()
 
 
@@ -105,12 +105,12 @@ class LaneStates:
     def __init__(self) -> None:
         self._numbers = count(1)
         self.ready = 0
-        """How many lanes may be chosen, as far as is known without looking."""
+        """How many lanes may be chosen, as far as known without checking."""
         self.lanes = 0
         """How many lanes hold requests."""
 
     def number(self) -> int:
-        """The next ticket, or the end of the order."""
+        """The next ticket, or the last place in the order."""
         return next(self._numbers)
 
     def move(self, lane: Lane, state: LaneState) -> None:

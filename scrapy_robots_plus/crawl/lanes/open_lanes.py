@@ -1,4 +1,4 @@
-"""The lanes of one queue: made for new hosts, and opened again where a former crawl left them."""
+"""The lanes of one queue: created for new hosts, and reopened if an earlier run left them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class OpenLanes:
     """Lanes by address.
 
-    With a job each has files. Where there are too many of them, lanes of a former crawl are opened
-    as others are done with; what is left in the end stays in the state of the job.
+    With a job each lane has files. If there are too many files, lanes of an earlier run are opened
+    when others are finished; those left at the end stay in the state of the job.
     """
 
     def __init__(
@@ -34,13 +34,13 @@ class OpenLanes:
         folder: str,
         losses: Losses,
     ) -> None:
-        """*folder*: that of the job, empty for a queue in memory."""
+        """*folder*: the job's; empty for a queue in memory."""
         self._queue = queue
         self._files = LaneFiles(crawler, downstream, start_queue, folder, losses)
         self._losses = losses
         self._lanes: dict[Address, Lane] = {}
         self._unopened: dict[str, list[int]] = {}
-        """Lanes of a former crawl, by name, for which there were too many open files."""
+        """Lanes of an earlier run, by name, that were not opened: too many open files."""
 
     def __iter__(self) -> Iterator[Lane]:
         return iter(self._lanes.values())
@@ -49,7 +49,7 @@ class OpenLanes:
         return address in self._lanes
 
     def get(self, address: Address) -> Lane | None:
-        """The lane at *address*; None where there is none yet."""
+        """The lane at *address*; None if there is none yet."""
         lane = self._lanes.get(address)
         if lane is None and address.name in self._unopened:
             lane = self._resume(address.name, self._unopened.pop(address.name))
@@ -58,7 +58,7 @@ class OpenLanes:
     def new(self, address: Address, request: Request) -> Lane:
         """A lane with its first request.
 
-        Raises ValueError where the request cannot be put on disk, OSError where nothing can.
+        Raises ValueError if the request cannot be written to disk, OSError if none can.
         """
         lane = Lane(address, self._queue, self._files.open(address))
         lane.requests.push(request)
@@ -74,9 +74,9 @@ class OpenLanes:
             self._open_more()
 
     def resume(self, state: dict[str, Iterable[int]], held: int | None) -> None:
-        """Opens the lanes of a job: *state* is what :meth:`close` has returned.
+        """Opens the lanes of a job: *state* is what :meth:`close` returned.
 
-        *held*: how many requests the job held when it was killed; None where it was not.
+        *held*: how many requests the job held when it was killed; None if it was not killed.
         """
         for name, priorities in state.items():
             told = self._losses.told
@@ -88,7 +88,7 @@ class OpenLanes:
             self._losses.killed(held, found=sum(map(len, self)))
 
     def close(self) -> dict[str, list[int]]:
-        """Closes all files; returns the priorities of which there are requests, by lane."""
+        """Closes all files; returns the priorities that have requests, by lane."""
         closed = {lane.address.name: lane.requests.close() for lane in self}
         self._lanes.clear()
         if self._unopened:
@@ -97,11 +97,11 @@ class OpenLanes:
         return {**left, **self._unopened}
 
     def _resume(self, name: str, priorities: Iterable[int]) -> Lane | None:
-        """Opens a lane of a former crawl; None where there is nothing in it, or not yet."""
+        """Opens a lane of an earlier run; None if it is empty or cannot be opened yet."""
         address = Address.named(name)
         try:
             priorities = [int(priority) for priority in priorities]
-        except (TypeError, ValueError):  # a state that was damaged
+        except (TypeError, ValueError):  # a damaged state
             return None
         try:
             lane = Lane(address, self._queue, self._files.open(address, priorities))
@@ -115,7 +115,7 @@ class OpenLanes:
         return lane
 
     def _open_more(self) -> None:
-        """A lane is done with, so that others can be opened."""
+        """A lane is finished, so that others can be opened."""
         while self._unopened and not self._files.are_too_many:
             name, priorities = self._unopened.popitem()
             self._resume(name, priorities)

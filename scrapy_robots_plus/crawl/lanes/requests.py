@@ -1,4 +1,4 @@
-"""The requests of one lane, some of which may be in files that cannot be read."""
+"""The requests of one lane. Some of its files may be unreadable."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class TellsLosses(Protocol):
-    """What becomes of files that cannot be read: :class:`.losses.Losses`."""
+    """Handles files that cannot be read: :class:`.losses.Losses`."""
 
     def requests(self, name: str, lost: int, error: Exception | None) -> None:
-        """*lost* requests of the lane *name* are gone: what was read from its file is none."""
+        """*lost* requests of the lane *name* are gone: the data in its file is not a request."""
 
     def file(self, name: str, path: Path, lost: int | None, error: Exception | None) -> None:
         """Nothing more can be read from *path*, which should have held *lost* requests."""
@@ -35,10 +35,10 @@ class OpenFiles:
 
 
 class LaneRequests:
-    """A ``ScrapyPriorityQueue`` that goes on where one of its files is damaged.
+    """A ``ScrapyPriorityQueue`` that continues when one of its files is damaged.
 
-    It has a queue for each priority, with a file or folder each. Where one fails, Scrapy's classes
-    raise each time they are asked. Here it is taken out and told to *losses*, and the others go on.
+    It has a queue for each priority, with a file or folder each. If one fails, Scrapy's classes
+    raise on every call. Here it is removed and reported to *losses*, and the others continue.
     """
 
     def __init__(
@@ -49,9 +49,9 @@ class LaneRequests:
         files: OpenFiles,
         priorities: Iterable[int] = (),
     ) -> None:
-        """*priorities*: those that a former crawl has left requests of.
+        """*priorities*: those for which an earlier run has left requests.
 
-        Raises OSError where there are too many open files.
+        Raises OSError if there are too many open files.
         """
         self._name = name
         self._queue = queue
@@ -69,11 +69,11 @@ class LaneRequests:
 
     @property
     def priority(self) -> int:
-        """That of the next request; the lowest number is the most urgent."""
+        """The priority of the next request; the lowest number is the most urgent."""
         return compat.best_priority(self._queue)
 
     def push(self, request: Request) -> None:
-        """Raises ValueError where the request cannot be put on disk, OSError where nothing can."""
+        """Raises ValueError if the request cannot be written to disk, OSError if none can."""
         try:
             self._queue.push(request)
         except BaseException:
@@ -83,12 +83,12 @@ class LaneRequests:
         self._count_files()
 
     def pop(self) -> Request | None:
-        """The next request that can be read; None where there is none left."""
+        """The next request that can be read; None if none is left."""
         request, lost, error = None, 0, None
         while self._count and request is None:
             try:
                 request = self._queue.pop()
-            except Exception as exception:  # noqa: BLE001 - files hold what they hold
+            except Exception as exception:  # noqa: BLE001 - files may contain anything
                 error = exception
             if request is None:
                 lost += self._look_after(error)
@@ -100,11 +100,11 @@ class LaneRequests:
         return request
 
     def peek(self) -> Request | None:
-        """The next request, left where it is; None where the queue cannot tell."""
+        """The next request, left in the queue; None if the queue cannot tell."""
         return compat.next_request(self._queue)
 
     def close(self) -> list[int]:
-        """Closes the files; returns the priorities of which there are requests."""
+        """Closes the files; returns the priorities that have requests."""
         priorities = set()
         for part in compat.parts_of(self._queue):
             held = _length(part)
@@ -112,7 +112,7 @@ class LaneRequests:
                 priorities.add(part.priority)
             try:
                 part.queue.close()
-            except Exception as error:  # noqa: BLE001 - the other files are to be closed
+            except Exception as error:  # noqa: BLE001 - the other files must be closed
                 if held:
                     self._losses.requests(self._name, held, error)
         self._count = 0
@@ -133,12 +133,12 @@ class LaneRequests:
             self._count = self._recount()
 
     def _look_after(self, error: Exception | None) -> int:
-        """There was no request. Returns how many are gone with it, of no file that is kept."""
+        """Handles a request that could not be read. Returns how many are lost without a file."""
         left = self._recount()
         lost, self._count = self._count - left, left
         part = compat.part_in_turn(self._queue)
         if not lost and part is not None and compat.count_parts(self._queue) == self._files:
-            self._set_aside(part, error)  # nothing has changed, and nothing ever will
+            self._set_aside(part, error)  # no progress, and there never will be
         return lost
 
     def _set_aside(self, part: Part, error: Exception | None) -> None:
@@ -150,7 +150,7 @@ class LaneRequests:
         self._losses.file(self._name, Path(self._queue.key, part.name), held, error)
 
     def _drop_empty(self) -> None:
-        """After a push that failed: of a queue made for it."""
+        """Removes the empty queue that a failed push has created."""
         for part in compat.parts_of(self._queue):
             if not _length(part):
                 compat.take_out(self._queue, part)
@@ -167,8 +167,8 @@ class LaneRequests:
 
 
 def _length(part: Part) -> int:
-    """How many requests there are, by what the queue says of itself; 0 where it cannot tell."""
+    """The length that the queue reports; 0 if it cannot tell."""
     try:
         return len(part.queue)
-    except Exception:  # noqa: BLE001 - a data base, say
+    except Exception:  # noqa: BLE001 - a database, for example
         return 0

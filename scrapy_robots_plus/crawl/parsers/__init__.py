@@ -1,1 +1,1 @@
-"""The parsers of robots.txt: this package's, and what any of them can be asked."""
+"""Parsers of robots.txt: this package's own, and one interface to all others."""

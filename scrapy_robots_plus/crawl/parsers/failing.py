@@ -1,4 +1,4 @@
-"""What is said of a ``ROBOTSTXT_PARSER`` that raises."""
+"""Reports a ``ROBOTSTXT_PARSER`` that raises."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _FURTHER = f" Further failures are counted as {stats.PARSER_ERRORS} and logged a
 
 
 def parser_failed(error: Exception, subject: object, collector: StatsCollector) -> str:
-    """Counts *error* and logs it, the first of a crawl for all to see; returns it in words.
+    """Counts *error* and logs it, the first of a crawl at ERROR; returns it in words.
 
-    *subject*: what the parser was asked about, a URL or an origin.
+    *subject*: the URL or origin that the parser failed on.
     """
     collector.inc_value(stats.PARSER_ERRORS)
     is_first = collector.get_value(stats.PARSER_ERRORS, 1) == 1

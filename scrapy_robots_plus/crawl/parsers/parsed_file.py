@@ -1,4 +1,4 @@
-"""A robots.txt as the parser in use has read it, and what it can be asked."""
+"""One interface to a robots.txt, whichever parser has read it."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 
 class Spacing(NamedTuple):
-    """What a Request-rate asks for."""
+    """The delay that a Request-rate asks for."""
 
     seconds: float
-    """From one request to the next."""
+    """Seconds from one request to the next."""
     window: VisitTime | None
-    """The hours it is meant for; None for all day."""
+    """The hours it applies to; None for all day."""
 
 
 class ParsedFile:
     """One file, whichever of Scrapy's robots.txt parsers has read it.
 
-    Scrapy's interface names ``allowed``, and from 2.18 on ``crawl_delay``. What else a parser
-    knows it has under a name of its own, or that of what it wraps (``rp``); what it has no name
-    for, the file does not say. Whatever the parser raises is raised here.
+    Scrapy's interface defines ``allowed``, and from 2.18 ``crawl_delay``. Parsers offer the rest
+    under names of their own, or in a parser that they wrap (``rp``). If a parser has no name for
+    something, the file counts as not having it. Exceptions of the parser are passed on.
     """
 
     __slots__ = ("parser",)
@@ -41,17 +41,17 @@ class ParsedFile:
 
     def allowed(self, url: str, agent: AgentNames) -> bool:
         """Whether *agent* may fetch *url*."""
-        # Several names come only where the parser takes them: see takes_several_names().
+        # Several names are passed only to a parser that takes them: see takes_several_names().
         return self.parser.allowed(url, cast("str", agent))
 
     def verdict(self, url: str, agent: AgentNames) -> Verdict | None:
-        """The same with rule and line; None where the parser does not name them."""
+        """The same with rule and line; None if the parser does not name them."""
         ask = getattr(self.parser, "verdict", None)
         return cast("Verdict", ask(url, agent)) if callable(ask) else None
 
     def crawl_delay(self, agent: AgentNames) -> object:
-        """The Crawl-delay for *agent* as the parser names it, unchecked."""
-        # Without a crawl_delay() before 2.18, Scrapy's own parsers wrap what has one.
+        """The Crawl-delay for *agent* as the parser returns it, unchecked."""
+        # Before 2.18 Scrapy's own parsers have no crawl_delay(), but wrap a parser that does.
         return self._asked(agent, "crawl_delay", "get_crawl_delay")
 
     def request_rate(self, agent: AgentNames) -> Spacing | None:
@@ -77,12 +77,12 @@ class ParsedFile:
         return tuple(str(url) for url in found) if isinstance(found, Iterable) else ()
 
     def rules(self, agent: AgentNames) -> tuple[Rule, ...]:
-        """The rules for *agent*, in file order. No parser but ours names them."""
+        """The rules for *agent*, in file order. Only our parser names them."""
         return () if self._ours is None else self._ours.rules(agent)
 
     @property
     def size(self) -> int | None:
-        """Octets that were read. No parser but ours names them."""
+        """Octets that were read. Only our parser counts them."""
         return None if self._ours is None else self._ours.size
 
     @property
@@ -94,7 +94,7 @@ class ParsedFile:
         return getattr(self.parser, "rp", None)
 
     def _asked(self, agent: AgentNames, *names: str) -> Any:
-        """What the first method of one of these *names* says."""
+        """The result of the first of the methods *names* that exists."""
         for holder in (self.parser, self._wrapped):
             for name in names:
                 ask = getattr(holder, name, None)
@@ -104,8 +104,8 @@ class ParsedFile:
 
 
 def _window_of(value: Any) -> VisitTime | None:
-    """The window of anything that has a start and an end as times of day (``datetime.time``):
-    ``start`` and ``end``, or ``start_time`` and ``end_time`` as Protego has them.
+    """The window of an object with two times of day (``datetime.time``): ``start`` and ``end``, or
+    Protego's ``start_time`` and ``end_time``.
     """
     if isinstance(value, VisitTime):
         return value

@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 HOT_OCTETS = 256 * 1024
-"""Octets of robots.txt, over all hosts, that are kept parsed: some 200 usual files. It bounds
-memory, not correctness: of the others compact rules are kept, and all else is parsed again."""
+"""Octets of robots.txt files, over all hosts, that are kept parsed: some 200 usual files. This
+limits memory only: for other files, compact rules are kept and the rest is parsed again."""
 
 LEAST_HOT = 4
-"""Files that are kept parsed however long they are: two of 500 KiB that are asked by turns would
-cost half a second of reading a request. One takes up to some 18 MB."""
+"""Files that are kept parsed whatever their length: otherwise two files of 500 KiB used in turn
+would cost half a second of parsing per request. One takes up to some 18 MB."""
 
 _AGENTS_KNOWN = 64
-"""How many names are remembered as checked: a crawl may send another one each time."""
+"""How many checked names are remembered: a crawl may send another name each time."""
 
 _OVERHEAD = 512
-"""What a parsed file costs besides its lines, in the same measure."""
+"""The overhead of a parsed file besides its lines, in octets."""
 
 
 class HotFiles:
-    """The parsers whose files are kept parsed: those that were asked last."""
+    """The parsers whose files are kept parsed: the most recently used."""
 
     def __init__(self, octets: int = HOT_OCTETS, least: int = LEAST_HOT) -> None:
         self.room = octets
@@ -56,7 +56,7 @@ class HotFiles:
         return len(self._parsers)
 
     def add(self, parser: RobotsParser, octets: int) -> None:
-        """Takes a parser in, and lets those go that were not asked for longest."""
+        """Adds a parser, and drops the least recently used ones."""
         self._parsers[parser] = octets
         self.room -= octets
         while self.room < 0 and len(self._parsers) > self._least:
@@ -65,7 +65,7 @@ class HotFiles:
             self.room += octets
 
     def touch(self, parser: RobotsParser) -> None:
-        """A parser was asked."""
+        """A parser was used."""
         self._parsers.move_to_end(parser)
 
 
@@ -73,17 +73,17 @@ _hot = HotFiles()
 
 
 class _Shared:
-    """What all parsers of a crawler have in common."""
+    """State shared by all parsers of a crawler."""
 
     def __init__(self, crawler: Crawler | None) -> None:
         self.dialect = dialect_in(crawler.settings) if crawler else RFC9309
-        # No more than a weak reference: the crawler is the key under which this is kept.
+        # A weak reference: the crawler is the key under which this is kept.
         self._crawler = ref(crawler) if crawler else None
         self._known: set[Agent] = set()
         self._warned = self.dialect.names is not Names.TOKEN
 
     def check(self, agent: Agent) -> None:
-        """Warns, once a crawl, of a name that no site can address."""
+        """Warns, once per crawl, about a name that no site can address."""
         if self._warned:
             return
         names = as_names(agent)
@@ -151,13 +151,13 @@ class RobotsParser(RobotParser):
             _hot.touch(self)
             return file
         body = zlib.decompress(self._packed)
-        # How much of a file is read is settled where it is fetched.
+        # The fetcher has already applied the size limit.
         file = self._file = RobotsTxt.parse(body, self._shared.dialect, self._charset, None)
         _hot.add(self, file.size + _OVERHEAD)
         return file
 
     def cool(self) -> None:
-        """Keeps no more than the compressed file, until the next question."""
+        """Keeps only the compressed file and the compact rules, until the next question."""
         self._file = None
 
     def allowed(self, url: str | bytes, user_agent: Agent) -> bool:
@@ -176,19 +176,19 @@ class RobotsParser(RobotParser):
         return self.file.verdict(url, user_agent)
 
     def explain(self, url: str | bytes, user_agent: Agent) -> Explanation:
-        """The verdict, and every rule that it beat."""
+        """The verdict, and every matching rule that it beat."""
         return self.file.explain(url, user_agent)
 
     def crawl_delay(self, user_agent: Agent) -> float | None:
-        """Seconds between requests; None where none are asked for."""
+        """The Crawl-delay in seconds; None if the site asks for none."""
         return self.file.crawl_delay(user_agent)
 
     def request_rate(self, user_agent: Agent) -> RequestRate | None:
-        """The rate that the site asks for."""
+        """The Request-rate; None if the site asks for none."""
         return self.file.request_rate(user_agent)
 
     def visit_time(self, user_agent: Agent) -> VisitTime | None:
-        """The daily window that the site asks for."""
+        """The Visit-time; None if the site asks for none."""
         return self.file.visit_time(user_agent)
 
     @property

@@ -1,1 +1,1 @@
-"""What a crawl knows of each origin's robots.txt."""
+"""What a crawl knows about each origin's robots.txt."""

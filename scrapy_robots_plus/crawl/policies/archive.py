@@ -1,4 +1,4 @@
-"""The store of a crawl. Whatever goes wrong with it, the crawl goes on from memory."""
+"""The store of a crawl. If it fails, the crawl continues from memory."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ logger = logging.getLogger(__name__)
 FILE_IN_JOBDIR = "robots.sqlite"
 
 PURGED_AT_A_START = 10_000
-"""Up to how many dead records one start removes, so that it does not take long."""
+"""How many dead records one start removes at most, so that it stays fast."""
 
 _MEMORY = "memory"
 
 _NO_BODY = ("", sha256(b"").hexdigest())
-"""What records say of their text where it is right that they have none."""
+"""The hash of records that have no text by right."""
 
 
 class Archive:
-    """Keeps readable records in ``ROBOTS_STORE``; those that never were readable are not kept,
-    so that the next crawl asks anew.
+    """Keeps readable records in ``ROBOTS_STORE``. A record that was never readable is not kept, so
+    that the next crawl fetches the file again.
 
-    What it gives back is never older than what it was given, even where the store failed to take
-    that (:class:`~scrapy_robots_plus.storage.trust.Trust`).
+    It never returns a record older than the last one saved, even if the store failed to save that
+    (:class:`~scrapy_robots_plus.storage.trust.Trust`).
     """
 
     def __init__(self, crawler: Crawler, settings: RobotsSettings, clock: Clock) -> None:
@@ -64,10 +64,10 @@ class Archive:
         crawler.signals.connect(self._close, signals.spider_closed)
 
     def load(self, origin: Origin) -> RobotsRecord | None:
-        """The record of *origin*, with its body; None where there is none to be had.
+        """The record of *origin*, with its body; None if there is none that can be used.
 
-        It holds by the settings of this crawl: one whose status means something else by now is of
-        no use, not even to ask whether it has changed.
+        The settings of this crawl apply: a record whose status has another meaning under them is
+        useless, even for a conditional request.
         """
         try:
             record = self._found(origin)
@@ -79,8 +79,8 @@ class Archive:
         return record
 
     def save(self, record: RobotsRecord) -> None:
-        """Stores *record*. One without its text takes that of the record it renews, and its
-        validators.
+        """Stores *record*. A record without its text gets the text and validators of the record
+        that it renews.
         """
         if record.readable:
             stored = self._guarded(lambda: self._put(record))
@@ -88,14 +88,14 @@ class Archive:
                 self._trust.restore(record.origin)
             elif self._is_news(record):
                 self._trust.withdraw(record.origin, self._clock.wall())
-        elif is_refusal(record.outcome):  # what is stored holds no more
+        elif is_refusal(record.outcome):  # the stored rules no longer apply
             deleted = self._guarded(lambda: self._delete(record.origin))
             self._trust.withdraw(record.origin, self._clock.wall(), deleted=deleted)
 
     def _is_news(self, record: RobotsRecord) -> bool:
-        """Whether *record* says something else than its last answer, which the store has or not.
+        """Whether *record* says more than its last answer, which may be stored already.
 
-        A failure since then does not, until the answer is too old to be obeyed.
+        A failure since then adds nothing until that answer is too old to be obeyed.
         """
         access = access_at(record, self._clock.wall(), self._settings.limits)
         return record.failure is None or access is not record.access
@@ -118,11 +118,11 @@ class Archive:
             self._stats.inc_value(stats.STORE_HITS)
 
     def _put(self, record: RobotsRecord) -> bool:
-        """Whether the store has *record* now; not where it has one that claims to be newer."""
+        """Whether the store has *record* now; False if it has one that claims to be newer."""
         if not (record.body or record.sha256 in _NO_BODY):
             stored = self._store.get(record.origin)
             if stored is None or stored.sha256 != record.sha256:
-                return False  # without its rules a record is of no use
+                return False  # a record without its rules is useless
             record = _completed(record, stored)
         return self._store.put(record)
 
@@ -140,7 +140,7 @@ class Archive:
             return self._opened(_MEMORY)
 
     def _guarded(self, action: Callable[[], object]) -> bool:
-        """Whether *action* could be done and returned something that is true."""
+        """Whether *action* succeeded and returned something true."""
         try:
             return bool(action())
         except StoreError as error:
@@ -164,9 +164,10 @@ class Archive:
 
 
 def _completed(held: RobotsRecord, stored: RobotsRecord) -> RobotsRecord:
-    """What memory holds of a file, with what it leaves to the archive: text and most headers.
+    """The record *held* in memory, completed from the store: with text and all headers.
 
-    Of the headers it has all that it was read by; that of another charset would be another file.
+    *held* keeps the Content-Type that its text was decoded by: with another charset, it would be
+    another file.
     """
     kept = {name: value for name, value in stored.headers.items() if name != "content-type"}
     return replace(held, body=stored.body, headers={**kept, **held.headers})
@@ -176,5 +177,5 @@ def _default_uri(crawler: Crawler) -> str:
     folder = job_folder(crawler.settings)
     if not folder:
         return _MEMORY
-    Path(folder).mkdir(parents=True, exist_ok=True)  # the scheduler makes it later
+    Path(folder).mkdir(parents=True, exist_ok=True)  # the scheduler creates it later
     return f"sqlite:{Path(folder) / FILE_IN_JOBDIR}"

@@ -55,7 +55,7 @@ class Policies:
         self._stats = compat.stats_of(crawler)
         self._cache: OrderedDict[Origin, Policy] = OrderedDict()
         self._unused: set[Origin] = set()
-        """Those of the cache that no request has gone by yet: the first will have waited."""
+        """Origins in the cache that no request has used yet: the first one will have waited."""
         self._flights: dict[Origin, Flight] = {}
         self._closing_watch = ClosingWatch(crawler, self._call_off)
         self._listeners: list[Callable[[Origin, Policy | None], None]] = []
@@ -71,34 +71,34 @@ class Policies:
         return len(self._cache)
 
     async def allowed(self, url: str, agent: str | None = None) -> bool:
-        """Whether a request for *url* would pass, fetching its robots.txt if need be.
+        """Whether a request for *url* would pass, fetching its robots.txt if needed.
 
-        *agent*: a product token or User-Agent header; the crawl's own where None. URLs that are not
-        http or https are allowed. Raises ValueError where *url* is not absolute, or has no host or
-        an impossible port.
+        *agent*: a product token or User-Agent header; None means the crawl's own. URLs that are not
+        http or https are allowed. Raises ValueError if *url* is not absolute, has no host or has an
+        impossible port.
         """
         return (await self.verdict(url, agent)).allowed
 
     async def verdict(self, url: str, agent: str | None = None) -> Verdict:
-        """As :meth:`allowed`, with the reason."""
+        """Like :meth:`allowed`, with the reason."""
         url = as_requested(url)
         origin = Origin.of(url)
         if origin is None:
             return Verdict(allowed=True, reason=Reason.NOT_HTTP)
         if asks_for_robots_txt(url) and self.usable(origin) is None:
-            # 2.2.2: implicitly allowed. A middleware that asks about each request asks about ours
-            # too, and would wait for itself.
+            # 2.2.2: implicitly allowed. A middleware that asks about every request also asks about
+            # ours, and would wait for itself.
             robots_url = origin.robots_url
             return Verdict(allowed=True, reason=Reason.ROBOTS_TXT, robots_url=robots_url)
         policy = await self.obtain(origin)
         if policy is None:
             return closing_verdict(origin)
         if agent is None:
-            policy.paces.keep(self._agents.default)  # so that ``Policy.delay`` tells it
+            policy.paces.keep(self._agents.default)  # so that ``Policy.delay`` shows it
         return policy.verdict(url, agent or self._agents.default)
 
     def usable(self, origin: Origin) -> Policy | None:
-        """The policy of *origin* if it may answer now. Nothing is set off by asking."""
+        """The policy of *origin* if it may answer now. Asking starts nothing."""
         policy = self._cache.get(origin)
         if policy is None or policy.lookup in (Lookup.FETCH, Lookup.REVALIDATE):
             return None
@@ -106,24 +106,24 @@ class Policies:
 
     @property
     def awaited(self) -> bool:
-        """Whether anybody waits for a fetch."""
+        """Whether any request waits for a fetch."""
         waiters = (waiter for flight in self._flights.values() for waiter in flight.waiters)
-        return any(not waiter.called for waiter in waiters)  # those that were cancelled are
+        return any(not waiter.called for waiter in waiters)  # cancelled waiters count as called
 
     def is_fetching(self, origin: Origin) -> bool:
         return origin in self._flights
 
     def prefetch(self, origin: Origin, request: Request | None = None) -> None:
-        """Starts a fetch that nobody waits for; *request* is the one it is meant for.
+        """Starts a fetch that no request waits for; *request* is the one that will need it.
 
-        Its place among ``ROBOTS_FETCH_CONCURRENCY`` is taken at once.
+        The fetch takes its place among ``ROBOTS_FETCH_CONCURRENCY`` at once.
         """
         if origin not in self._flights:
             self._retrieval.reserve(origin)
             self._take_off(origin, Flight(request))
 
     def known(self, origin: Origin, request: Request | None = None) -> Policy | None:
-        """The policy of *origin* if it may answer now. Starts a refresh where it has expired."""
+        """The policy of *origin* if it may answer now. Starts a refresh if it has expired."""
         policy = self._cache.get(origin)
         if policy is None:
             return None
@@ -137,13 +137,13 @@ class Policies:
         return policy
 
     async def obtain(self, origin: Origin, request: Request | None = None) -> Policy | None:
-        """The policy of *origin*, fetched if need be; None if the spider closes first."""
+        """The policy of *origin*, fetched if needed; None if the spider closes first."""
         policy = self.known(origin, request)
         if policy is not None:
             return policy
         if compat.is_closing(self._crawler):
             return None
-        # A Deferred each: one that is shared would answer its first waiter only.
+        # One Deferred per waiter: a shared one gives its result to the first waiter only.
         waiter: Deferred[Policy | None] = Deferred()
         flight = self._flights.get(origin)
         if flight is not None:
@@ -155,15 +155,15 @@ class Policies:
         return await compat.wait_for(waiter)
 
     def was_used(self, origin: Origin) -> bool:
-        """Whether a request has gone by what is in memory of *origin*."""
+        """Whether a request has used the policy in memory of *origin*."""
         return origin in self._cache and origin not in self._unused
 
     def go_by(self, origin: Origin) -> None:
-        """A request goes by what is in memory of *origin*."""
+        """A request uses the policy in memory of *origin*."""
         self._unused.discard(origin)
 
     def _take_off(self, origin: Origin, flight: Flight) -> None:
-        """Starts the fetch apart from the request that wants it, which may be cancelled."""
+        """Starts the fetch independently of the request that needs it, which may be cancelled."""
         self._flights[origin] = flight
         self._closing_watch.start()
         flight.running = compat.run_in_background(self._fly(origin, flight))
@@ -178,7 +178,7 @@ class Policies:
             self._land(origin, flight)
 
     async def _retrieve(self, origin: Origin, held: Policy | None, flight: Flight) -> Policy:
-        """Cancelled or failing, it leaves a policy all the same."""
+        """Returns a policy even if the retrieval is cancelled or fails."""
         behind = held is not None and held.lookup is Lookup.USE_AND_REFRESH
         try:
             flight.policy = await self._retrieval.retrieve(origin, held)
@@ -207,7 +207,7 @@ class Policies:
             self._stats.inc_value(stats.CACHE_EVICTIONS)
 
     async def _announce(self, policy: Policy, held: Policy | None, request: Request | None) -> None:
-        """Sends Scrapy's signal for rules that were parsed, not for those found to be unchanged."""
+        """Sends Scrapy's signal for newly parsed rules, not for unchanged ones."""
         parsed = policy.file is not None and (held is None or policy.file is not held.file)
         if compat.robots_parsed is not None and parsed and request is not None:
             await self._crawler.signals.send_catch_log_async(
@@ -225,7 +225,7 @@ class Policies:
         )
 
     def _call_off(self) -> None:
-        """On closing, waiters are answered and fetches called off: the engine waits for both."""
+        """Answers waiters and cancels fetches on closing, because the engine waits for both."""
         for flight in list(self._flights.values()):
             flight.answer(None)
             flight.cancel()

@@ -1,4 +1,4 @@
-"""What is different between two policies of an origin."""
+"""The differences between two policies of an origin."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class RobotsChange:
     """
 
     tightened: tuple[str, ...] = ()
-    """Disallow rules that are new, and Allow rules that are gone."""
+    """New Disallow rules, and removed Allow rules."""
     loosened: tuple[str, ...] = ()
-    """Disallow rules that are gone, and Allow rules that are new."""
+    """Removed Disallow rules, and new Allow rules."""
     added: tuple[str, ...] = ()
-    """Sitemaps that are new."""
+    """New sitemaps."""
 
 
 def change_between(before: Policy, after: Policy, agent: AgentNames) -> RobotsChange | None:
-    """What *agent* may and may not do since *after*; None where the same is said as before."""
+    """What changed for *agent* from *before* to *after*; None if nothing did."""
     same_rules = before.file is after.file
     if same_rules and before.access is after.access:
         return None
@@ -49,7 +49,7 @@ def change_between(before: Policy, after: Policy, agent: AgentNames) -> RobotsCh
 
 
 def suspicion(before: Policy, after: Policy, record: RobotsRecord) -> str | None:
-    """Why the change to *record* looks like a mistake of the site; None where it does not."""
+    """Why the change to *record* looks like a mistake of the site; None if it does not."""
     if before.access is not Access.RULES:
         return None
     if record.outcome in (401, 403):

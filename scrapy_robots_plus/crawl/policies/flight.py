@@ -1,4 +1,4 @@
-"""A fetch that is under way, and who waits for it."""
+"""A fetch under way, and who waits for it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 class Flight:
-    """A fetch under way. Kept apart from the cache: evicting an entry must orphan no waiter."""
+    """A fetch under way. Separate from the cache, so that an eviction leaves no waiter behind."""
 
     def __init__(self, request: Request | None) -> None:
         self.request = request
-        """The one that set it off, for Scrapy's ``robots_parsed``."""
+        """The request that started it, for Scrapy's ``robots_parsed``."""
         self.waiters: list[Deferred[Policy | None]] = []
         self.running: Deferred[None] | None = None
         self.policy: Policy | None = None
-        """What it has brought, once it has ended."""
+        """Its result, once it has ended."""
 
     def answer(self, policy: Policy | None) -> None:
         waiters, self.waiters = self.waiters, []

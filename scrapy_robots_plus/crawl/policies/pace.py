@@ -1,4 +1,4 @@
-"""The delays and visiting hours of an origin: what its robots.txt asks, and what is kept."""
+"""The delays and visiting hours of an origin: what its robots.txt asks for, and what is kept."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
 AGENTS_REMEMBERED = 16
-"""Of how many agents it is remembered what was asked: a crawl may send another one each time."""
+"""For how many agents the pace is remembered: a crawl may send another agent each time."""
 
 
 class Pace(NamedTuple):
-    """What a file asks of one agent, within what the settings allow."""
+    """What a file asks of one agent, within the limits of the settings."""
 
     delay: Delay | None = None
     hourly: tuple[VisitTime, float] | None = None
-    """A delay that holds in some hours of the day."""
+    """A delay that applies in some hours of the day."""
     visits: VisitTime | None = None
-    """The hours for visits, where ``ROBOTS_VISIT_TIME`` is to obey them."""
+    """The visiting hours, if ``ROBOTS_VISIT_TIME`` is to obey them."""
 
 
 ANY_PACE = Pace()
-"""One for all, so that it costs nothing to keep."""
+"""Shared by all origins without a pace, so that it costs no memory."""
 
 
 def pace_of(file: ParsedFile, agent: AgentNames, settings: RobotsSettings) -> Pace:
-    """The longer one of Crawl-delay and Request-rate, and the hours for visits."""
+    """The longer of Crawl-delay and Request-rate, and the visiting hours."""
     delay = _bounded(file.crawl_delay(agent), settings)
     seconds, window = file.request_rate(agent) or (0.0, None)
     rate = _bounded(seconds, settings)
@@ -54,15 +54,15 @@ def pace_of(file: ParsedFile, agent: AgentNames, settings: RobotsSettings) -> Pa
 def _bounded(asked: object, settings: RobotsSettings) -> Delay | None:
     too_long = settings.crawl_delay_too_long
     if too_long is TooLong.SKIP and not settings.obey:
-        too_long = TooLong.CLAMP  # delays alone drop nothing
+        too_long = TooLong.CLAMP  # without ROBOTSTXT_OBEY nothing is dropped
     return delay_of(asked, settings.crawl_delay_max, too_long)
 
 
 class Paces:
-    """What the requests to one origin keep, by its robots.txt as it is held now.
+    """The pace that requests to one origin keep, according to its current robots.txt.
 
-    All agents share one server: the longest delay of any that goes to it is kept for all. To ask
-    is not to go: what an agent is asked is told by :meth:`of`, and kept from :meth:`keep` on.
+    All agents share one server, so the longest delay of any agent in use applies to all.
+    :meth:`of` only looks up what an agent is asked for; :meth:`keep` puts it in force.
     """
 
     __slots__ = (
@@ -95,7 +95,7 @@ class Paces:
         self._visits: VisitTime | None = None
 
     def of(self, agent: AgentNames) -> Pace:
-        """What is asked of *agent*."""
+        """What the file asks of *agent*."""
         if self._file is None:
             return ANY_PACE
         pace = self._asked.get(agent)
@@ -107,9 +107,9 @@ class Paces:
         return pace
 
     def keep(self, agent: AgentNames) -> None:
-        """A request goes as *agent*: what it is asked is kept from now on, and counted.
+        """A request is sent as *agent*: its pace is kept from now on, and counted.
 
-        Once for each pace that the file names, however many agents go by it.
+        Each pace in the file counts once, however many agents share it.
         """
         pace = self.of(agent)
         if pace is ANY_PACE or pace in self._kept:
@@ -124,23 +124,23 @@ class Paces:
 
     @property
     def any(self) -> bool:
-        """Whether a delay or visiting hours are kept."""
+        """Whether a delay or visiting hours are in force."""
         return bool(self._longest or self._hourly or self._visits)
 
     def delay(self, now: float) -> float | None:
-        """The longest delay that is kept, in seconds. *now*: seconds since the epoch."""
+        """The longest delay in force, in seconds. *now*: seconds since the epoch."""
         if not self._hourly:
             return self._longest
         hourly = (seconds for window, seconds in self._hourly if window.includes(now))
         return max((self._longest or 0.0, *hourly)) or None
 
     def closed_for(self, now: float) -> float:
-        """Seconds until the visiting hours that are kept; 0 in the middle of them."""
+        """Seconds until the visiting hours begin; 0 during them, or if there are none."""
         return self._visits.begins_in(now) if self._visits else 0.0
 
     @property
     def asked_delay(self) -> Delay | None:
-        """The longest delay that was asked of any agent, kept or not."""
+        """The longest delay that the file asks of any agent looked up so far, kept or not."""
         delays = [pace.delay for pace in self._asked.values() if pace.delay is not None]
         return max(delays, key=lambda delay: delay.asked, default=None)
 

@@ -1,4 +1,4 @@
-"""One origin's robots.txt as a crawl holds it: the record, its parsed rules, its delays."""
+"""One origin's robots.txt in a crawl: the record, its parsed rules, its delays."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 class Policy:
-    """What a crawl holds of one origin. Read only; a refresh makes a new one.
+    """What a crawl knows about one origin. Read-only; a refresh makes a new one.
 
-    What changes while it is held is what requests keep of its delays: ``paces``.
+    Only ``paces`` changes: it holds the delays that requests keep.
     """
 
     __slots__ = (
@@ -55,9 +55,9 @@ class Policy:
     ) -> None:
         self.record = record
         self.file = file
-        """The parsed rules; None where there are none."""
+        """The parsed rules; None if there are none."""
         self.detail = detail
-        """Why the file could not be read just now, where the status does not say it."""
+        """Why the file could not be read just now, if the status does not say so."""
         self.paces = Paces(record.origin, file, settings, stats)
         self._settings = settings
         self._clock = clock
@@ -67,7 +67,7 @@ class Policy:
 
     @property
     def parser(self) -> RobotParser | None:
-        """What has parsed the rules, of the class ``ROBOTSTXT_PARSER``."""
+        """The ``ROBOTSTXT_PARSER`` instance that holds the rules; None if there are none."""
         return self.file.parser if self.file else None
 
     @property
@@ -77,20 +77,20 @@ class Policy:
 
     @property
     def now(self) -> float:
-        """The time by the clock of the record. While it is held, setting the clock is not felt."""
+        """Wall clock, in seconds since the epoch. Changes to the system clock have no effect."""
         return self._epoch + self._clock.monotonic()
 
     @property
     def access(self) -> Access:
-        """Whether there are rules, no file, or no way to read it (RFC 9309 2.3.1)."""
+        """Whether there are rules, no file, or an unreadable one (RFC 9309 2.3.1)."""
         if self.record.failure is None:
             return self.record.access
         return access_at(self.record, self.now, self._settings.limits)
 
     @property
     def lookup(self) -> Lookup:
-        """Whether it may answer as it is."""
-        if self._clock.monotonic() < self._fresh_until:  # asked several times per request
+        """Whether it may answer without a refresh."""
+        if self._clock.monotonic() < self._fresh_until:  # called several times per request
             return Lookup.USE
         return lookup(self.record, self.now, self._settings.limits)
 
@@ -98,7 +98,7 @@ class Policy:
     def status(self) -> str:
         """The HTTP status of the robots.txt, or the failure to get it: ``200``, ``timeout``.
 
-        Of the last good copy in an outage both: ``200, now 503``.
+        Both for the last good copy in an outage: ``200, now 503``.
         """
         record = self.record
         if record.failure is None or not record.readable:
@@ -107,12 +107,12 @@ class Policy:
 
     @property
     def in_words(self) -> str:
-        """The status and what follows from it: ``200, rules``, ``404, all allowed``, ``503, all
-        denied``; of the last good copy in an outage ``200, rules, now 503``.
+        """The status and what it means: ``200, rules``, ``404, all allowed``, ``503, all denied``;
+        for the last good copy in an outage ``200, rules, now 503``.
         """
         record, access = self.record, self.access
         if access is Access.UNREACHABLE:
-            # Where delays alone are kept, it drops nothing.
+            # Without ROBOTSTXT_OBEY nothing is denied.
             follows = "all denied" if self._settings.obey else "no rules"
             return f"{record.outcome if record.failure is None else record.failure}, {follows}"
         follows = "rules" if access is Access.RULES else "all allowed"
@@ -124,50 +124,50 @@ class Policy:
 
     @property
     def age(self) -> float:
-        """Seconds since it was fetched, or last found to be unchanged."""
+        """Seconds since it was fetched or last found unchanged."""
         return max(0.0, self.now - self.record.fetched_at)
 
     @property
     def fresh_for(self) -> float:
-        """Seconds until it is asked for again; not over 0 where that is due."""
+        """Seconds until it is due for a refresh; 0 or less if it is due."""
         return self._fresh_until - self._clock.monotonic()
 
     @property
     def refuses_all(self) -> bool:
-        """Whether every request fails, because the file cannot be read (RFC 9309 2.3.1.4)."""
+        """Whether all requests fail because the file cannot be read (RFC 9309 2.3.1.4)."""
         return self._settings.obey and self.access is Access.UNREACHABLE
 
     @property
     def closed_for(self) -> float:
-        """Seconds until its visiting hours, where ``ROBOTS_VISIT_TIME`` is to obey them."""
+        """Seconds until its visiting hours begin, if ``ROBOTS_VISIT_TIME`` is to obey them."""
         return self.paces.closed_for(self._clock.wall())
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
-        """The Sitemap lines of the file, as far as the parser in use names them."""
+        """The Sitemap URLs of the file, if the parser in use provides them."""
         return self.file.sitemaps if self.file else ()
 
     @property
     def is_paced(self) -> bool:
-        """Whether it has a delay or visiting hours, for any agent that requests went by so far."""
+        """Whether a delay or visiting hours apply to any agent that requests have used so far."""
         return self.paces.any
 
     @property
     def delay(self) -> float | None:
-        """The longest delay of any agent that requests went by so far, in seconds."""
+        """The longest delay, in seconds, of any agent that requests have used so far."""
         return self.paces.delay(self._clock.wall())
 
     @property
     def asked_delay(self) -> Delay | None:
-        """The longest delay that the file asks of any agent it was looked up for, kept or not."""
+        """The longest delay that the file asks of any agent looked up so far, kept or not."""
         return self.paces.asked_delay
 
     def refusal(self, url: str, agent: AgentNames) -> Verdict | None:
-        """Why *agent* may not fetch *url*; None where it may."""
+        """Why *agent* may not fetch *url*; None if it may."""
         if self.access is Access.UNAVAILABLE:
             return None
         verdict = self._refusal(url, agent)
-        # 2.2.2: "The /robots.txt URI is implicitly allowed." Of rules, parsers know that.
+        # 2.2.2: "The /robots.txt URI is implicitly allowed." Parsers apply that to rules.
         unreachable = verdict is not None and verdict.reason is Reason.UNREACHABLE
         return None if unreachable and asks_for_robots_txt(url) else verdict
 
@@ -180,7 +180,7 @@ class Policy:
             return self._verdict(Reason.UNAVAILABLE, allowed=True)
         if self.access is Access.UNREACHABLE:  # /robots.txt itself, or ROBOTSTXT_OBEY is off
             return self._verdict(Reason.UNREACHABLE, allowed=True)
-        if self.file is None:  # rules that the parser in use fails on
+        if self.file is None:  # the parser in use failed on the rules
             return self._verdict(Reason.UNREACHABLE, allowed=True)
         return self._explained(self.file, url, agent, allowed=True)
 
@@ -206,7 +206,7 @@ class Policy:
     def _explained(
         self, file: ParsedFile, url: str, agent: AgentNames, *, allowed: bool
     ) -> Verdict:
-        """The parser's decision, with rule and line where the parser names them."""
+        """The parser's decision, with rule and line if the parser names them."""
         named = file.verdict(url, agent)
         if named is None:
             return self._verdict(Reason.RULE, allowed=allowed)
@@ -221,7 +221,7 @@ class Policy:
 
 
 def _disallowed_form(file: ParsedFile, url: str, agent: AgentNames) -> str | None:
-    """*url* if its rules disallow it, or the first form it may be sent in that they do."""
+    """*url* if the rules disallow it, else the first form of it on the wire that they disallow."""
     if not file.allowed(url, agent):
         return url
     for form in sent_forms(url):

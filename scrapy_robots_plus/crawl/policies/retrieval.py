@@ -42,7 +42,7 @@ _NO_NETWORK = frozenset({Failure.DNS, Failure.CONNECTION, Failure.TIMEOUT})
 
 
 class Retrieval:
-    """Looks in the archive, fetches what is not there or has expired, and keeps what came."""
+    """Looks in the archive, fetches what is missing or expired, and keeps the result."""
 
     def __init__(
         self,
@@ -63,11 +63,11 @@ class Retrieval:
         self._parsers = Parsers(crawler)
 
     def reserve(self, origin: Origin) -> None:
-        """Counts *origin* among the fetches from now on: it is going to be retrieved."""
+        """Counts *origin* as a fetch from now on, before its retrieval starts."""
         self._fetcher.reserve(origin)
 
     async def retrieve(self, origin: Origin, held: Policy | None) -> Policy:
-        """The policy of *origin*, of which *held* is in memory."""
+        """The policy of *origin*; *held* is the one in memory."""
         try:
             return await self._retrieved(origin, held)
         finally:
@@ -77,7 +77,7 @@ class Retrieval:
         stored = self._archive.load(origin)
         if stored is not None and self._may_answer(stored, held):
             policy = self._policy(stored, held)
-            # A file that the parser in use fails on is worth no more than none.
+            # A file that the parser in use fails on counts as no file.
             if policy.access is not Access.RULES or policy.file is not None:
                 return self._compared(held, policy, stored)
         known = _newer(stored, held.record if held else None)
@@ -93,7 +93,7 @@ class Retrieval:
         return self._received(origin, result, held.record if held else None, held)
 
     async def _recalled(self, origin: Origin) -> RobotsRecord | None:
-        """What the project's HTTP cache knows, for an outage to be got through with."""
+        """A record from the project's HTTP cache, to use during an outage."""
         result = await self._fetcher.recall(origin)
         stored_at = http_date(result.headers.get("date", ""))
         if stored_at is None:
@@ -105,9 +105,9 @@ class Retrieval:
     def _may_answer(self, stored: RobotsRecord, held: Policy | None) -> bool:
         todo = lookup(stored, self._clock.wall(), self._settings.limits)
         if held is not None and stored.fetched_at < held.record.fetched_at:
-            return False  # it would bring back what is known to hold no more
-        # With a policy in memory that has expired, only what another process has fetched since
-        # will do.
+            return False  # it would bring back rules that are known to be outdated
+        # If the policy in memory has expired, only a record that another process has fetched
+        # since will do.
         return todo is Lookup.USE or (todo is Lookup.USE_AND_REFRESH and held is None)
 
     def _received(
@@ -121,7 +121,7 @@ class Retrieval:
         rulebook = self._settings.rulebook
         record = receive(origin, result, known, clock.wall(), rulebook, clock.jitter())
         policy = self._policy(record, held, result.detail)
-        # Of use while this crawl lasts, and of none to the next.
+        # Useful to this crawl only, not to the next.
         passing = result.interrupted or result.replayed
         if not passing:
             self._archive.save(record)
@@ -168,7 +168,7 @@ class Retrieval:
         )
 
     def _policy(self, record: RobotsRecord, held: Policy | None, detail: str = "") -> Policy:
-        """Memory holds the parsed rules; their text and most headers are for the archive alone."""
+        """Memory holds the parsed rules; only the archive keeps their text and most headers."""
         file = None
         charset = charset_of(record.headers)
         headers = _charset_alone(charset)
@@ -186,17 +186,17 @@ class Retrieval:
 
 @cache
 def _charset_alone(charset: str | None) -> Mapping[str, str]:
-    """One for all who name it."""
+    """The one header that memory keeps, shared by all origins with this charset."""
     return MappingProxyType({"content-type": f"text/plain; charset={charset}"} if charset else {})
 
 
 def _reads_the_same(one: RobotsRecord, other: RobotsRecord) -> bool:
-    """Whether two slim records are of the same text: the same bytes, in the same charset."""
+    """Whether two records without text stand for the same bytes in the same charset."""
     return one.sha256 == other.sha256 and one.headers == other.headers
 
 
 def _newer(stored: RobotsRecord | None, held: RobotsRecord | None) -> RobotsRecord | None:
-    """What is known of an origin; of two that are as new the stored one, which is complete."""
+    """The newer record; the stored one, which is complete, if both are equally new."""
     if stored is None or held is None:
         return stored or held
     return stored if stored.fetched_at >= held.fetched_at else held
