@@ -1,1 +1,1 @@
-"""What a crawl holds about an origin: pure functions of records and time."""
+"""What a crawl knows about an origin: pure functions of records and time."""

@@ -1,4 +1,4 @@
-"""From the answer to a robots.txt request to what may be crawled (RFC 9309 2.3.1)."""
+"""From the response to a robots.txt request to what may be crawled (RFC 9309 2.3.1)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Access(str, Enum):
     """The three results of RFC 9309 2.3.1."""
 
     RULES = "rules"
-    """2.3.1.1: the file was read, its rules hold."""
+    """2.3.1.1: the file was read, and its rules apply."""
     UNAVAILABLE = "unavailable"
     """2.3.1.3: there is no file, everything may be crawled."""
     UNREACHABLE = "unreachable"
@@ -23,7 +23,7 @@ class Access(str, Enum):
 
 
 class Failure(str, Enum):
-    """Why a robots.txt request brought no HTTP status to go by."""
+    """Why a robots.txt request gave no usable HTTP status."""
 
     TIMEOUT = "timeout"
     """Not complete within ``ROBOTS_FETCH_TIMEOUT``."""
@@ -32,15 +32,15 @@ class Failure(str, Enum):
     CONNECTION = "connection"
     """Refused, reset, TLS failure, or closed before an answer."""
     CUT = "cut"
-    """The body ended before its time."""
+    """The body is incomplete."""
     UNDECODABLE = "undecodable"
-    """The body is not what its Content-Encoding says."""
+    """The body does not match its Content-Encoding."""
     REDIRECTS = "redirects"
     """More than five redirects in a row (2.3.1.2)."""
     BAD_REDIRECT = "bad_redirect"
-    """A redirect that leads to no http or https URL."""
+    """A redirect without an http or https URL."""
     ERROR = "error"
-    """Anything else: refused by another component, a failing parser, closing."""
+    """Anything else: rejected by another component, a failing parser, a closing spider."""
 
     def __str__(self) -> str:
         return self.value
@@ -50,22 +50,22 @@ Outcome: TypeAlias = int | Failure
 """The HTTP status of the last response, or why there is none (RFC 9309 2.3.1)."""
 
 TOO_MANY_REQUESTS = 429
-"""Asks for less (RFC 6585 4) and says nothing of the file: the one 4xx that counts as an outage."""
+"""Asks for fewer requests (RFC 6585 4), says nothing about the file: counts as an outage."""
 
 
 def is_refusal(outcome: Outcome) -> bool:
-    """Whether the server said that there is no file for us: any 4xx but 429."""
+    """Whether the server said that it has no file for us: any 4xx except 429."""
     if isinstance(outcome, Failure):
         return False
     return 400 <= outcome < 500 and outcome != TOO_MANY_REQUESTS
 
 
 def is_definite(outcome: Outcome) -> bool:
-    """Whether *outcome* says something of the file rather than of an outage.
+    """Whether *outcome* says something about the file, rather than being an outage.
 
-    Over five redirects may be taken as a 404 is (RFC 9309 2.3.1.2). A 429, a server error, a 304
-    that nobody asked for and all other failures say nothing of it. No status policy changes that:
-    it says what is allowed in an outage, not what an outage is.
+    More than five redirects may count like a 404 (RFC 9309 2.3.1.2). A 429, a server error, an
+    unrequested 304 and all other failures are outages. A status policy does not change that: it
+    says what is allowed in an outage, not what an outage is.
     """
     if isinstance(outcome, Failure):
         return outcome is Failure.REDIRECTS
@@ -73,7 +73,7 @@ def is_definite(outcome: Outcome) -> bool:
 
 
 StatusTable: TypeAlias = Mapping[str, Access]
-"""From a status (``"404"``), a class of them (``"4xx"``) or a failure to an access."""
+"""Maps a status (``"404"``), a class of statuses (``"4xx"``) or a failure to an access."""
 
 _RULES, _ALLOW, _DENY = Access.RULES, Access.UNAVAILABLE, Access.UNREACHABLE
 _CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx", "other")
@@ -85,8 +85,8 @@ def _table(default: Access, exceptions: Mapping[str, Access]) -> StatusTable:
 
 
 PRESETS: Mapping[str, StatusTable] = {
-    # 2.3.1.3: 4xx is unavailable; 429 asks for less, so it counts as a server error.
-    # 2.3.1.2: over five redirects may be taken as unavailable. The rest is unreachable.
+    # 2.3.1.3: 4xx is unavailable; 429 asks for fewer requests, so it counts as a server error.
+    # 2.3.1.2: more than five redirects may count as unavailable. The rest is unreachable.
     "rfc9309": _table(_DENY, {"4xx": _ALLOW, str(TOO_MANY_REQUESTS): _DENY, "redirects": _ALLOW}),
     # "A Standard for Robot Exclusion" (1994) and its Internet-Draft (1996), section 3.1.
     "mk1996": _table(_ALLOW, {"401": _DENY, "403": _DENY}),
@@ -108,15 +108,15 @@ def access_of(outcome: Outcome, table: StatusTable) -> Access:
 
 
 def status_table(value: object) -> StatusTable:
-    """The table that a ``ROBOTS_STATUS_POLICY`` stands for.
+    """The table for a ``ROBOTS_STATUS_POLICY``.
 
-    *value* is the name of a preset, or a dict over one: ``{"preset": "rfc9309", "403":
+    *value* is the name of a preset, or a dict that changes one: ``{"preset": "rfc9309", "403":
     "disallow", "timeout": "allow"}``, in any case. Raises ValueError saying what is expected.
     """
     if isinstance(value, str):
         return _preset(value)
     if not isinstance(value, Mapping):
-        raise ValueError(f"expected a dict, or a preset: {', '.join(PRESETS)}")
+        raise ValueError(f"expected a dict or a preset: {', '.join(PRESETS)}")
     changes = {str(key).lower(): word for key, word in value.items()}
     table = dict(_preset(changes.pop("preset", "rfc9309")))
     for key, word in changes.items():

@@ -1,7 +1,6 @@
-"""What to do with a record: may it answer, must it be asked for again, what comes after it.
+"""What to do with a record: whether it may answer, when to refresh it, which record follows it.
 
-Pure functions of a record and the time. The states of a record and the ways between them are drawn
-in docs/freshness.md.
+Pure functions of a record and the time. docs/freshness.md has a diagram of the states of a record.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _NOTHING = hashlib.sha256(b"").hexdigest()
 
 
 class Lookup(Enum):
-    """What a request to an origin has to do first."""
+    """What a request to an origin has to do with the record first."""
 
     USE = "use"
     USE_AND_REFRESH = "use and refresh behind"
@@ -43,14 +42,14 @@ class Lookup(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:
-    """What the settings say on records: how long they last, and what a status means."""
+    """The settings for records: how long they last, and what a status means."""
 
     limits: Limits
     statuses: StatusTable
 
 
 def held_to(record: RobotsRecord, limits: Limits) -> RobotsRecord:
-    """*record*, made perhaps by a crawl with other settings, for no longer than *limits* say."""
+    """*record*, perhaps from a crawl with other settings, with its lifetimes within *limits*."""
     return replace(
         record,
         lifetime=limits.lifetime(record.lifetime),
@@ -59,14 +58,14 @@ def held_to(record: RobotsRecord, limits: Limits) -> RobotsRecord:
 
 
 def fresh_for(record: RobotsRecord, now: float) -> float:
-    """Seconds until *record* is asked for again; not over 0 where that is due."""
+    """Seconds until *record* is due for a refresh; 0 or less if it is due."""
     if record.failure is not None:
         return record.retry_in - elapsed(record.failed_at, now)
     return record.lifetime - elapsed(record.fetched_at, now) if record.readable else 0.0
 
 
 def lookup(record: RobotsRecord | None, now: float, limits: Limits) -> Lookup:
-    """Whether *record* may answer at *now*, and what is to be done about it."""
+    """Whether *record* may answer at *now*, and whether it must be refreshed."""
     if record is None:
         return Lookup.FETCH
     if fresh_for(record, now) > 0:
@@ -81,9 +80,9 @@ def lookup(record: RobotsRecord | None, now: float, limits: Limits) -> Lookup:
 
 
 def conditions(known: RobotsRecord | None, url: str) -> dict[str, str]:
-    """The request headers that ask *url* whether the rules *known* still hold (RFC 9110 13.1).
+    """The headers to ask *url* whether the *known* rules still hold (RFC 9110 13.1).
 
-    None where a 304 would be of no use: for another URL, and where the rules are not at hand.
+    Empty if a 304 would be useless: for another URL, or if the text of the rules is missing.
     """
     if known is None or known.url != url or known.access is not Access.RULES:
         return {}
@@ -93,15 +92,15 @@ def conditions(known: RobotsRecord | None, url: str) -> dict[str, str]:
 
 
 def access_at(record: RobotsRecord, now: float, limits: Limits) -> Access:
-    """What *record* lets be crawled at *now*.
+    """What may be crawled at *now* according to *record*.
 
-    RFC 9309 2.3.1.4: after a long time of failures the last copy no longer counts.
+    RFC 9309 2.3.1.4: after a long period of failures the last copy no longer counts.
     """
     return Access.UNREACHABLE if _outlived(record, now, limits) else record.access
 
 
 def _outlived(record: RobotsRecord, now: float, limits: Limits) -> bool:
-    """Whether *record* is a copy that is too old to be obeyed through an outage."""
+    """Whether *record* is a copy that is too old to be obeyed during an outage."""
     failing = record.readable and record.failure is not None
     return failing and limits.outlived(elapsed(record.fetched_at, now))
 
@@ -114,12 +113,12 @@ def receive(
     rulebook: Rulebook,
     jitter: float,
 ) -> RobotsRecord:
-    """The record that *result* makes of *previous*. *jitter* is a number from 0 to 1."""
-    # A 304 that nobody asked for is a failure like any other.
+    """The record that follows *previous* after *result*. *jitter* is a number from 0 to 1."""
+    # An unrequested 304 is a failure like any other.
     if result.not_modified and previous is not None and previous.readable:
         return _renewed(previous, result, now, rulebook.limits)
     access = access_of(result.outcome, rulebook.statuses)
-    if result.interrupted:  # what the status policy says of answers does not open a site for this
+    if result.interrupted:  # the status policy is about answers: it does not open the site here
         access = Access.UNREACHABLE
     if access is not Access.UNREACHABLE and is_definite(result.outcome):
         return _answered(origin, access, result, now, rulebook.limits)
@@ -133,10 +132,10 @@ def receive(
 def _is_superseded(
     previous: RobotsRecord, access: Access, result: FetchResult, now: float, limits: Limits
 ) -> bool:
-    """Whether nothing of *previous* is left by a *result* that brings no file.
+    """Whether a *result* without a file replaces *previous* altogether.
 
-    Rules that could be read outlast an outage whatever the status policy says of it (2.3.1.4);
-    only where they are too old is it asked. A 403 that closes the site is not an outage.
+    Readable rules outlast an outage whatever the status policy says about it (2.3.1.4); the policy
+    decides only once they are too old. A 403 that closes the site is not an outage.
     """
     if not previous.readable or is_refusal(result.outcome):
         return True
@@ -164,11 +163,11 @@ def _answered(
 def _renewed(
     previous: RobotsRecord, result: FetchResult, now: float, limits: Limits
 ) -> RobotsRecord:
-    """RFC 9111 4.3.4: the headers of a 304 take the place of the stored ones.
+    """RFC 9111 4.3.4: the headers of a 304 replace the stored ones.
 
-    Not its Content-Type, by which the stored body was read (3.2).
+    Not the Content-Type, which the stored body was decoded by (3.2).
     """
-    # An answer without a Date is dated when it is received (RFC 9110 6.6.1), not as the old one.
+    # A response without a Date gets the time of its receipt (RFC 9110 6.6.1), not the old Date.
     stored = {name: value for name, value in previous.headers.items() if name != "date"}
     return replace(
         previous,

@@ -1,4 +1,4 @@
-"""From the Crawl-delay a file asks for to the delay that is kept."""
+"""From the requested Crawl-delay to the delay that is kept."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Delay:
     asked: float
     kept: float
     skip: bool = False
-    """Whether the host is left alone for it."""
+    """Whether the host is not crawled because of it."""
 
     @property
     def clamped(self) -> bool:
@@ -33,9 +33,9 @@ class Delay:
 
 
 def delay_of(value: object, maximum: float, too_long: TooLong) -> Delay | None:
-    """The delay to keep for a Crawl-delay of *value*; None where that is no delay.
+    """The delay to keep for a Crawl-delay of *value*; None if that is not a delay.
 
-    Crawl-delay is not in RFC 9309, and parsers let through what is none: negative, zero, ``nan``,
+    Crawl-delay is not in RFC 9309, and parsers let invalid values through: negative, zero, ``nan``,
     infinite.
     """
     if not isinstance(value, (int, float)) or not isfinite(value) or value <= 0:

@@ -1,7 +1,7 @@
-"""How long an answer is good: HTTP's freshness (RFC 9111) within the bounds of RFC 9309 2.4.
+"""How long an answer is fresh: HTTP freshness (RFC 9111) within the limits of RFC 9309 2.4.
 
-A crawler's cache is a private one, so ``s-maxage`` does not count. What is broken or contradicts
-itself counts as stale (RFC 9111 4.2.1), and the minimum lifetime makes that harmless.
+A crawler's cache is private, so ``s-maxage`` does not count. Broken or contradictory headers count
+as stale (RFC 9111 4.2.1), and the minimum lifetime makes that harmless.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     Headers = Mapping[str, str]
-    """Names in lower case; a header that came twice has its values joined with commas."""
+    """Names in lower case; the values of a repeated header are joined with commas."""
 
 _ENTITY_TAG = re.compile(r'(?:W/)?"(?P<opaque>[!#-~\x80-\xff]*)"')
 """RFC 9110 8.8.3, as latin-1."""
 
 CLOCK_SKEW = 60.0
-"""Seconds by which a time may lie in the future before its clock is not believed."""
+"""Seconds that a time may lie in the future before its clock is distrusted."""
 
 
 REFRESH_GRACE = 3_600.0
-"""Seconds past its lifetime for which a record answers while it is refreshed behind the request."""
+"""Seconds after its lifetime in which a record still answers while it is being refreshed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The bounds of all lifetimes, in seconds: the ``ROBOTS_…`` settings of the same names."""
+    """The limits of all lifetimes, in seconds: the ``ROBOTS_…`` settings of the same names."""
 
     ttl: float
     ttl_min: float
@@ -41,32 +41,32 @@ class Limits:
     error_ttl_max: float
 
     def lifetime(self, seconds: float) -> float:
-        """*seconds* as far as an answer may be fresh."""
+        """*seconds* within the limits for a fresh answer."""
         return min(seconds, self.ttl_max)
 
     def retry_in(self, seconds: float) -> float:
-        """*seconds* as far as a file that could not be read may be left alone."""
+        """*seconds* within the limits for retrying an unreadable file."""
         return min(seconds, self.error_ttl_max)
 
     def outlived(self, age: float) -> bool:
-        """Whether a copy as old as *age*, in seconds, is not obeyed any more in an outage."""
+        """Whether a copy of *age* seconds is too old to be obeyed during an outage."""
         return age >= self.stale_max
 
 
 def in_grace(age: float, lifetime: float) -> bool:
-    """Whether an answer as old as *age* still answers, while it is refreshed behind the request.
+    """Whether an answer of this *age* may still be used while it is being refreshed.
 
-    All in seconds.
+    Both are in seconds.
     """
     return age < lifetime + REFRESH_GRACE
 
 
 def lifetime(headers: Headers, now: float, limits: Limits) -> float:
-    """Seconds from *now* (wall clock) for which an answer that just came is fresh.
+    """Seconds from *now* (wall clock) for which a just received answer is fresh.
 
-    Cache-Control ``max-age``, else ``Expires``, else ``ROBOTS_TTL``; less the age that the answer
-    has already. Not under ``ROBOTS_TTL_MIN`` (or a shorter ``ROBOTS_TTL``, where that counts), and
-    never over ``ROBOTS_TTL_MAX``.
+    Cache-Control ``max-age``, else ``Expires``, else ``ROBOTS_TTL``; minus the answer's age. At
+    least ``ROBOTS_TTL_MIN`` (or ``ROBOTS_TTL``, if that applies and is shorter), and at most
+    ``ROBOTS_TTL_MAX``.
     """
     declared, least = _declared_lifetime(headers, now), limits.ttl_min
     if declared is None:
@@ -75,10 +75,10 @@ def lifetime(headers: Headers, now: float, limits: Limits) -> float:
 
 
 def span_of_use(now: float, limits: Limits) -> tuple[float, float]:
-    """The earliest and the latest time at which a record was made that can answer from *now* on.
+    """The earliest and latest creation time of a record that can still answer from *now* on.
 
-    What outlived ``ROBOTS_STALE_MAX`` can do so no more, nor can what claims to come from the
-    future: a clock that ran ahead dated it.
+    A record older than ``ROBOTS_STALE_MAX`` cannot, nor can one from the future: a fast clock dated
+    it.
     """
     return now - limits.stale_max - limits.ttl_max, now + CLOCK_SKEW
 
@@ -87,13 +87,13 @@ def age(headers: Headers, now: float) -> float:
     """Seconds since the origin server made or validated the answer (RFC 9111 4.2.3)."""
     date = http_date(headers.get("date", ""))
     apparent = max(0.0, now - date) if date is not None else 0.0
-    # 5.1: of several values the first counts, and one that is no number does not.
+    # 5.1: the first of several values counts; a value that is not a number does not.
     stated = _delta_seconds(headers.get("age", "").split(",")[0].strip())
     return max(apparent, stated or 0.0)
 
 
 def _declared_lifetime(headers: Headers, now: float) -> float | None:
-    """What the server asks for (RFC 9111 4.2.1); None where it asks for nothing."""
+    """The lifetime that the server declares (RFC 9111 4.2.1); None if it declares none."""
     directives = _cache_control(headers.get("cache-control", ""))
     if "no-store" in directives or "no-cache" in directives:
         return 0.0
@@ -104,7 +104,7 @@ def _declared_lifetime(headers: Headers, now: float) -> float | None:
     if "expires" in headers:
         expires = http_date(headers["expires"])
         date = http_date(headers.get("date", ""))
-        # 5.3: an invalid date, "0" above all, means already expired.
+        # 5.3: an invalid date, especially "0", means already expired.
         return 0.0 if expires is None else expires - (now if date is None else date)
     return None
 
@@ -120,14 +120,14 @@ def _cache_control(value: str) -> dict[str, list[str]]:
 
 
 def _delta_seconds(value: str) -> float | None:
-    """RFC 9111 1.2.2; None where *value* is no such number."""
+    """RFC 9111 1.2.2; None if *value* is not such a number."""
     if not (value.isascii() and value.isdigit()):
         return None
     return float(min(int(value[:12]), 2**31))
 
 
 def http_date(value: str) -> float | None:
-    """Seconds since the epoch, for each of the three forms of RFC 9110 5.6.7; None for others."""
+    """Seconds since the epoch for any of the three formats of RFC 9110 5.6.7; None for others."""
     if value.count(":") != 2:  # the parser below would read the first of two dates
         return None
     try:
@@ -140,7 +140,7 @@ def http_date(value: str) -> float | None:
 
 
 def retry_after(headers: Headers, now: float) -> float | None:
-    """Seconds from *now* that Retry-After asks for (RFC 9110 10.2.3); None where it does not."""
+    """Seconds from *now* that Retry-After asks for (RFC 9110 10.2.3); None if it is missing."""
     value = headers.get("retry-after", "").strip()
     seconds = _delta_seconds(value)
     if seconds is not None:
@@ -150,11 +150,11 @@ def retry_after(headers: Headers, now: float) -> float | None:
 
 
 def error_lifetime(failures: int, asked: float | None, limits: Limits, jitter: float) -> float:
-    """Seconds until a file that could not be read is asked for again.
+    """Seconds until an unreadable file is fetched again.
 
-    What Retry-After *asked* for, from a second up to the maximum; else ``ROBOTS_ERROR_TTL``,
-    doubled with each of the *failures* in a row up to the maximum, less up to a tenth: *jitter*,
-    from 0 to 1, keeps hosts that failed together from being asked again together.
+    The time that Retry-After *asked* for, between one second and the maximum. Otherwise
+    ``ROBOTS_ERROR_TTL``, doubled with each of the *failures* in a row up to the maximum, minus up
+    to a tenth: *jitter*, from 0 to 1, spreads retries to hosts that failed together.
     """
     if asked is not None:
         return limits.retry_in(max(asked, 1.0))
@@ -163,7 +163,7 @@ def error_lifetime(failures: int, asked: float | None, limits: Limits, jitter: f
 
 
 def validators(headers: Headers) -> dict[str, str]:
-    """The request headers that ask whether an answer with *headers* still holds (RFC 9110 13.1)."""
+    """The conditional request headers for an answer with *headers* (RFC 9110 13.1)."""
     tag = entity_tag(headers)
     if tag:
         return {"If-None-Match": tag}
@@ -172,18 +172,18 @@ def validators(headers: Headers) -> dict[str, str]:
 
 
 def entity_tag(headers: Headers) -> str:
-    """The ETag (RFC 9110 8.8.3); empty where there is none, it is broken, or it tells nothing.
+    """The ETag (RFC 9110 8.8.3); empty if it is missing, broken or meaningless.
 
-    An empty tag is well-formed, but a server that gives it gives it to every version.
+    An empty tag is well-formed, but a server that sends one sends it with every version.
     """
     found = _ENTITY_TAG.fullmatch(headers.get("etag", "").strip())
     return found[0] if found and found["opaque"] else ""
 
 
 def confirms(received: Headers, stored: Headers) -> bool:
-    """Whether a 304 with the headers *received* is about the answer *stored* (RFC 9111 4.3.4).
+    """Whether a 304 with the headers *received* confirms the answer *stored* (RFC 9111 4.3.4).
 
-    What it says of itself must be what is stored; If-None-Match compares weakly (RFC 9110 13.1.2).
+    Its validators must match the stored ones; If-None-Match compares weakly (RFC 9110 13.1.2).
     """
     tag = entity_tag(received)
     if tag:
@@ -193,9 +193,9 @@ def confirms(received: Headers, stored: Headers) -> bool:
 
 
 def elapsed(since: float, now: float) -> float:
-    """Seconds from *since* to *now*; infinite where *since* lies in the future.
+    """Seconds from *since* to *now*; infinite if *since* lies in the future.
 
-    A clock that was set back would else make what was stored before immortal.
+    Otherwise records stored before a clock was set back would never expire.
     """
     seconds = now - since
     return float("inf") if seconds < -CLOCK_SKEW else max(0.0, seconds)

@@ -1,4 +1,4 @@
-"""What becomes of requests that could wait for better times."""
+"""Options for requests that could wait."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Unreachable(str, Enum):
-    """What becomes of requests to a host whose robots.txt cannot be read."""
+    """What happens to requests to a host whose robots.txt cannot be read."""
 
     DROP = "drop"
     """They fail."""
@@ -15,8 +15,8 @@ class Unreachable(str, Enum):
 
 
 class OnVisitTime(str, Enum):
-    """What becomes of a Visit-time."""
+    """How a Visit-time is treated."""
 
     IGNORE = "ignore"
     OBEY = "obey"
-    """The host waits in the queue for its hours."""
+    """The host's requests wait in the queue for its visiting hours."""

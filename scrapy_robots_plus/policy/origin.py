@@ -1,4 +1,4 @@
-"""The authority that one robots.txt speaks for."""
+"""The origin that one robots.txt applies to."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Origin(NamedTuple):
 
     @classmethod
     def of(cls, url: str | SplitResult | ParseResult) -> Origin | None:
-        """The origin of *url*; None where robots.txt does not apply (not http or https).
+        """The origin of *url*; None if robots.txt does not apply (not http or https).
 
-        Raises ValueError where the port is no port.
+        Raises ValueError if the port is invalid.
         """
         parts = urlsplit(url) if isinstance(url, str) else url
         default_port = _DEFAULT_PORTS.get(parts.scheme)

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from .origin import Origin
 
 KEPT_HEADERS = ("cache-control", "content-type", "date", "etag", "expires", "last-modified")
-"""The response headers that a record keeps: for freshness, validation and the charset."""
+"""The response headers that a record keeps, for freshness, validation and the charset."""
 
 
 @dataclass(frozen=True, slots=True)
 class FetchResult:
-    """What a robots.txt request came back with."""
+    """The result of a robots.txt request."""
 
     outcome: Outcome
     url: str
@@ -28,18 +28,18 @@ class FetchResult:
     headers: Mapping[str, str] = field(default_factory=dict)
     """Names in lower case."""
     not_modified: bool = False
-    """Whether it is a 304 to a request that asked whether the known answer still holds."""
+    """Whether it is a 304 to a conditional request, so that the known answer still holds."""
     interrupted: bool = False
-    """Whether the crawl itself ended it, so that it says nothing of the site."""
+    """Whether the crawl itself ended it, so that it says nothing about the site."""
     replayed: bool = False
-    """Whether it comes from Scrapy's HTTP cache, so that it says nothing of the site today."""
+    """Whether it comes from Scrapy's HTTP cache, so that it says nothing about the site today."""
     detail: str = ""
-    """What happened, in words, where there is no status: the exception or the condition."""
+    """What happened, in words, if there is no status: the exception or the condition."""
 
 
 @dataclass(frozen=True, slots=True)
 class RobotsRecord:
-    """What is known of an origin's robots.txt: its last readable answer, and failures since.
+    """What is known about an origin's robots.txt: its last readable answer, and failures since.
 
     Freshness is that of RFC 9111, within the bounds of RFC 9309 2.4. Times are wall clock, in
     seconds since the epoch; spans are seconds.
@@ -48,36 +48,36 @@ class RobotsRecord:
     origin: Origin
     """Whose robots.txt it is."""
     access: Access
-    """Of the last readable answer; where there never was one, what the status policy makes of the
-    failure to get it."""
+    """The access of the last readable answer; if there never was one, that of the failure
+    according to the status policy."""
     outcome: Outcome
-    """The HTTP status of the last readable answer; where there never was one, the failure."""
+    """The HTTP status of the last readable answer; if there never was one, the failure."""
     url: str
     """Where the answer came from, after redirects."""
     fetched_at: float
-    """When the answer was received, or last found to be unchanged."""
+    """When the answer was received or last found unchanged."""
     lifetime: float
-    """How long after ``fetched_at`` it is fresh."""
+    """How many seconds after ``fetched_at`` it is fresh."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Headers of the answer that are needed later, names in lower case: ``cache-control``,
     ``content-type``, ``date``, ``etag``, ``expires``, ``last-modified``."""
     sha256: str = ""
-    """Of ``body``, in hexadecimal; empty where there are no rules."""
+    """Hash of ``body``, in hexadecimal; empty if there are no rules."""
     failure: Outcome | None = None
-    """Why the file could not be read when it was last asked for; None where it could."""
+    """Why the last fetch could not read the file; None if it could."""
     failures: int = 0
     """How many times in a row it could not be read."""
     failed_at: float = 0.0
-    """When that was last."""
+    """When that last happened."""
     retry_in: float = 0.0
-    """How long after ``failed_at`` it is asked for again."""
+    """How many seconds after ``failed_at`` it is fetched again."""
     body: bytes = field(default=b"", repr=False)
-    """The rules, as they were parsed. Empty in what is held in memory beside the parsed rules."""
+    """The text of the rules. Empty in records in memory, which keep the parsed rules instead."""
 
     @property
     def readable(self) -> bool:
         """Whether the origin ever gave a definite answer: its rules, or that it has none.
 
-        An outage is none, even where the status policy takes it for leave to fetch everything.
+        An outage is not an answer, even if the status policy allows everything in an outage.
         """
         return self.access is not Access.UNREACHABLE and is_definite(self.outcome)
