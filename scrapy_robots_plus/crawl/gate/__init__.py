@@ -1,1 +1,1 @@
-"""May this request go at all?"""
+"""May this request be sent at all?"""

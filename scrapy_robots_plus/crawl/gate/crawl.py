@@ -1,4 +1,4 @@
-"""What the parts of this package share in one crawl."""
+"""The objects that the parts of this package share in one crawl."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ if TYPE_CHECKING:
     from .requeue import HostQueue
 
 _crawls: WeakKeyDictionary[Crawler, ReferenceType[Crawl]] = WeakKeyDictionary()
-"""Weak on both sides: a Crawl lives as long as a part of the package holds it, and its crawler."""
+"""Weak on both sides: a Crawl lives as long as its crawler and a part of the package hold it."""
 
 
 class Crawl:
-    """One for each crawler, found by :meth:`of`; whichever part asks first makes it.
+    """One per crawler, found by :meth:`of`; the first part that asks creates it.
 
-    Any part may be missing, and several crawlers may run in a process. Scrapy makes the parts of
-    each in this order:
+    Any part may be missing, and several crawlers may run in one process. Scrapy creates the parts
+    in this order:
 
-    1. ``RobotsExtension``, before there is an engine.
-    2. ``RobotsDownloader``, and while it is made ``RobotsMiddleware``, which says so by
-       :meth:`use_middleware`. Where it is missing, or switched off by the settings, nobody may ask
-       for policies and what goes with them.
-    3. ``RobotsPriorityQueue``, one in memory, and one on disk where there is a job. The first of
-       them makes what they share, and says so by :meth:`use_queue`.
+    1. ``RobotsExtension``, before the engine exists.
+    2. ``RobotsDownloader``, which creates ``RobotsMiddleware``, which calls :meth:`use_middleware`.
+       If the middleware is missing or switched off by the settings, policies and everything that
+       depends on them must not be used.
+    3. ``RobotsPriorityQueue``, one in memory, and one on disk if there is a job. The first of them
+       creates the state they share, and calls :meth:`use_queue`.
 
-    Policies, floors and so on are made when they are asked for first: by the middleware.
+    Policies, floors and so on are created on first use, by the middleware.
     """
 
     def __init__(self, crawler: Crawler, clock: Clock = DEFAULT_CLOCK) -> None:
         self.crawler = crawler
         self.clock = clock
         self.has_middleware = False
-        """Whether robots.txt is asked about each request."""
+        """Whether the middleware is in use, so that each request is checked."""
         self.queue: HostQueue | None = None
-        """Where requests wait for a robots.txt and for delays; None where another queue or
+        """The queue in which requests wait for robots.txt and delays; None if another queue or
         scheduler is in use."""
 
     @classmethod
     def of(cls, crawler: Crawler, clock: Clock = DEFAULT_CLOCK) -> Crawl:
-        """The one of *crawler*; *clock* is for whoever asks first."""
+        """The Crawl of *crawler*; *clock* counts only for the first caller."""
         reference = _crawls.get(crawler)
         crawl = None if reference is None else reference()
         if crawl is None:
@@ -77,15 +77,15 @@ class Crawl:
 
     @property
     def is_on(self) -> bool:
-        """Whether anything of a robots.txt is to be kept, its rules or its delays."""
+        """Whether the crawl obeys rules or delays of robots.txt."""
         return self.settings.obey or self.settings.keeps_delays
 
     @cached_property
     def settings(self) -> RobotsSettings:
-        """Those of the crawl, checked. Raises RobotsSettingsError, which stops it."""
+        """The checked settings of the crawl. Raises RobotsSettingsError, which stops the crawl."""
         return RobotsSettings.of(self.crawler)
 
-    # What the middleware uses, and others where it is in use
+    # For the middleware, and for other parts if it is in use
 
     @cached_property
     def agents(self) -> Agents:

@@ -1,4 +1,4 @@
-"""What counts among ``CONCURRENT_REQUESTS``: what is sent, not what waits for a robots.txt."""
+"""Counts towards ``CONCURRENT_REQUESTS`` only what is sent, not what waits for a robots.txt."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 class ActiveRequests(set[Request]):
-    """``Downloader.active``: counts requests for robots.txt, and tells of those that leave.
+    """``Downloader.active``: counts requests for robots.txt, and reports requests that leave.
 
-    A callback on each download would do so as well, but costs more than all the rest of the queue.
+    A callback on each download would do the same, but cost more than all the rest of the queue.
 
-    It is false where there is nothing but robots.txt that nobody waits for, so that the engine
-    finds the spider idle: the last page is the end of a crawl, not a refresh behind it.
+    It is false if it holds only robots.txt requests that nothing waits for, so that the engine
+    finds the spider idle: a crawl ends with the last page, not with a background refresh.
     """
 
     def __init__(self, is_awaited: Callable[[], bool]) -> None:
-        """*is_awaited*: whether anybody waits for a robots.txt."""
+        """*is_awaited*: whether any request waits for a robots.txt."""
         super().__init__()
         self._is_awaited = is_awaited
         self._listeners: list[Callable[[Request], None]] = []
@@ -36,8 +36,8 @@ class ActiveRequests(set[Request]):
         """How many of them are for a robots.txt."""
 
     def subscribe(self, listener: Callable[[Request], None]) -> None:
-        """*listener* is told of every request but for robots.txt that the downloader is done
-        with.
+        """Calls *listener* with every request that the downloader is done with, except those for
+        robots.txt.
         """
         self._listeners.append(listener)
 
@@ -59,12 +59,12 @@ class ActiveRequests(set[Request]):
 
 
 class RobotsDownloader(Downloader):
-    """``DOWNLOADER``: Scrapy's own, in which some requests do not count among those at a time.
+    """``DOWNLOADER``: Scrapy's own, except that some requests do not count as concurrent ones.
 
     These are the requests for robots.txt, which have a limit of their own
     (``ROBOTS_FETCH_CONCURRENCY``), and up to ``ROBOTS_MAX_WAITING`` requests that wait for one in
-    the middleware: those of ``engine.download_async()``, and all where ``RobotsPriorityQueue`` is
-    not in use.
+    the middleware: those of ``engine.download_async()``, and all requests if
+    ``RobotsPriorityQueue`` is not in use.
     """
 
     active: ActiveRequests
@@ -77,7 +77,7 @@ class RobotsDownloader(Downloader):
             compat.make_room(self, crawl.budget.ceiling)
 
     def needs_backout(self) -> bool:
-        """Whether no more requests can be taken now."""
+        """Whether the downloader can take no more requests now."""
         total = self.total_concurrency
         active = len(self.active)
         if active < total or not total:

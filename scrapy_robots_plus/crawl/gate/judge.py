@@ -1,4 +1,4 @@
-"""What becomes of a request, as far as robots.txt is concerned."""
+"""Decides what happens to a request because of robots.txt."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from .requeue import Requeue
 
 
-@dataclass(slots=True)  # not frozen: one is made for each page, in half the time
+@dataclass(slots=True)  # not frozen: one is created per page, in half the time
 class Passes:
     """It may be sent."""
 
     policy: Policy
-    """The one that lets it."""
+    """The policy that allows it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unasked:
-    """It may be sent, and no policy was asked.
+    """It may be sent, and no policy decided.
 
-    It may be for the robots.txt itself. Or the spider closed before there was a policy, and delays
-    alone are kept.
+    It may be for the robots.txt itself. Or the spider closed before there was a policy, and the
+    crawl keeps delays only.
     """
 
 
@@ -45,7 +45,7 @@ class Kept:
     """It goes back to the scheduler, because its robots.txt cannot be read yet."""
 
     request: Request
-    """What the scheduler is to have."""
+    """The request to give to the scheduler."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,14 @@ class Refused:
 
     verdict: Verdict
     policy: Policy | None
-    """None where the spider closed before there was one."""
+    """None if the spider closed before there was one."""
 
 
 Decision = Passes | Unasked | Kept | Refused
 
 
 class Judge:
-    """Finds the policy for a request, waiting for it if need be, and asks it. Counts nothing."""
+    """Finds the policy for a request, waits for it if needed, and asks it. Counts nothing."""
 
     def __init__(
         self, settings: RobotsSettings, policies: Policies, requeue: Requeue, stats: StatsCollector
@@ -71,13 +71,13 @@ class Judge:
         self._requeue = requeue
         self._stats = stats
         self.waiting = 0
-        """How many requests wait here for a robots.txt."""
+        """The number of requests that wait here for a robots.txt."""
 
     def is_exempt(self, request: Request, origin: Origin) -> bool:
-        """Whether it may be for the robots.txt that is being fetched.
+        """Whether *request* may be for the robots.txt that is being fetched.
 
-        A middleware may have put it in the place of ours, and it would wait for itself. It is
-        allowed in any case (2.2.2).
+        A middleware may have replaced our request with it, and it would wait for itself. It is
+        always allowed (2.2.2).
         """
         policies = self._policies
         is_fetching = policies.is_fetching(origin) and policies.usable(origin) is None
@@ -86,7 +86,7 @@ class Judge:
     async def judge(
         self, request: Request, origin: Origin, agent: AgentNames, *, again: bool = False
     ) -> Decision:
-        """What becomes of *request*; *again*: it was judged before, as another agent."""
+        """The decision about *request*; *again*: it was judged before, as another agent."""
         self._requeue.welcome(request)
         policy = self._policies.known(origin, request)
         if policy is None:
@@ -108,9 +108,10 @@ class Judge:
         return Refused(verdict, policy)
 
     def refusal(self, request: Request, origin: Origin, agent: AgentNames) -> Refused | None:
-        """Why *request* is not even to be scheduled: rules disallow it that are known now.
+        """The refusal if rules that are already known disallow *request*: do not schedule it.
 
-        Where the robots.txt cannot be read, it may be by the time the request is handed out.
+        An unreadable robots.txt refuses nothing here: it may be readable when the request's turn
+        comes.
         """
         policy = self._policies.known(origin, request)
         if policy is None or policy.refuses_all:
@@ -132,5 +133,5 @@ class Judge:
         if kept is not None:
             return Kept(kept)
         if not self._settings.obey:
-            return Unasked()  # delays alone drop nothing
+            return Unasked()  # without ROBOTSTXT_OBEY nothing is dropped
         return Refused(closing_verdict(origin), None)

@@ -1,4 +1,4 @@
-"""Requests that were dropped when they were scheduled, and somebody waits for them after all."""
+"""Requests that were dropped when scheduled, but get an errback afterwards."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 class LateErrbacks:
     """Scrapy calls no errback for a request that is dropped when it is scheduled.
 
-    So only those without one are dropped there. But ``engine.crawl(request)`` may be called first
-    and the errback be set after it, as ``scrapy shell`` does (Scrapy 2.15 to 2.19): the shell would
-    wait for ever. One round of the loop later the errback is there, and such a request is scheduled
-    again. It is then refused in the middleware, where its errback is called.
+    So only requests without one are dropped there. But a caller may set the errback after
+    ``engine.crawl(request)``, as ``scrapy shell`` does (Scrapy 2.15 to 2.19), and the shell would
+    wait for ever. If a dropped request has an errback one round of the loop later, it is scheduled
+    again. The middleware then refuses it and its errback is called.
     """
 
     def __init__(self, crawler: Crawler, clock: Clock) -> None:
@@ -30,13 +30,13 @@ class LateErrbacks:
         self._again: WeakSet[Request] = WeakSet()
 
     def dropped(self, request: Request) -> None:
-        """The request is dropped now, while it has no errback."""
+        """*request* is dropped now; it has no errback yet."""
         if not self._dropped:
             self._call_later(0, self._look_again)
         self._dropped.append(request)
 
     def was_counted(self, request: Request) -> bool:
-        """Whether its refusal was counted when it was dropped, and it was scheduled again since."""
+        """Whether its refusal was counted when it was dropped, before it was scheduled again."""
         if request not in self._again:
             return False
         self._again.discard(request)

@@ -1,4 +1,4 @@
-"""What every request passes: robots.txt is asked, and what it forbids is dropped."""
+"""Checks every request against robots.txt, and drops what it forbids."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ logger = logging.getLogger(__name__)
 
 
 class RobotsMiddleware:
-    """Downloader middleware that takes the place of Scrapy's ``RobotsTxtMiddleware``.
+    """Downloader middleware that replaces Scrapy's ``RobotsTxtMiddleware``.
 
-    Where neither ``ROBOTSTXT_OBEY`` nor ``ROBOTS_CRAWL_DELAY`` is on, it raises
-    :exc:`~scrapy.exceptions.NotConfigured`, as Scrapy's own does.
+    If neither ``ROBOTSTXT_OBEY`` nor ``ROBOTS_CRAWL_DELAY`` is on, it raises
+    :exc:`~scrapy.exceptions.NotConfigured`, like Scrapy's own.
 
     ``policies`` (:class:`~scrapy_robots_plus.crawl.policies.cache.Policies`) answers questions
     about robots.txt from code; ``settings`` are the checked
     :class:`~scrapy_robots_plus.crawl.settings.RobotsSettings`; ``tally`` counts by origin.
 
-    Raises :class:`~scrapy_robots_plus.crawl.settings.errors.RobotsSettingsError` where settings are
+    Raises :class:`~scrapy_robots_plus.crawl.settings.errors.RobotsSettingsError` if settings are
     wrong.
     """
 
     def __init__(self, crawler: Crawler, clock: Clock = DEFAULT_CLOCK) -> None:
         self.crawl = crawl = Crawl.of(crawler, clock)
         if not crawl.is_on:
-            raise NotConfigured  # without a word, as Scrapy's own
+            raise NotConfigured  # without a message, like Scrapy's own
         report_unknown_settings(crawler.settings)
         crawl.use_middleware()
         self.settings = crawl.settings
@@ -60,7 +60,7 @@ class RobotsMiddleware:
         self._stats = compat.stats_of(crawler)
         self._agents = crawl.agents
         self._judge = crawl.judge
-        # It connects to signals, after the extensions: its floors hold whatever those do.
+        # It connects to signals after the extensions, so that its floors have the last word.
         self._pacing = crawl.pacing
         self._late_errbacks = LateErrbacks(crawler, crawl.clock)
         crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
@@ -74,9 +74,9 @@ class RobotsMiddleware:
     # In the order in which they see a request
 
     def _request_scheduled(self, request: Request) -> None:
-        """Drops what rules are known to disallow before it enters the queue.
+        """Drops a request that known rules disallow before it enters the queue.
 
-        Not where there is an errback: Scrapy does not call it for a request dropped here.
+        Not if it has an errback: Scrapy does not call it for a request dropped here.
         """
         if request.errback is not None:
             return
@@ -91,7 +91,7 @@ class RobotsMiddleware:
     async def process_request(self, request: Request) -> Request | None:
         """Lets *request* pass, or raises RobotsDisallowed or RobotsUnreachable.
 
-        A request that the scheduler is to keep for later is returned.
+        Returns a request that the scheduler is to keep for later.
         """
         origin = origin_to_ask(request)
         if origin is None:
@@ -116,7 +116,7 @@ class RobotsMiddleware:
                 assert_never(decision)
 
     async def _process_request_last(self, request: Request) -> Request | None:
-        """Runs after all middlewares, which may have put in another User-Agent or another slot."""
+        """Runs after all middlewares, which may have changed the User-Agent or the slot."""
         agent = self._agents.changed(request)
         if agent is None and not self._pacing.holds:
             return None
@@ -145,7 +145,7 @@ class RobotsMiddleware:
                 assert_never(decision)
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
-        """Keeps what was let through and not sent before the spider closed, for the next run."""
+        """Keeps requests for the next run that were allowed but not sent before closing."""
         if not isinstance(exception, HeldAtClosing):
             return None
         origin = origin_to_ask(request)
@@ -156,7 +156,7 @@ class RobotsMiddleware:
     # What follows
 
     def _denied(self, request: Request, origin: Origin, refused: Refused) -> RobotsIgnored:
-        """The exception to raise, after the refusal is counted and told."""
+        """Counts and reports the refusal; returns the exception to raise."""
         if not self._late_errbacks.was_counted(request):
             self.tally.deny(request, origin, refused.policy)
             self._tell(request, refused.verdict)

@@ -1,4 +1,4 @@
-"""Requests that go back to the scheduler, where they would be lost otherwise."""
+"""Returns requests to the scheduler that would otherwise be lost."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 
 class HostQueue(Protocol):
-    """What is asked of :class:`~scrapy_robots_plus.crawl.scheduling.readiness.Readiness`."""
+    """The interface of :class:`~scrapy_robots_plus.crawl.scheduling.readiness.Readiness`."""
 
     def keeps(self, request: Request, origin: Origin, /) -> bool:
-        """Whether it has handed out *request*, and takes it again while the robots.txt of *origin*
+        """Whether it handed out *request*, and takes it back while the robots.txt of *origin*
         cannot be read.
         """
 
 
 class Requeue:
-    """A middleware that returns a request gives it to the scheduler.
+    """A request that a middleware returns goes to the scheduler.
 
-    The duplicate filter has seen it, so it has to pass by that; what it had there is given back to
-    it when it comes again.
+    The duplicate filter has seen it, so it gets ``dont_filter``; its original value is restored
+    when the request comes again.
     """
 
     def __init__(self, crawler: Crawler, queue_in_use: Callable[[], HostQueue | None]) -> None:
@@ -48,27 +48,27 @@ class Requeue:
             return
         request.dont_filter, closing = mark
         if closing == self._closing:
-            # It comes although the spider closes: not from the scheduler, but from
-            # engine.download_async(), which sends what it gets.
+            # It comes although the spider is closing: not from the scheduler, but from
+            # engine.download_async(), which sends whatever it gets.
             self._not_the_schedulers.add(request)
 
     def unread(self, request: Request, origin: Origin) -> Request | None:
-        """What to return for a request whose robots.txt is not known, to keep it in the queue.
+        """The request to return, to keep one with an unknown robots.txt in the queue.
 
-        None where it is to fail.
+        None if the request is to fail.
         """
         if compat.is_closing(self._crawler):
             # Whatever the fetch ended in: the closing crawl may have cut it off itself.
             return self.at_closing(request)
         queue = self._queue_in_use()
-        # A queue that does not keep it would hand it out again at once.
+        # Any other queue would hand it out again at once.
         return self._copy(request) if queue is not None and queue.keeps(request, origin) else None
 
     def at_closing(self, request: Request) -> Request | None:
-        """What to return for a request that was still waiting when the spider closed.
+        """The request to return for one that was still waiting when the spider closed.
 
-        None where the scheduler forgets its requests or would not get this one, or where it cannot
-        be written down.
+        None if the scheduler forgets its requests or would not get this one, or if it cannot be
+        written to disk.
         """
         crawler = self._crawler
         if request in self._not_the_schedulers:

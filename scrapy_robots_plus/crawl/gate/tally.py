@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Row:
-    """One origin's numbers, with its robots.txt as it was last seen."""
+    """One origin's numbers, with the latest policy of its robots.txt."""
 
     allowed: int = 0
     denied: int = 0
@@ -27,7 +27,7 @@ class Row:
 
 
 class Tally:
-    """Counts by origin, bounded: the least recently used origins are added up."""
+    """Counts by origin, in bounded memory: the least recently used origins are added up."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -35,10 +35,10 @@ class Tally:
         self._others = Row()
         self._others_count = 0
         self._starts = Row()
-        """Start requests, those of no origin too."""
+        """Start requests, including those without an origin."""
 
     def exempt(self, request: Request) -> None:
-        """*request* passes without a robots.txt being asked."""
+        """*request* passes without a robots.txt check."""
         if request.meta.get(START_META_KEY):
             self._starts.allowed += 1
 
@@ -55,7 +55,7 @@ class Tally:
             self._starts.denied += 1
 
     def revoke(self, request: Request, origin: Origin) -> None:
-        """*request* was counted as allowed, and is not sent after all."""
+        """*request* was counted as allowed, but is not sent after all."""
         row = self._row(origin)
         if not row.allowed:  # it was added to the others meanwhile
             row = self._others
@@ -79,11 +79,11 @@ class Tally:
 
     @property
     def denied_from_the_start(self) -> bool:
-        """Whether all start requests were denied, and nothing else was let through since."""
+        """Whether all start requests were denied, and nothing else was allowed since."""
         return self._starts.denied > 0 and self._starts.allowed == 0 and self.allowed == 0
 
     def _row(self, origin: Origin, policy: Policy | None = None) -> Row:
-        """The numbers of *origin*, to be counted up."""
+        """The row of *origin*, for counting."""
         row = self._rows.get(origin)
         if row is None:
             row = self._rows[origin] = Row()

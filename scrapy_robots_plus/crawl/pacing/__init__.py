@@ -1,1 +1,1 @@
-"""How soon a request may go: floors under the delays of downloader slots."""
+"""How soon a request may be sent: floors under the delays of downloader slots."""

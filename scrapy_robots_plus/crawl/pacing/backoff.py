@@ -1,4 +1,4 @@
-"""What a host asks for with Retry-After in an answer to a page (RFC 9110 10.2.3)."""
+"""Backs off when a host answers a page with Retry-After (RFC 9110 10.2.3)."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 BUSY = frozenset({TOO_MANY_REQUESTS, 503})
 
 SLOWLY = 0.1
-"""The part of the wait that is kept between requests when it is over."""
+"""The part of the wait that is kept between requests after it."""
 GONE = 0.05
-"""Seconds; a slower pace that has decayed to less is gone."""
+"""Seconds; a delay that has decayed below this ends."""
 
 
 class HeldAtClosing(IgnoreRequest):
-    """The spider closed while the request waited for its host to be left alone."""
+    """The spider closed while the request waited for the end of a Retry-After."""
 
     def __init__(self) -> None:
-        super().__init__("the spider closed while the host was left alone (Retry-After)")
+        super().__init__("the spider closed while the request waited for a Retry-After to end")
 
 
 def wait_asked_for(request: Request, response: Response, now: float) -> float:
-    """Seconds for which the host wants to be left alone; 0 where it does not say so.
+    """Seconds for which the host asks for no requests; 0 if it does not ask.
 
-    *now*: seconds since the epoch. A moment that the host names is one by its own clock, so that
-    its Date, where there is one, counts instead.
+    *now*: seconds since the epoch. If the host names a date, it uses its own clock: its Date
+    header, if there is one, counts instead of *now*.
     """
     if response.status not in BUSY or TAP_META_KEY in request.meta:
         return 0.0
@@ -47,37 +47,37 @@ def _header(response: Response, name: bytes) -> str:
 
 
 class Backoff:
-    """The pace of one slot after a Retry-After: nothing for a while, then slowly, then as before.
+    """The pace of one slot after a Retry-After: a pause, then a slow start, then as before.
 
-    Outside of visiting hours too there is nothing for a while.
+    Outside visiting hours there is a pause too.
 
     Times are by the clock of downloader slots.
     """
 
     def __init__(self) -> None:
         self.until = 0.0
-        """When the wait is over."""
+        """When the pause ends."""
         self.delay = 0.0
-        """Seconds between requests from then on."""
+        """Seconds between requests after that."""
 
     def is_on(self, now: float) -> bool:
-        """Whether the pace is not yet as before."""
+        """Whether the pace is still reduced."""
         return bool(self.delay) or self.until > now
 
     def leave_alone(self, seconds: float, now: float) -> None:
-        """Nothing for *seconds* from *now*, then slowly."""
+        """No requests for *seconds* from *now*, then a slow start."""
         self.close_for(seconds, now)
         self.delay = max(self.delay, seconds * SLOWLY)
 
     def close_for(self, seconds: float, now: float) -> None:
-        """Nothing for *seconds* from *now*, then as before."""
+        """No requests for *seconds* from *now*, then as before."""
         self.until = max(self.until, now + seconds)
 
     def went_well(self, now: float) -> None:
-        """An answer that asks for nothing: the pace doubles."""
+        """An answer without Retry-After: the pace doubles."""
         if now >= self.until:
             self.delay = self.delay / 2 if self.delay / 2 >= GONE else 0.0
 
     def end(self) -> None:
-        """As before from now on."""
+        """Back to the normal pace."""
         self.until = self.delay = 0.0

@@ -1,4 +1,4 @@
-"""When a request left at the latest: no download handler says so, but the answers tell."""
+"""When a request was sent at the latest: no download handler says so, but the answers show it."""
 
 from __future__ import annotations
 
@@ -11,58 +11,56 @@ if TYPE_CHECKING:
 
 
 class Departures:
-    """The requests of one downloader slot, from handing over to answer.
+    """The requests of one downloader slot, from handover to answer.
 
-    What is known is when a request is handed to a download handler. Then a browser may start, a
-    name be looked up, a proxy or a TLS handshake take its time; the host sees the request when all
-    that is over. A delay that counts from the handing over is too short by what the next request,
-    with everything in place, does not need again.
+    Only the handover to a download handler is known. After it, a browser may start, a name may be
+    resolved, a proxy or a TLS handshake may take time; only then does the host see the request. A
+    delay counted from the handover is too short if the next request needs less of that time.
 
-    An answer tells: the request had arrived before it, and earlier by the time that the host takes
-    to answer. For that, half of what its fastest answer took as a whole is a careful guess. So
+    An answer tells more: the request arrived before it, by the time that the host takes to answer.
+    Half of the total time of its fastest answer is a cautious estimate for that. So
 
-    * a request that was answered left no later than its answer came, less that half;
-    * a request that was not answered may not have left yet, unless the fastest answer takes as
-      long as the delay: such a host is slow to answer rather than to reach.
+    * an answered request left no later than its answer arrived, minus that half;
+    * an unanswered request may not have left yet, unless the fastest answer takes as long as the
+      delay: such a host is slow to answer rather than slow to reach.
 
-    The second is a wait for something that may be long in coming, so it has a bound: once the
-    host has shown how fast it answers, the next request waits for one delay more, or for up to
-    three if the first answer took that long. From then on the host sees the delay as long as two
-    requests do not differ by more than that in how long connecting takes, and a page that is slow
-    costs no more than that.
+    Waiting for such an answer may take long, so the wait is limited. Once the host has shown how
+    fast it answers, the next request waits for one more delay, or for up to three if the first
+    answer took that long. From then on the host sees the delay as long as the connection times of
+    two requests do not differ by more than that, and a slow page costs no more than that.
 
-    Times are seconds by the clock of downloader slots; *delay* is the one to be kept.
+    Times are seconds by the clock of downloader slots; *delay* is the one to keep.
     """
 
     KEPT = 8
-    """How many answers are remembered: a host that was slow once may be fast again."""
+    """How many answers are remembered: a slow host may become fast again."""
     LONGEST = 15.0
-    """Seconds that connecting is taken to last at most."""
+    """Seconds that connecting is assumed to take at most."""
     DELAYS_WAITED = 3
-    """Delays for which an answer is waited for at most where connecting may take that long."""
+    """How many delays to wait for an answer at most, if connecting may take that long."""
 
     def __init__(self) -> None:
         self._under_way: dict[Request, float] = {}
         self._newest: Request | None = None
-        """The request handed over last, until it is answered."""
+        """The last request handed over, until it is answered."""
         self._handed_over_at = -inf
         self._left_by = -inf
-        """No later than this all those left that were answered."""
+        """All answered requests left no later than this."""
         self._took: deque[float] = deque(maxlen=self.KEPT)
-        """Seconds that the latest answers took, but for the first: connecting was part of it."""
+        """Seconds that the latest answers took, except the first, which included connecting."""
         self._first_took: float | None = None
-        """The same of the first."""
+        """The same for the first answer."""
         self._waited_in_vain = False
 
     def handed_over(self, request: Request, now: float) -> None:
-        """A download handler has got *request*."""
+        """A download handler has received *request*."""
         self._waited_in_vain = self._waited_in_vain or bool(self._under_way)
         self._under_way[request] = now
         self._newest = request
         self._handed_over_at = now
 
     def answered(self, request: Request, now: float) -> None:
-        """The answer to *request*, or the head of it, has come."""
+        """The answer to *request*, or its headers, have arrived."""
         took = self._end(request, now)
         if took is None:
             return
@@ -72,11 +70,11 @@ class Departures:
             self._took.append(took)
 
     def failed(self, request: Request, now: float) -> None:
-        """There will be no answer to *request*. Nothing happens where it was answered."""
+        """There will be no answer to *request*. Does nothing if it was answered."""
         self._end(request, now)
 
     def latest(self, delay: float) -> float:
-        """No later than this the newest request left, unless it is answered later still."""
+        """The newest request left no later than this, unless its answer comes later still."""
         known = max(self._handed_over_at, self._left_by)
         if self._newest is None or self._fastest >= delay:
             return known
@@ -94,7 +92,7 @@ class Departures:
         return min(max(delay, connecting), self.LONGEST)
 
     def _end(self, request: Request, now: float) -> float | None:
-        """Seconds that *request* was under way; None where it was not."""
+        """Seconds that *request* was under way; None if it was not."""
         began = self._under_way.pop(request, None)
         if began is None:
             return None

@@ -1,4 +1,4 @@
-"""Keeps delays: a floor under the delay of whatever downloader slot a request lands in."""
+"""Keeps delays: puts a floor under the delay of any downloader slot that a request goes to."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Pacing:
     """
 
     TRIM_SECONDS = 1.0
-    """How long to wait, at least, before looking again for what is not needed any more."""
+    """Minimum seconds between two searches for floors that are no longer needed."""
 
     def __init__(self, crawler: Crawler, settings: RobotsSettings, clock: Clock) -> None:
         self._crawler = crawler
@@ -52,20 +52,20 @@ class Pacing:
         self._listens_to_requests = False
         self._closing_watch = ClosingWatch(crawler, self._let_go)
 
-    # What the middleware and the queue ask
+    # For the middleware and the queue
 
     def slot_of(self, origin: Origin) -> str | None:
-        """The slot that all requests of *origin* go to; None where it has no delay."""
+        """The slot that all requests of *origin* go to; None if it has no delay."""
         return self._slot_of.get(origin)
 
     @property
     def holds(self) -> bool:
-        """Whether any origin has a slot that its requests have to go to."""
+        """Whether any origin has a slot that its requests must go to."""
         return bool(self._slot_of)
 
     def hold(self, request: Request, origin: Origin, policy: Policy) -> None:
-        """Sees to it that *request* is sent no sooner than the policy's delay after the last to
-        *origin*, in whatever slot, and in its visiting hours.
+        """Ensures that *request* is sent at least the policy's delay after the last request to
+        *origin*, in any slot, and during its visiting hours.
 
         All requests of an origin with a delay go to the slot of the first: two slots would each
         keep the delay, and the host would get twice the rate.
@@ -91,7 +91,7 @@ class Pacing:
         self._trim()
 
     def pin(self, request: Request, origin: Origin) -> None:
-        """Undoes what middlewares after ours did to the slot of a request that is held."""
+        """Undoes changes by later middlewares to the slot of a request that is held."""
         key = self._slot_of.get(origin)
         if key is not None:
             request.meta[compat.SLOT_META_KEY] = key
@@ -124,19 +124,19 @@ class Pacing:
             self._apply(key, floor)
 
     def _wait(self, request: Request, response: Response) -> float:
-        """Seconds for which a response asks to leave its host alone, within bounds."""
+        """Seconds for which a response asks for no requests, within limits."""
         if not self._settings.retry_after:
             return 0.0
         wait = wait_asked_for(request, response, self._clock.wall())
         return min(wait, self._settings.retry_after_max)
 
     def _leave_alone(self, request: Request, key: str, wait: float) -> None:
-        """Sends nothing to the host of *request*, in whatever slot, before the wait is over."""
+        """Sends nothing to the host of *request*, in any slot, until the wait is over."""
         origin = Origin.of(request.url)
         keys = {key}
         if origin is not None:
             if origin not in self._slot_of:
-                self._take(origin, key, 0.0)  # no delay holds besides
+                self._take(origin, key, 0.0)  # there is no other delay
             keys |= {self._slot_of[origin], *self._slots_with(origin)}
         for each in keys:
             floor = self._floor(each)
@@ -145,11 +145,11 @@ class Pacing:
         self._closing_watch.start()
 
     def _let_go(self) -> None:
-        """The spider closes: what waits for a host to be left alone does not keep it open."""
+        """The spider closes: requests that wait for a Retry-After must not keep it open."""
         held = [key for key, floor in self._floors.items() if floor.backs_off]
         for slot in filter(None, map(self._downloader.slots.get, held)):
             waiting = list(slot.queue)
-            slot.queue.clear()  # first: who is told may put another one there
+            slot.queue.clear()  # first: a callback may queue another one
             for _, waiter in waiting:
                 waiter.errback(HeldAtClosing())
 
@@ -164,7 +164,7 @@ class Pacing:
         return floor
 
     def _release(self, origin: Origin) -> None:
-        """Requests of *origin* go where they like again."""
+        """Requests of *origin* may go to any slot again."""
         key = self._slot_of.pop(origin)
         floor = self._floors[key]
         floor.release(origin)
@@ -172,7 +172,7 @@ class Pacing:
 
     def _floor(self, key: str) -> SlotFloor:
         if not self._listens_to_requests:
-            # Only from the first delay on, so that a crawl without delays does not pay for it.
+            # Only from the first delay on, so that a crawl without delays pays nothing.
             self._listens_to_requests = True
             connect = self._crawler.signals.connect
             connect(self._request_reached_downloader, signals.request_reached_downloader)
@@ -189,7 +189,7 @@ class Pacing:
             del self._floors[key]
 
     def _trim(self) -> None:
-        """Gives back what is not needed, from the least recently used on, where it is too much."""
+        """Drops unneeded floors if there are too many, the least recently used first."""
         most = self._settings.cache_size
         if len(self._slot_of) <= most and len(self._floors) <= most:
             return
@@ -213,7 +213,7 @@ class Pacing:
         return compat.engine_of(self._crawler).downloader
 
     def _slots_with(self, origin: Origin) -> Iterator[str]:
-        """The slots in which requests to *origin* wait to be sent."""
+        """The slots in which requests to *origin* are queued."""
         for key, slot in self._downloader.slots.items():
             if any(_goes_to(origin, request) for request, _ in slot.queue):
                 yield key

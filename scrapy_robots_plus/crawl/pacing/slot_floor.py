@@ -1,4 +1,4 @@
-"""The least delay of one downloader slot, whatever else sets its delay."""
+"""The minimum delay of one downloader slot, whatever else sets its delay."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SlotPace(NamedTuple):
     delay: float
     """Seconds."""
     jitter: float
-    """The largest part of the delay that is taken off, or put on, at random."""
+    """The largest part of the delay that is subtracted or added at random."""
 
     @classmethod
     def of(cls, slot: Slot) -> SlotPace:
@@ -32,11 +32,11 @@ class SlotPace(NamedTuple):
 
     @property
     def least(self) -> float:
-        """The shortest delay that may be drawn."""
+        """The shortest delay that can be drawn."""
         return compat.least_delay(self.delay, self.jitter)
 
     def at_least(self, floor: float) -> SlotPace:
-        """This pace, or one without jitter where that may draw a delay below *floor*."""
+        """This pace, or one without jitter if jitter could draw a delay below *floor*."""
         return self if self.least >= floor else SlotPace(max(self.delay, floor), 0.0)
 
     def apply(self, slot: Slot) -> None:
@@ -47,14 +47,14 @@ class SlotPace(NamedTuple):
 class SlotFloor:
     """The floor under one slot: the longest delay of the origins whose requests go to it.
 
-    The slot's own pace is kept, to go back to when the floor is lowered.
+    The slot's own pace is remembered, and restored when the floor is lowered.
     """
 
     ON_THE_WAY_SECONDS = 5.0
-    """For how long a request may be between our middleware and its slot."""
+    """Seconds that a request may take from our middleware to its slot."""
 
     LEAST_WHILE_LEFT_ALONE = 0.001
-    """Seconds. The downloader does not look at the time of a slot without a delay."""
+    """Seconds. The downloader ignores the time of a slot without a delay."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """*clock*: that of downloader slots."""
@@ -69,30 +69,30 @@ class SlotFloor:
         self._sent_at = 0.0
         self._set_lastseen = 0.0
 
-    # What it is to keep
+    # What it must keep
 
     def keep(self, origin: Origin, delay: float) -> None:
-        """*delay* seconds between requests, for *origin*, until it is released."""
+        """Keeps *delay* seconds between requests for *origin*, until it is released."""
         self._delays[origin] = delay
 
     def release(self, origin: Origin) -> None:
-        """No request of *origin* goes to the slot any more."""
+        """*origin* no longer uses the slot."""
         del self._delays[origin]
 
     def leave_alone(self, seconds: float) -> None:
-        """Nothing is sent for so long, and then slowly (Retry-After)."""
+        """Sends nothing for *seconds*, then starts slowly (Retry-After)."""
         self._backoff.leave_alone(seconds, self._clock())
 
     def close_for(self, seconds: float) -> None:
-        """Nothing is sent for so long (Visit-time)."""
+        """Sends nothing for *seconds* (Visit-time)."""
         self._backoff.close_for(seconds, self._clock())
 
     def went_well(self) -> None:
-        """An answer asks for nothing: the host need not be asked that slowly."""
+        """An answer without Retry-After: the host can be asked faster again."""
         self._backoff.went_well(self._clock())
 
     def end_backoff(self) -> None:
-        """The host is asked as before, whatever it has asked for."""
+        """Returns to the normal pace, whatever the host has asked for."""
         self._backoff.end()
 
     def expect(self) -> None:
@@ -103,21 +103,21 @@ class SlotFloor:
 
     @property
     def has_origins(self) -> bool:
-        """Whether any origin has its requests sent to the slot."""
+        """Whether any origin sends its requests to the slot."""
         return bool(self._delays)
 
     @property
     def backs_off(self) -> bool:
-        """Whether its host is left alone, or asked slowly."""
+        """Whether its host is paused or asked slowly."""
         return self._backoff.is_on(self._clock())
 
     @property
     def is_idle(self) -> bool:
-        """Whether it does nothing to its slot."""
+        """Whether it has no effect on its slot."""
         return not (self.has_origins or self.backs_off)
 
     def is_needed(self, slot: Slot | None) -> bool:
-        """Whether a request that waits, or the next one, would go too early without the floor."""
+        """Whether a waiting request, or the next one, would be sent too early without the floor."""
         now = self._clock()
         if now < max(self._expected_at + self.ON_THE_WAY_SECONDS, self._backoff.until):
             return True
@@ -129,12 +129,12 @@ class SlotFloor:
 
     @property
     def delay(self) -> float:
-        """Seconds from one request to the next that robots.txt files ask for; 0 if none does."""
+        """The longest delay in seconds that robots.txt files ask for; 0 if none does."""
         return max(self._delays.values(), default=0.0)
 
     def apply(self, slot: Slot) -> None:
-        """Raises the slot's delay to the floor, so that no jitter goes below it either."""
-        if slot is not self._slot:  # new, or made anew after the downloader dropped it
+        """Raises the slot's delay to the floor, so that jitter cannot go below it either."""
+        if slot is not self._slot:  # new, or recreated after the downloader dropped it
             self._adopt(slot)
         elif slot.delay != self._set_delay:  # AutoThrottle, or the project's own code
             self._own = self._own._replace(delay=slot.delay)
@@ -143,7 +143,7 @@ class SlotFloor:
         self._postpone()
 
     def answered(self, request: Request) -> None:
-        """The answer to a request of the slot has come, or its head has."""
+        """The answer to a request of the slot, or its headers, have arrived."""
         self._departures.answered(request, self._clock())
         self._postpone()
 
@@ -159,10 +159,9 @@ class SlotFloor:
         compat.watch_transfers(slot, self._handed_over, self._ended)
 
     def _postpone(self) -> None:
-        """Sees to it that the slot sends nothing before it may, whatever its jitter does.
+        """Ensures that the slot sends nothing too early, whatever its jitter.
 
-        The downloader counts from ``lastseen``, with a delay that is a little less or more each
-        time.
+        The downloader counts from ``lastseen``, with a delay that varies a little each time.
         """
         slot = self._slot
         if slot is None:
@@ -183,5 +182,5 @@ class SlotFloor:
         self._departures.failed(request, self._clock())
         if self._slot is not None and self.delay:
             self._postpone()
-            # The next may go sooner than the slot's timer says. The downloader sets a new one.
+            # The next request may go before the slot's timer fires. The downloader sets a new one.
             self._slot.close()

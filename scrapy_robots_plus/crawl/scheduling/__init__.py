@@ -1,1 +1,1 @@
-"""Which request goes next: a queue of hosts that are ready, and of those that have to wait."""
+"""Which request goes next: a queue that knows which hosts are ready and which have to wait."""

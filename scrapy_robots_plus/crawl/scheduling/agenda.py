@@ -1,4 +1,4 @@
-"""What is due when: a heap of moments, and the alarm for the next."""
+"""When items are due: a heap of moments, and an alarm for the next one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Item = TypeVar("_Item", bound=Ticketed)
 
 
 class Agenda(Generic[_Item]):
-    """Finding what is due takes O(log n), whatever waits."""
+    """Finding a due item takes O(log n), however many wait."""
 
     def __init__(self, ring: Callable[[], None], clock: Now, call_later: CallLater) -> None:
         self._heap: TicketHeap[_Item] = TicketHeap()
@@ -24,11 +24,11 @@ class Agenda(Generic[_Item]):
         self.alarm = Alarm(ring, clock, call_later)
 
     def put(self, moment: float, item: _Item) -> None:
-        """*item* is due at *moment*, unless its ticket changes before."""
+        """*item* is due at *moment*, unless its ticket changes first."""
         self._heap.push(moment, item)
 
     def due(self) -> Iterator[_Item]:
-        """Takes out what is due now."""
+        """Removes and yields the items that are due now."""
         if not self._heap:
             return
         now = self._clock()
@@ -37,7 +37,7 @@ class Agenda(Generic[_Item]):
             yield first[1]
 
     def set_alarm(self, other: float | None = None) -> None:
-        """To the next moment at which something is due, or to *other* if that is sooner."""
+        """Sets the alarm to the next moment at which an item is due, or to *other* if sooner."""
         first = self._heap.first()
         if first is not None:
             self.alarm.set(first[0])

@@ -1,23 +1,23 @@
-"""When the policies of unknown hosts are fetched: no sooner than pages can do without the time.
+"""When the policies of unknown hosts are fetched: only when that does not slow pages down.
 
 Operations:
 
 - ``add``, ``grow``: a lane needs a policy, or has more requests than before;
-- ``request_came_in``, ``fetch_ended``: so there is more to do, or less;
-- ``round_begins``, ``nothing_is_ready``: the engine is at work, or is not; here fetches start.
+- ``request_came_in``, ``fetch_ended``: there is more to do, or less;
+- ``round_begins``, ``nothing_is_ready``: the engine is busy, or idle; here fetches start.
 
-Goals: a fetch costs as much of the processor as a page, whether it is answered or not. So pages go
-first, and so do requests that come in: they tell which hosts have many. With nothing else to do,
-all fetches start that the budget allows. Thousands of servers that never answer slow nobody down.
+Goals: a fetch costs as much CPU time as a page, whether it is answered or not. So pages go first,
+and so do incoming requests, which show which hosts have many. If there is nothing else to do, as
+many fetches start as the budget allows. Thousands of servers that never answer slow nothing down.
 
 Hazards:
 
-- Start requests come in one by one. Whether any are to come is only known some rounds later.
+- Start requests come in one by one. Only some rounds later it is known that no more will come.
 - A job has two queues, and the engine asks both in each round: each round counts once.
-- A lane is in two orders, by size and by age. It gets another ticket when it is fetched for, or it
-  would be found again in the second.
-- While the crawl is paused or closing, nothing may start, and no alarm may be set for it either:
-  it would ring for ever.
+- A lane is in two orders, by size and by age. It gets a new ticket when its fetch starts, or the
+  second order would find it again.
+- While the crawl is paused or closing, nothing may start, and no alarm may be set for it either: it
+  would ring for ever.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ if TYPE_CHECKING:
 class Discovery:
     """Starts fetches.
 
-    While requests come in or pages are handed out, each fetch that is answered pays for another
-    one. Servers that never answer use the credit up, and are then asked now and then.
+    While requests come in or pages are handed out, each answered fetch pays for another one.
+    Servers that never answer use up the credit, and are then asked only occasionally.
 
     ``python benchmarks/crawl.py 400-dead 4000-dead`` (dead hosts beside live ones) decided the
-    numbers below but for ``FETCHES_AT_ONCE``: of that no measurement is known.
+    numbers below, except ``FETCHES_AT_ONCE``, for which no measurement is known.
     """
 
     FETCHES_AT_ONCE = 8
-    """How many fetches a queue starts before the engine gets to work again."""
+    """How many fetches a queue starts before it lets the engine work again."""
     PAGES_PER_FETCH = 16
-    """How many pages are handed out for each fetch that starts although there are enough."""
+    """How many pages are handed out per fetch while enough lanes are ready."""
     ROUNDS_PER_FETCH = 64
-    """How many rounds the engine makes for each fetch that starts while requests are coming in."""
+    """How many rounds the engine makes per fetch while requests are coming in."""
     QUIET_ROUNDS = 4
-    """After how many rounds without a new request no more of them are coming in."""
+    """After this many rounds without a new request, no more are expected."""
     CREDIT = 128
-    """How many fetches may start meanwhile, before any of them is answered."""
+    """How many fetches may start in the meantime before any of them is answered."""
 
     def __init__(self, around: Surroundings, states: LaneStates, enough: float = inf) -> None:
-        """*enough*: with as many lanes ready, policies of others are fetched less eagerly."""
+        """*enough*: when this many lanes are ready, other policies are fetched less eagerly."""
         self._around = around
         self._states = states
         self._enough = enough
@@ -66,21 +66,21 @@ class Discovery:
         self._rounds = 0
         self._rounds_without_request = 0
         self._idle_round = 0
-        """The last in which nothing was ready."""
+        """The last round in which nothing was ready."""
 
     @property
     def next_change(self) -> float | None:
-        """When another fetch may start, unless one ends before; None where none is to start."""
+        """When another fetch may start, unless one ends first; None if none is to start."""
         if not self._unknown or not self._around.may_fetch():
             return None
         return self._around.budget.next_change
 
     def add(self, lane: Lane) -> None:
-        """The policy of the lane is to be fetched."""
+        """The policy of the lane must be fetched."""
         self._unknown.add(lane)
 
     def grow(self, lane: Lane) -> None:
-        """A lane that was added has got another request."""
+        """A lane that was added has received another request."""
         size = len(lane)
         if size & (size - 1) == 0:  # it has doubled
             self._unknown.grow(lane)
@@ -89,12 +89,12 @@ class Discovery:
         self._rounds_without_request = 0
 
     def fetch_ended(self, *, answered: bool) -> None:
-        """*answered*: the server is not a silent one."""
+        """*answered*: the server answered, in whatever way."""
         if answered:
             self._credit = min(self._credit + 1, self.CREDIT)
 
     def round_begins(self) -> None:
-        """The engine asks for a request, which must not wait for this."""
+        """The engine asks for a request, and must not be kept waiting."""
         self._rounds += 1
         if not self._unknown:
             return
@@ -105,14 +105,14 @@ class Discovery:
             self._credit -= 1
 
     def nothing_is_ready(self) -> None:
-        """There is nothing to hand out. Requests that are coming in go first all the same."""
+        """There is nothing to hand out. Incoming requests still go first."""
         if self._idle_round != self._rounds:
             self._idle_round = self._rounds
             self._rounds_without_request += 1
         self._start(0 if self._is_growing else self.FETCHES_AT_ONCE)
 
     def _start(self, most: int) -> int:
-        """Starts fetches, at most so many; returns how many."""
+        """Starts at most *most* fetches; returns how many it started."""
         started = 0
         budget = self._around.budget
         if not self._unknown or not self._around.may_fetch():
@@ -121,7 +121,7 @@ class Discovery:
             lane = self._unknown.pop()
             if lane is None or lane.address.origin is None:
                 return started
-            self._states.move(lane, LaneState.POLICY)  # gives it another ticket
+            self._states.move(lane, LaneState.POLICY)  # gives it a new ticket
             if not self._around.is_fetching(lane.address.origin):
                 self._around.fetch(lane.address.origin, lane)
                 started += 1

@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 
 class Outages:
-    """When each began, bounded: those that requests wait for, and some of those that are over.
+    """When each outage began, in bounded memory: those that requests wait for, and some others.
 
-    An origin without requests is forgotten when there are too many. If it is named again, its time
-    begins anew.
+    If there are too many, origins without requests are forgotten. If such an origin comes back,
+    its time starts again.
     """
 
     LEAST = 1_000
-    """With fewer outages nothing is forgotten."""
+    """With fewer outages than this, nothing is forgotten."""
 
     def __init__(self, waiting: Callable[[], Collection[Origin]]) -> None:
-        """*waiting* tells the origins that have requests."""
+        """*waiting* returns the origins that have requests."""
         self._waiting = waiting
         self._since: dict[Origin, float] = {}
         self._full = self.LEAST
@@ -30,7 +30,7 @@ class Outages:
         return len(self._since)
 
     def since(self, origin: Origin, now: float) -> float:
-        """When the outage of *origin* began; *now* where it begins now."""
+        """When the outage of *origin* began; *now* if it is new."""
         if origin not in self._since and len(self._since) >= self._full:
             self._forget()
         return self._since.setdefault(origin, now)

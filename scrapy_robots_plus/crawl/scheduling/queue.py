@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 
 class RobotsPriorityQueue:
-    """``SCHEDULER_PRIORITY_QUEUE``: hosts that are ready alternate, the others wait here.
+    """``SCHEDULER_PRIORITY_QUEUE``: ready hosts take turns, the others wait here.
 
-    Order within a host, the queues on disk and the state of a job are those of Scrapy's
-    ``DownloaderAwarePriorityQueue``; jobs that one of the two has begun can be resumed by the
-    other. Raises ValueError for the state of any other queue.
+    The order within a host, the queues on disk and the state of a job are those of Scrapy's
+    ``DownloaderAwarePriorityQueue``; each of the two can resume jobs of the other. Raises
+    ValueError for the state of any other queue.
     """
 
     REFUSALS_EVERY = 32
-    """Every 32nd request is one that is going to be refused, while others are ready."""
+    """While others are ready, every 32nd request is one that will be refused."""
 
     def __init__(
         self,
@@ -48,8 +48,8 @@ class RobotsPriorityQueue:
     ) -> None:
         if startprios and not isinstance(startprios, dict):
             raise ValueError(
-                f"The state {startprios!r} of the job was written by a queue that keeps hosts "
-                "together. Resume it with the SCHEDULER_PRIORITY_QUEUE that it was begun with."
+                f"The state {startprios!r} of the job was written by a queue that does not "
+                "separate hosts. Resume it with the SCHEDULER_PRIORITY_QUEUE that it started with."
             )
         self._losses = Losses(crawler, key)
         self._lanes = OpenLanes(
@@ -63,7 +63,7 @@ class RobotsPriorityQueue:
         self._pops = 0
         self._length = 0
         self._asked = False
-        """Whether the engine is being answered, so that it need not be woken."""
+        """Whether the engine is being answered, so that it needs no wake-up."""
         self._readiness.queues.append(self)
         self._note = KillNote(key) if key else None
         if self._note is not None:
@@ -94,15 +94,15 @@ class RobotsPriorityQueue:
         return Address.named(name) in self._lanes
 
     def push(self, request: Request) -> None:
-        """Raises ValueError, as Scrapy's queues do, where a request cannot be put on disk.
+        """Raises ValueError, like Scrapy's queues, if a request cannot be written to disk.
 
-        Of another exception Scrapy's scraper does not recover (2.14 to 2.19).
+        Scrapy's scraper does not recover from other exceptions (2.14 to 2.19).
         """
         try:
             self._push(request)
         except ValueError:
             raise
-        except Exception as error:  # too many open files, a full disk, a file that was damaged
+        except Exception as error:  # too many open files, a full disk, a damaged file
             self._losses.not_on_disk(error)
             raise ValueError(str(error)) from error
         self._length += 1
@@ -122,9 +122,9 @@ class RobotsPriorityQueue:
             self._readiness.grew(lane)
 
     def pop(self) -> Request | None:
-        """The next request of a host that is ready; None where none is, now.
+        """The next request of a ready host; None if none is ready now.
 
-        The engine is woken when one is.
+        The engine is woken when one becomes ready.
         """
         self._asked = True
         try:
@@ -134,9 +134,9 @@ class RobotsPriorityQueue:
             self._take_note()
 
     def peek(self) -> Request | None:
-        """The next request of the host that may be next, left where it is.
+        """The next request of the host that may be next, left in the queue.
 
-        None where no host is ready, or where the queue in use cannot tell.
+        None if no host is ready, or if the queue in use cannot tell.
         """
         first = self._ready.first()
         return None if first is None else first[1].next_request()
@@ -151,7 +151,7 @@ class RobotsPriorityQueue:
         return state
 
     def add_resumed(self, lane: Lane) -> None:
-        """The lane holds requests that a former crawl has left."""
+        """The lane holds requests left by an earlier run."""
         self._length += len(lane)
         self._readiness.enter(lane)
 
@@ -159,8 +159,8 @@ class RobotsPriorityQueue:
         """The lane may be chosen."""
         self._ready.push((lane.priority, lane.order), lane)
         if not self._asked:
-            # Perhaps by the other queue of the job, with which it shares slots: the engine has
-            # asked here before it asked there.
+            # The job's other queue, which shares its slots, may have made it ready: the engine
+            # asks this queue before that one.
             self._around.wake()
 
     def _pop(self) -> Request | None:
@@ -179,7 +179,7 @@ class RobotsPriorityQueue:
         return None
 
     def _next(self) -> Lane | None:
-        """The lane that is to be asked next."""
+        """The lane to ask next."""
         self._pops += 1
         if self._pops % self.REFUSALS_EVERY == 0 and (lane := self._refused.pop()):
             return lane
@@ -196,7 +196,7 @@ class RobotsPriorityQueue:
         self._length -= held - left
         if not left:
             self._drop(lane)
-        if request is None:  # the files were damaged: others of its slot are not to wait for it
+        if request is None:  # damaged files: other lanes of its slot must not wait for it
             self._readiness.slots.had_no_request(lane)
             return None
         if left and refused:
@@ -213,6 +213,6 @@ class RobotsPriorityQueue:
         self._lanes.remove(lane)
 
     def _take_note(self) -> None:
-        """Of how many requests the job holds: those that wait, and those under way."""
+        """Notes how many requests the job holds: those waiting and those under way."""
         if self._note is not None:
             self._note.write(self._length + len(self._readiness.slots.out))

@@ -1,4 +1,4 @@
-"""Which lanes may go now, and when the others may: no scan over hosts."""
+"""Which lanes may go now, and when the others may, without scanning all hosts."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Answer(Enum):
 class Readiness:
     """Shared by the queues of a crawl: one in memory, one on disk.
 
-    Every lane that is not ready is where one event will find it: in ``_awaiting`` until a policy
-    comes, in the agenda until a moment comes, or at its slot.
+    Every lane that is not ready is where exactly one event finds it: in ``_awaiting`` until its
+    policy arrives, in the agenda until a certain moment, or at its slot.
     """
 
     LEAST_PAUSE = 0.1
-    """Seconds between two fetches of a robots.txt that cannot be read, whatever its error TTL."""
+    """Minimum seconds between two fetches of an unreadable robots.txt, whatever its error TTL."""
 
     def __init__(
         self,
@@ -51,9 +51,9 @@ class Readiness:
         defer: float | None = None,
         enough: float = inf,
     ) -> None:
-        """*defer*: seconds for which requests to unreachable origins are kept, None to refuse them.
+        """*defer*: seconds for which requests to unreachable origins are kept; None refuses them.
 
-        *enough*: with as many lanes ready, policies of others are fetched less eagerly.
+        *enough*: when this many lanes are ready, other policies are fetched less eagerly.
         """
         self.around = around
         self._defer = defer
@@ -66,12 +66,12 @@ class Readiness:
         self._awaiting: dict[Origin, list[Lane]] = {}
         self._outages = Outages(self._origins)
         self._last: Request | None = None
-        """What was handed out last, until it is seen whether it has arrived."""
+        """The last request handed out, until it is known whether it arrived."""
 
-    # What the queues ask and tell
+    # For the queues
 
     def enter(self, lane: Lane) -> None:
-        """The lane has got its first request, or one that is more urgent than the others."""
+        """The lane has received its first request, or one more urgent than the others."""
         self.discovery.request_came_in()
         if lane.state is LaneState.EMPTY:
             lane.order = self.states.number()
@@ -81,13 +81,13 @@ class Readiness:
             self.states.make_ready(lane)
 
     def grew(self, lane: Lane) -> None:
-        """The lane has got another request, no more urgent than the others."""
+        """The lane has received another request, no more urgent than the others."""
         self.discovery.request_came_in()
         if lane.state is LaneState.POLICY:
             self.discovery.grow(lane)
 
     def answer(self, lane: Lane) -> Answer:
-        """Whether the lane may go now. If it has to wait, it is where an event will find it."""
+        """Whether the lane may go now. If it has to wait, puts it where an event finds it."""
         origin = lane.address.origin
         if origin is None:
             return self._answer_slot(lane, 0.0)
@@ -99,7 +99,7 @@ class Readiness:
         return self._answer_slot(lane, state.delay)
 
     def hand_out(self, lane: Lane, request: Request, *, refused: bool) -> None:
-        """A request of the lane goes to the downloader, or to where it is *refused*."""
+        """A request of the lane goes to the downloader, or to be *refused*."""
         if lane.address.origin is not None:
             self.around.forget(lane.address.origin)
         self._last = request
@@ -107,7 +107,7 @@ class Readiness:
         lane.order = self.states.number()
 
     def defers(self, origin: Origin) -> bool:
-        """Whether requests to *origin* are kept although its robots.txt cannot be read."""
+        """Whether requests to *origin* are kept even though its robots.txt cannot be read."""
         if self._defer is None:
             return False
         now = self.around.clock()
@@ -120,10 +120,10 @@ class Readiness:
         return request in self.slots and self.defers(origin)
 
     def advance(self, asked: object = None) -> None:
-        """Brings everything up to the present, before the queue *asked* hands out a request.
+        """Processes everything that is due, before the queue *asked* hands out a request.
 
-        Scrapy's scheduler asks the one in memory, then the one on disk, in the order in which it
-        has made them: that is one round.
+        Scrapy's scheduler asks the queue in memory, then the one on disk, in the order in which it
+        created them: that is one round.
         """
         last, self._last = self._last, None
         for request in self.around.ended(self.slots.out, last):
@@ -137,13 +137,13 @@ class Readiness:
             self.discovery.round_begins()
 
     def arrange_wake_up(self) -> None:
-        """Nothing is ready in the queue that was asked: sees to it that something will be."""
+        """Nothing is ready in the queue that was asked: ensures that something will be."""
         if not self.states.ready:  # nor in the other queue
             self.discovery.nothing_is_ready()
         self.agenda.set_alarm(self.discovery.next_change)
 
     def delay_of(self, lane: Lane) -> float:
-        """Seconds between two requests of the lane on average, as far as is known."""
+        """Average seconds between two requests of the lane, as far as known."""
         origin = lane.address.origin
         state = None if origin is None else self.around.origin_state(origin)
         slot = self.around.slot_state(self.around.slot_key(lane))
@@ -156,7 +156,7 @@ class Readiness:
         return origin in self._awaiting
 
     def fetch_ended(self, origin: Origin, *, answered: bool = True) -> None:
-        """A fetch has ended, in a policy or not; *answered*: the server is not a silent one."""
+        """A fetch has ended, with or without a policy; *answered*: the server answered."""
         self.discovery.fetch_ended(answered=answered)
         for lane in self._awaiting.pop(origin, ()):
             if lane.state is LaneState.POLICY:

@@ -1,4 +1,4 @@
-"""What the queue sees of a crawl: its policies, its downloader slots, its engine."""
+"""The queue's view of a running crawl: its policies, its downloader slots, its engine."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class CrawlSurroundings:
         slot = chosen_slot(request)
         return Address(None, slot or compat.slot_key(self._downloader, request))
 
-    # Policies: as no lane has an origin, nobody asks
+    # Policies: never called, because no lane has an origin
 
     def origin_state(self, origin: Origin) -> OriginState | None:  # noqa: ARG002
         return OriginState()
@@ -108,7 +108,7 @@ class CrawlSurroundings:
             return SlotState(0.0, 0.0, capacity)
         delay = compat.least_delay(slot.delay, compat.slot_jitter(slot))
         due_in = slot.lastseen + delay - self._crawl.clock.slots()
-        # One that waits in the slot already will be sent first, so no sooner than that after it.
+        # A request that already waits in the slot is sent first, and the delay counts from it.
         due_in = max(due_in, delay) if slot.queue else due_in
         return SlotState(due_in, delay, capacity, slot.delay)
 
@@ -116,8 +116,8 @@ class CrawlSurroundings:
         active = self._downloader.active
         if not self._is_told:
             return [request for request in out if request not in active]
-        # Of those that reached the downloader we are told. A scheduler may drop one on its way
-        # there: what was handed out last and is not there by now never will be.
+        # The downloader reports the requests that reached it. A scheduler may drop one on its way
+        # there: if the last one handed out is not there by now, it never will be.
         return () if last is None or last in active else (last,)
 
     # The engine
@@ -153,7 +153,7 @@ class RobotsSurroundings(CrawlSurroundings):
     def address(self, request: Request) -> Address:
         try:
             origin = origin_to_ask(request)
-        except ValueError:  # it will fail in the middleware, where there is an errback
+        except ValueError:  # it will fail in the middleware, which calls its errback
             origin = None
         if origin is None:
             return super().address(request)
@@ -182,7 +182,7 @@ class RobotsSurroundings(CrawlSurroundings):
         return self._policies.is_fetching(origin)
 
     def fetch(self, origin: Origin, lane: Lane) -> None:
-        # For Scrapy's robots_parsed; a queue of the project's own may be unable to show one.
+        # For Scrapy's robots_parsed; a queue class of the project may be unable to show one.
         request = lane.next_request() or Request(origin.robots_url)
         self._policies.prefetch(origin, request)
 
@@ -192,6 +192,6 @@ class RobotsSurroundings(CrawlSurroundings):
 
     def _policy_landed(self, origin: Origin, policy: Policy | None) -> None:
         if self.readiness.awaits(origin):
-            # Whatever its lifetime and the size of the cache: one request may go by it.
+            # Whatever its lifetime and the size of the cache: one request may use it.
             self._landed[origin] = policy
         self.readiness.fetch_ended(origin, answered=policy is not None and not policy.refuses_all)

@@ -3,26 +3,26 @@
 Operations:
 
 - ``admits``: may this lane go now? If not, it waits here;
-- ``hand_out``, ``came_back``: a request is under way to its slot, and is so no longer;
+- ``hand_out``, ``came_back``: a request is under way to its slot, or no longer is;
 - ``skip``, ``had_no_request``: a lane that should go does not;
 - ``try_next``: the agenda says that a slot is due.
 
-Goals: thousands of lanes may share a slot, that of a proxy, say, and each request costs
-O(log lanes) all the same. No lane is asked again in vain, and none sleeps too long.
+Goals: even if thousands of lanes share a slot, such as that of a proxy, each request costs
+O(log lanes). No lane is asked again in vain, and none sleeps too long.
 
-So of the lanes that wait for a slot, one at a time is made ready and tries it; the others wait
-behind that one. Where any wait, one of three things is true, and each ends in ``try_next``: the
+So only one of the lanes that wait for a slot is made ready at a time and tries it; the others wait
+behind it. If any lane waits, one of three things is true, and each ends in ``try_next``: the
 agenda knows when the slot is due, a request to it is under way, or one of its lanes is ready.
 
 Hazards:
 
-- A lane that was to try a slot may go elsewhere instead: its robots.txt has expired, its visiting
-  hours are over. Then the next one tries, or all behind it would sleep for good.
+- A lane that was to try a slot may have to do something else: its robots.txt has expired, or its
+  visiting hours are over. Then the next lane tries, or all behind it would sleep for ever.
 - The slot of a lane may change while it waits: a Crawl-delay brings all requests of a host into
-  one slot. So what it was to try is kept, not looked up.
-- A slot does not know yet of a request on its way there (``not_before``), and never hears of one
-  that is refused on its way: that one delays nobody.
-- Nothing is taken out of a heap. What has moved on has another ticket.
+  one slot. So the slot to try is stored, not looked up.
+- A slot does not know about a request on its way there (``not_before``), and never hears of one
+  that is refused on its way: that request delays nothing.
+- Nothing is removed from a heap. An item that has moved on has another ticket.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class SharedSlot:
-    """The lanes that wait for one downloader slot, and what is under way to it."""
+    """The lanes that wait for one downloader slot, and the requests under way to it."""
 
     __slots__ = ("due_at", "gap", "key", "last", "not_before", "out", "ticket", "waiting")
 
@@ -55,21 +55,21 @@ class SharedSlot:
         self.key = key
         self.ticket = ticket
         self.out = 0
-        """How many requests were handed out and have not come back."""
+        """The number of requests that were handed out and have not come back."""
         self.last: Request | None = None
-        """The last of them."""
+        """The last one handed out."""
         self.gap = 0.0
-        """Seconds to keep after it."""
+        """Seconds to wait after it."""
         self.not_before = 0.0
-        """Until the slot itself can say when it is due: a request is on its way to it."""
+        """Applies until the slot itself knows when it is due: a request is on its way to it."""
         self.due_at: float | None = None
-        """What the agenda knows."""
+        """The moment in the agenda."""
         self.waiting: TicketHeap[Lane] = TicketHeap()
         """By priority and order."""
 
 
 class SharedSlots:
-    """All slots that requests are under way to, or that lanes wait for."""
+    """All slots with requests under way or lanes waiting."""
 
     def __init__(
         self,
@@ -85,15 +85,15 @@ class SharedSlots:
         self._slots: dict[str, SharedSlot] = {}
         self._out: dict[Request, SharedSlot] = {}
         self._trying: dict[Lane, SharedSlot] = {}
-        """The lanes that were made ready to try a slot, until they have."""
+        """The lanes that were made ready to try a slot, until they have tried it."""
 
     def __contains__(self, request: object) -> bool:
-        """Whether it was handed out, and has not come back."""
+        """Whether *request* was handed out and has not come back."""
         return request in self._out
 
     @property
     def out(self) -> KeysView[Request]:
-        """Requests that were handed out, and have not come back."""
+        """Requests that were handed out and have not come back."""
         return self._out.keys()
 
     def admits(self, lane: Lane, delay: float) -> bool:
@@ -102,8 +102,8 @@ class SharedSlots:
         self._leave(lane, slot)
         state = self._downloader.slot_state(slot.key)
         if slot.out >= state.capacity and (state.delay or self._states.lanes > 1):
-            # A host that is alone keeps nobody waiting: it may fill the downloader, which sends
-            # no more at a time than the slot takes.
+            # A host that has the slot to itself blocks no other: it may fill the downloader, which
+            # sends no more at a time than the slot allows.
             self._wait(lane, slot, LaneState.FULL)
             return False
         now = self._clock()
@@ -116,7 +116,7 @@ class SharedSlots:
         return True
 
     def hand_out(self, lane: Lane, request: Request, *, refused: bool) -> None:
-        """A request goes to the downloader, or to where it is refused."""
+        """A request goes to the downloader, or to be *refused*."""
         slot = self._slot_of(lane)
         self._out[request] = slot
         slot.out += 1
@@ -132,7 +132,7 @@ class SharedSlots:
         if slot is not None:
             slot.out -= 1
             if slot.last is request:
-                # Sent: the slot knows when. Refused on its way: nobody has to wait for it.
+                # Sent: the slot knows when. Refused on its way: nothing has to wait for it.
                 slot.last = None
                 slot.not_before = 0.0
             self.try_next(slot)
@@ -143,15 +143,15 @@ class SharedSlots:
             self.try_next(taken)
 
     def skip(self, lane: Lane) -> None:
-        """The lane does not go, for a reason that is not its slot."""
+        """The lane does not go, for a reason other than its slot."""
         self._leave(lane, None)
 
     def had_no_request(self, lane: Lane) -> None:
-        """The lane was admitted, and had no request to hand out."""
+        """The lane was admitted, but had no request to hand out."""
         self.try_next(self._slot_of(lane))
 
     def try_next(self, slot: SharedSlot) -> None:
-        """Makes the first lane that waits for the slot ready, so that it tries again."""
+        """Makes the first lane waiting for the slot ready, so that it tries again."""
         if slot.due_at is not None:
             slot.due_at = None
             slot.ticket = self._states.number()
@@ -163,7 +163,7 @@ class SharedSlots:
             del self._slots[slot.key]
 
     def _leave(self, lane: Lane, slot: SharedSlot | None) -> None:
-        """The lane tries *slot*. If that is not the one it was to try, another lane does."""
+        """The lane tries *slot*. If it was to try another slot, another lane tries that one."""
         tried = self._trying.pop(lane, None)
         if tried is not None and tried is not slot:
             self.try_next(tried)

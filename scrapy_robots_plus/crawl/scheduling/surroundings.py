@@ -1,4 +1,4 @@
-"""What the queue asks of a crawl, so that only ``running_crawl.py`` has to know one."""
+"""The queue's interface to a crawl, so that only ``running_crawl.py`` depends on a real one."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ if TYPE_CHECKING:
 
 
 class OriginState(NamedTuple):
-    """What is known of an origin now. Times are by the monotonic clock."""
+    """What is known about an origin now. Times are by the monotonic clock."""
 
     delay: float = 0.0
-    """Seconds from one request to the next that its robots.txt asks for."""
+    """The delay in seconds that its robots.txt asks for."""
     unreachable: bool = False
-    """Whether all its requests fail, because its robots.txt cannot be read."""
+    """Whether all its requests fail because its robots.txt cannot be read."""
     again_at: float = 0.0
-    """When an unreachable robots.txt is asked for again."""
+    """When an unreachable robots.txt is fetched again."""
     opens_at: float = 0.0
-    """When its visiting hours begin; past or now where they have."""
+    """When its visiting hours begin; not in the future if they have begun."""
 
 
 class SlotState(NamedTuple):
     """What a downloader slot would do with another request."""
 
     due_in: float
-    """Seconds until its delay has passed; not over 0 where it has."""
+    """Seconds until its delay has passed; 0 or less if it has."""
     delay: float
-    """The least number of seconds that it will keep after the next request."""
+    """The minimum number of seconds that it will wait after the next request."""
     capacity: float
-    """How many requests it takes at the same time."""
+    """How many requests it allows at the same time."""
     likely_delay: float = 0.0
-    """Seconds that it will keep after a request on average: jitter makes some shorter."""
+    """Average seconds that it waits after a request: jitter makes some waits shorter."""
 
 
 class DownloaderSlots(Protocol):
-    """What is asked of the downloader."""
+    """The queue's interface to the downloader."""
 
     def slot_key(self, lane: Lane) -> str:
         """The key of the slot that requests of the lane go to."""
@@ -50,7 +50,7 @@ class DownloaderSlots(Protocol):
 
 
 class Surroundings(DownloaderSlots, Protocol):
-    """What is asked of a crawl."""
+    """The queue's interface to a crawl."""
 
     budget: FetchBudget
 
@@ -61,10 +61,10 @@ class Surroundings(DownloaderSlots, Protocol):
         """Monotonic seconds."""
 
     def origin_state(self, origin: Origin) -> OriginState | None:
-        """None where the policy is not known: it is to be fetched."""
+        """None if the policy is unknown and must be fetched."""
 
     def forget(self, origin: Origin) -> None:
-        """A policy that came just now has been used: from here it counts while it is fresh."""
+        """A just fetched policy has been used: from now on it counts only while it is fresh."""
 
     def may_fetch(self) -> bool:
         """Whether the crawl is neither paused nor about to close."""
@@ -72,12 +72,12 @@ class Surroundings(DownloaderSlots, Protocol):
     def is_fetching(self, origin: Origin) -> bool: ...
 
     def fetch(self, origin: Origin, lane: Lane) -> None:
-        """Starts to fetch a policy for the lane. ``Readiness.fetch_ended`` is told of the end."""
+        """Starts to fetch a policy for the lane. ``Readiness.fetch_ended`` is called at the end."""
 
     def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
-        """Those of the requests *out* that came back without anybody telling us.
+        """Those of the requests *out* that came back without a notification.
 
-        *last*: what was handed out last, if it has not been asked about yet.
+        *last*: the last request handed out, if it has not been checked yet.
         """
 
     def wake(self) -> None:

@@ -1,4 +1,4 @@
-"""A heap of what waits, from which nothing has to be taken out."""
+"""A heap of waiting items that never need to be searched for and removed."""
 
 from __future__ import annotations
 
@@ -7,44 +7,44 @@ from typing import Any, Generic, Protocol, TypeVar
 
 
 class Ticketed(Protocol):
-    """What can wait."""
+    """An item that can wait."""
 
     ticket: int
-    """Changes when the item goes elsewhere. No two items have the same."""
+    """Changes when the item goes elsewhere. No two items have the same ticket."""
 
 
 _Item = TypeVar("_Item", bound=Ticketed)
 
 
 class TicketHeap(Generic[_Item]):
-    """An entry counts only while its item has the ticket with which it was put in.
+    """An entry counts only while its item has the ticket with which it was pushed.
 
-    Looking for an entry to take it out would be a scan. Entries out of date are dropped when they
-    come to the top instead, and all at once when the heap has doubled since that was last done: so
-    it never holds more than twice what counts, and each operation takes O(log n).
+    Finding an entry to remove it would be a scan. Instead, outdated entries are dropped when they
+    reach the top, and all at once when the heap has doubled since the last time. So it never holds
+    more than twice the valid entries, and each operation takes O(log n).
     """
 
     __slots__ = ("_entries", "_full")
 
     LEAST = 32
-    """With fewer entries it is not looked whether they are out of date."""
+    """With fewer entries than this, outdated ones are not searched for."""
 
     def __init__(self) -> None:
         self._entries: list[tuple[Any, int, _Item]] = []
         self._full = self.LEAST
 
     def __len__(self) -> int:
-        """How many entries there are, with those that are out of date."""
+        """The number of entries, including outdated ones."""
         return len(self._entries)
 
     def push(self, order: Any, item: _Item) -> None:
-        """The *item* with the least *order* comes first."""
+        """The item with the smallest *order* comes first."""
         if len(self._entries) >= self._full:
             self._drop_outdated()
         heappush(self._entries, (order, item.ticket, item))
 
     def pop(self) -> _Item | None:
-        """Takes out the first item; None where there is none."""
+        """Removes and returns the first item; None if there is none."""
         while self._entries:
             _, ticket, item = heappop(self._entries)
             if item.ticket == ticket:
@@ -52,7 +52,7 @@ class TicketHeap(Generic[_Item]):
         return None
 
     def first(self) -> tuple[Any, _Item] | None:
-        """The first item with its order, left where it is; None where there is none."""
+        """The first item with its order, left in the heap; None if there is none."""
         while self._entries:
             order, ticket, item = self._entries[0]
             if item.ticket == ticket:

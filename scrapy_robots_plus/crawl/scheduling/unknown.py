@@ -1,4 +1,4 @@
-"""Lanes whose robots.txt is to be fetched, and in which order."""
+"""Lanes whose robots.txt must be fetched, and in which order."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class Unknown:
-    """The lane with the most requests, and every fourth time the one that has waited longest.
+    """The lane with the most requests comes first, and every fourth time the one waiting longest.
 
-    The former opens the way to most pages: with thousands of hosts of which nobody knows whether
-    they answer, large sites do not wait for all the small ones. The highest priority goes first.
+    Large lanes give access to the most pages: among thousands of hosts that may or may not answer,
+    large sites do not wait for all the small ones. The highest priority goes before all others.
     """
 
     LONGEST_WAIT_EVERY = 4
@@ -25,7 +25,7 @@ class Unknown:
         self._pops = 0
 
     def __bool__(self) -> bool:
-        """Whether there may be any: lanes that have left are found when they are looked at."""
+        """Whether there may be any lanes: those that have left are only noticed later."""
         return bool(self._by_order)
 
     def add(self, lane: Lane) -> None:
@@ -38,7 +38,7 @@ class Unknown:
         self._by_size.push((lane.priority, -size, lane.order), lane)
 
     def pop(self) -> Lane | None:
-        """The lane to be fetched for next; None where there is none. It may be named again."""
+        """The lane to fetch for next; None if there is none. It may be returned again."""
         self._pops += 1
         heaps = [self._by_size, self._by_order]
         for heap in heaps if self._pops % self.LONGEST_WAIT_EVERY else reversed(heaps):
