@@ -1,4 +1,4 @@
-"""One line in settings.py that wires everything."""
+"""The add-on: one line in settings.py that wires everything."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ if TYPE_CHECKING:
 
 _MIDDLEWARES = "DOWNLOADER_MIDDLEWARES"
 _DEFAULT_POSITION = 100
-"""Where Scrapy's own robots.txt middleware stands."""
+"""The position of Scrapy's own robots.txt middleware."""
 
 
 class Addon:
-    """Puts :class:`RobotsMiddleware` in the place of Scrapy's own, adds the extension, and, unless
-    the project says otherwise, turns ``ROBOTSTXT_OBEY`` on and puts :class:`RobotsParser`,
-    :class:`RobotsPriorityQueue` and :class:`RobotsDownloader` in the places of Scrapy's own.
+    """Replaces Scrapy's own middleware with :class:`RobotsMiddleware` and adds the extension.
+    Unless the project's settings say otherwise, also turns ``ROBOTSTXT_OBEY`` on and replaces
+    Scrapy's classes with :class:`RobotsParser`, :class:`RobotsPriorityQueue` and
+    :class:`RobotsDownloader`.
 
     ``ADDONS = {"scrapy_robots_plus.Addon": 300}``
     """
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Called by Scrapy; all at add-on priority, so that a project's own settings win."""
+        """Called by Scrapy. Everything is set at add-on priority: a project's settings win."""
         position = _take_out_built_in(settings)
         settings.setdefault_in_component_priority_dict(_MIDDLEWARES, RobotsMiddleware, position)
         settings.setdefault_in_component_priority_dict("EXTENSIONS", RobotsExtension, 0)

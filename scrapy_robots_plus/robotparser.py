@@ -2,7 +2,7 @@
 
     from scrapy_robots_plus.robotparser import RobotFileParser
 
-takes the place of ``from urllib.robotparser import RobotFileParser``; nothing else needs to change.
+replaces ``from urllib.robotparser import RobotFileParser``; nothing else needs to change.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ __all__ = ["RequestRate", "RobotFileParser"]
 
 
 class RobotFileParser(_RobotFileParser):
-    """Answers questions about one robots.txt, as the class of the same name does, by RFC 9309.
+    """Answers questions about one robots.txt like the standard library's class, but by RFC 9309.
 
-    What it keeps: the methods, their results, and that :meth:`read` takes 401 and 403 for "all
-    disallowed", other 4xx for "all allowed", and that before a file is read nothing may be fetched.
-    What is new: ``dialect``, :meth:`verdict`, :meth:`explain`, and octets that are no UTF-8.
+    Unchanged: the methods and their results; :meth:`read` treats 401 and 403 as "all disallowed"
+    and other 4xx as "all allowed"; before a file is read, nothing may be fetched.
+    New: ``dialect``, :meth:`verdict`, :meth:`explain`, and support for octets that are not UTF-8.
     """
 
     last_checked: float
@@ -42,10 +42,10 @@ class RobotFileParser(_RobotFileParser):
         self._file = RobotsTxt.parse(b"", dialect)
 
     def read(self) -> None:
-        """Fetches the URL and parses what comes.
+        """Fetches the URL and parses the response.
 
-        Raises urllib.error.URLError where there is no answer. Statuses from 500 up leave the
-        parser as it is.
+        Raises urllib.error.URLError if there is no response. Statuses of 500 and above leave the
+        parser unchanged.
         """
         try:
             with urllib.request.urlopen(self.url) as response:  # type: ignore[attr-defined]  # noqa: S310
@@ -70,7 +70,7 @@ class RobotFileParser(_RobotFileParser):
         self.modified()
 
     def modified(self) -> None:
-        """Notes that the file was read now."""
+        """Records that the file was read now."""
         self.last_checked = time.time()
 
     def _unread(self) -> bool:
@@ -83,25 +83,25 @@ class RobotFileParser(_RobotFileParser):
         return not self._unread() and self._file.allowed(url, useragent)
 
     def verdict(self, useragent: str, url: str) -> Verdict:
-        """Which rule of the file decides, on which line; regardless of statuses."""
+        """Which rule of the file decides, and on which line; ignores HTTP statuses."""
         return self._file.verdict(url, useragent)
 
     def explain(self, useragent: str, url: str) -> Explanation:
-        """The verdict, and every rule that it beat."""
+        """The verdict, and every matching rule that it beat."""
         return self._file.explain(url, useragent)
 
     def crawl_delay(self, useragent: str) -> int | float | None:  # type: ignore[override]
-        """Seconds between requests, an int where they are whole; None if none are asked for."""
+        """Crawl-delay in seconds, an int if it is whole; None if there is none."""
         delay = None if self._unread() else self._file.crawl_delay(useragent)
         return int(delay) if delay is not None and delay.is_integer() else delay
 
     def request_rate(self, useragent: str) -> RequestRate | None:
-        """Requests and seconds, or None if none are asked for."""
+        """Request-rate as requests and seconds; None if there is none."""
         rate = None if self._unread() else self._file.request_rate(useragent)
         return None if rate is None else RequestRate(rate.requests, rate.seconds)
 
     def site_maps(self) -> list[str] | None:
-        """Sitemap URLs, or None if there are none."""
+        """Sitemap URLs; None if there are none."""
         return list(self._file.sitemaps) or None
 
     def __str__(self) -> str:

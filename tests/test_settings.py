@@ -60,7 +60,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTSTXT_USER_AGENT", '["Foobot"', "not valid JSON: "),
     ("ROBOTS_STATUS_POLICY", "rfc", f"'rfc' is not a preset; {PRESET_NAMES}"),
     ("ROBOTS_STATUS_POLICY", "", f"'' is not a preset; {PRESET_NAMES}"),
-    ("ROBOTS_STATUS_POLICY", 404, "expected a dict, or a preset: rfc9309, mk1996, "),
+    ("ROBOTS_STATUS_POLICY", 404, "expected a dict or a preset: rfc9309, mk1996, "),
     ("ROBOTS_STATUS_POLICY", {"preset": "strict"}, f"'strict' is not a preset; {PRESET_NAMES}"),
     ("ROBOTS_STATUS_POLICY", {"4x": "allow"}, f"'4x' {KEYS}"),
     ("ROBOTS_STATUS_POLICY", {"99": "allow"}, f"'99' {KEYS}"),

@@ -23,7 +23,7 @@ class Cancellable(Protocol):
 
 
 CallLater = Callable[[float, Callable[[], None]], Cancellable]
-"""Calls a function after so many seconds."""
+"""Calls a function after a number of seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class Clock:
     jitter: Callable[[], float] = random.random
     """A number from 0 to 1."""
     slots: Now = compat.slot_clock
-    """Seconds, by the clock that the downloader counts the delays of its slots with."""
+    """Seconds, by the clock that the downloader uses for the delays of its slots."""
     call_later: CallLater = scrapy_asyncio.call_later
-    """In whatever loop there is."""
+    """In the current loop."""
 
 
 DEFAULT_CLOCK = Clock()
@@ -60,10 +60,10 @@ class Alarm:
         self._call_later = call_later
         self._call: Cancellable | None = None
         self.at: float | None = None
-        """When it rings, as *now* counts; None while it is not set."""
+        """When it rings, by the clock *now*; None if it is not set."""
 
     def set(self, at: float) -> None:
-        """Makes it ring at *at* or sooner."""
+        """Makes it ring at *at* or earlier."""
         if self.at is not None and self.at <= at:
             return
         self.cancel()

@@ -32,7 +32,7 @@ PAGE_META: dict[str, str] = {}
 FETCH_META: dict[str, str] = {}
 """What each key does that is set on requests for robots.txt."""
 FIXED_FETCH_META: dict[str, Any] = {}
-"""The values of those of them that are the same for all, and stronger than ROBOTS_FETCH_META."""
+"""Keys with the same value for all of these requests; they override ROBOTS_FETCH_META."""
 
 
 def _of_pages(key: str, does: str) -> str:
@@ -107,16 +107,16 @@ _fixed("download_fail_on_dataloss", True, "a file that is cut off is a failure."
 _fixed("download_warnsize", 0, "no warning about large files.")
 
 _NOT_HTTP = re.compile(r"(?!https?:)[a-z][a-z0-9+-]*:(?!\d+(?:[/?#]|$))", re.IGNORECASE)
-"""The beginning of ``mailto:someone``, but not of ``localhost:8080/``, which lacks its scheme."""
+"""Matches the start of ``mailto:someone``, but not ``localhost:8080/``, which lacks a scheme."""
 
 _EXPECTED = "expected an absolute URL with a host, such as https://site.example/page"
 
 
 def as_requested(url: str) -> str:
-    """*url* as a request for it holds it: escaped, without blanks around it.
+    """*url* as in a request for it: escaped, without surrounding blanks.
 
-    Those with a scheme that is not http or https are left as they are. Raises ValueError, which
-    says what is expected, where no request can be sent: no scheme, no host, or no such port.
+    A URL that is not http or https stays unchanged. Raises ValueError, saying what is expected, if
+    no request can be sent: no scheme, no host, or an impossible port.
     """
     if _NOT_HTTP.match(url):
         return url
@@ -136,9 +136,9 @@ def _origin(scheme: str, netloc: str) -> Origin | None:
 
 
 def origin_to_ask(request: Request) -> Origin | None:
-    """The origin whose robots.txt speaks of *request*; None where it is not to be asked.
+    """The origin whose robots.txt applies to *request*; None if it needs no check.
 
-    Raises ValueError where the port in its URL is no port.
+    Raises ValueError if the port in its URL is invalid.
     """
     if request.meta.get(DONT_OBEY_META_KEY):
         return None
@@ -147,10 +147,10 @@ def origin_to_ask(request: Request) -> Origin | None:
 
 
 def slot_is_left_over(request: Request) -> bool:
-    """Whether the slot in the meta is that of the host that redirected to this one.
+    """Whether the slot in the meta belongs to the host that redirected to this one.
 
-    The downloader writes the slot into the meta, and a redirect takes it along to other hosts.
-    A slot that is the name of the host before the redirect is such a one; any other was chosen.
+    The downloader writes the slot into the meta, and a redirect copies it to other hosts. A slot
+    with the name of the redirecting host is such a left-over; any other was chosen.
     """
     key = request.meta.get(compat.SLOT_META_KEY)
     before = request.meta.get(REDIRECT_META_KEY)
@@ -172,13 +172,13 @@ class Agents:
     def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
         self._crawler = crawler
         self.fixed = _understood(settings.user_agent, crawler)
-        """``ROBOTSTXT_USER_AGENT``: where set, no request is asked."""
+        """``ROBOTSTXT_USER_AGENT``: if set, the headers of requests do not matter."""
         # Not in the meta, which spiders hand on to other requests.
         self._judged: WeakKeyDictionary[Request, str] = WeakKeyDictionary()
 
     @cached_property
     def default(self) -> AgentNames:
-        """What Scrapy's own middlewares will put into a request that has no User-Agent."""
+        """The agent that Scrapy's middlewares will set on a request without a User-Agent."""
         if self.fixed is not None:
             return self.fixed
         settings = self._crawler.settings
@@ -197,7 +197,7 @@ class Agents:
         return self.default if header is None else header
 
     def judged_by(self, request: Request) -> AgentNames:
-        """As :meth:`of`, remembered until :meth:`changed` compares it with what is sent."""
+        """Like :meth:`of`, remembered until :meth:`changed` compares it with the sent agent."""
         agent = self.of(request)
         if agent is not self.fixed and agent is not self.default:
             self._judged[request] = str(agent)
@@ -206,7 +206,7 @@ class Agents:
         return agent
 
     def changed(self, request: Request) -> str | None:
-        """The agent of *request* as it is sent, if it was judged by another one."""
+        """The agent that *request* is sent with, if it was judged by another one."""
         if self.fixed is not None:
             return None
         judged: AgentNames = self.default
@@ -217,7 +217,7 @@ class Agents:
 
 
 def _understood(names: AgentNames | None, crawler: Crawler) -> AgentNames | None:
-    """*names* as the parser takes them: of several, any but ours is given the first."""
+    """*names* as the parser takes them: parsers other than ours only get the first."""
     if names is None or isinstance(names, str):
         return names
     return names if takes_several_names(crawler.settings) else names[0]

@@ -115,6 +115,6 @@ async def test_a_job_of_a_queue_without_hosts_is_refused_and_kept(
     command = [sys.executable, "-m", "tests.crawl.test_jobs", str(tmp_path), "", host.url("/0")]
     root = Path(__file__).parents[2]
     refused = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60)
-    assert "Resume it with the SCHEDULER_PRIORITY_QUEUE that it was begun with" in refused.stderr
+    assert "Resume it with the SCHEDULER_PRIORITY_QUEUE that it started with" in refused.stderr
     await run_until(60, [host], **job, **queue)
     assert fetched([host]) == all_pages([host])

@@ -330,7 +330,7 @@ def test_a_full_disk_is_what_scrapy_expects_it_to_be(
                 queue.push(page(host, number, priority=number))
     assert len(queue) == 1
     assert stats["robotstxt/queue/kept_in_memory"] == 6
-    assert caplog.text.count("cannot be put on disk") == 1
+    assert caplog.text.count("cannot be written to disk") == 1
     assert drain(queue) == ["http://host0.example/0"]
     close(queue)
 

@@ -1,4 +1,4 @@
-"""Whether the spider closes, which no signal of Scrapy says."""
+"""Whether the spider is closing, which no signal of Scrapy says."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def is_closing(crawler: Crawler) -> bool:
-    """Whether the engine waits for its last requests, or has ended.
+    """Whether the engine is waiting for its last requests, or has ended.
 
     Needed by 2.14 to 2.19: no public name says so. Can go when one does.
     """
@@ -27,15 +27,15 @@ def is_closing(crawler: Crawler) -> bool:
 
 
 class ClosingWatch:
-    """Calls *on_closing* while the spider closes: the engine waits for what is under way.
+    """Calls *on_closing* while the spider closes, when the engine waits for pending requests.
 
-    Needed by 2.14 to 2.19: ``spider_closed`` comes when all is over, and no signal before it. So
-    this looks now and then, from ``start()`` to ``stop()`` or to the end of the crawl. Can go when
-    there is a signal.
+    Needed by 2.14 to 2.19: there is no signal before ``spider_closed``, which comes at the very
+    end. So this polls from ``start()`` to ``stop()`` or to the end of the crawl. Can go when there
+    is a signal.
     """
 
     SECONDS = 0.1
-    """Between two looks."""
+    """Between two polls."""
 
     def __init__(self, crawler: Crawler, on_closing: Callable[[], None]) -> None:
         self._crawler = crawler
@@ -44,13 +44,13 @@ class ClosingWatch:
         crawler.signals.connect(self.stop, signals.spider_closed)
 
     def start(self) -> None:
-        """Does nothing if it runs already."""
+        """Starts polling. Does nothing if it already runs."""
         if self._loop is None:
             self._loop = create_looping_call(self._look)
             self._loop.start(self.SECONDS, now=False)
 
     def stop(self) -> None:
-        """Does nothing if it does not run."""
+        """Stops polling. Does nothing if it does not run."""
         if self._loop is not None:
             loop, self._loop = self._loop, None
             loop.stop()

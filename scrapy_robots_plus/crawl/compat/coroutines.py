@@ -1,4 +1,4 @@
-"""Coroutines and Deferreds, in whatever loop there is."""
+"""Coroutines and Deferreds, in any loop."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _T = TypeVar("_T")
 
 
 CANCELLED = (asyncio.CancelledError, CancelledError)
-"""What is raised where something waits for what is cancelled, in any reactor mode.
+"""Raised in a coroutine that waits for something cancelled, in any reactor mode.
 
 Needed and can go as :func:`run_in_background`.
 """
 
 
 def run_in_background(coroutine: Coroutine[Any, Any, _T]) -> Deferred[_T]:
-    """Starts *coroutine* in whatever loop there is; cancelling the Deferred cancels it.
+    """Starts *coroutine* in the current loop; cancelling the Deferred cancels it.
 
     Needed by 2.14 to 2.19, in which a crawl may have no asyncio loop. Can go when all have one.
     """
@@ -32,9 +32,9 @@ def run_in_background(coroutine: Coroutine[Any, Any, _T]) -> Deferred[_T]:
 
 
 async def wait_for(waiter: Deferred[_T]) -> _T:
-    """Waits for a Deferred that nobody else waits for, in every reactor mode.
+    """Waits for a Deferred that nothing else waits for, in every reactor mode.
 
-    A Deferred shared by several waiters gives its result to the first alone. Needed and can go as
+    A Deferred shared by several waiters gives its result to the first only. Needed and can go as
     :func:`run_in_background`.
     """
     return await maybe_deferred_to_future(waiter)

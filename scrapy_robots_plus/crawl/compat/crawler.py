@@ -23,14 +23,14 @@ def engine_of(crawler: Crawler) -> ExecutionEngine:
 
 
 def stats_of(crawler: Crawler) -> StatsCollector:
-    """As :func:`engine_of`, for the stats."""
+    """Like :func:`engine_of`, for the stats."""
     return crawler.stats
 
 
 def wake_engine(crawler: Crawler) -> None:
     """Makes the engine ask the scheduler for requests, once in the next turn of the loop.
 
-    Needed by 2.14 to 2.19: by itself the engine asks after each response and every 5 seconds
+    Needed by 2.14 to 2.19: on its own the engine asks after each response and every 5 seconds
     (https://github.com/scrapy/scrapy/pull/1618). Can go when a scheduler may wake the engine.
     """
     slot = engine_of(crawler)._slot  # noqa: SLF001
@@ -39,7 +39,7 @@ def wake_engine(crawler: Crawler) -> None:
 
 
 LOGGERS_OF_FAILED_CRAWLS = ("asyncio", "twisted")
-"""The loggers that say why a crawl could not start: those of its task, or of its Deferred."""
+"""The loggers that report why a crawl could not start: those of its task, or of its Deferred."""
 
 
 def mark_as_failed(crawler: Crawler) -> None:
@@ -55,8 +55,8 @@ def mark_as_failed(crawler: Crawler) -> None:
 def log_failed_crawls_once() -> None:
     """Keeps Twisted from printing a failure that Scrapy logs.
 
-    It prints critical ones with a traceback until somebody says where its log goes. Needed by 2.14
-    to 2.19, whose observer does not say so; can go when it does.
+    Twisted prints critical failures with a traceback until a log destination is set. Needed by 2.14
+    to 2.19, whose observer does not set one; can go when it does.
     """
     if get_scrapy_root_handler() is not None:
         globalLogBeginner.beginLoggingTo([], discardBuffer=True, redirectStandardIO=False)

@@ -1,7 +1,7 @@
-"""What a download handler raises, as a kind of failure.
+"""Exceptions of download handlers, as kinds of failure.
 
-2.14 raises Twisted's exceptions and those of other libraries; 2.15 and later have their own for
-each kind. Looking for names can go with 2.14, Twisted's exceptions when all handlers, also those of
+2.14 raises exceptions of Twisted and other libraries; 2.15 and later have their own for each kind.
+The lookup by name can go with 2.14, and Twisted's exceptions when all handlers, including those of
 other packages, raise Scrapy's.
 """
 
@@ -14,7 +14,7 @@ from scrapy_robots_plus.policy.access import Failure
 
 
 def _exception_types(*names: str) -> tuple[type[Exception], ...]:
-    """Those of the exceptions of ``scrapy.exceptions`` that this version has: all from 2.15."""
+    """The named exceptions that ``scrapy.exceptions`` has in this version: all from 2.15 on."""
     found = (getattr(scrapy.exceptions, name, None) for name in names)
     return tuple(kind for kind in found if kind is not None)
 
@@ -35,7 +35,7 @@ _CONNECTION: tuple[type[Exception], ...] = (
 
 
 def failure_of(exception: BaseException, *, headers_received: bool) -> Failure:
-    """What kind of failure a download handler's *exception* is."""
+    """The kind of failure of a download handler's *exception*."""
     if isinstance(exception, _DNS):
         return Failure.DNS
     if isinstance(exception, _TIMEOUT):

@@ -1,4 +1,4 @@
-"""Download handlers: what stands before them, and the room that they have."""
+"""Download handlers: intercepting them, and the size of their connection pools."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DownloadFunction(Protocol):
 
 
 class StandIn(Protocol):
-    """What is called in place of a :class:`DownloadFunction`, which is its first argument."""
+    """Called instead of a :class:`DownloadFunction`, which is its first argument."""
 
     def __call__(
         self, download: DownloadFunction, request: Request, /, *, stops: bool
@@ -37,11 +37,11 @@ class StandIn(Protocol):
 def stand_before_handlers(crawler: Crawler, stand_in: StandIn) -> None:
     """Calls *stand_in* wherever the downloader calls a download handler.
 
-    Needed by 2.14 to 2.19: a request cannot be taken from its handler by a public name, and a
-    timeout of a handler may begin anew with each byte. Can go when ``download_timeout`` is a limit
-    for the whole response in all handlers, and a download can be cancelled.
+    Needed by 2.14 to 2.19: no public name takes a request away from its handler, and a handler's
+    timeout may restart with each byte. Can go when ``download_timeout`` limits the whole response
+    in all handlers, and a download can be cancelled.
 
-    *stops* is whether the handler can be stopped with StopDownload, as far as that can be known.
+    *stops*: whether the handler can be stopped with StopDownload, as far as known.
     """
     handlers: Any = getattr(engine_of(crawler).downloader, "handlers", None)
     download = getattr(handlers, "download_request_async", None)
@@ -58,7 +58,7 @@ def stand_before_handlers(crawler: Crawler, stand_in: StandIn) -> None:
 def _can_be_stopped(handler: object) -> bool:
     """Whether *handler* sends ``bytes_received``, as Scrapy's own handlers do.
 
-    A handler derived from them may download in another way, as that of scrapy-impersonate does.
+    A handler derived from them may download in another way, like that of scrapy-impersonate.
     Subclasses of ``BaseStreamingDownloadHandler`` (2.16 to 2.19) do send it.
     """
     method = getattr(type(handler), "download_request", None)
@@ -73,9 +73,9 @@ def make_room(downloader: Downloader, places: int) -> None:
     """Lets download handlers open *places* connections besides ``CONCURRENT_REQUESTS``.
 
     Needed by 2.16 to 2.19, whose handlers for httpx and aiohttp open no more than that, so that
-    requests for robots.txt would keep pages waiting. They are made with the downloader, and warn
-    when they are made, so their pools are made larger afterwards. Other handlers have no such
-    limit. Can go when the limit is a setting, as proposed in
+    requests for robots.txt would delay pages. They are created with the downloader and warn at that
+    point, so their pools are enlarged afterwards. Other handlers have no such limit. Can go when
+    the limit is a setting, as proposed in
     https://github.com/scrapy/scrapy/pull/7932.
     """
     handlers: dict[str, Any] = downloader.handlers._handlers  # noqa: SLF001

@@ -9,7 +9,7 @@ from scrapy.utils.reactor import is_reactor_installed
 
 
 def most_sockets() -> int:
-    """How many sockets may be used for robots.txt: a quarter of the files that may be open."""
+    """How many sockets robots.txt may use: a quarter of the files that may be open."""
     files = _most_files()
     # select() takes no more than 1,024 files, whatever the limit.
     if is_reactor_installed() and "SelectReactor" in type(_reactor()).__name__:
@@ -18,7 +18,7 @@ def most_sockets() -> int:
 
 
 def most_queue_files() -> int:
-    """How many files of queues may be open: five eighths of all, an eighth is left for pages."""
+    """How many files queues may open: five eighths of all; an eighth is left for pages."""
     return _most_files() * 5 // 8
 
 

@@ -1,4 +1,4 @@
-"""Scrapy's queues of requests, and whether they are there in the next run of a job.
+"""Scrapy's queues of requests, and whether they persist until the next run of a job.
 
 Needed by 2.14 to 2.19: how ``ScrapyPriorityQueue`` keeps its requests is private. All can go when
 public names tell which queues it has, and which comes next.
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def scheduler_persists(crawler: Crawler) -> bool:
-    """Whether what the scheduler is given now is still there in the next crawl.
+    """Whether requests given to the scheduler now persist until the next crawl.
 
-    Scrapy's scheduler has a queue on disk if so, that of scrapy-redis has ``persist``. Any other
-    is assumed to persist: if it does not, only requests are lost that were to be dropped anyway.
+    Then Scrapy's scheduler has a queue on disk, and that of scrapy-redis has ``persist``. Any other
+    is assumed to persist: if it does not, only requests that would be dropped anyway are lost.
     """
     slot = engine_of(crawler)._slot  # noqa: SLF001
     if slot is None:
@@ -44,7 +44,7 @@ def fits_on_disk(request: Request, crawler: Crawler) -> bool:
     """Whether Scrapy's disk queues take *request*: they cannot name a callback that is a lambda."""
     try:
         pickle.dumps(request.to_dict(spider=crawler.spider), protocol=4)
-    except Exception:  # noqa: BLE001 - anything in its meta may raise anything
+    except Exception:  # noqa: BLE001 - objects in its meta may raise anything
         return False
     return True
 
@@ -59,7 +59,7 @@ class Part(NamedTuple):
 
     @property
     def name(self) -> str:
-        """That of its file or folder."""
+        """The name of its file or folder."""
         return part_name(self.priority, starts=self.starts)
 
 
@@ -84,7 +84,7 @@ def count_parts(queue: pqueues.ScrapyPriorityQueue) -> int:
 
 
 def part_in_turn(queue: pqueues.ScrapyPriorityQueue) -> Part | None:
-    """The one that ``pop()`` will take a request from."""
+    """The part that ``pop()`` will take a request from."""
     priority = best_priority(queue)
     for starts, parts in enumerate((queue.queues, queue._start_queues)):  # noqa: SLF001
         if priority in parts:
@@ -93,7 +93,7 @@ def part_in_turn(queue: pqueues.ScrapyPriorityQueue) -> Part | None:
 
 
 def open_part(queue: pqueues.ScrapyPriorityQueue, priority: int, *, starts: bool) -> None:
-    """Opens what a former crawl has left of it. Raises what opening a damaged file raises."""
+    """Opens a part left by an earlier run. Raises whatever opening a damaged file raises."""
     if starts and queue._start_queue_cls is None:  # noqa: SLF001
         return
     parts = queue._start_queues if starts else queue.queues  # noqa: SLF001
@@ -117,7 +117,7 @@ def take_out(queue: pqueues.ScrapyPriorityQueue, part: Part) -> None:
 def best_priority(queue: pqueues.ScrapyPriorityQueue) -> int:
     """The priority of the request that *queue* would pop; the lowest number is the most urgent.
 
-    ``curprio`` still names that of the last request where start requests are left
+    ``curprio`` still has the priority of the last request if start requests are left
     (https://github.com/scrapy/scrapy/pull/7267).
     """
     starts = queue._start_queues  # noqa: SLF001
@@ -127,9 +127,9 @@ def best_priority(queue: pqueues.ScrapyPriorityQueue) -> int:
 
 
 def next_request(queue: pqueues.ScrapyPriorityQueue) -> Request | None:
-    """The request that *queue* would pop, left where it is; None where it cannot tell.
+    """The request that *queue* would pop, left in the queue; None if it cannot tell.
 
-    ``ScrapyPriorityQueue.peek()`` looks at ``curprio`` alone, and at start requests first
+    ``ScrapyPriorityQueue.peek()`` only looks at ``curprio``, and at start requests first
     (https://github.com/scrapy/scrapy/pull/7267).
     """
     part = part_in_turn(queue)

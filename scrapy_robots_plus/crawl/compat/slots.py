@@ -1,4 +1,4 @@
-"""Downloader slots: their keys, their clock, their delays, and what is sent from them.
+"""Downloader slots: their keys, their clock, their delays, and their transfers.
 
 Needed by 2.14 to 2.19. Slots are to be deprecated by the throttler of
 https://github.com/scrapy/scrapy/pull/6931; then the floors of delays move into it.
@@ -28,14 +28,14 @@ def slot_key(downloader: Downloader, request: Request) -> str:
 
 
 slot_clock: Callable[[], float] = getattr(downloader_module, "monotonic", None) or time.time
-"""The clock of ``Slot.lastseen``: the wall clock up to 2.15, a monotonic one from 2.16.
+"""The clock of ``Slot.lastseen``: the wall clock up to 2.15, a monotonic clock from 2.16.
 
 Can go with 2.15.
 """
 
 
 def new_slot(downloader: Downloader, key: str) -> tuple[int, float, float]:
-    """How many requests a slot that is yet to be made will take, its delay and its jitter.
+    """The concurrency, delay and jitter that a slot not yet created will have.
 
     2.14 to 2.17 ask the spider and the settings for the delay, 2.18 and 2.19 the downloader.
     """
@@ -51,12 +51,12 @@ def new_slot(downloader: Downloader, key: str) -> tuple[int, float, float]:
 
 
 def least_delay(delay: float, jitter: float) -> float:
-    """The shortest delay that a slot may draw at random; with a jitter above 1 it is 0."""
+    """The shortest delay that a slot can draw at random; with a jitter above 1 it is 0."""
     return delay * max(0.0, 1 - jitter)
 
 
 def slot_jitter(slot: Slot) -> float:
-    """The largest part of the delay that is taken off at random.
+    """The largest part of the delay that is subtracted at random.
 
     A number from 2.19, a half or nothing before. Can go with 2.18, as can :func:`set_slot_jitter`.
     """
@@ -73,7 +73,7 @@ def set_slot_jitter(slot: Slot, jitter: float) -> None:
 
 
 class _Transfers(set[Request]):
-    """``Slot.transferring``: tells of each request that comes in, and of each that goes."""
+    """``Slot.transferring``: reports each request that is added or removed."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ def watch_transfers(
 ) -> None:
     """Calls *begun* just before a request of *slot* is handed to its download handler.
 
-    *ended* is called when the handler is done, just before the downloader decides when the next
-    one may go. Scrapy sends no signal at these moments.
+    Calls *ended* when the handler is done, just before the downloader decides when the next one may
+    go. Scrapy sends no signal at these moments.
     """
     slot.transferring = _Transfers(slot.transferring, begun, ended)

@@ -89,7 +89,7 @@ class Discovery:
         self._rounds_without_request = 0
 
     def fetch_ended(self, *, answered: bool) -> None:
-        """*answered*: the server answered, in whatever way."""
+        """*answered*: its policy does not refuse everything."""
         if answered:
             self._credit = min(self._credit + 1, self.CREDIT)
 

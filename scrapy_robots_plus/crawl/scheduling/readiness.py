@@ -156,7 +156,7 @@ class Readiness:
         return origin in self._awaiting
 
     def fetch_ended(self, origin: Origin, *, answered: bool = True) -> None:
-        """A fetch has ended, with or without a policy; *answered*: the server answered."""
+        """A fetch has ended, with or without a policy; *answered*: see :class:`.Discovery`."""
         self.discovery.fetch_ended(answered=answered)
         for lane in self._awaiting.pop(origin, ()):
             if lane.state is LaneState.POLICY:
