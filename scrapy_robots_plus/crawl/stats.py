@@ -115,5 +115,5 @@ QUEUE_UNREADABLE = _stat(
 )
 QUEUE_KEPT_IN_MEMORY = _stat(
     "robotstxt/queue/kept_in_memory",
-    "requests of a job that could not be put on disk",
+    "requests of a job that could not be written to disk",
 )

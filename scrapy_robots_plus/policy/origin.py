@@ -16,7 +16,7 @@ class Origin(NamedTuple):
     host: str
     """In lower case; an IPv6 address without brackets."""
     port: int
-    """That of the scheme, 80 or 443, where the URL names none."""
+    """That of the scheme, 80 or 443, if the URL names none."""
 
     @classmethod
     def of(cls, url: str | SplitResult | ParseResult) -> Origin | None:

@@ -58,10 +58,10 @@ class Reason(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a URL may be fetched, and why (RFC 9309 2.2.2). True where it may.
+    """Whether a URL may be fetched, and why (RFC 9309 2.2.2). It is true if it may.
 
     ``rule``, ``line`` (counted from 1) and ``group`` are those of the file as served; they are
-    None where no rule decided, or where the parser in use does not name the one that did.
+    None if no rule decided, or if the parser in use does not name the one that did.
     """
 
     allowed: bool
@@ -107,7 +107,7 @@ class Verdict:
 class Explanation:
     """A verdict, and the rules that match the URL as well but were beaten (RFC 9309 2.2.2).
 
-    True where the URL may be fetched.
+    It is true if the URL may be fetched.
     """
 
     verdict: Verdict

@@ -37,8 +37,8 @@ def open_store(uri: str, max_records: int, max_body: int = MAX_BYTES) -> Store:
     It is for at most *max_records* records, with bodies of at most *max_body* bytes: by default
     512,000 (RFC 9309 2.5).
 
-    Raises ValueError where *uri* names no store or *max_records* is below 1, and
-    :exc:`~scrapy_robots_plus.StoreError` where it cannot be opened.
+    Raises ValueError if *uri* names no store or *max_records* is below 1, and
+    :exc:`~scrapy_robots_plus.StoreError` if it cannot be opened.
     """
     scheme, rest = _split(uri)
     check, opened = _SCHEMES[scheme]

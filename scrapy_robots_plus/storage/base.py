@@ -54,7 +54,7 @@ class Store(ABC):
     No body is longer than the store was opened for: a longer one is neither taken nor given.
 
     All methods but :meth:`close` raise :exc:`~scrapy_robots_plus.StoreError`, and nothing else,
-    where the store is not up to it (disk full, read-only, locked, closed). Times are wall clock, in
+    if the store fails (disk full, read-only, locked, closed). Times are wall clock, in
     seconds since the epoch. A store has no clock: whoever asks says what time it is.
     """
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Pacing:
-    """Floors by origin, applied where a request's slot is known.
+    """Floors by origin, applied once a request's slot is known.
 
     A request's slot is known when it reaches the downloader, after the slot is made and before the
     request is queued in it. AutoThrottle lowers the delay at each response; handlers run in the

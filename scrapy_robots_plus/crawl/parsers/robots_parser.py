@@ -134,7 +134,7 @@ class RobotsParser(RobotParser):
     ) -> Self:
         """As Scrapy calls its parsers.
 
-        ``charset`` is that of the Content-Type header, where the caller knows it.
+        ``charset`` is that of the Content-Type header, if the caller knows it.
         """
         if crawler is None:
             return cls(robotstxt_body, _Shared(None), charset)

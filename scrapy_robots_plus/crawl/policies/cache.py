@@ -61,7 +61,7 @@ class Policies:
         self._listeners: list[Callable[[Origin, Policy | None], None]] = []
 
     def subscribe(self, listener: Callable[[Origin, Policy | None], None]) -> None:
-        """*listener* is told when a fetch has ended: its origin, and the policy it has brought."""
+        """*listener* is called when a fetch has ended, with its origin and its policy."""
         self._listeners.append(listener)
 
     def __iter__(self) -> Iterator[Policy]:

@@ -21,7 +21,7 @@ _MUCH_SMALLER = 10
 class RobotsChange:
     """How a robots.txt changed for this crawler (RFC 9309 2.4).
 
-    Rules are given as ``Disallow: /path``. All are empty where the parser in use does not name its
+    Rules are given as ``Disallow: /path``. All are empty if the parser in use does not name its
     rules; the policies still tell that there is a change.
     """
 

@@ -88,7 +88,7 @@ def _expected(words: str, why: str) -> str:
 
 
 def or_unset(check: Check[_W, _T]) -> Check[_W | None, _T | None]:
-    """As *check*, and None where there is no value."""
+    """As *check*, and None if there is no value."""
 
     def read(value: object) -> _T | None:
         return None if value is None or value == "" else check.read(value)

@@ -52,7 +52,7 @@ class RobotsSettingsError(UsageError, ValueError):
         super().__init__("\n  ".join(lines), print_help=False)
 
     def end_crawl(self, crawler: Crawler) -> None:
-        """To be called where this is about to stop *crawler* before it starts."""
+        """Call this when the error is about to stop *crawler* before it starts."""
         compat.mark_as_failed(crawler)
         compat.log_failed_crawls_once()
         for name in compat.LOGGERS_OF_FAILED_CRAWLS:

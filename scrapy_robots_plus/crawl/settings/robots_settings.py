@@ -85,7 +85,7 @@ class RobotsSettings(Obeyed, Failures, Freshness, Delays, Queue, Fetching, Stora
 
 
 def _read(settings: BaseSettings, declared: Setting[Any, Any]) -> Any:
-    """What *settings* say of one setting; a SettingProblem where that is wrong."""
+    """What *settings* say of one setting; a SettingProblem if that is wrong."""
     # Unset, ROBOTSTXT_OBEY is off as in Scrapy: turning it on is the add-on's affair.
     unset = False if declared.name == "ROBOTSTXT_OBEY" else declared.default
     value = settings.get(declared.name, unset)

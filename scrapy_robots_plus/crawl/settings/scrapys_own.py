@@ -27,7 +27,7 @@ def queue_class(settings: BaseSettings) -> type:
 
 
 def job_folder(settings: BaseSettings) -> str | None:
-    """``JOBDIR``; None where no job is to be resumed."""
+    """``JOBDIR``; None if no job is to be resumed."""
     return settings.get("JOBDIR") or None
 
 
