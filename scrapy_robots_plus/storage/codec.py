@@ -228,7 +228,7 @@ def _outcome(value: object) -> Outcome:
 def _whole(value: object, end: int) -> int:
     number = _typed(value, int)
     if not 0 <= number < end:
-        raise ValueError(f"expected a whole number from 0 to {end - 1}")
+        raise ValueError(f"expected a whole number from 0, below {end}")
     return number
 
 

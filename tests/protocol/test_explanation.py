@@ -129,48 +129,49 @@ CUT = "/" + 499 * "x" + "..."
         ),
         (
             Verdict(False, Reason.RULE, "Disallow: /b", 1, robots_url=ROBOTS_URL, form="/b/../b"),
-            f"Disallow: /b, line 1 of {ROBOTS_URL}, for it may be sent as /b/../b",
+            f"Disallow: /b, line 1 of {ROBOTS_URL}, because it may be sent as /b/../b",
         ),
         (Verdict(False, Reason.RULE, "Disallow: /a", 3), "Disallow: /a, line 3 of robots.txt"),
-        (Verdict(False, Reason.RULE, robots_url=ROBOTS_URL), f"a rule, {ROBOTS_URL}"),
-        (Verdict(False, Reason.RULE), "a rule, robots.txt"),
+        (Verdict(False, Reason.RULE, robots_url=ROBOTS_URL), f"a rule of {ROBOTS_URL}"),
+        (Verdict(False, Reason.RULE), "a rule of robots.txt"),
         (Verdict(False, Reason.RULE, LONG, 1, form=LONG), None),
-        (Verdict(True, Reason.NO_RULE, robots_url=ROBOTS_URL), f"no rule matches, {ROBOTS_URL}"),
-        (Verdict(True, Reason.NO_GROUP), "no group for this crawler, robots.txt"),
-        (Verdict(True, Reason.ROBOTS_TXT), "robots.txt itself is allowed, robots.txt"),
+        (Verdict(True, Reason.NO_RULE, robots_url=ROBOTS_URL), f"no rule of {ROBOTS_URL} matches"),
+        (Verdict(True, Reason.NO_GROUP), "no group of robots.txt applies to this crawler"),
+        (Verdict(True, Reason.ROBOTS_TXT), "robots.txt itself is always allowed"),
         (
             Verdict(True, Reason.UNAVAILABLE, robots_url=ROBOTS_URL, outcome="404"),
-            f"there is no robots.txt, {ROBOTS_URL}: 404",
+            f"{ROBOTS_URL} is unavailable (404)",
         ),
         (
             Verdict(False, Reason.UNREACHABLE, robots_url=ROBOTS_URL, outcome="timeout"),
-            f"robots.txt cannot be read, {ROBOTS_URL}: timeout",
+            f"{ROBOTS_URL} cannot be read (timeout)",
         ),
         (
             Verdict(False, Reason.CRAWL_DELAY, robots_url=ROBOTS_URL, outcome="200", delay=90.5),
-            f"Crawl-delay: 90.5 is too long, {ROBOTS_URL}",
+            f"the Crawl-delay of {ROBOTS_URL} is too long (90.5 s)",
         ),
         (
             Verdict(False, Reason.CRAWL_DELAY, robots_url=ROBOTS_URL),
-            f"the Crawl-delay is too long, {ROBOTS_URL}",
+            f"the Crawl-delay of {ROBOTS_URL} is too long",
         ),
-        (Verdict(False, Reason.CLOSING, delay=5), "the spider closed first, robots.txt"),
-        (Verdict(True, Reason.NOT_HTTP), "not an HTTP URL, robots.txt"),
+        (Verdict(False, Reason.CLOSING, delay=5), "the spider closed before robots.txt was read"),
+        (Verdict(True, Reason.NOT_HTTP), "not an HTTP URL"),
     ],
 )
 def test_what_decided_in_words(verdict: Verdict, words: str | None) -> None:
     if words is None:
-        words = f"{CUT}, line 1 of robots.txt, for it may be sent as {CUT}"
+        words = f"{CUT}, line 1 of robots.txt, because it may be sent as {CUT}"
     assert verdict.describe() == words
 
 
 def test_words_of_a_site_cannot_forge_a_line_nor_fill_the_screen() -> None:
     verdict = Verdict(False, Reason.RULE, "a\nb", 1, robots_url="http://x/\x1b", form="/\u202e")
-    assert verdict.describe() == ("a\\nb, line 1 of http://x/\\x1b, for it may be sent as /\\u202e")
+    place = "line 1 of http://x/\\x1b"
+    assert verdict.describe() == f"a\\nb, {place}, because it may be sent as /\\u202e"
     unreachable = Verdict(False, Reason.UNREACHABLE, robots_url=LONG)
-    assert unreachable.describe() == f"robots.txt cannot be read, {CUT}"
+    assert unreachable.describe() == f"{CUT} cannot be read"
     exactly = Verdict(False, Reason.UNREACHABLE, robots_url=LONG[:500])
-    assert exactly.describe().endswith("x")
+    assert exactly.describe() == f"{LONG[:500]} cannot be read"
 
 
 def test_reasons_are_what_stats_are_named_by() -> None:

@@ -29,7 +29,7 @@ def refused(words: str) -> pytest.RaisesExc[StoreError]:
 def test_a_closed_store_says_so(path: Path) -> None:
     store = SqliteStore(path, 10)
     store.close()
-    with refused(f"{path}: it is closed"):
+    with refused(f"{path}: the store is closed"):
         store.get(origin(1))
     memory = MemoryStore(10)
     memory.close()
@@ -39,7 +39,7 @@ def test_a_closed_store_says_so(path: Path) -> None:
 
 @pytest.mark.parametrize("size", [0, -1])
 def test_a_size_that_is_none_is_told(path: Path, size: int) -> None:
-    words = f"^max_records = {size}: expected a whole number from 1$"
+    words = f"^max_records = {size}: expected a whole number of at least 1$"
     with pytest.raises(ValueError, match=words):
         MemoryStore(size)
     with pytest.raises(ValueError, match=words):
@@ -55,7 +55,7 @@ def database(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (database, "is not a store of scrapy-robots-plus; it is left as it is"),
+        (database, "is not a store of scrapy-robots-plus; it is left unchanged"),
         (
             lambda path: path.write_bytes(b"User-agent: *\n" * 100),
             "is not a store of scrapy-robots-plus: file is not a database",
@@ -82,7 +82,7 @@ def test_a_file_that_is_another_each_time_is_given_up(
 ) -> None:
     others = count()
     monkeypatch.setattr(sqlite_file, "identity", lambda path: (0, next(others)))
-    with refused(f"{path} is replaced again and again"):
+    with refused(f"{path} keeps being replaced"):
         SqliteStore(path, 10)
 
 
@@ -123,7 +123,7 @@ def test_a_record_that_does_not_belong_is_dropped_and_told(
         assert store.get(origin(1)) == rules(1)
         assert len(store) == 1
     assert caplog.messages == [
-        f"{path}: the record of https://host2.example is dropped: the row is not the record's"
+        f"{path}: the record of https://host2.example is deleted: its row contradicts it"
     ]
 
 
@@ -134,7 +134,7 @@ def test_a_damaged_record_is_dropped_and_told(path: Path, caplog: pytest.LogCapt
         assert store.get(origin(1)) is None
         assert len(store) == 0
     (message,) = caplog.messages
-    assert message.startswith(f"{path}: the record of https://host1.example is dropped: the record")
+    assert message.startswith(f"{path}: the record of https://host1.example is deleted: the record")
 
 
 def test_a_record_of_a_newer_version_is_kept_for_it_and_told(
@@ -148,7 +148,7 @@ def test_a_record_of_a_newer_version_is_kept_for_it_and_told(
     (message,) = caplog.messages
     assert message == (
         f"{path}: https://host1.example: the record has version 2; this version of "
-        "scrapy-robots-plus reads up to 1; it is not used"
+        "scrapy-robots-plus reads up to 1; the record is ignored"
     )
 
 
@@ -162,7 +162,7 @@ def test_a_file_that_is_set_aside_is_told(path: Path, caplog: pytest.LogCaptureF
     (message,) = caplog.messages
     aside = path.with_name("robots.db.damaged-2")
     assert message.startswith(f"{path} is damaged (")
-    assert message.endswith(f"); it is kept as {aside}, and a new one begun")
+    assert message.endswith(f"); it is kept as {aside}, and a new store is created")
     assert aside.read_bytes() == damaged
 
 
@@ -282,7 +282,7 @@ class TestAfterAFork:
     def test_a_closed_store_stays_closed(self, path: Path) -> None:
         store = SqliteStore(path, 10)
         store.close()
-        assert told_in_a_child(store, lambda: None) == f"{path}: it is closed"
+        assert told_in_a_child(store, lambda: None) == f"{path}: the store is closed"
 
 
 def test_a_file_is_set_aside_with_its_log(path: Path) -> None:
