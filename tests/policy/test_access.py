@@ -94,7 +94,7 @@ def test_a_change_leaves_the_presets_as_they_are() -> None:
     assert PRESETS["rfc9309"] == before
 
 
-EITHER = "expected a dict, or a preset: rfc9309, mk1996, fail-open, fail-closed"
+EITHER = "expected a dict or a preset: rfc9309, mk1996, fail-open, fail-closed"
 PRESET_NAMES = "choose one of rfc9309, mk1996, fail-open, fail-closed"
 KEYS = (
     "is not a status (404), a class (1xx, 2xx, 3xx, 4xx, 5xx, other) or a failure "
