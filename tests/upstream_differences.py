@@ -17,6 +17,9 @@ REASONS = {
     ),
     "test_closespider.*test_closespider_pagecount_no_item": _COUNTED,
     "test_crawler_subprocess.*.test_ipv6_default_name_resolver": _COUNTED,
+    "test_downloaderslotssettings.TestCrawl.test_delay": (
+        "It looks at every downloader slot (Scrapy 2.14); robots.txt has one that it does not know."
+    ),
     "test_engine.TestEngine*.test_crawler": _COUNTED,
     "test_engine.TestEngine*.test_crawler_dupefilter": _COUNTED,
     "test_engine_loop.TestRequestSendOrder.test_default": _ORDER,

@@ -27,6 +27,7 @@ NAMED = [
     f"{CHROME} (compatible; Foobot/2.1; +http://foo.example)",
     f"{MAC} Version/8.0.2 Safari/600.2.5 (Foobot/0.1; +http://foo.example)",
     f"{CHROME} Foobot/1.0",
+    "Mozilla/5.0 (X11) Mobile Foobot/1.0",
 ]
 
 
