@@ -35,7 +35,7 @@ def run_in_project(command: str) -> str:
 def masked(output: str) -> list[str]:
     """Lines without what differs from run to run: ports, times, spacing, order of arrival."""
     output = re.sub(r"(?<=\.example):\d+", ":PORT", output)
-    output = re.sub(r"again in \d+ \w+\.", "again in TIME.", output)
+    output = re.sub(r"attempt in \d+ \w+ at", "attempt in TIME at", output)
     output = re.sub(r"came [\d.]+ s", "came SECONDS", output)
     return sorted(re.sub(r"  +", "  ", line) for line in output.splitlines())
 

@@ -85,7 +85,7 @@ async def test_each_way_to_fail_is_told_once_with_what_follows(
     (line,) = lines.of(logging.WARNING)
     assert re.match(
         rf"{host.origin}/robots\.txt cannot be read \({why}\): all its requests are denied\. "
-        r"Next attempt in (\d+ s|1 min)\.",
+        r"Next attempt in (\d+ s|1 min) at the earliest\.",
         line,
     )
 

@@ -164,4 +164,4 @@ def _why(policy: Policy) -> str:
 def _when(policy: Policy) -> str:
     if policy.fresh_for <= 0:
         return "The next request tries again."
-    return f"Next attempt in {duration(policy.fresh_for)}."
+    return f"Next attempt in {duration(policy.fresh_for)} at the earliest."
