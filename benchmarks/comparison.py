@@ -25,7 +25,7 @@ from tests.crawling import ADDON, ProbeSpider, crawl
 from tests.sites import Sites, after, answer, drip, half, hang, hang_up, redirect
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from tests.sites import Reply
 
@@ -205,7 +205,7 @@ async def crawl_delay_shared(sites: Sites, side: dict[str, Any]) -> str:
     return f"smallest gap {min(later - earlier for earlier, later in pairwise(times)):.2f} s"
 
 
-async def measure() -> list[tuple[str, ...]]:
+async def measure() -> list[tuple[str, str, str, str]]:
     rows = []
     with Sites() as sites:
         for text, should_be, run in situations:
@@ -219,7 +219,7 @@ def versions() -> str:
     return f"Measured by `make comparison` with {measured}."
 
 
-def written(rows: list[tuple[str, ...]]) -> str:
+def written(rows: Iterable[tuple[str, ...]]) -> str:
     return f"{table(HEAD, rows)}\n\n{versions()}"
 
 

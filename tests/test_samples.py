@@ -126,11 +126,13 @@ def squeezed(text: str) -> list[str]:
 async def test_the_errback_of_the_readme_is_told_why(
     sites: Sites, caplog: pytest.LogCaptureFixture
 ) -> None:
-    host = sites.host(CLOSED)
+    robots, _ = blocks("text", "README.md")
+    host = sites.host(robots)
     with caplog.at_level(logging.INFO):
         await run_as_it_is(block_with("def failed", "README.md", site=host.origin)["MySpider"])
-    url, robots_url = host.url("/private/"), host.url("/robots.txt")
-    assert f"{url}: Disallow: /private/, line 2 of {robots_url}" in caplog.messages
+    (told,) = (text for text in caplog.messages if text.startswith(host.url("/private/")))
+    (sample,) = (block for block in blocks("python", "README.md") if "def failed" in block)
+    assert f"# {told}\n".replace(host.origin, "http://site.example") in sample
 
 
 @pytest_twisted.ensureDeferred

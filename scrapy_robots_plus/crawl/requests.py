@@ -51,7 +51,8 @@ def _fixed(key: str, value: object, does: str) -> None:
 
 DONT_OBEY_META_KEY = _of_pages(
     "dont_obey_robotstxt",
-    "Read. `True` sends the request without asking robots.txt.",
+    "Read. `True` sends the request without asking robots.txt for its rules. If the host's "
+    "Crawl-delay is known, the request still waits for it.",
 )
 _of_pages(
     compat.SLOT_META_KEY,
@@ -76,7 +77,7 @@ PUT_BACK_META_KEY = _of_pages(
 
 TAP_META_KEY = _of_fetches(
     "robots_fetch",
-    "Marks a request for robots.txt, and holds the state of its download. A middleware of your own "
+    "Marks a request for robots.txt, and holds the state of its download. Your own middlewares "
     "can look for it. Whoever replaces the request has to keep it.",
 )
 """Holds the :class:`~.fetching.body_tap.Tap`."""

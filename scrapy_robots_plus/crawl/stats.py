@@ -90,7 +90,7 @@ PARSER_ERRORS = _stat(
     "robotstxt/parser_errors",
     "times that `ROBOTSTXT_PARSER` failed, on a file, a URL or a delay",
 )
-DELAYS_KEPT = _stat("robotstxt/crawl_delay/applied", "Crawl-delays that are kept")
+DELAYS_KEPT = _stat("robotstxt/crawl_delay/applied", "Crawl-delays that are honoured")
 DELAYS_CLAMPED = _stat(
     "robotstxt/crawl_delay/clamped",
     "those of them that were longer than `ROBOTS_CRAWL_DELAY_MAX`",

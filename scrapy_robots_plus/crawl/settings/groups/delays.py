@@ -25,8 +25,8 @@ class Delays:
         boolean_or_none,
         default=None,
         example=True,
-        doc="Keep the Crawl-delay of a robots.txt; if unset, it is kept if `ROBOTSTXT_OBEY` is "
-        "`True`. `True` together with `ROBOTSTXT_OBEY = False` keeps delays and drops nothing. See "
+        doc="Whether to honour Crawl-delay; defaults to the value of `ROBOTSTXT_OBEY`. `True` "
+        "together with `ROBOTSTXT_OBEY = False` honours delays and drops nothing. See "
         "[Crawl-delay](crawl-delay.md).",
     )
     crawl_delay_max: float = setting(
@@ -34,7 +34,7 @@ class Delays:
         number("seconds", 0.001, FOREVER),
         default=60,
         example=10,
-        doc="The longest Crawl-delay, in seconds, that is kept as it is. "
+        doc="The longest Crawl-delay, in seconds, that is honoured as it is. "
         "`ROBOTS_CRAWL_DELAY_TOO_LONG` says what happens to a longer one.",
     )
     crawl_delay_too_long: TooLong = setting(
@@ -43,7 +43,7 @@ class Delays:
         default="clamp",
         example="skip",
         doc="If a Crawl-delay is longer than `ROBOTS_CRAWL_DELAY_MAX`, `clamp` shortens it to "
-        "the maximum, `skip` drops the requests to the host, and `obey` keeps it as it is.",
+        "the maximum, `skip` drops the requests to the host, and `obey` honours it as it is.",
     )
     retry_after: bool = setting(
         "ROBOTS_RETRY_AFTER",

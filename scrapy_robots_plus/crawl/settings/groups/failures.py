@@ -53,7 +53,8 @@ class Failures:
         default=60,
         example=10,
         doc="How long to wait before a robots.txt that cannot be read is fetched again. The time "
-        "doubles with each failure in a row, up to `ROBOTS_ERROR_TTL_MAX`.",
+        "doubles with each failure in a row, up to `ROBOTS_ERROR_TTL_MAX`. Up to a tenth of it is "
+        "taken off at random, so that hosts that failed together are not asked again together.",
     )
     error_ttl_max: float = setting(
         "ROBOTS_ERROR_TTL_MAX",

@@ -29,8 +29,9 @@ class Fetching:
         whole_number("retries", 0, 100),
         default=1,
         example=3,
-        doc="How many times a failed robots.txt request is sent again at once. Server errors (5xx) "
-        "and network failures are retried, timeouts are not.",
+        doc="How many times a failed robots.txt request is sent again without waiting for "
+        "`ROBOTS_ERROR_TTL` (`DOWNLOAD_DELAY` still applies). Server errors (5xx) and network "
+        "failures are retried, timeouts are not.",
     )
     fetch_max_bytes: int = setting(
         "ROBOTS_FETCH_MAX_BYTES",

@@ -23,7 +23,7 @@ class Obeyed:
         example=False,
         doc="Drop requests that robots.txt disallows. Scrapy's own default is `False`; the add-on "
         "sets it to `True` unless your project sets it. With `False` nothing is fetched and "
-        "nothing dropped; delays are still kept if `ROBOTS_CRAWL_DELAY` is `True`.",
+        "nothing dropped; delays are still honoured if `ROBOTS_CRAWL_DELAY` is `True`.",
     )
     user_agent: str | tuple[str, ...] | None = setting(
         "ROBOTSTXT_USER_AGENT",

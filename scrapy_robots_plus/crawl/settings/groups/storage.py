@@ -18,8 +18,8 @@ class Storage:
         default=None,
         example="sqlite:robots.db",
         doc="Where robots.txt files are kept: `memory`, or `sqlite:PATH` to have them in the next "
-        "crawl too. If unset, a file in `JOBDIR`, or `memory` if there is no `JOBDIR`. See "
-        "[stores](storage.md).",
+        "crawl too. A relative path is relative to the folder in which the crawl is started. If "
+        "unset, a file in `JOBDIR`, or `memory` if there is no `JOBDIR`. See [stores](storage.md).",
     )
     store_max: int = setting(
         "ROBOTS_STORE_MAX",
