@@ -12,12 +12,12 @@ import pytest
 import pytest_twisted
 from scrapy.exceptions import IgnoreRequest
 
-from tests.crawl.test_jobs import all_pages, fetched, run_until
+from tests.crawl.test_jobs import all_pages, fetched, run_to_the_end, run_until_so
 from tests.crawling import OTHER_PARSER, crawl, stat
 from tests.sites import after, answer, hang_up
 
 if TYPE_CHECKING:
-    from tests.sites import Reply, Sites
+    from tests.sites import Host, Reply, Sites
 
 pytestmark = [
     # Scrapy 2.14 does not close empty queues that it finds when it resumes a job.
@@ -96,10 +96,17 @@ async def test_a_job_may_be_resumed_with_or_without_the_package(
     hosts = [sites.host(rules), sites.host(after(0.2, rules)), sites.host()]
     job = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 2, "DOWNLOAD_DELAY": 0.1}
     for settings in runs[:-1]:
-        await run_until(0.3, hosts, **job, **settings)
+        await run_a_bit(hosts, **job, **settings)
         assert fetched(hosts) < all_pages(hosts)
-    await run_until(60, hosts, **job, **runs[-1])
+    await run_to_the_end(hosts, **job, **runs[-1])
     assert fetched(hosts) == all_pages(hosts)
+
+
+async def run_a_bit(hosts: list[Host], **settings: Any) -> None:
+    """Until a page more has been fetched."""
+    before = fetched(hosts)
+    await run_until_so(lambda: fetched(hosts) > before, hosts, **settings)
+    assert fetched(hosts) > before
 
 
 @pytest_twisted.ensureDeferred
@@ -109,12 +116,12 @@ async def test_a_job_of_a_queue_without_hosts_is_refused_and_kept(
     host = sites.host("User-agent: *\nDisallow: /never\n")
     queue = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"}
     job = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 2, "DOWNLOAD_DELAY": 0.1}
-    await run_until(0.3, [host], **job, **queue)
+    await run_a_bit([host], **job, **queue)
     assert fetched([host]) < all_pages([host])
     # In a process of its own: Scrapy leaves the files of such a job open.
     command = [sys.executable, "-m", "tests.crawl.test_jobs", str(tmp_path), "", host.url("/0")]
     root = Path(__file__).parents[2]
     refused = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60)
     assert "Resume it with the SCHEDULER_PRIORITY_QUEUE that it started with" in refused.stderr
-    await run_until(60, [host], **job, **queue)
+    await run_to_the_end([host], **job, **queue)
     assert fetched([host]) == all_pages([host])
