@@ -111,7 +111,7 @@ def measure_memory(sites: list[Site]) -> None:
     from scrapy.robotstxt import ProtegoRobotParser, PythonRobotParser, RerpRobotParser
     from scrapy.utils.test import get_crawler
 
-    from scrapy_robots_plus.crawl.parsers.robots_parser import RobotsParser
+    from scrapy_robots_plus.crawl.parsers.our_parser import RobotsParser
 
     logging.disable()  # the standard library's parser tells of each file that is no UTF-8
     crawler = get_crawler()

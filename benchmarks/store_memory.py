@@ -12,8 +12,8 @@ from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.crawl.parsers.parsed_file import ParsedFile
-from scrapy_robots_plus.crawl.parsers.robots_parser import RobotsParser
+from scrapy_robots_plus.crawl.parsers.adapter import ParsedFile
+from scrapy_robots_plus.crawl.parsers.our_parser import RobotsParser
 from scrapy_robots_plus.crawl.policies.policy import Policy
 from scrapy_robots_plus.crawl.settings import RobotsSettings
 from scrapy_robots_plus.policy.access import Access

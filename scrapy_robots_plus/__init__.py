@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .crawl.exceptions import RobotsDisallowed, RobotsIgnored, RobotsUnreachable
     from .crawl.gate.downloader import RobotsDownloader
     from .crawl.gate.middleware import RobotsMiddleware
-    from .crawl.parsers.robots_parser import RobotsParser
+    from .crawl.parsers.our_parser import RobotsParser
     from .crawl.policies.changes import RobotsChange
     from .crawl.policies.policy import Policy
     from .crawl.reporting.extension import RobotsExtension
@@ -42,7 +42,7 @@ _HOMES = {
     "RobotsExtension": "crawl.reporting.extension",
     "RobotsIgnored": "crawl.exceptions",
     "RobotsMiddleware": "crawl.gate.middleware",
-    "RobotsParser": "crawl.parsers.robots_parser",
+    "RobotsParser": "crawl.parsers.our_parser",
     "RobotsPriorityQueue": "crawl.scheduling.queue",
     "RobotsSettingsError": "crawl.settings.errors",
     "RobotsUnreachable": "crawl.exceptions",

@@ -10,7 +10,7 @@ from scrapy.utils.python import global_object_name
 
 from .crawl.gate.downloader import RobotsDownloader
 from .crawl.gate.middleware import RobotsMiddleware
-from .crawl.parsers.robots_parser import RobotsParser
+from .crawl.parsers.our_parser import RobotsParser
 from .crawl.reporting.extension import RobotsExtension
 from .crawl.scheduling.queue import RobotsPriorityQueue
 

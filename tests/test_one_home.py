@@ -8,7 +8,8 @@ import pytest
 
 from scrapy_robots_plus import protocol
 from scrapy_robots_plus.protocol import DIALECTS, Dialect, dialect
-from scrapy_robots_plus.storage import _SCHEMES, check_store_uri
+from scrapy_robots_plus.storage import check_store_uri
+from scrapy_robots_plus.storage.opening import _SCHEMES
 from tests.storage import test_memory, test_sqlite
 from tests.storage.conformance import StoreConformance
 

@@ -11,8 +11,8 @@ from scrapy.robotstxt import RobotParser
 from scrapy.utils.misc import load_object
 from scrapy.utils.test import get_crawler
 
-from scrapy_robots_plus.crawl.parsers import robots_parser as module
-from scrapy_robots_plus.crawl.parsers.robots_parser import LEAST_HOT, HotFiles, RobotsParser
+from scrapy_robots_plus.crawl.parsers import our_parser as module
+from scrapy_robots_plus.crawl.parsers.our_parser import LEAST_HOT, HotFiles, RobotsParser
 from scrapy_robots_plus.protocol import FIRST_MATCH, GOOGLE, MK1996, RFC9309, Dialect, Reason
 
 BODY = b"""\
@@ -34,9 +34,7 @@ def parser(settings: dict[str, object] | None = None, body: bytes = BODY) -> Rob
 
 
 def test_it_is_found_by_its_path() -> None:
-    assert (
-        load_object("scrapy_robots_plus.crawl.parsers.robots_parser.RobotsParser") is RobotsParser
-    )
+    assert load_object("scrapy_robots_plus.crawl.parsers.our_parser.RobotsParser") is RobotsParser
     assert issubclass(RobotsParser, RobotParser)
 
 

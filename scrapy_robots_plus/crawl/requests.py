@@ -18,7 +18,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy_robots_plus.policy.origin import Origin
 
 from . import compat
-from .parsers.reading import takes_several_names
+from .parsers.adapter import takes_several_names
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 class Kind(IntEnum):
-    """What a line is for: records of RFC 9309 2.2, and others in use (2.2.4)."""
+    """What a line is for: records of RFC 9309 2.2, and others in use (2.2.4).
+
+    A new kind needs its keys in ``_EXACT`` or beside it, an accessor in :class:`.RobotsTxt`, and,
+    if it is for all agents, a place in ``groups._GLOBAL_KINDS``.
+    """
 
     NOTHING = 0
     USER_AGENT = 1

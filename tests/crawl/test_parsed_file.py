@@ -10,8 +10,12 @@ import pytest
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus import RobotsParser
-from scrapy_robots_plus.crawl.parsers.parsed_file import ParsedFile, Spacing
-from scrapy_robots_plus.crawl.parsers.reading import Parsers, takes_several_names
+from scrapy_robots_plus.crawl.parsers.adapter import (
+    ParsedFile,
+    Parsers,
+    Spacing,
+    takes_several_names,
+)
 from scrapy_robots_plus.protocol import Reason, VisitTime
 from tests.crawl.parsers_in_use import OURS, PROTEGO, PYTHON, RERP, PlainParser, read
 

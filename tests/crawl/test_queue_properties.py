@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.crawl.scheduling.outages import Outages
+from scrapy_robots_plus.crawl.scheduling.outage_starts import OutageStarts
 from scrapy_robots_plus.crawl.scheduling.ticket_heap import TicketHeap
 
 from .world import REFUSED, Both, Host, Slot, World, host_number
@@ -158,7 +158,7 @@ def assert_nothing_is_left(world: World) -> None:
     assert not readiness._awaiting
     assert readiness.states.ready == readiness.states.lanes == 0
     heaps: list[Any] = [readiness.agenda._heap]
-    heaps += [readiness.discovery._unknown._by_size, readiness.discovery._unknown._by_order]
+    heaps += [readiness.discovery._fetch_order._by_size, readiness.discovery._fetch_order._by_order]
     queues: Any = readiness.queues
     for queue in queues:
         heaps += [queue._ready, queue._refused]
@@ -291,7 +291,7 @@ def test_a_crawl_of_many_hosts_holds_no_more_than_one_of_few(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """One after the other they are unreachable and held back, slow, and gone."""
-    monkeypatch.setattr(Outages, "LEAST", 20)
+    monkeypatch.setattr(OutageStarts, "LEAST", 20)
     delays = [float(number % 2) for number in range(400)]
     world = World([Host(delay) for delay in delays], defer=50.0, total=64, fetches=9, transfer=0.1)
     for number in range(len(delays)):
@@ -308,4 +308,4 @@ def test_a_crawl_of_many_hosts_holds_no_more_than_one_of_few(
         world.pass_time(5.0)
     assert len(world.handed_out) == 3 * len(delays)
     assert_nothing_is_left(world)
-    assert len(world.readiness._outages) <= Outages.LEAST
+    assert len(world.readiness._outages) <= OutageStarts.LEAST

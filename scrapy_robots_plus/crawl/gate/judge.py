@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.policies.cache import closing_verdict
-from scrapy_robots_plus.protocol.wire import asks_for_robots_txt
+from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 
 if TYPE_CHECKING:
     from scrapy import Request

@@ -12,7 +12,7 @@ from scrapy.pqueues import ScrapyPriorityQueue
 
 from scrapy_robots_plus.crawl import compat
 
-from .requests import LaneRequests, OpenFiles
+from .lane_requests import LaneRequests, OpenFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,8 +83,8 @@ class LaneFiles:
             return
         named = compat.part_names(priorities)
         if not named:
-            self._losses.keep(folder)
+            self._losses.set_aside(folder)
         elif folder.is_dir():
             for path in folder.iterdir():
                 if path.name not in named:
-                    self._losses.keep(path)
+                    self._losses.set_aside(path)

@@ -11,7 +11,7 @@ from scrapy_robots_plus.policy.origin import Origin
 if TYPE_CHECKING:
     from scrapy import Request
 
-    from .requests import LaneRequests
+    from .lane_requests import LaneRequests
 
 
 class LaneState(Enum):

@@ -63,7 +63,8 @@ class Losses:
         self._add(lost or 0)
         self._stats.inc_value(stats.QUEUE_UNREADABLE)
         many = "Requests" if lost is None else f"Up to {_requests(lost)}"
-        self._tell(f"{many} to {name} cannot be read; the file is kept as {self.keep(path)}", error)
+        kept = self.set_aside(path)
+        self._tell(f"{many} to {name} cannot be read; the file is kept as {kept}", error)
 
     def missing(self, name: str) -> None:
         """The state of the job names a lane that has no files."""
@@ -78,7 +79,7 @@ class Losses:
             hosts,
         )
 
-    def keep(self, path: Path) -> Path:
+    def set_aside(self, path: Path) -> Path:
         """Moves *path* to where no lane looks for it; returns its new path."""
         folder = Path(self._folder, KEPT_IN)
         with suppress(OSError):

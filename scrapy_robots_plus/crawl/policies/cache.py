@@ -14,8 +14,8 @@ from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.policy.decide import Lookup
 from scrapy_robots_plus.policy.origin import Origin
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
-from scrapy_robots_plus.protocol.wire import asks_for_robots_txt
 
 from .flight import Flight
 

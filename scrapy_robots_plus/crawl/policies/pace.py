@@ -12,7 +12,7 @@ from scrapy_robots_plus.policy.options import OnVisitTime
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
-    from scrapy_robots_plus.crawl.parsers.parsed_file import ParsedFile
+    from scrapy_robots_plus.crawl.parsers.adapter import ParsedFile
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.protocol import VisitTime

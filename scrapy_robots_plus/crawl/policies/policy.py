@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.crawl.parsers.failing import parser_failed
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.decide import Lookup, access_at, fresh_for, lookup
+from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt, sent_forms, target_of
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
-from scrapy_robots_plus.protocol.wire import asks_for_robots_txt, sent_forms, target_of
 
 from .pace import Paces
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from scrapy_robots_plus.crawl.clock import Clock
-    from scrapy_robots_plus.crawl.parsers.parsed_file import ParsedFile
+    from scrapy_robots_plus.crawl.parsers.adapter import ParsedFile
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.delay import Delay
     from scrapy_robots_plus.policy.origin import Origin

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.parsers.adapter import Parsers, charset_of
 from scrapy_robots_plus.crawl.parsers.failing import parser_failed
-from scrapy_robots_plus.crawl.parsers.reading import Parsers, charset_of
 from scrapy_robots_plus.crawl.signals import robots_changed
 from scrapy_robots_plus.policy.access import Access, Failure
 from scrapy_robots_plus.policy.decide import Lookup, lookup, receive
@@ -137,10 +137,10 @@ class Retrieval:
 
     def _compared(self, before: Policy | None, after: Policy, record: RobotsRecord) -> Policy:
         if before is not None:
-            self._compare(before, after, record)
+            self._report_change(before, after, record)
         return after
 
-    def _compare(self, before: Policy, after: Policy, record: RobotsRecord) -> None:
+    def _report_change(self, before: Policy, after: Policy, record: RobotsRecord) -> None:
         try:
             change = change_between(before, after, self._agents.default)
             why = suspicion(before, after, record)

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.lanes.lane import LaneState
 
-from .unknown import Unknown
+from .fetch_order import FetchOrder
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.lanes.lane import Lane, LaneStates
@@ -61,7 +61,7 @@ class Discovery:
         self._around = around
         self._states = states
         self._enough = enough
-        self._unknown = Unknown()
+        self._fetch_order = FetchOrder()
         self._credit = self.CREDIT
         self._rounds = 0
         self._rounds_without_request = 0
@@ -71,19 +71,19 @@ class Discovery:
     @property
     def next_change(self) -> float | None:
         """When another fetch may start, unless one ends first; None if none is to start."""
-        if not self._unknown or not self._around.may_fetch():
+        if not self._fetch_order or not self._around.may_fetch():
             return None
         return self._around.budget.next_change
 
     def add(self, lane: Lane) -> None:
         """The policy of the lane must be fetched."""
-        self._unknown.add(lane)
+        self._fetch_order.add(lane)
 
     def grow(self, lane: Lane) -> None:
         """A lane that was added has received another request."""
         size = len(lane)
         if size & (size - 1) == 0:  # it has doubled
-            self._unknown.grow(lane)
+            self._fetch_order.grow(lane)
 
     def request_came_in(self) -> None:
         self._rounds_without_request = 0
@@ -96,7 +96,7 @@ class Discovery:
     def round_begins(self) -> None:
         """The engine asks for a request, and must not be kept waiting."""
         self._rounds += 1
-        if not self._unknown:
+        if not self._fetch_order:
             return
         rounds = self.ROUNDS_PER_FETCH if self._is_growing else self.PAGES_PER_FETCH
         if self._rounds % rounds == 0:
@@ -115,17 +115,17 @@ class Discovery:
         """Starts at most *most* fetches; returns how many it started."""
         started = 0
         budget = self._around.budget
-        if not self._unknown or not self._around.may_fetch():
+        if not self._fetch_order or not self._around.may_fetch():
             return started
-        while started < most and self._unknown and budget.free:
-            lane = self._unknown.pop()
+        while started < most and self._fetch_order and budget.free:
+            lane = self._fetch_order.pop()
             if lane is None or lane.address.origin is None:
                 return started
             self._states.move(lane, LaneState.POLICY)  # gives it a new ticket
             if not self._around.is_fetching(lane.address.origin):
                 self._around.fetch(lane.address.origin, lane)
                 started += 1
-        if not self._states.ready and self._unknown and budget.free:
+        if not self._states.ready and self._fetch_order and budget.free:
             self._around.wake()
         return started
 

@@ -11,7 +11,7 @@ from scrapy_robots_plus.crawl.lanes.lane import Lane, LaneState, LaneStates
 
 from .agenda import Agenda
 from .discovery import Discovery
-from .outages import Outages
+from .outage_starts import OutageStarts
 from .slots import SharedSlot, SharedSlots
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Readiness:
         self.queues: list[Iterable[Lane]] = []
         """The queues, in the order in which they are asked."""
         self._awaiting: dict[Origin, list[Lane]] = {}
-        self._outages = Outages(self._origins)
+        self._outages = OutageStarts(self._origins)
         self._last: Request | None = None
         """The last request handed out, until it is known whether it arrived."""
 

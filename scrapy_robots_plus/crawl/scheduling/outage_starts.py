@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.origin import Origin
 
 
-class Outages:
+class OutageStarts:
     """When each outage began, in bounded memory: those that requests wait for, and some others.
 
     If there are too many, origins without requests are forgotten. If such an origin comes back,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from scrapy_robots_plus.crawl.scheduling.outages import Outages
+from scrapy_robots_plus.crawl.scheduling.outage_starts import OutageStarts
 from scrapy_robots_plus.policy.origin import Origin
 
 from .world import origin
 
 
 def test_an_outage_counts_from_when_it_was_first_seen_until_it_is_over() -> None:
-    outages = Outages(set)
+    outages = OutageStarts(set)
     assert outages.since(origin(1), 10.0) == 10.0
     assert outages.since(origin(1), 25.0) == 10.0
     assert outages.since(origin(2), 30.0) == 30.0
@@ -19,7 +19,7 @@ def test_an_outage_counts_from_when_it_was_first_seen_until_it_is_over() -> None
 
 
 def test_what_was_not_out_may_be_over() -> None:
-    outages = Outages(set)
+    outages = OutageStarts(set)
     outages.over(origin(1))
     outages.since(origin(1), 10.0)
     outages.over(origin(2))
@@ -28,23 +28,23 @@ def test_what_was_not_out_may_be_over() -> None:
 
 def test_outages_that_nobody_waits_for_are_forgotten() -> None:
     waiting = {origin(number) for number in range(5)}
-    outages = Outages(lambda: waiting)
-    for number in range(10 * Outages.LEAST):
+    outages = OutageStarts(lambda: waiting)
+    for number in range(10 * OutageStarts.LEAST):
         assert outages.since(origin(number), float(number)) == number
-    assert len(outages) <= Outages.LEAST
+    assert len(outages) <= OutageStarts.LEAST
     assert [outages.since(origin(number), 1e9) for number in range(5)] == [0, 1, 2, 3, 4]
 
 
 def test_those_that_requests_wait_for_are_all_kept_and_not_looked_through_each_time() -> None:
     looked = 0
-    many = {origin(number) for number in range(5 * Outages.LEAST)}
+    many = {origin(number) for number in range(5 * OutageStarts.LEAST)}
 
     def waiting() -> set[Origin]:
         nonlocal looked
         looked += 1
         return many
 
-    outages = Outages(waiting)
+    outages = OutageStarts(waiting)
     for number in range(len(many)):
         outages.since(origin(number), float(number))
     assert len(outages) == len(many)
@@ -52,11 +52,11 @@ def test_those_that_requests_wait_for_are_all_kept_and_not_looked_through_each_t
 
 
 def test_up_to_a_number_nothing_is_forgotten() -> None:
-    outages = Outages(set)
-    for number in range(Outages.LEAST):
+    outages = OutageStarts(set)
+    for number in range(OutageStarts.LEAST):
         outages.since(origin(number), float(number))
-    assert len(outages) == Outages.LEAST
+    assert len(outages) == OutageStarts.LEAST
     outages.since(origin(0), 1e9)
-    assert len(outages) == Outages.LEAST
+    assert len(outages) == OutageStarts.LEAST
     outages.since(origin(-1), 1e9)
     assert len(outages) == 1

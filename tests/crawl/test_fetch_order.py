@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.scheduling.unknown import Unknown
+from scrapy_robots_plus.crawl.scheduling.fetch_order import FetchOrder
 
 from .lanes import Lanes
 
@@ -17,16 +17,16 @@ class Fetched(Lanes):
 
     def __init__(self) -> None:
         super().__init__()
-        self.unknown = Unknown()
+        self.fetch_order = FetchOrder()
 
     def known(self, name: str, requests: int = 1, priority: int = 0) -> Lane:
         lane = self.new(name, requests=requests, priority=priority)
-        self.unknown.add(lane)
+        self.fetch_order.add(lane)
         return lane
 
     def order(self) -> list[str]:
         names = []
-        while (lane := self.unknown.pop()) is not None:
+        while (lane := self.fetch_order.pop()) is not None:
             lane.ticket = self.states.number()
             names.append(lane.address.slot)
         return names
@@ -54,7 +54,7 @@ def test_priority_goes_before_size_and_age() -> None:
     for name in ("a", "b", "c", "d"):
         lanes.known(name, 10)
     lanes.known("urgent one", priority=1)
-    assert lanes.unknown.pop().address.slot == "urgent one"
+    assert lanes.fetch_order.pop().address.slot == "urgent one"
 
 
 def test_the_fourth_is_the_oldest_of_the_most_urgent() -> None:
@@ -70,7 +70,7 @@ def test_a_lane_that_has_grown_goes_by_its_new_size() -> None:
     lanes.known("large", 5)
     grows = lanes.known("grows", 1)
     lanes.add(grows, 20)
-    lanes.unknown.grow(grows)
+    lanes.fetch_order.grow(grows)
     assert lanes.order() == ["grows", "large"]
 
 
@@ -84,9 +84,9 @@ def test_a_lane_that_waits_no_longer_is_not_named() -> None:
 
 def test_whether_there_are_any() -> None:
     lanes = Fetched()
-    assert not lanes.unknown
+    assert not lanes.fetch_order
     lanes.known("one")
-    assert lanes.unknown
+    assert lanes.fetch_order
     lanes.order()
     lanes.order()
-    assert not lanes.unknown
+    assert not lanes.fetch_order

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scrapy import Request
 from twisted.web.client import URI
 
-from scrapy_robots_plus.protocol.wire import asks_for_robots_txt, sent_forms, target_of
+from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt, sent_forms, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.lanes.lane import Lane
 
 
-class Unknown:
+class FetchOrder:
     """The lane with the most requests comes first, and every fourth time the one waiting longest.
 
     Large lanes give access to the most pages: among thousands of hosts that may or may not answer,
