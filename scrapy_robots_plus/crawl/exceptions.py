@@ -35,7 +35,7 @@ class RobotsUnreachable(RobotsIgnored):
     """The robots.txt cannot be read, so nothing may be fetched (RFC 9309 2.3.1.4)."""
 
 
-def refusal(url: str, verdict: Verdict) -> RobotsIgnored:
+def exception_for(url: str, verdict: Verdict) -> RobotsIgnored:
     """The exception to raise when *verdict* denies *url*."""
     kind = RobotsUnreachable if verdict.reason.is_unread else RobotsDisallowed
     return kind(url, verdict)

@@ -102,8 +102,8 @@ RETRY_AFTER = _stat(
 REQUEUED = _stat(
     "robotstxt/put_back",
     "requests that went back to the scheduler, to be sent when their robots.txt can be ",
-    "read, or when the job is resumed; those that waited for a Retry-After when the crawl was ",
-    "stopped are among them",
+    "read, or when the job is resumed; those that waited for a Retry-After or Visit-time when ",
+    "the crawl was stopped are among them",
 )
 QUEUE_LOST = _stat(
     "robotstxt/queue/lost",

@@ -53,7 +53,7 @@ TOO_MANY_REQUESTS = 429
 """Asks for fewer requests (RFC 6585 4), says nothing about the file: counts as an outage."""
 
 
-def is_refusal(outcome: Outcome) -> bool:
+def says_unavailable(outcome: Outcome) -> bool:
     """Whether the server said that it has no file for us: any 4xx except 429."""
     if isinstance(outcome, Failure):
         return False
@@ -69,7 +69,7 @@ def is_definite(outcome: Outcome) -> bool:
     """
     if isinstance(outcome, Failure):
         return outcome is Failure.REDIRECTS
-    return 200 <= outcome < 300 or is_refusal(outcome)
+    return 200 <= outcome < 300 or says_unavailable(outcome)
 
 
 StatusTable: TypeAlias = Mapping[str, Access]

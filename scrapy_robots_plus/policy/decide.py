@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from .access import Access, StatusTable, access_of, is_definite, is_refusal
+from .access import Access, StatusTable, access_of, is_definite, says_unavailable
 from .freshness import (
     Limits,
     elapsed,
@@ -137,7 +137,7 @@ def _is_superseded(
     Readable rules outlast an outage whatever the status policy says about it (2.3.1.4); the policy
     decides only once they are too old. A 403 that closes the site is not an outage.
     """
-    if not previous.readable or is_refusal(result.outcome):
+    if not previous.readable or says_unavailable(result.outcome):
         return True
     opens = access is not Access.UNREACHABLE
     return opens and limits.outlived(elapsed(previous.fetched_at, now))

@@ -60,7 +60,7 @@ def test_after_the_wait_the_pace_doubles_with_each_answer_until_it_is_as_before(
 
 def test_outside_of_visiting_hours_there_is_nothing_and_afterwards_no_slowness() -> None:
     backoff = Backoff()
-    backoff.close_for(8.0, now=100)
+    backoff.shut_for(8.0, now=100)
     assert (backoff.until, backoff.delay) == (108, 0)
     assert [backoff.is_on(now) for now in (100, 107.9, 108)] == [True, True, False]
 
@@ -69,7 +69,7 @@ def test_a_wait_is_never_made_shorter_by_another() -> None:
     backoff = Backoff()
     backoff.leave_alone(100.0, now=0)
     backoff.leave_alone(1.0, now=50)
-    backoff.close_for(1.0, now=60)
+    backoff.shut_for(1.0, now=60)
     assert (backoff.until, backoff.delay) == (100, 10)
 
 

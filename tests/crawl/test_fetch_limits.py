@@ -142,7 +142,7 @@ async def test_a_handler_that_cannot_be_stopped_is_given_a_limit(sites: Sites) -
     assert host.fetched == []
     assert handler.sizes == [2 * LIMIT]
     (policy,) = crawler.get_downloader_middleware(RobotsMiddleware).policies
-    assert policy.refuses_all
+    assert policy.denies_as_unreachable
     assert stat(crawler, "robotstxt/failure_count/error") == 1
 
 

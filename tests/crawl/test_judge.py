@@ -12,7 +12,7 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus.crawl.gate.crawl import Crawl
-from scrapy_robots_plus.crawl.gate.judge import Decision, Kept, Passes, Refused, Unasked
+from scrapy_robots_plus.crawl.gate.judge import Decision, Passes, Refused, Requeued, Unasked
 from scrapy_robots_plus.policy.origin import Origin
 from scrapy_robots_plus.protocol.verdict import Reason
 from tests.crawl.scripted import make_crawler, turn
@@ -58,7 +58,7 @@ class Judged:
 class TakesAll:
     """A queue that has handed out every request, and takes it back."""
 
-    def keeps(self, request: Request, origin: Origin, /) -> bool:
+    def takes_back(self, request: Request, origin: Origin, /) -> bool:
         return True
 
 
@@ -93,11 +93,11 @@ async def test_without_a_queue_that_keeps_it_an_unreadable_file_refuses() -> Non
 @pytest_twisted.ensureDeferred
 async def test_what_the_queue_keeps_passes_its_duplicate_filter_once() -> None:
     host = await judged(UNREADABLE)
-    host.crawl.use_queue(TakesAll())
+    host.crawl.use_readiness(TakesAll())
     first = Request(OPEN, meta={"mine": 1})
     for _ in range(2):
         decision = await host.judge(first)
-        assert isinstance(decision, Kept)
+        assert isinstance(decision, Requeued)
         assert (decision.request.url, decision.request.dont_filter) == (OPEN, True)
         first = decision.request
     assert host.crawler.stats.get_value("robotstxt/put_back") == 2
@@ -108,7 +108,7 @@ async def test_what_the_queue_keeps_passes_its_duplicate_filter_once() -> None:
 @pytest_twisted.ensureDeferred
 async def test_the_queue_keeps_nothing_that_rules_disallow() -> None:
     host = await judged(RULES)
-    host.crawl.use_queue(TakesAll())
+    host.crawl.use_readiness(TakesAll())
     assert isinstance(await host.judge(CLOSED), Refused)
 
 
@@ -136,7 +136,7 @@ async def test_a_scheduler_that_outlives_the_crawl_keeps_what_is_left_unread(
     host = Judged(**settings)
     host.close(keeps_requests=True)
     decision = await host.judge(OPEN)
-    assert isinstance(decision, Kept)
+    assert isinstance(decision, Requeued)
     again = await host.judge(decision.request)  # its asker sends whatever it gets
     assert again == Unasked() if settings else isinstance(again, Refused)
 
@@ -166,10 +166,10 @@ async def test_those_that_wait_are_counted_until_the_file_has_come() -> None:
 async def test_what_is_known_to_be_disallowed_is_refused_before_it_is_scheduled() -> None:
     host = Judged()
     judge = host.crawl.judge
-    assert judge.refusal(Request(CLOSED), ORIGIN, "foobot") is None  # nothing is known
+    assert judge.known_refusal(Request(CLOSED), ORIGIN, "foobot") is None  # nothing is known
     await host.know(RULES)
-    assert judge.refusal(Request(OPEN), ORIGIN, "foobot") is None
-    refused = judge.refusal(Request(CLOSED), ORIGIN, "foobot")
+    assert judge.known_refusal(Request(OPEN), ORIGIN, "foobot") is None
+    refused = judge.known_refusal(Request(CLOSED), ORIGIN, "foobot")
     assert refused is not None
     assert refused.verdict.reason is Reason.RULE
 
@@ -177,7 +177,7 @@ async def test_what_is_known_to_be_disallowed_is_refused_before_it_is_scheduled(
 @pytest_twisted.ensureDeferred
 async def test_what_cannot_be_read_now_may_be_when_the_request_is_handed_out() -> None:
     host = await judged(UNREADABLE)
-    assert host.crawl.judge.refusal(Request(OPEN), ORIGIN, "foobot") is None
+    assert host.crawl.judge.known_refusal(Request(OPEN), ORIGIN, "foobot") is None
 
 
 @pytest_twisted.ensureDeferred

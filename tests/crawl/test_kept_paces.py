@@ -123,20 +123,20 @@ class TestKeeping:
     def test_the_longest_of_any_agent_that_goes(self) -> None:
         kept = Kept()
         for agent, delay in (("free", None), ("other", 2), ("slow", 8), ("other", 8)):
-            kept.paces.keep(agent)
+            kept.paces.enforce(agent)
             assert kept.paces.delay(0) == delay
         assert kept.paces.any
 
     def test_each_pace_is_counted_once_however_many_go_by_it(self) -> None:
         kept = Kept()
         for agent in ("one", "two", "slow", "one", "endless"):
-            kept.paces.keep(agent)
+            kept.paces.enforce(agent)
         assert kept.counted(keys.DELAYS_KEPT) == 3
         assert kept.counted(keys.DELAYS_CLAMPED) == 1
 
     def test_one_for_which_the_host_is_skipped_is_not_kept(self) -> None:
         kept = Kept(ROBOTS_CRAWL_DELAY_TOO_LONG="skip")
-        kept.paces.keep("endless")
+        kept.paces.enforce("endless")
         assert kept.paces.delay(0) is None
         assert kept.counted(keys.DELAYS_KEPT) == 0
         assert kept.paces.asked_delay == Delay(500, 60, skip=True)
@@ -146,36 +146,36 @@ class TestKeeping:
     )
     def test_one_for_some_hours_holds_in_them(self, clock: float, delay: float) -> None:
         kept = Kept()
-        kept.paces.keep("morning")
-        kept.paces.keep("other")
+        kept.paces.enforce("morning")
+        kept.paces.enforce("other")
         assert kept.paces.delay(24 * HOUR * 1_000 + clock * HOUR) == delay
 
     def test_out_of_its_hours_there_is_none(self) -> None:
         kept = Kept()
-        kept.paces.keep("morning")
+        kept.paces.enforce("morning")
         assert kept.paces.any
         assert kept.paces.delay(12 * HOUR) is None
 
-    @pytest.mark.parametrize(("clock", "closed_for"), [(1, HOUR), (2, 0), (10, 0), (11, 15 * HOUR)])
-    def test_visiting_hours(self, clock: float, closed_for: float) -> None:
+    @pytest.mark.parametrize(("clock", "opens_in"), [(1, HOUR), (2, 0), (10, 0), (11, 15 * HOUR)])
+    def test_visiting_hours(self, clock: float, opens_in: float) -> None:
         kept = Kept(ROBOTS_VISIT_TIME="obey")
-        assert kept.paces.closed_for(clock * HOUR) == 0
-        kept.paces.keep("morning")
-        assert kept.paces.closed_for(clock * HOUR) == closed_for
-        kept.paces.keep("other")  # which names none
-        assert kept.paces.closed_for(clock * HOUR) == closed_for
+        assert kept.paces.opens_in(clock * HOUR) == 0
+        kept.paces.enforce("morning")
+        assert kept.paces.opens_in(clock * HOUR) == opens_in
+        kept.paces.enforce("other")  # which names none
+        assert kept.paces.opens_in(clock * HOUR) == opens_in
 
     @pytest.mark.parametrize("changed", [{"ROBOTS_CRAWL_DELAY": False}, {"ROBOTSTXT_OBEY": False}])
     def test_nothing_where_delays_are_not_to_be_kept(self, changed: dict[str, Any]) -> None:
         kept = Kept(**changed)
-        kept.paces.keep("slow")
+        kept.paces.enforce("slow")
         assert kept.paces.of("slow") is ANY_PACE
         assert kept.paces.delay(0) is None
 
     def test_nothing_where_there_is_no_file(self) -> None:
         kept = Kept(None)
-        kept.paces.keep("slow")
-        assert (kept.paces.delay(0), kept.paces.closed_for(0)) == (None, 0)
+        kept.paces.enforce("slow")
+        assert (kept.paces.delay(0), kept.paces.opens_in(0)) == (None, 0)
         assert kept.paces.asked_delay is None
 
 
@@ -194,7 +194,7 @@ def test_what_was_asked_is_remembered_for_the_last_agents() -> None:
     kept = Kept(read(b"", CountingParser))
     for number in range(1, AGENTS_REMEMBERED + 2):
         for _ in range(3):
-            kept.paces.keep(str(number))
+            kept.paces.enforce(str(number))
     assert CountingParser.asked == AGENTS_REMEMBERED + 1
     kept.paces.of("1")  # which was forgotten
     assert CountingParser.asked == AGENTS_REMEMBERED + 2
@@ -208,7 +208,7 @@ class BrokenParser(PlainParser):
 
 def test_a_parser_that_fails_asks_for_nothing(caplog: pytest.LogCaptureFixture) -> None:
     kept = Kept(read(b"", BrokenParser))
-    kept.paces.keep("Foobot")
+    kept.paces.enforce("Foobot")
     assert kept.paces.delay(0) is None
     assert kept.counted(keys.PARSER_ERRORS) == 1
     assert f"failed on the pace of {ORIGIN}" in caplog.text
@@ -216,5 +216,5 @@ def test_a_parser_that_fails_asks_for_nothing(caplog: pytest.LogCaptureFixture) 
 
 def test_other_parsers_are_kept_to_as_well() -> None:
     kept = Kept(read(FILE, PROTEGO))
-    kept.paces.keep("slow")
+    kept.paces.enforce("slow")
     assert kept.paces.delay(0) == 8

@@ -69,12 +69,12 @@ class Crawl:
         made.queue.append((Request(url), Deferred()))
         return made
 
-    def hold(self, delay: float | None, url: str = URL, closed_for: float = 0.0) -> Request:
+    def hold(self, delay: float | None, url: str = URL, opens_in: float = 0.0) -> Request:
         request = Request(url)
         origin = Origin.of(url)
         assert origin is not None
-        policy: Any = SimpleNamespace(delay=delay, closed_for=closed_for)
-        self.pacing.hold(request, origin, policy)
+        policy: Any = SimpleNamespace(delay=delay, opens_in=opens_in)
+        self.pacing.assign_slot(request, origin, policy)
         slot = request.meta.get("download_slot")
         if slot is not None:
             self.slots.setdefault(slot, Slot(8, 0.0, 0.0))
@@ -160,7 +160,7 @@ def test_after_the_wait_the_host_is_asked_slowly_and_then_as_before() -> None:
 
 def test_visiting_hours_are_waited_for() -> None:
     crawl = Crawl()
-    crawl.hold(None, closed_for=3600)
+    crawl.hold(None, opens_in=3600)
     assert crawl.due_in("a.example") == pytest.approx(3600)
 
 
@@ -170,12 +170,12 @@ def test_a_host_without_a_delay_goes_where_it_likes_again() -> None:
     assert crawl.slots["a.example"].delay == 2.0
     assert "download_slot" not in crawl.hold(None).meta
     assert crawl.slots["a.example"].delay == 0
-    assert not crawl.pacing.holds
+    assert not crawl.pacing.assigns_slots
 
 
 def test_visiting_hours_that_have_begun_let_the_host_go_as_before() -> None:
     crawl = Crawl()
-    crawl.hold(None, closed_for=60)
+    crawl.hold(None, opens_in=60)
     crawl.now += 60
     assert "download_slot" not in crawl.hold(None).meta
     assert crawl.due_in("a.example") == 0
@@ -212,7 +212,9 @@ def test_a_slot_that_a_redirect_took_along_is_not_kept() -> None:
     crawl = Crawl()
     meta = {"download_slot": "b.example", "redirect_urls": ["http://b.example/"]}
     request = Request(URL, meta=meta)
-    crawl.pacing.hold(request, ORIGIN, cast("Policy", SimpleNamespace(delay=1.0, closed_for=0.0)))
+    crawl.pacing.assign_slot(
+        request, ORIGIN, cast("Policy", SimpleNamespace(delay=1.0, opens_in=0.0))
+    )
     assert request.meta["download_slot"] == "a.example"
 
 

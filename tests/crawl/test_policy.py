@@ -99,7 +99,7 @@ class TestVerdicts:
 
     def test_unread_it_refuses_all_but_itself(self) -> None:
         policy = policy_of(Failure.TIMEOUT, access=Access.UNREACHABLE)
-        assert policy.refuses_all
+        assert policy.denies_as_unreachable
         verdict = policy.verdict(f"{URL}/open", "Foobot")
         assert (verdict.allowed, verdict.reason) == (False, Reason.UNREACHABLE)
         assert verdict.outcome == "timeout"
@@ -111,7 +111,7 @@ class TestVerdicts:
         unread = policy_of(Failure.TIMEOUT, access=Access.UNREACHABLE, **delays)
         for policy in (policy_of(**delays), unread):
             assert policy.refusal(f"{URL}/closed", "Foobot") is None
-            assert not policy.refuses_all
+            assert not policy.denies_as_unreachable
         assert unread.verdict(f"{URL}/x", "Foobot").allowed
         assert unread.in_words == "timeout, no rules"
 
@@ -140,10 +140,10 @@ def test_questions_change_nothing() -> None:
     policy = policy_of()
     for _ in range(2):
         policy.verdict(f"{URL}/closed", "Foobot")
-        assert (policy.is_paced, policy.delay, policy.closed_for) == (False, None, 0)
+        assert (policy.is_paced, policy.delay, policy.opens_in) == (False, None, 0)
         assert (policy.lookup, policy.access) == (Lookup.USE, Access.RULES)
         assert (policy.age, policy.fresh_for, policy.sitemaps) == (0, 3_600, ())
-    policy.paces.keep("Foobot")
+    policy.paces.enforce("Foobot")
     assert (policy.is_paced, policy.delay) == (True, 60)
 
 

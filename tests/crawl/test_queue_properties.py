@@ -225,14 +225,14 @@ def test_a_thousand_lanes_of_one_slot_cost_no_scan() -> None:
     for number in range(lanes):
         world.land(number)
     answers = 0
-    original = world.readiness.answer
+    original = world.readiness.permission_for
 
     def counted(lane: Lane) -> Any:
         nonlocal answers
         answers += 1
         return original(lane)
 
-    world.readiness.answer = counted  # type: ignore[method-assign]
+    world.readiness.permission_for = counted  # type: ignore[method-assign]
     world.pass_time(lanes)
     assert len(world.handed_out) == lanes
     assert answers < 5 * lanes

@@ -9,7 +9,7 @@ import pytest
 from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
 from scrapy_robots_plus.crawl.lanes.lane import Address, LaneState
 from scrapy_robots_plus.crawl.scheduling.discovery import Discovery
-from scrapy_robots_plus.crawl.scheduling.readiness import Answer, Readiness
+from scrapy_robots_plus.crawl.scheduling.readiness import Permission, Readiness
 from scrapy_robots_plus.crawl.scheduling.surroundings import OriginState, SlotState
 
 from .hand_clock import HandClock
@@ -90,11 +90,11 @@ class Around(HandClock):
         assert self.lanes.made_ready() == [lane]
         return lane
 
-    def answer(self, lane: Lane) -> Answer:
-        return self.readiness.answer(lane)
+    def permission_for(self, lane: Lane) -> Permission:
+        return self.readiness.permission_for(lane)
 
     def go(self, lane: Lane) -> Request:
-        assert self.answer(lane) is Answer.GO
+        assert self.permission_for(lane) is Permission.GO
         request = lane.requests.pop()
         assert request is not None
         self.readiness.hand_out(lane, request, refused=False)
@@ -115,7 +115,7 @@ def origin_of(lane: Lane) -> Origin:
 def test_a_lane_whose_policy_is_not_known_waits_until_it_is() -> None:
     around = Around()
     lane = around.entered("a")
-    assert around.answer(lane) is Answer.WAIT
+    assert around.permission_for(lane) is Permission.WAIT
     assert lane.state is LaneState.POLICY
     assert around.readiness.awaits(origin_of(lane))
     around.rest()
@@ -125,14 +125,14 @@ def test_a_lane_whose_policy_is_not_known_waits_until_it_is() -> None:
     assert around.lanes.made_ready() == [lane]
     assert around.wakes == wakes + 1
     assert not around.readiness.awaits(origin_of(lane))
-    assert around.answer(lane) is Answer.GO
+    assert around.permission_for(lane) is Permission.GO
 
 
 def test_what_is_being_fetched_is_not_fetched_again() -> None:
     around = Around()
     around.under_way.add("a")
     lane = around.entered("a")
-    assert around.answer(lane) is Answer.WAIT
+    assert around.permission_for(lane) is Permission.WAIT
     around.rest()
     assert around.fetched == []
     around.readiness.fetch_ended(origin_of(lane))
@@ -142,7 +142,7 @@ def test_what_is_being_fetched_is_not_fetched_again() -> None:
 def test_a_lane_that_has_gone_elsewhere_is_not_brought_back_by_a_policy() -> None:
     around = Around()
     lane = around.entered("a")
-    around.answer(lane)
+    around.permission_for(lane)
     around.readiness.states.move(lane, LaneState.EMPTY)
     around.readiness.fetch_ended(origin_of(lane))
     assert around.lanes.made_ready() == []
@@ -155,7 +155,7 @@ def test_a_lane_without_an_origin_asks_for_no_policy() -> None:
     around.go(lane)
     assert around.forgotten == []
     around.slots["a"] = SlotState(2.0, 2.0, 8)
-    assert around.answer(lane) is Answer.WAIT
+    assert around.permission_for(lane) is Permission.WAIT
     assert lane.state is LaneState.DELAY
 
 
@@ -163,7 +163,7 @@ def test_what_robots_txt_asks_for_is_kept_between_two_requests() -> None:
     around = Around()
     lane = around.entered("a", OriginState(delay=5.0))
     around.go(lane)
-    assert around.answer(lane) is Answer.WAIT
+    assert around.permission_for(lane) is Permission.WAIT
     around.now += 4.9
     around.readiness.advance()
     assert around.lanes.made_ready() == []
@@ -184,14 +184,14 @@ def test_a_request_that_goes_uses_a_policy_up_and_puts_its_lane_behind_the_other
 def test_requests_to_an_unreachable_origin_are_refused() -> None:
     around = Around()
     lane = around.entered("a", OriginState(unreachable=True, again_at=1060.0))
-    assert around.answer(lane) is Answer.REFUSE
+    assert around.permission_for(lane) is Permission.REFUSE
     assert not around.readiness.defers(origin_of(lane))
 
 
 def test_deferred_requests_wait_until_the_file_is_asked_for_again() -> None:
     around = Around(DEFER)
     lane = around.entered("a", OriginState(unreachable=True, again_at=1060.0))
-    assert around.answer(lane) is Answer.WAIT
+    assert around.permission_for(lane) is Permission.WAIT
     assert lane.state is LaneState.HELD
     assert around.forgotten == ["a"]
     around.now = 1059.9
@@ -205,32 +205,32 @@ def test_deferred_requests_wait_until_the_file_is_asked_for_again() -> None:
 def test_deferred_requests_wait_no_longer_than_the_setting_says() -> None:
     around = Around(DEFER)
     lane = around.entered("a", OriginState(unreachable=True, again_at=1e9))
-    assert around.answer(lane) is Answer.WAIT
+    assert around.permission_for(lane) is Permission.WAIT
     around.now = 1000.0 + DEFER
     assert not around.readiness.defers(origin_of(lane))
     around.readiness.advance()
     assert around.lanes.made_ready() == [lane]
-    assert around.answer(lane) is Answer.REFUSE
+    assert around.permission_for(lane) is Permission.REFUSE
 
 
 def test_an_outage_that_was_over_begins_anew() -> None:
     around = Around(DEFER)
     dead = OriginState(unreachable=True, again_at=1e9)
     lane = around.entered("a", dead)
-    around.answer(lane)
+    around.permission_for(lane)
     around.now += 60
     around.origins["a"] = OPEN
-    assert around.answer(lane) is Answer.GO
+    assert around.permission_for(lane) is Permission.GO
     around.origins["a"] = dead
     around.now += 60
-    assert around.answer(lane) is Answer.WAIT
+    assert around.permission_for(lane) is Permission.WAIT
     assert around.readiness.defers(origin_of(lane))
 
 
 def test_a_file_that_may_be_asked_for_at_once_is_asked_for_after_a_pause() -> None:
     around = Around(DEFER)
     lane = around.entered("a", OriginState(unreachable=True, again_at=0.0))
-    assert around.answer(lane) is Answer.WAIT
+    assert around.permission_for(lane) is Permission.WAIT
     around.readiness.arrange_wake_up()
     assert around.readiness.agenda.alarm.at == 1000.0 + Readiness.LEAST_PAUSE
 
@@ -238,7 +238,7 @@ def test_a_file_that_may_be_asked_for_at_once_is_asked_for_after_a_pause() -> No
 def test_a_lane_waits_for_its_visiting_hours() -> None:
     around = Around()
     lane = around.entered("a", OriginState(opens_at=1600.0))
-    assert around.answer(lane) is Answer.WAIT
+    assert around.permission_for(lane) is Permission.WAIT
     assert lane.state is LaneState.HELD
     around.readiness.enter(lane)  # a request that is more urgent changes nothing
     assert around.lanes.made_ready() == []
@@ -248,7 +248,7 @@ def test_a_lane_waits_for_its_visiting_hours() -> None:
     around.pass_time(1)
     assert around.wakes == 1
     assert around.lanes.made_ready() == [lane]
-    assert around.answer(lane) is Answer.GO
+    assert around.permission_for(lane) is Permission.GO
 
 
 def test_a_lane_that_does_not_go_lets_another_one_try_its_slot() -> None:
@@ -259,11 +259,11 @@ def test_a_lane_that_does_not_go_lets_another_one_try_its_slot() -> None:
         lane.address = lane.address._replace(slot="x")
     out, expires, waits = lanes
     request = around.go(out)
-    assert around.answer(expires) is around.answer(waits) is Answer.WAIT
+    assert around.permission_for(expires) is around.permission_for(waits) is Permission.WAIT
     around.readiness.slots.came_back(request)
     assert around.lanes.made_ready() == [expires]
     del around.origins["expires"]
-    assert around.answer(expires) is Answer.WAIT
+    assert around.permission_for(expires) is Permission.WAIT
     assert around.lanes.made_ready() == [waits]
 
 
@@ -271,7 +271,7 @@ def test_a_more_urgent_request_puts_its_lane_among_the_first_to_be_fetched() -> 
     around = Around()
     lanes = [around.entered(str(number)) for number in range(12)]
     for lane in lanes:
-        around.answer(lane)
+        around.permission_for(lane)
     around.lanes.add(lanes[-1], 1, priority=5)
     around.readiness.enter(lanes[-1])
     around.rest()
@@ -293,7 +293,7 @@ def test_only_the_first_queue_begins_a_round() -> None:
     around = Around()
     around.readiness.queues.append([])
     for number in range(3):
-        around.answer(around.entered(str(number)))
+        around.permission_for(around.entered(str(number)))
     around.readiness.advance(around.readiness.queues[1])
     assert around.fetched == []
     around.readiness.advance(around.readiness.queues[0])
@@ -305,7 +305,7 @@ def test_only_the_first_queue_begins_a_round() -> None:
 def test_while_the_other_queue_has_something_ready_no_more_is_fetched() -> None:
     around = Around()
     around.rest()
-    around.answer(around.entered("unknown"))
+    around.permission_for(around.entered("unknown"))
     around.readiness.discovery._rounds_without_request = Discovery.QUIET_ROUNDS
     ready = around.entered("ready", OPEN)
     around.readiness.discovery._rounds_without_request = Discovery.QUIET_ROUNDS

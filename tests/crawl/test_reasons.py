@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scrapy_robots_plus import RobotsDisallowed, RobotsUnreachable
-from scrapy_robots_plus.crawl.exceptions import refusal
+from scrapy_robots_plus.crawl.exceptions import exception_for
 from scrapy_robots_plus.protocol import Reason, Verdict
 
 STATS = Path(__file__).parents[2] / "docs" / "stats.md"
@@ -32,7 +32,7 @@ def test_of_every_reason_it_is_known_what_it_does() -> None:
 
 @pytest.mark.parametrize("reason", DENY)
 def test_the_exception_of_a_denial(reason: Reason) -> None:
-    error = refusal(URL, Verdict(False, reason))
+    error = exception_for(URL, Verdict(False, reason))
     assert type(error) is DENY[reason]
     assert error.url == URL
     words = reason.words.format("robots.txt")

@@ -9,7 +9,7 @@ from scrapy import Request
 from scrapy.core.downloader import Slot
 
 from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.crawl.pacing.slot_floor import SlotFloor, SlotPace
+from scrapy_robots_plus.crawl.pacing.slot_floor import SlotDelay, SlotFloor
 from scrapy_robots_plus.policy.origin import Origin
 
 ORIGIN = Origin("http", "a.example", 80)
@@ -199,12 +199,12 @@ def test_a_slot_that_is_made_anew_is_held_from_its_first_request_on() -> None:
 def test_a_pace_changes_only_where_it_would_go_below_the_floor(
     pace: tuple[float, float], floor: float, raised: tuple[float, float]
 ) -> None:
-    assert SlotPace(*pace).at_least(floor) == raised
+    assert SlotDelay(*pace).at_least(floor) == raised
 
 
 def test_outside_of_its_hours_a_host_is_left_alone_and_then_asked_as_before() -> None:
     held = Held()
-    held.floor.close_for(60)
+    held.floor.shut_for(60)
     held.floor.apply(held.slot)
     assert held.floor.backs_off
     assert held.due == pytest.approx(1060)

@@ -11,7 +11,7 @@ from scrapy_robots_plus.policy.access import (
     Outcome,
     access_of,
     is_definite,
-    is_refusal,
+    says_unavailable,
     status_table,
 )
 from scrapy_robots_plus.policy.decide import Rulebook, receive
@@ -30,20 +30,20 @@ ORIGIN = Origin("https", "x.example", 443)
 
 @pytest.mark.parametrize("outcome", REFUSALS)
 def test_a_4xx_is_an_answer(outcome: int) -> None:
-    assert is_refusal(outcome)
+    assert says_unavailable(outcome)
     assert is_definite(outcome)
 
 
 @pytest.mark.parametrize("outcome", [200, 204, 299, Failure.REDIRECTS])
 def test_so_are_a_2xx_and_too_many_redirects(outcome: Outcome) -> None:
     assert is_definite(outcome)
-    assert not is_refusal(outcome)
+    assert not says_unavailable(outcome)
 
 
 @pytest.mark.parametrize("outcome", OUTAGES, ids=str)
 def test_all_else_is_an_outage(outcome: Outcome) -> None:
     assert not is_definite(outcome)
-    assert not is_refusal(outcome)
+    assert not says_unavailable(outcome)
 
 
 @pytest.mark.parametrize("word", ["allow", "disallow"])

@@ -18,7 +18,7 @@ from scrapy_robots_plus.crawl.requests import (
     TAP_META_KEY,
     TIMEOUT_META_KEY,
 )
-from scrapy_robots_plus.policy.access import Failure, is_refusal
+from scrapy_robots_plus.policy.access import Failure, says_unavailable
 from scrapy_robots_plus.policy.decide import conditions
 from scrapy_robots_plus.policy.freshness import confirms
 from scrapy_robots_plus.policy.origin import Origin
@@ -213,4 +213,4 @@ def _may_be_the_conditions(result: FetchResult) -> bool:
     """
     if isinstance(result.outcome, Failure):
         return False
-    return is_refusal(result.outcome) or _worth_a_retry(result)
+    return says_unavailable(result.outcome) or _worth_a_retry(result)

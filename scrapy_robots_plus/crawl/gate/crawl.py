@@ -26,7 +26,7 @@ from .tally import Tally
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from .requeue import HostQueue
+    from .requeue import TakesBack
 
 _crawls: WeakKeyDictionary[Crawler, ReferenceType[Crawl]] = WeakKeyDictionary()
 """Weak on both sides: a Crawl lives as long as its crawler and a part of the package hold it."""
@@ -43,7 +43,7 @@ class Crawl:
        If the middleware is missing or switched off by the settings, policies and everything that
        depends on them must not be used.
     3. ``RobotsPriorityQueue``, one in memory, and one on disk if there is a job. The first of them
-       creates the state they share, and calls :meth:`use_queue`.
+       creates the state they share, and calls :meth:`use_readiness`.
 
     Policies, floors and so on are created on first use, by the middleware.
     """
@@ -53,9 +53,9 @@ class Crawl:
         self.clock = clock
         self.has_middleware = False
         """Whether the middleware is in use, so that each request is checked."""
-        self.queue: HostQueue | None = None
-        """The queue in which requests wait for robots.txt and delays; None if another queue or
-        scheduler is in use."""
+        self.readiness: TakesBack | None = None
+        """What the queues share, in which requests wait for robots.txt and delays; None if another
+        queue or scheduler is in use."""
 
     @classmethod
     def of(cls, crawler: Crawler, clock: Clock = DEFAULT_CLOCK) -> Crawl:
@@ -71,9 +71,9 @@ class Crawl:
         """Called by the middleware: it is in use."""
         self.has_middleware = True
 
-    def use_queue(self, queue: HostQueue) -> None:
+    def use_readiness(self, readiness: TakesBack) -> None:
         """Called by the queue: it is in use."""
-        self.queue = queue
+        self.readiness = readiness
 
     @property
     def is_on(self) -> bool:
@@ -116,7 +116,7 @@ class Crawl:
 
     @cached_property
     def requeue(self) -> Requeue:
-        return Requeue(self.crawler, lambda: self.queue)
+        return Requeue(self.crawler, lambda: self.readiness)
 
     @cached_property
     def judge(self) -> Judge:

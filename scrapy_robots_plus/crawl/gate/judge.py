@@ -41,7 +41,7 @@ class Unasked:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Requeued:
     """It goes back to the scheduler, because its robots.txt cannot be read yet."""
 
     request: Request
@@ -57,11 +57,14 @@ class Refused:
     """None if the spider closed before there was one."""
 
 
-Decision = Passes | Unasked | Kept | Refused
+Decision = Passes | Unasked | Requeued | Refused
 
 
 class Judge:
-    """Finds the policy for a request, waits for it if needed, and asks it. Counts nothing."""
+    """Finds the policy for a request, waits for it if needed, and asks it.
+
+    Leaves the tally and the stats of refusals to the middleware.
+    """
 
     def __init__(
         self, settings: RobotsSettings, policies: Policies, requeue: Requeue, stats: StatsCollector
@@ -96,25 +99,25 @@ class Judge:
         elif self._policies.was_used(origin) and not again:
             self._stats.inc_value(keys.CACHE_HITS)
         if policy is None:
-            return self._unread(request, origin)
+            return self._closed_first(request, origin)
         self._policies.go_by(origin)
         verdict = policy.refusal(request.url, agent)
         if verdict is None:
             return Passes(policy)
-        if policy.refuses_all:
-            kept = self._requeue.unread(request, origin)
-            if kept is not None:
-                return Kept(kept)
+        if policy.denies_as_unreachable:
+            copy = self._requeue.copy_for_scheduler(request, origin)
+            if copy is not None:
+                return Requeued(copy)
         return Refused(verdict, policy)
 
-    def refusal(self, request: Request, origin: Origin, agent: AgentNames) -> Refused | None:
+    def known_refusal(self, request: Request, origin: Origin, agent: AgentNames) -> Refused | None:
         """The refusal if rules that are already known disallow *request*: do not schedule it.
 
         An unreadable robots.txt refuses nothing here: it may be readable when the request's turn
         comes.
         """
         policy = self._policies.known(origin, request)
-        if policy is None or policy.refuses_all:
+        if policy is None or policy.denies_as_unreachable:
             return None
         verdict = policy.refusal(request.url, agent)
         return None if verdict is None else Refused(verdict, policy)
@@ -127,11 +130,11 @@ class Judge:
         finally:
             self.waiting -= 1
 
-    def _unread(self, request: Request, origin: Origin) -> Decision:
+    def _closed_first(self, request: Request, origin: Origin) -> Decision:
         """The spider closed before there was a policy."""
-        kept = self._requeue.unread(request, origin)
-        if kept is not None:
-            return Kept(kept)
+        copy = self._requeue.copy_for_scheduler(request, origin)
+        if copy is not None:
+            return Requeued(copy)
         if not self._settings.obey:
             return Unasked()  # without ROBOTSTXT_OBEY nothing is dropped
         return Refused(closing_verdict(origin), None)

@@ -11,7 +11,7 @@ from typing_extensions import assert_never
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
-from scrapy_robots_plus.crawl.exceptions import RobotsIgnored, refusal
+from scrapy_robots_plus.crawl.exceptions import RobotsIgnored, exception_for
 from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing
 from scrapy_robots_plus.crawl.requests import origin_to_ask
 from scrapy_robots_plus.crawl.settings import report_unknown_settings
@@ -19,7 +19,7 @@ from scrapy_robots_plus.crawl.signals import request_disallowed
 from scrapy_robots_plus.protocol.printable import printable
 
 from .crawl import Crawl
-from .judge import Kept, Passes, Refused, Unasked
+from .judge import Passes, Refused, Requeued, Unasked
 from .late_errbacks import LateErrbacks
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class RobotsMiddleware:
         self._late_errbacks = LateErrbacks(crawler, crawl.clock)
         crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
         if self._agents.fixed is None or self.settings.keeps_delays or self.settings.retry_after:
-            crawler.signals.connect(self._come_last_too, signals.spider_opened)
+            crawler.signals.connect(self._append_last_process_request, signals.spider_opened)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -83,10 +83,10 @@ class RobotsMiddleware:
         origin = origin_to_ask(request)
         if origin is None:
             return
-        refused = self._judge.refusal(request, origin, self._agents.of(request))
+        refused = self._judge.known_refusal(request, origin, self._agents.of(request))
         if refused is not None:
             self._late_errbacks.dropped(request)
-            raise self._denied(request, origin, refused)
+            raise self._report_refusal(request, origin, refused)
 
     async def process_request(self, request: Request) -> Request | None:
         """Lets *request* pass, or raises RobotsDisallowed or RobotsUnreachable.
@@ -102,23 +102,23 @@ class RobotsMiddleware:
         match decision:
             case Passes(policy):
                 self.tally.allow(request, origin, policy)
-                policy.paces.keep(agent)
-                self._pacing.hold(request, origin, policy)
+                policy.paces.enforce(agent)
+                self._pacing.assign_slot(request, origin, policy)
                 return None
             case Unasked():
                 self.tally.exempt(request)
                 return None
-            case Kept(kept):
-                return kept
+            case Requeued(copy):
+                return copy
             case Refused():
-                raise self._denied(request, origin, decision)
+                raise self._report_refusal(request, origin, decision)
             case _:
                 assert_never(decision)
 
     async def _process_request_last(self, request: Request) -> Request | None:
         """Runs after all middlewares, which may have changed the User-Agent or the slot."""
         agent = self._agents.changed(request)
-        if agent is None and not self._pacing.holds:
+        if agent is None and not self._pacing.assigns_slots:
             return None
         origin = origin_to_ask(request)
         if origin is None:
@@ -130,17 +130,17 @@ class RobotsMiddleware:
         decision = await self._judge.judge(request, origin, agent, again=True)
         match decision:
             case Passes(policy):
-                policy.paces.keep(agent)
-                self._pacing.hold(request, origin, policy)
+                policy.paces.enforce(agent)
+                self._pacing.assign_slot(request, origin, policy)
                 return None
             case Unasked():
                 return None
-            case Kept(kept):
+            case Requeued(copy):
                 self.tally.revoke(request, origin)
-                return kept
+                return copy
             case Refused():
                 self.tally.revoke(request, origin)
-                raise self._denied(request, origin, decision)
+                raise self._report_refusal(request, origin, decision)
             case _:
                 assert_never(decision)
 
@@ -155,14 +155,14 @@ class RobotsMiddleware:
 
     # What follows
 
-    def _denied(self, request: Request, origin: Origin, refused: Refused) -> RobotsIgnored:
+    def _report_refusal(self, request: Request, origin: Origin, refused: Refused) -> RobotsIgnored:
         """Counts and reports the refusal; returns the exception to raise."""
         if not self._late_errbacks.was_counted(request):
             self.tally.deny(request, origin, refused.policy)
-            self._tell(request, refused.verdict)
-        return refusal(request.url, refused.verdict)
+            self._announce(request, refused.verdict)
+        return exception_for(request.url, refused.verdict)
 
-    def _tell(self, request: Request, verdict: Verdict) -> None:
+    def _announce(self, request: Request, verdict: Verdict) -> None:
         spider = self._crawler.spider
         self._stats.inc_value(stats.FORBIDDEN)
         self._stats.inc_value(stats.filled(stats.FORBIDDEN_BY_REASON, verdict.reason))
@@ -177,5 +177,5 @@ class RobotsMiddleware:
             request_disallowed, request=request, verdict=verdict, spider=spider
         )
 
-    def _come_last_too(self) -> None:
+    def _append_last_process_request(self) -> None:
         compat.last_process_request(self._crawler, self._process_request_last)

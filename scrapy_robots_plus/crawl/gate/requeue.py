@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.origin import Origin
 
 
-class HostQueue(Protocol):
+class TakesBack(Protocol):
     """The interface of :class:`~scrapy_robots_plus.crawl.scheduling.readiness.Readiness`."""
 
-    def keeps(self, request: Request, origin: Origin, /) -> bool:
+    def takes_back(self, request: Request, origin: Origin, /) -> bool:
         """Whether it handed out *request*, and takes it back while the robots.txt of *origin*
         cannot be read.
         """
@@ -34,9 +34,9 @@ class Requeue:
     when the request comes again.
     """
 
-    def __init__(self, crawler: Crawler, queue_in_use: Callable[[], HostQueue | None]) -> None:
+    def __init__(self, crawler: Crawler, find_readiness: Callable[[], TakesBack | None]) -> None:
         self._crawler = crawler
-        self._queue_in_use = queue_in_use
+        self._find_readiness = find_readiness
         self._stats = compat.stats_of(crawler)
         self._closing = uuid4().hex
         self._not_the_schedulers: WeakSet[Request] = WeakSet()
@@ -52,17 +52,18 @@ class Requeue:
             # engine.download_async(), which sends whatever it gets.
             self._not_the_schedulers.add(request)
 
-    def unread(self, request: Request, origin: Origin) -> Request | None:
-        """The request to return, to keep one with an unknown robots.txt in the queue.
+    def copy_for_scheduler(self, request: Request, origin: Origin) -> Request | None:
+        """The request to return, to keep one in the queue while its robots.txt cannot be read.
 
         None if the request is to fail.
         """
         if compat.is_closing(self._crawler):
             # Whatever the fetch ended in: the closing crawl may have cut it off itself.
             return self.at_closing(request)
-        queue = self._queue_in_use()
-        # Any other queue would hand it out again at once.
-        return self._copy(request) if queue is not None and queue.keeps(request, origin) else None
+        readiness = self._find_readiness()
+        if readiness is None or not readiness.takes_back(request, origin):
+            return None  # any other queue would hand it out again at once
+        return self._copy(request)
 
     def at_closing(self, request: Request) -> Request | None:
         """The request to return for one that was still waiting when the spider closed.

@@ -23,10 +23,12 @@ GONE = 0.05
 
 
 class HeldAtClosing(IgnoreRequest):
-    """The spider closed while the request waited for the end of a Retry-After."""
+    """The spider closed while the request waited for a Retry-After or Visit-time."""
 
     def __init__(self) -> None:
-        super().__init__("the spider closed while the request waited for a Retry-After to end")
+        super().__init__(
+            "the spider closed while the request waited for a Retry-After or Visit-time"
+        )
 
 
 def wait_asked_for(request: Request, response: Response, now: float) -> float:
@@ -47,7 +49,7 @@ def _header(response: Response, name: bytes) -> str:
 
 
 class Backoff:
-    """The pace of one slot after a Retry-After: a pause, then a slow start, then as before.
+    """The delay of one slot after a Retry-After: a pause, then a slow start, then as before.
 
     Outside visiting hours there is a pause too.
 
@@ -61,23 +63,23 @@ class Backoff:
         """Seconds between requests after that."""
 
     def is_on(self, now: float) -> bool:
-        """Whether the pace is still reduced."""
+        """Whether there is a pause, or a longer delay than usual."""
         return bool(self.delay) or self.until > now
 
     def leave_alone(self, seconds: float, now: float) -> None:
         """No requests for *seconds* from *now*, then a slow start."""
-        self.close_for(seconds, now)
+        self.shut_for(seconds, now)
         self.delay = max(self.delay, seconds * SLOWLY)
 
-    def close_for(self, seconds: float, now: float) -> None:
+    def shut_for(self, seconds: float, now: float) -> None:
         """No requests for *seconds* from *now*, then as before."""
         self.until = max(self.until, now + seconds)
 
     def went_well(self, now: float) -> None:
-        """An answer without Retry-After: the pace doubles."""
+        """An answer without Retry-After: the delay halves."""
         if now >= self.until:
             self.delay = self.delay / 2 if self.delay / 2 >= GONE else 0.0
 
     def end(self) -> None:
-        """Back to the normal pace."""
+        """Back to the usual delay."""
         self.until = self.delay = 0.0

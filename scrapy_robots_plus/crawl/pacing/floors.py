@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 class Pacing:
-    """Floors by origin, applied once a request's slot is known.
+    """One floor for each slot that needs one, applied once a request's slot is known.
 
-    A request's slot is known when it reaches the downloader, after the slot is made and before the
-    request is queued in it. AutoThrottle lowers the delay at each response; handlers run in the
-    order in which they connect, and a middleware connects after the extensions, so ours has the
-    last word.
+    All requests to an origin with a delay go to one slot. It is known when the request reaches the
+    downloader, after the slot is made and before the request is queued in it. AutoThrottle lowers
+    the delay at each response; handlers run in the order in which they connect, and a middleware
+    connects after the extensions, so ours has the last word.
     """
 
     TRIM_SECONDS = 1.0
@@ -50,20 +50,20 @@ class Pacing:
         self._trim_at = 0.0
         crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
         self._listens_to_requests = False
-        self._closing_watch = ClosingWatch(crawler, self._let_go)
+        self._closing_watch = ClosingWatch(crawler, self._fail_waiting)
 
     # For the middleware and the queue
 
     def slot_of(self, origin: Origin) -> str | None:
-        """The slot that all requests of *origin* go to; None if it has no delay."""
+        """The slot that all requests of *origin* go to; None if they may go to any."""
         return self._slot_of.get(origin)
 
     @property
-    def holds(self) -> bool:
+    def assigns_slots(self) -> bool:
         """Whether any origin has a slot that its requests must go to."""
         return bool(self._slot_of)
 
-    def hold(self, request: Request, origin: Origin, policy: Policy) -> None:
+    def assign_slot(self, request: Request, origin: Origin, policy: Policy) -> None:
         """Ensures that *request* is sent at least the policy's delay after the last request to
         *origin*, in any slot, and during its visiting hours.
 
@@ -72,9 +72,9 @@ class Pacing:
         """
         if slot_is_left_over(request):
             del request.meta[compat.SLOT_META_KEY]
-        delay, closed_for = policy.delay, policy.closed_for
+        delay, opens_in = policy.delay, policy.opens_in
         key = self._slot_of.get(origin)
-        if delay is None and not closed_for:
+        if delay is None and not opens_in:
             if key is None:
                 return
             if not self._floors[key].backs_off:
@@ -83,10 +83,10 @@ class Pacing:
         if key is None:
             key = compat.slot_key(self._downloader, request)
         request.meta[compat.SLOT_META_KEY] = key
-        floor = self._take(origin, key, delay or 0.0)
+        floor = self._tie(origin, key, delay or 0.0)
         floor.expect()
-        if closed_for:
-            floor.close_for(closed_for)
+        if opens_in:
+            floor.shut_for(opens_in)
             self._closing_watch.start()
         self._trim()
 
@@ -136,16 +136,16 @@ class Pacing:
         keys = {key}
         if origin is not None:
             if origin not in self._slot_of:
-                self._take(origin, key, 0.0)  # there is no other delay
+                self._tie(origin, key, 0.0)  # there is no other delay
             keys |= {self._slot_of[origin], *self._slots_with(origin)}
         for each in keys:
-            floor = self._floor(each)
+            floor = self._floor_for(each)
             floor.leave_alone(wait)
             self._apply(each, floor)
         self._closing_watch.start()
 
-    def _let_go(self) -> None:
-        """The spider closes: requests that wait for a Retry-After must not keep it open."""
+    def _fail_waiting(self) -> None:
+        """The spider closes: a Retry-After or visiting hours must not keep it open."""
         held = [key for key, floor in self._floors.items() if floor.backs_off]
         for slot in filter(None, map(self._downloader.slots.get, held)):
             waiting = list(slot.queue)
@@ -155,9 +155,9 @@ class Pacing:
 
     # Floors
 
-    def _take(self, origin: Origin, key: str, delay: float) -> SlotFloor:
+    def _tie(self, origin: Origin, key: str, delay: float) -> SlotFloor:
         """From now on, all requests of *origin* go to the slot *key*."""
-        floor = self._floor(key)
+        floor = self._floor_for(key)
         self._slot_of[origin] = key
         self._slot_of.move_to_end(origin)
         floor.keep(origin, delay)
@@ -170,7 +170,7 @@ class Pacing:
         floor.release(origin)
         self._apply(key, floor)
 
-    def _floor(self, key: str) -> SlotFloor:
+    def _floor_for(self, key: str) -> SlotFloor:
         if not self._listens_to_requests:
             # Only from the first delay on, so that a crawl without delays pays nothing.
             self._listens_to_requests = True

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.origin import Origin
 
 
-class SlotPace(NamedTuple):
+class SlotDelay(NamedTuple):
     """How soon a slot sends one request after another."""
 
     delay: float
@@ -27,7 +27,7 @@ class SlotPace(NamedTuple):
     """The largest part of the delay that is subtracted or added at random."""
 
     @classmethod
-    def of(cls, slot: Slot) -> SlotPace:
+    def of(cls, slot: Slot) -> SlotDelay:
         return cls(slot.delay, compat.slot_jitter(slot))
 
     @property
@@ -35,9 +35,9 @@ class SlotPace(NamedTuple):
         """The shortest delay that can be drawn."""
         return compat.least_delay(self.delay, self.jitter)
 
-    def at_least(self, floor: float) -> SlotPace:
-        """This pace, or one without jitter if jitter could draw a delay below *floor*."""
-        return self if self.least >= floor else SlotPace(max(self.delay, floor), 0.0)
+    def at_least(self, floor: float) -> SlotDelay:
+        """This delay, or one without jitter if jitter could draw a delay below *floor*."""
+        return self if self.least >= floor else SlotDelay(max(self.delay, floor), 0.0)
 
     def apply(self, slot: Slot) -> None:
         slot.delay = self.delay
@@ -47,7 +47,7 @@ class SlotPace(NamedTuple):
 class SlotFloor:
     """The floor under one slot: the longest delay of the origins whose requests go to it.
 
-    The slot's own pace is remembered, and restored when the floor is lowered.
+    The slot's own delay is remembered, and restored when the floor is lowered.
     """
 
     ON_THE_WAY_SECONDS = 5.0
@@ -64,7 +64,7 @@ class SlotFloor:
         self._backoff = Backoff()
         self._departures = Departures()
         self._slot: Slot | None = None
-        self._own = SlotPace(0.0, 0.0)
+        self._own = SlotDelay(0.0, 0.0)
         self._set_delay = 0.0
         self._sent_at = 0.0
         self._set_lastseen = 0.0
@@ -83,16 +83,16 @@ class SlotFloor:
         """Sends nothing for *seconds*, then starts slowly (Retry-After)."""
         self._backoff.leave_alone(seconds, self._clock())
 
-    def close_for(self, seconds: float) -> None:
+    def shut_for(self, seconds: float) -> None:
         """Sends nothing for *seconds* (Visit-time)."""
-        self._backoff.close_for(seconds, self._clock())
+        self._backoff.shut_for(seconds, self._clock())
 
     def went_well(self) -> None:
         """An answer without Retry-After: the host can be asked faster again."""
         self._backoff.went_well(self._clock())
 
     def end_backoff(self) -> None:
-        """Returns to the normal pace, whatever the host has asked for."""
+        """Returns to the usual delay, whatever the host has asked for."""
         self._backoff.end()
 
     def expect(self) -> None:
@@ -154,7 +154,7 @@ class SlotFloor:
 
     def _adopt(self, slot: Slot) -> None:
         self._slot = slot
-        self._own = SlotPace.of(slot)
+        self._own = SlotDelay.of(slot)
         self._sent_at = self._set_lastseen = slot.lastseen
         compat.watch_transfers(slot, self._handed_over, self._ended)
 
@@ -171,7 +171,7 @@ class SlotFloor:
         not_before = self._backoff.until
         if self.delay:
             not_before = max(not_before, self._departures.latest(self.delay) + self.delay)
-        least = SlotPace.of(slot).least
+        least = SlotDelay.of(slot).least
         slot.lastseen = self._set_lastseen = max(self._sent_at, not_before - least)
 
     def _handed_over(self, request: Request) -> None:

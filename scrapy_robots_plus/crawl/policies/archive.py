@@ -12,7 +12,7 @@ from scrapy import signals
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.settings import job_folder
-from scrapy_robots_plus.policy.access import access_of, is_refusal
+from scrapy_robots_plus.policy.access import access_of, says_unavailable
 from scrapy_robots_plus.policy.decide import access_at, held_to
 from scrapy_robots_plus.policy.freshness import span_of_use
 from scrapy_robots_plus.storage import StoreError, open_store
@@ -88,7 +88,7 @@ class Archive:
                 self._trust.restore(record.origin)
             elif self._is_news(record):
                 self._trust.withdraw(record.origin, self._clock.wall())
-        elif is_refusal(record.outcome):  # the stored rules no longer apply
+        elif says_unavailable(record.outcome):  # the stored rules no longer apply
             deleted = self._guarded(lambda: self._delete(record.origin))
             self._trust.withdraw(record.origin, self._clock.wall(), deleted=deleted)
 

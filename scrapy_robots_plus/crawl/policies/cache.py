@@ -94,7 +94,7 @@ class Policies:
         if policy is None:
             return closing_verdict(origin)
         if agent is None:
-            policy.paces.keep(self._agents.default)  # so that ``Policy.delay`` shows it
+            policy.paces.enforce(self._agents.default)  # so that ``Policy.delay`` shows it
         return policy.verdict(url, agent or self._agents.default)
 
     def usable(self, origin: Origin) -> Policy | None:

@@ -62,14 +62,14 @@ class Paces:
     """The pace that requests to one origin keep, according to its current robots.txt.
 
     All agents share one server, so the longest delay of any agent in use applies to all.
-    :meth:`of` only looks up what an agent is asked for; :meth:`keep` puts it in force.
+    :meth:`of` only looks up what an agent is asked for; :meth:`enforce` puts it in force.
     """
 
     __slots__ = (
         "_asked",
         "_file",
         "_hourly",
-        "_kept",
+        "_in_force",
         "_longest",
         "_origin",
         "_settings",
@@ -89,7 +89,7 @@ class Paces:
         self._settings = settings
         self._stats = stats
         self._asked: dict[AgentNames, Pace] = {}
-        self._kept: tuple[Pace, ...] = ()
+        self._in_force: tuple[Pace, ...] = ()
         self._longest: float | None = None
         self._hourly: tuple[tuple[VisitTime, float], ...] = ()
         self._visits: VisitTime | None = None
@@ -106,15 +106,15 @@ class Paces:
             self._asked[agent] = pace
         return pace
 
-    def keep(self, agent: AgentNames) -> None:
-        """A request is sent as *agent*: its pace is kept from now on, and counted.
+    def enforce(self, agent: AgentNames) -> None:
+        """A request is sent as *agent*: its pace is in force from now on, and counted.
 
         Each pace in the file counts once, however many agents share it.
         """
         pace = self.of(agent)
-        if pace is ANY_PACE or pace in self._kept:
+        if pace is ANY_PACE or pace in self._in_force:
             return
-        self._kept += (pace,)
+        self._in_force += (pace,)
         self._visits = pace.visits or self._visits
         if pace.hourly is not None and pace.hourly not in self._hourly:
             self._hourly += (pace.hourly,)
@@ -134,7 +134,7 @@ class Paces:
         hourly = (seconds for window, seconds in self._hourly if window.includes(now))
         return max((self._longest or 0.0, *hourly)) or None
 
-    def closed_for(self, now: float) -> float:
+    def opens_in(self, now: float) -> float:
         """Seconds until the visiting hours begin; 0 during them, or if there are none."""
         return self._visits.begins_in(now) if self._visits else 0.0
 

@@ -133,14 +133,14 @@ class Policy:
         return self._fresh_until - self._clock.monotonic()
 
     @property
-    def refuses_all(self) -> bool:
+    def denies_as_unreachable(self) -> bool:
         """Whether all requests fail because the file cannot be read (RFC 9309 2.3.1.4)."""
         return self._settings.obey and self.access is Access.UNREACHABLE
 
     @property
-    def closed_for(self) -> float:
+    def opens_in(self) -> float:
         """Seconds until its visiting hours begin, if ``ROBOTS_VISIT_TIME`` is to obey them."""
-        return self.paces.closed_for(self._clock.wall())
+        return self.paces.opens_in(self._clock.wall())
 
     @property
     def sitemaps(self) -> tuple[str, ...]:

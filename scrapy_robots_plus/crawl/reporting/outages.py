@@ -66,7 +66,7 @@ class Outages:
         if policy.record.failure is None:
             if before is not None:
                 self._end(origin, policy)
-        elif before is None or before.denies is not policy.refuses_all:
+        elif before is None or before.denies is not policy.denies_as_unreachable:
             self._begin(origin, policy)
 
     def sum_up(self) -> None:
@@ -93,7 +93,7 @@ class Outages:
 
     def _begin(self, origin: Origin, policy: Policy) -> None:
         told = self._warnings < self.MOST_WARNINGS
-        self._open[origin] = Outage(policy.refuses_all, told)
+        self._open[origin] = Outage(policy.denies_as_unreachable, told)
         if len(self._open) > self._settings.cache_size:
             self._open.popitem(last=False)
         text = self._in_words(origin, policy)
@@ -127,8 +127,8 @@ class Outages:
         )
 
     def _follows(self, policy: Policy) -> str:
-        if policy.refuses_all:
-            if not self._settings.defers or self._crawl.queue is None:
+        if policy.denies_as_unreachable:
+            if not self._settings.defers or self._crawl.readiness is None:
                 return "all its requests are denied"
             return f"its requests wait in the queue for up to {duration(self._settings.defer_max)}"
         if policy.record.readable:

@@ -59,7 +59,7 @@ def _mistakes(crawler: Crawler, settings: RobotsSettings) -> list[str]:
 
 def _inactive(crawl: Crawl) -> list[str]:
     found = []
-    if crawl.queue is None:
+    if crawl.readiness is None:
         acts = f", and {_DEFER}" if crawl.settings.defers else ""
         found.append(
             f"Requests wait for robots.txt and delays outside the queue{acts}, because "

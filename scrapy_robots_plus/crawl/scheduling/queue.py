@@ -12,7 +12,7 @@ from scrapy_robots_plus.crawl.lanes.lane import Address, Lane, LaneState
 from scrapy_robots_plus.crawl.lanes.losses import Losses
 from scrapy_robots_plus.crawl.lanes.open_lanes import OpenLanes
 
-from .readiness import Answer, Readiness
+from .readiness import Permission, Readiness
 from .running_crawl import readiness_of
 from .ticket_heap import TicketHeap
 
@@ -168,11 +168,11 @@ class RobotsPriorityQueue:
         readiness.advance(self)
         while (lane := self._next()) is not None:
             refused = lane.state is LaneState.REFUSED
-            answer = readiness.answer(lane)
-            if answer is Answer.REFUSE and not refused:
+            permission = readiness.permission_for(lane)
+            if permission is Permission.REFUSE and not refused:
                 self._wait_for_refusal(lane)
-            elif answer is not Answer.WAIT:
-                request = self._take(lane, refused=answer is Answer.REFUSE)
+            elif permission is not Permission.WAIT:
+                request = self._take(lane, refused=permission is Permission.REFUSE)
                 if request is not None:
                     return request
         readiness.arrange_wake_up()

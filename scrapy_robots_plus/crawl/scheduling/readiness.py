@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .surroundings import OriginState, Surroundings
 
 
-class Answer(Enum):
+class Permission(Enum):
     """Whether a lane may go."""
 
     GO = "go"
@@ -86,17 +86,17 @@ class Readiness:
         if lane.state is LaneState.POLICY:
             self.discovery.grow(lane)
 
-    def answer(self, lane: Lane) -> Answer:
+    def permission_for(self, lane: Lane) -> Permission:
         """Whether the lane may go now. If it has to wait, puts it where an event finds it."""
         origin = lane.address.origin
         if origin is None:
-            return self._answer_slot(lane, 0.0)
+            return self._by_slot(lane, 0.0)
         state = self.around.origin_state(origin)
-        answer = self._answer_origin(lane, origin, state)
-        if state is None or answer is not Answer.GO:
+        permission = self._by_origin(lane, origin, state)
+        if state is None or permission is not Permission.GO:
             self.slots.skip(lane)
-            return answer
-        return self._answer_slot(lane, state.delay)
+            return permission
+        return self._by_slot(lane, state.delay)
 
     def hand_out(self, lane: Lane, request: Request, *, refused: bool) -> None:
         """A request of the lane goes to the downloader, or to be *refused*."""
@@ -113,7 +113,7 @@ class Readiness:
         now = self.around.clock()
         return now < self._outages.since(origin, now) + self._defer
 
-    def keeps(self, request: Request, origin: Origin) -> bool:
+    def takes_back(self, request: Request, origin: Origin) -> bool:
         """Whether it has handed out *request*, and takes it again while the robots.txt of *origin*
         cannot be read.
         """
@@ -172,20 +172,20 @@ class Readiness:
 
     # Policies
 
-    def _answer_origin(self, lane: Lane, origin: Origin, state: OriginState | None) -> Answer:
+    def _by_origin(self, lane: Lane, origin: Origin, state: OriginState | None) -> Permission:
         """GO means: as far as robots.txt is concerned."""
         if state is None:
             return self._wait_for_policy(lane, origin)
         if state.unreachable:
-            return self._answer_unreachable(lane, origin, state)
+            return self._while_unreachable(lane, origin, state)
         self._outages.over(origin)
         if state.opens_at > self.around.clock():
             return self._hold(lane, state.opens_at)
-        return Answer.GO
+        return Permission.GO
 
-    def _answer_unreachable(self, lane: Lane, origin: Origin, state: OriginState) -> Answer:
+    def _while_unreachable(self, lane: Lane, origin: Origin, state: OriginState) -> Permission:
         if self._defer is None or not self.defers(origin):
-            return Answer.REFUSE
+            return Permission.REFUSE
         self.around.forget(origin)
         now = self.around.clock()
         again_at = max(state.again_at, now + self.LEAST_PAUSE)
@@ -196,17 +196,17 @@ class Readiness:
         lanes = chain.from_iterable(self.queues)
         return {lane.address.origin for lane in lanes if lane.address.origin is not None}
 
-    def _hold(self, lane: Lane, moment: float) -> Answer:
+    def _hold(self, lane: Lane, moment: float) -> Permission:
         self.states.move(lane, LaneState.HELD)
         self.agenda.put(moment, lane)
-        return Answer.WAIT
+        return Permission.WAIT
 
-    def _wait_for_policy(self, lane: Lane, origin: Origin) -> Answer:
+    def _wait_for_policy(self, lane: Lane, origin: Origin) -> Permission:
         self.states.move(lane, LaneState.POLICY)
         self._awaiting.setdefault(origin, []).append(lane)
         if not self.around.is_fetching(origin):
             self.discovery.add(lane)
-        return Answer.WAIT
+        return Permission.WAIT
 
-    def _answer_slot(self, lane: Lane, delay: float) -> Answer:
-        return Answer.GO if self.slots.admits(lane, delay) else Answer.WAIT
+    def _by_slot(self, lane: Lane, delay: float) -> Permission:
+        return Permission.GO if self.slots.admits(lane, delay) else Permission.WAIT

@@ -36,14 +36,14 @@ def readiness_of(crawler: Crawler) -> Readiness:
         crawl = Crawl.of(crawler)
         surroundings = RobotsSurroundings if crawl.has_middleware else CrawlSurroundings
         readiness = surroundings(crawl).readiness
-        crawl.use_queue(readiness)
+        crawl.use_readiness(readiness)
     return readiness
 
 
 def readiness_in_use(crawler: Crawler) -> Readiness | None:
     """The one of the crawl, if it has a queue that asks it."""
-    queue = Crawl.of(crawler).queue
-    return queue if isinstance(queue, Readiness) else None
+    readiness = Crawl.of(crawler).readiness
+    return readiness if isinstance(readiness, Readiness) else None
 
 
 class CrawlSurroundings:
@@ -163,13 +163,13 @@ class RobotsSurroundings(CrawlSurroundings):
         policy = self._policies.usable(origin) or self._landed.get(origin)
         if policy is None:
             return None
-        policy.paces.keep(self._agents.default)
-        if policy.refuses_all:
+        policy.paces.enforce(self._agents.default)
+        if policy.denies_as_unreachable:
             return OriginState(unreachable=True, again_at=self.clock() + policy.fresh_for)
         if not policy.is_paced:
             return _OPEN
-        closed_for = policy.closed_for
-        return OriginState(policy.delay or 0.0, opens_at=closed_for and self.clock() + closed_for)
+        opens_in = policy.opens_in
+        return OriginState(policy.delay or 0.0, opens_at=opens_in and self.clock() + opens_in)
 
     def forget(self, origin: Origin) -> None:
         self._landed.pop(origin, None)
@@ -194,4 +194,6 @@ class RobotsSurroundings(CrawlSurroundings):
         if self.readiness.awaits(origin):
             # Whatever its lifetime and the size of the cache: one request may use it.
             self._landed[origin] = policy
-        self.readiness.fetch_ended(origin, answered=policy is not None and not policy.refuses_all)
+        self.readiness.fetch_ended(
+            origin, answered=policy is not None and not policy.denies_as_unreachable
+        )
