@@ -145,7 +145,7 @@ async def settle(scenario: Scenario, answers: Iterable[int]) -> None:
     then = iter(answers)
     for _ in range(200):
         done = len(scenario.results) == len(scenario.running)
-        if done and not scenario.middleware.policies._flights:
+        if done and not scenario.middleware.policies._fetches:
             break
         if scenario.crawler.engine.pending:
             scenario.crawler.engine.answer(0, next(then, RULES))
@@ -189,6 +189,6 @@ async def test_no_leak_no_hung_waiter_no_lost_request(injector: Injector) -> Non
     assert injector.hit, "this await is never reached"
     assert None not in results, "a waiter hangs"
     assert "passed closed" not in results, "a leak"
-    assert not scenario.middleware.policies._flights
+    assert not scenario.middleware.policies._fetches
     if injector.fault != "close":
         assert results[-2:] == ["passed open", "RobotsDisallowed: rule"]

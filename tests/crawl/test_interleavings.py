@@ -68,7 +68,7 @@ def check_scenario(steps: list[Any], cache_size: int, closes: bool) -> None:
     if closes:
         expected.add("RobotsUnreachable: closing")
     assert set(scenario.results.values()) <= expected
-    assert not scenario.middleware.policies._flights
+    assert not scenario.middleware.policies._fetches
     assert scenario.middleware.crawl.judge.waiting == 0
 
 

@@ -16,7 +16,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.crawl.pacing.floors import Pacing
+from scrapy_robots_plus.crawl.pacing.pacing import Pacing
 from scrapy_robots_plus.crawl.settings import RobotsSettings
 from scrapy_robots_plus.policy.origin import Origin
 

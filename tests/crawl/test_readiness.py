@@ -54,7 +54,7 @@ class Around(HandClock):
     def origin_state(self, origin: Origin) -> OriginState | None:
         return self.origins.get(origin.host)
 
-    def forget(self, origin: Origin) -> None:
+    def policy_was_used(self, origin: Origin) -> None:
         self.forgotten.append(origin.host)
 
     def may_fetch(self) -> bool:

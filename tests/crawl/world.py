@@ -145,7 +145,7 @@ class World(HandClock):
             return OriginState(unreachable=True, again_at=host.known_until)
         return OriginState(host.delay)
 
-    def forget(self, asked: Origin) -> None:
+    def policy_was_used(self, asked: Origin) -> None:
         pass
 
     def may_fetch(self) -> bool:

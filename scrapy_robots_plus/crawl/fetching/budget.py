@@ -152,11 +152,11 @@ class BudgetedFetcher:
         self._budget.take(origin)
 
     async def fetch(
-        self, origin: Origin, known: RobotsRecord | None, *, behind: bool = False
+        self, origin: Origin, known: RobotsRecord | None, *, is_refresh: bool = False
     ) -> FetchResult:
         if origin not in self._budget:
             await self._budget.wait(origin)
-        result = await self._fetcher.fetch(origin, known, behind=behind)
+        result = await self._fetcher.fetch(origin, known, is_refresh=is_refresh)
         if isinstance(result.outcome, int):
             self._budget.answered(origin)
         return result

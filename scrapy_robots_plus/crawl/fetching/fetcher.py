@@ -59,19 +59,19 @@ class Fetcher:
         self._http_cache = HttpCache(crawler)
 
     async def fetch(
-        self, origin: Origin, known: RobotsRecord | None = None, *, behind: bool = False
+        self, origin: Origin, known: RobotsRecord | None = None, *, is_refresh: bool = False
     ) -> FetchResult:
         """The robots.txt of *origin*, retried up to ``ROBOTS_FETCH_RETRIES`` times.
 
         If *known* has validators, the request is conditional; a ``not_modified`` result means that
-        *known* still holds. A background refresh (*behind*) is not retried. All requests together
-        take no longer than ``ROBOTS_FETCH_TIMEOUT``.
+        *known* still holds. A refresh (*is_refresh*), which nothing waits for, is not retried. All
+        requests together take no longer than ``ROBOTS_FETCH_TIMEOUT``.
 
         With ``HTTPCACHE_IGNORE_MISSING`` nothing is sent: the HTTP cache alone answers.
         """
         if self._http_cache.replays:
             return await self.recall(origin)
-        result = await self._fetched(origin, known, behind=behind)
+        result = await self._fetched(origin, known, is_refresh=is_refresh)
         if result.outcome in _NO_ANSWER and compat.is_closing(self._crawler):
             # The engine starts no new downloads, and then closes connections.
             return replace(result, interrupted=True)
@@ -83,7 +83,7 @@ class Fetcher:
         return replace(await self._follow(origin, self._look_up), replayed=True)
 
     async def _fetched(
-        self, origin: Origin, known: RobotsRecord | None, *, behind: bool
+        self, origin: Origin, known: RobotsRecord | None, *, is_refresh: bool
     ) -> FetchResult:
         time = TimeAllowed(self._settings.fetch_timeout, self._clock)
 
@@ -91,7 +91,7 @@ class Fetcher:
             return await self._ask(url, known, time)
 
         result = await self._follow(origin, ask)
-        for _ in range(0 if behind else self._settings.fetch_retries):
+        for _ in range(0 if is_refresh else self._settings.fetch_retries):
             if not _worth_a_retry(result) or time.left <= 0 or compat.is_closing(self._crawler):
                 break
             self._stats.inc_value(stats.RETRIES)

@@ -12,7 +12,7 @@ from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
 from scrapy_robots_plus.crawl.fetching.budget import BudgetedFetcher, FetchBudget
 from scrapy_robots_plus.crawl.fetching.fetcher import Fetcher
-from scrapy_robots_plus.crawl.pacing.floors import Pacing
+from scrapy_robots_plus.crawl.pacing.pacing import Pacing
 from scrapy_robots_plus.crawl.policies.archive import Archive
 from scrapy_robots_plus.crawl.policies.cache import Policies
 from scrapy_robots_plus.crawl.policies.retrieval import Retrieval

@@ -91,7 +91,7 @@ class Judge:
     ) -> Decision:
         """The decision about *request*; *again*: it was judged before, as another agent."""
         self._requeue.welcome(request)
-        policy = self._policies.known(origin, request)
+        policy = self._policies.usable_or_refresh(origin, request)
         if policy is None:
             if self.is_exempt(request, origin):
                 return Unasked()
@@ -100,7 +100,7 @@ class Judge:
             self._stats.inc_value(keys.CACHE_HITS)
         if policy is None:
             return self._closed_first(request, origin)
-        self._policies.go_by(origin)
+        self._policies.mark_used(origin)
         verdict = policy.refusal(request.url, agent)
         if verdict is None:
             return Passes(policy)
@@ -116,7 +116,7 @@ class Judge:
         An unreadable robots.txt refuses nothing here: it may be readable when the request's turn
         comes.
         """
-        policy = self._policies.known(origin, request)
+        policy = self._policies.usable_or_refresh(origin, request)
         if policy is None or policy.denies_as_unreachable:
             return None
         verdict = policy.refusal(request.url, agent)

@@ -17,7 +17,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
-from .flight import Flight
+from .fetch import Fetch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,7 +56,7 @@ class Policies:
         self._cache: OrderedDict[Origin, Policy] = OrderedDict()
         self._unused: set[Origin] = set()
         """Origins in the cache that no request has used yet: the first one will have waited."""
-        self._flights: dict[Origin, Flight] = {}
+        self._fetches: dict[Origin, Fetch] = {}
         self._closing_watch = ClosingWatch(crawler, self._call_off)
         self._listeners: list[Callable[[Origin, Policy | None], None]] = []
 
@@ -107,22 +107,22 @@ class Policies:
     @property
     def awaited(self) -> bool:
         """Whether any request waits for a fetch."""
-        waiters = (waiter for flight in self._flights.values() for waiter in flight.waiters)
+        waiters = (waiter for fetch in self._fetches.values() for waiter in fetch.waiters)
         return any(not waiter.called for waiter in waiters)  # cancelled waiters count as called
 
     def is_fetching(self, origin: Origin) -> bool:
-        return origin in self._flights
+        return origin in self._fetches
 
     def prefetch(self, origin: Origin, request: Request | None = None) -> None:
         """Starts a fetch that no request waits for; *request* is the one that will need it.
 
         The fetch takes its place among ``ROBOTS_FETCH_CONCURRENCY`` at once.
         """
-        if origin not in self._flights:
+        if origin not in self._fetches:
             self._retrieval.reserve(origin)
-            self._take_off(origin, Flight(request))
+            self._start_fetch(origin, Fetch(request))
 
-    def known(self, origin: Origin, request: Request | None = None) -> Policy | None:
+    def usable_or_refresh(self, origin: Origin, request: Request | None = None) -> Policy | None:
         """The policy of *origin* if it may answer now. Starts a refresh if it has expired."""
         policy = self._cache.get(origin)
         if policy is None:
@@ -130,72 +130,72 @@ class Policies:
         todo = policy.lookup
         if todo is Lookup.FETCH or todo is Lookup.REVALIDATE:
             return None
-        if todo is Lookup.USE_AND_REFRESH and origin not in self._flights:
+        if todo is Lookup.USE_AND_REFRESH and origin not in self._fetches:
             self._stats.inc_value(stats.REFRESHES)
-            self._take_off(origin, Flight(request))
+            self._start_fetch(origin, Fetch(request))
         self._cache.move_to_end(origin)
         return policy
 
     async def obtain(self, origin: Origin, request: Request | None = None) -> Policy | None:
         """The policy of *origin*, fetched if needed; None if the spider closes first."""
-        policy = self.known(origin, request)
+        policy = self.usable_or_refresh(origin, request)
         if policy is not None:
             return policy
         if compat.is_closing(self._crawler):
             return None
         # One Deferred per waiter: a shared one gives its result to the first waiter only.
         waiter: Deferred[Policy | None] = Deferred()
-        flight = self._flights.get(origin)
-        if flight is not None:
-            flight.waiters.append(waiter)
+        fetch = self._fetches.get(origin)
+        if fetch is not None:
+            fetch.waiters.append(waiter)
         else:
-            flight = Flight(request)
-            flight.waiters.append(waiter)
-            self._take_off(origin, flight)
+            fetch = Fetch(request)
+            fetch.waiters.append(waiter)
+            self._start_fetch(origin, fetch)
         return await compat.wait_for(waiter)
 
     def was_used(self, origin: Origin) -> bool:
         """Whether a request has used the policy in memory of *origin*."""
         return origin in self._cache and origin not in self._unused
 
-    def go_by(self, origin: Origin) -> None:
-        """A request uses the policy in memory of *origin*."""
+    def mark_used(self, origin: Origin) -> None:
+        """A request has used the policy in memory of *origin*."""
         self._unused.discard(origin)
 
-    def _take_off(self, origin: Origin, flight: Flight) -> None:
+    def _start_fetch(self, origin: Origin, fetch: Fetch) -> None:
         """Starts the fetch independently of the request that needs it, which may be cancelled."""
-        self._flights[origin] = flight
+        self._fetches[origin] = fetch
         self._closing_watch.start()
-        flight.running = compat.run_in_background(self._fly(origin, flight))
-        flight.running.addErrback(self._log_failure, origin)
+        fetch.running = compat.run_in_background(self._run_fetch(origin, fetch))
+        fetch.running.addErrback(self._log_failure, origin)
 
-    async def _fly(self, origin: Origin, flight: Flight) -> None:
-        held = self._cache.get(origin)
+    async def _run_fetch(self, origin: Origin, fetch: Fetch) -> None:
+        previous = self._cache.get(origin)
         try:
-            policy = await self._retrieve(origin, held, flight)
-            await self._announce(policy, held, flight.request)
+            policy = await self._retrieve(origin, previous, fetch)
+            await self._announce(policy, previous, fetch.request)
         finally:
-            self._land(origin, flight)
+            self._end_fetch(origin, fetch)
 
-    async def _retrieve(self, origin: Origin, held: Policy | None, flight: Flight) -> Policy:
+    async def _retrieve(self, origin: Origin, previous: Policy | None, fetch: Fetch) -> Policy:
         """Returns a policy even if the retrieval is cancelled or fails."""
-        behind = held is not None and held.lookup is Lookup.USE_AND_REFRESH
+        is_refresh = previous is not None and previous.lookup is Lookup.USE_AND_REFRESH
         try:
-            flight.policy = await self._retrieval.retrieve(origin, held)
+            fetch.policy = await self._retrieval.retrieve(origin, previous)
         finally:
-            flight.policy = flight.policy or self._retrieval.failed(origin, held)
-            self._remember(flight.policy)
-            if behind:
-                self.go_by(origin)
-        return flight.policy
+            fetch.policy = fetch.policy or self._retrieval.failed(origin, previous)
+            self._remember(fetch.policy)
+            if is_refresh:
+                self.mark_used(origin)
+        return fetch.policy
 
-    def _land(self, origin: Origin, flight: Flight) -> None:
-        del self._flights[origin]
-        if not self._flights:
+    def _end_fetch(self, origin: Origin, fetch: Fetch) -> None:
+        del self._fetches[origin]
+        if not self._fetches:
             self._closing_watch.stop()
-        flight.answer(None if compat.is_closing(self._crawler) else flight.policy)
+        fetch.answer(None if compat.is_closing(self._crawler) else fetch.policy)
         for listener in self._listeners:
-            listener(origin, flight.policy)
+            listener(origin, fetch.policy)
 
     def _remember(self, policy: Policy) -> None:
         self._cache[policy.origin] = policy
@@ -206,9 +206,11 @@ class Policies:
             self._unused.discard(evicted)
             self._stats.inc_value(stats.CACHE_EVICTIONS)
 
-    async def _announce(self, policy: Policy, held: Policy | None, request: Request | None) -> None:
+    async def _announce(
+        self, policy: Policy, previous: Policy | None, request: Request | None
+    ) -> None:
         """Sends Scrapy's signal for newly parsed rules, not for unchanged ones."""
-        parsed = policy.file is not None and (held is None or policy.file is not held.file)
+        parsed = policy.file is not None and (previous is None or policy.file is not previous.file)
         if compat.robots_parsed is not None and parsed and request is not None:
             await self._crawler.signals.send_catch_log_async(
                 compat.robots_parsed, robotparser=policy.parser, request=request
@@ -226,9 +228,9 @@ class Policies:
 
     def _call_off(self) -> None:
         """Answers waiters and cancels fetches on closing, because the engine waits for both."""
-        for flight in list(self._flights.values()):
-            flight.answer(None)
-            flight.cancel()
+        for fetch in list(self._fetches.values()):
+            fetch.answer(None)
+            fetch.cancel()
 
 
 def closing_verdict(origin: Origin) -> Verdict:

@@ -66,31 +66,31 @@ class Retrieval:
         """Counts *origin* as a fetch from now on, before its retrieval starts."""
         self._fetcher.reserve(origin)
 
-    async def retrieve(self, origin: Origin, held: Policy | None) -> Policy:
-        """The policy of *origin*; *held* is the one in memory."""
+    async def retrieve(self, origin: Origin, previous: Policy | None) -> Policy:
+        """The policy of *origin*; *previous* is the one in memory."""
         try:
-            return await self._retrieved(origin, held)
+            return await self._retrieved(origin, previous)
         finally:
             self._fetcher.release(origin)
 
-    async def _retrieved(self, origin: Origin, held: Policy | None) -> Policy:
+    async def _retrieved(self, origin: Origin, previous: Policy | None) -> Policy:
         stored = self._archive.load(origin)
-        if stored is not None and self._may_answer(stored, held):
-            policy = self._policy(stored, held)
+        if stored is not None and self._may_answer(stored, previous):
+            policy = self._policy(stored, previous)
             # A file that the parser in use fails on counts as no file.
             if policy.access is not Access.RULES or policy.file is not None:
-                return self._compared(held, policy, stored)
-        known = _newer(stored, held.record if held else None)
-        behind = held is not None and held.lookup is Lookup.USE_AND_REFRESH
-        result = await self._fetcher.fetch(origin, known, behind=behind)
+                return self._compared(previous, policy, stored)
+        known = _newer(stored, previous.record if previous else None)
+        is_refresh = previous is not None and previous.lookup is Lookup.USE_AND_REFRESH
+        result = await self._fetcher.fetch(origin, known, is_refresh=is_refresh)
         if known is None and result.outcome in _NO_NETWORK and not result.interrupted:
             known = await self._recalled(origin)
-        return self._received(origin, result, known, held)
+        return self._received(origin, result, known, previous)
 
-    def failed(self, origin: Origin, held: Policy | None) -> Policy:
+    def failed(self, origin: Origin, previous: Policy | None) -> Policy:
         """The policy after a retrieval that was interrupted."""
         result = FetchResult(Failure.ERROR, origin.robots_url, interrupted=True)
-        return self._received(origin, result, held.record if held else None, held)
+        return self._received(origin, result, previous.record if previous else None, previous)
 
     async def _recalled(self, origin: Origin) -> RobotsRecord | None:
         """A record from the project's HTTP cache, to use during an outage."""
@@ -102,25 +102,25 @@ class Retrieval:
         record = receive(origin, result, None, stored_at, rulebook, self._clock.jitter())
         return record if record.readable else None
 
-    def _may_answer(self, stored: RobotsRecord, held: Policy | None) -> bool:
+    def _may_answer(self, stored: RobotsRecord, previous: Policy | None) -> bool:
         todo = lookup(stored, self._clock.wall(), self._settings.limits)
-        if held is not None and stored.fetched_at < held.record.fetched_at:
+        if previous is not None and stored.fetched_at < previous.record.fetched_at:
             return False  # it would bring back rules that are known to be outdated
         # If the policy in memory has expired, only a record that another process has fetched
         # since will do.
-        return todo is Lookup.USE or (todo is Lookup.USE_AND_REFRESH and held is None)
+        return todo is Lookup.USE or (todo is Lookup.USE_AND_REFRESH and previous is None)
 
     def _received(
         self,
         origin: Origin,
         result: FetchResult,
         known: RobotsRecord | None,
-        held: Policy | None,
+        previous: Policy | None,
     ) -> Policy:
         clock = self._clock
         rulebook = self._settings.rulebook
         record = receive(origin, result, known, clock.wall(), rulebook, clock.jitter())
-        policy = self._policy(record, held, result.detail)
+        policy = self._policy(record, previous, result.detail)
         # Useful to this crawl only, not to the next.
         passing = result.interrupted or result.replayed
         if not passing:
@@ -128,12 +128,12 @@ class Retrieval:
         if record.access is Access.RULES and policy.file is None:
             detail, replayed = policy.detail, result.replayed
             failed = FetchResult(Failure.ERROR, result.url, replayed=replayed, detail=detail)
-            return self._received(origin, failed, None, held)
+            return self._received(origin, failed, None, previous)
         if passing:
             return policy
         if isinstance(result.outcome, Failure):
             self._stats.inc_value(stats.filled(stats.FAILURES, result.outcome))
-        return self._compared(held, policy, record)
+        return self._compared(previous, policy, record)
 
     def _compared(self, before: Policy | None, after: Policy, record: RobotsRecord) -> Policy:
         if before is not None:
@@ -167,15 +167,15 @@ class Retrieval:
             spider=self._crawler.spider,
         )
 
-    def _policy(self, record: RobotsRecord, held: Policy | None, detail: str = "") -> Policy:
+    def _policy(self, record: RobotsRecord, previous: Policy | None, detail: str = "") -> Policy:
         """Memory holds the parsed rules; only the archive keeps their text and most headers."""
         file = None
         charset = charset_of(record.headers)
         headers = _charset_alone(charset)
         slim = replace(record, body=b"", headers=headers)
         if record.access is Access.RULES:
-            if held is not None and _reads_the_same(held.record, slim):
-                file = held.file
+            if previous is not None and _reads_the_same(previous.record, slim):
+                file = previous.file
             else:
                 try:
                     file = self._parsers.read(record.body, charset)
@@ -195,8 +195,8 @@ def _reads_the_same(one: RobotsRecord, other: RobotsRecord) -> bool:
     return one.sha256 == other.sha256 and one.headers == other.headers
 
 
-def _newer(stored: RobotsRecord | None, held: RobotsRecord | None) -> RobotsRecord | None:
+def _newer(stored: RobotsRecord | None, previous: RobotsRecord | None) -> RobotsRecord | None:
     """The newer record; the stored one, which is complete, if both are equally new."""
-    if stored is None or held is None:
-        return stored or held
-    return stored if stored.fetched_at >= held.fetched_at else held
+    if stored is None or previous is None:
+        return stored or previous
+    return stored if stored.fetched_at >= previous.fetched_at else previous

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from scrapy import signals
 
-from scrapy_robots_plus.crawl.lanes.kill_note import KillNote
 from scrapy_robots_plus.crawl.lanes.lane import Address, Lane, LaneState
 from scrapy_robots_plus.crawl.lanes.losses import Losses
 from scrapy_robots_plus.crawl.lanes.open_lanes import OpenLanes
+from scrapy_robots_plus.crawl.lanes.running_marker import RunningMarker
 
 from .readiness import Permission, Readiness
 from .running_crawl import readiness_of
@@ -34,7 +34,7 @@ class RobotsPriorityQueue:
     """
 
     REFUSALS_EVERY = 32
-    """While others are ready, every 32nd request is one that will be refused."""
+    """While others are ready, every 32nd lane asked is one whose request will be refused."""
 
     def __init__(
         self,
@@ -60,16 +60,16 @@ class RobotsPriorityQueue:
         self._ready: TicketHeap[Lane] = TicketHeap()
         self._refused: TicketHeap[Lane] = TicketHeap()
         self._refusals = count()
-        self._pops = 0
+        self._lanes_asked = 0
         self._length = 0
         self._asked = False
         """Whether the engine is being answered, so that it needs no wake-up."""
         self._readiness.queues.append(self)
-        self._note = KillNote(key) if key else None
-        if self._note is not None:
-            crawler.signals.connect(self._note.remove, signals.spider_closed)
-            self._lanes.resume(startprios or {}, self._note.held_when_killed)
-            self._take_note()
+        self._running_marker = RunningMarker(key) if key else None
+        if self._running_marker is not None:
+            crawler.signals.connect(self._running_marker.remove, signals.spider_closed)
+            self._lanes.resume(startprios or {}, self._running_marker.held_when_killed)
+            self._write_running_marker()
 
     @classmethod
     def from_crawler(
@@ -106,7 +106,7 @@ class RobotsPriorityQueue:
             self._losses.not_on_disk(error)
             raise ValueError(str(error)) from error
         self._length += 1
-        self._take_note()
+        self._write_running_marker()
 
     def _push(self, request: Request) -> None:
         address = self._around.address(request)
@@ -131,7 +131,7 @@ class RobotsPriorityQueue:
             return self._pop()
         finally:
             self._asked = False
-            self._take_note()
+            self._write_running_marker()
 
     def peek(self) -> Request | None:
         """The next request of the host that may be next, left in the queue.
@@ -180,8 +180,8 @@ class RobotsPriorityQueue:
 
     def _next(self) -> Lane | None:
         """The lane to ask next."""
-        self._pops += 1
-        if self._pops % self.REFUSALS_EVERY == 0 and (lane := self._refused.pop()):
+        self._lanes_asked += 1
+        if self._lanes_asked % self.REFUSALS_EVERY == 0 and (lane := self._refused.pop()):
             return lane
         return self._ready.pop() or self._refused.pop()
 
@@ -209,10 +209,10 @@ class RobotsPriorityQueue:
     def _drop(self, lane: Lane) -> None:
         self._readiness.states.move(lane, LaneState.EMPTY)
         if lane.address.origin is not None:
-            self._around.forget(lane.address.origin)
+            self._around.policy_was_used(lane.address.origin)
         self._lanes.remove(lane)
 
-    def _take_note(self) -> None:
+    def _write_running_marker(self) -> None:
         """Notes how many requests the job holds: those waiting and those under way."""
-        if self._note is not None:
-            self._note.write(self._length + len(self._readiness.slots.out))
+        if self._running_marker is not None:
+            self._running_marker.write(self._length + len(self._readiness.slots.out))

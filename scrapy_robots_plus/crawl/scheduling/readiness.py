@@ -101,7 +101,7 @@ class Readiness:
     def hand_out(self, lane: Lane, request: Request, *, refused: bool) -> None:
         """A request of the lane goes to the downloader, or to be *refused*."""
         if lane.address.origin is not None:
-            self.around.forget(lane.address.origin)
+            self.around.policy_was_used(lane.address.origin)
         self._last = request
         self.slots.hand_out(lane, request, refused=refused)
         lane.order = self.states.number()
@@ -186,7 +186,7 @@ class Readiness:
     def _while_unreachable(self, lane: Lane, origin: Origin, state: OriginState) -> Permission:
         if self._defer is None or not self.defers(origin):
             return Permission.REFUSE
-        self.around.forget(origin)
+        self.around.policy_was_used(origin)
         now = self.around.clock()
         again_at = max(state.again_at, now + self.LEAST_PAUSE)
         return self._hold(lane, min(again_at, self._outages.since(origin, now) + self._defer))

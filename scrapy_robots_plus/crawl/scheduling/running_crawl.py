@@ -80,7 +80,7 @@ class CrawlSurroundings:
     def origin_state(self, origin: Origin) -> OriginState | None:  # noqa: ARG002
         return OriginState()
 
-    def forget(self, origin: Origin) -> None:
+    def policy_was_used(self, origin: Origin) -> None:
         pass
 
     def may_fetch(self) -> bool:
@@ -134,8 +134,8 @@ class RobotsSurroundings(CrawlSurroundings):
         self._policies = crawl.policies
         self._agents = crawl.agents
         self._pacing = crawl.pacing
-        self._landed: dict[Origin, Policy | None] = {}
-        self._policies.subscribe(self._policy_landed)
+        self._just_fetched: dict[Origin, Policy | None] = {}
+        self._policies.subscribe(self._fetch_ended)
 
     def _make_budget(self) -> FetchBudget:
         return self._crawl.budget
@@ -160,7 +160,7 @@ class RobotsSurroundings(CrawlSurroundings):
         return Address(origin, chosen_slot(request) or origin.host)
 
     def origin_state(self, origin: Origin) -> OriginState | None:
-        policy = self._policies.usable(origin) or self._landed.get(origin)
+        policy = self._policies.usable(origin) or self._just_fetched.get(origin)
         if policy is None:
             return None
         policy.paces.enforce(self._agents.default)
@@ -171,8 +171,8 @@ class RobotsSurroundings(CrawlSurroundings):
         opens_in = policy.opens_in
         return OriginState(policy.delay or 0.0, opens_at=opens_in and self.clock() + opens_in)
 
-    def forget(self, origin: Origin) -> None:
-        self._landed.pop(origin, None)
+    def policy_was_used(self, origin: Origin) -> None:
+        self._just_fetched.pop(origin, None)
 
     def may_fetch(self) -> bool:
         engine = compat.engine_of(self._crawler)
@@ -190,10 +190,10 @@ class RobotsSurroundings(CrawlSurroundings):
         origin, slot = lane.address
         return slot if origin is None else self._pacing.slot_of(origin) or slot
 
-    def _policy_landed(self, origin: Origin, policy: Policy | None) -> None:
+    def _fetch_ended(self, origin: Origin, policy: Policy | None) -> None:
         if self.readiness.awaits(origin):
             # Whatever its lifetime and the size of the cache: one request may use it.
-            self._landed[origin] = policy
+            self._just_fetched[origin] = policy
         self.readiness.fetch_ended(
             origin, answered=policy is not None and not policy.denies_as_unreachable
         )

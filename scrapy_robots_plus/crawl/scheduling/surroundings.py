@@ -63,8 +63,8 @@ class Surroundings(DownloaderSlots, Protocol):
     def origin_state(self, origin: Origin) -> OriginState | None:
         """None if the policy is unknown and must be fetched."""
 
-    def forget(self, origin: Origin) -> None:
-        """A just fetched policy has been used: from now on it counts only while it is fresh."""
+    def policy_was_used(self, origin: Origin) -> None:
+        """A just fetched policy was used: from now on it counts only while it is fresh."""
 
     def may_fetch(self) -> bool:
         """Whether the crawl is neither paused nor about to close."""

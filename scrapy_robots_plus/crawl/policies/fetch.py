@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .policy import Policy
 
 
-class Flight:
+class Fetch:
     """A fetch under way. Separate from the cache, so that an eviction leaves no waiter behind."""
 
     def __init__(self, request: Request | None) -> None:

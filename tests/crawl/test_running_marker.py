@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.crawl.lanes.kill_note import KillNote
+from scrapy_robots_plus.crawl.lanes.running_marker import RunningMarker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,8 +24,8 @@ def run_until_killed(folder: str, *held: int) -> None:
     """A process that holds so many requests, one number after the other, and then dies."""
     code = f"""
 import os
-from scrapy_robots_plus.crawl.lanes.kill_note import KillNote
-note = KillNote({folder!r})
+from scrapy_robots_plus.crawl.lanes.running_marker import RunningMarker
+note = RunningMarker({folder!r})
 for held in {held!r}:
     note.write(held)
 os.kill(os.getpid(), 9)
@@ -35,18 +35,18 @@ os.kill(os.getpid(), 9)
 
 
 def test_what_the_last_run_held_is_read_after_a_kill(folder: str) -> None:
-    assert KillNote(folder).held_when_killed is None
+    assert RunningMarker(folder).held_when_killed is None
     run_until_killed(folder, 7, 12_345, 3)
-    assert KillNote(folder).held_when_killed == 3
+    assert RunningMarker(folder).held_when_killed == 3
     run_until_killed(folder, 3, 12_345)
-    assert KillNote(folder).held_when_killed == 12_345
+    assert RunningMarker(folder).held_when_killed == 12_345
 
 
 def test_after_a_proper_stop_there_is_no_note(folder: str, tmp_path: Path) -> None:
-    note = KillNote(folder)
+    note = RunningMarker(folder)
     note.write(7)
     note.remove()
-    assert KillNote(folder).held_when_killed is None
+    assert RunningMarker(folder).held_when_killed is None
     assert list(tmp_path.iterdir()) == []
     note.remove()  # nor does it matter that there is none
 
@@ -57,32 +57,32 @@ def test_a_state_that_is_newer_is_of_a_proper_stop_under_another_queue(
     run_until_killed(folder, 7)
     state = tmp_path / "active.json"
     state.write_text("{}")
-    noted_at = (tmp_path / KillNote.NAME).stat().st_mtime_ns
+    noted_at = (tmp_path / RunningMarker.NAME).stat().st_mtime_ns
     os.utime(state, ns=(noted_at + 1, noted_at + 1))
-    assert KillNote(folder).held_when_killed is None
+    assert RunningMarker(folder).held_when_killed is None
     os.utime(state, ns=(noted_at, noted_at))
-    assert KillNote(folder).held_when_killed == 7
+    assert RunningMarker(folder).held_when_killed == 7
 
 
 @pytest.mark.parametrize("content", [b"", b"many", b"\xff\xfe"])
 def test_a_note_that_was_damaged_is_none(folder: str, tmp_path: Path, content: bytes) -> None:
-    (tmp_path / KillNote.NAME).write_bytes(content)
-    assert KillNote(folder).held_when_killed is None
+    (tmp_path / RunningMarker.NAME).write_bytes(content)
+    assert RunningMarker(folder).held_when_killed is None
 
 
 def test_the_same_number_is_not_written_again(folder: str, tmp_path: Path) -> None:
-    note = KillNote(folder)
+    note = RunningMarker(folder)
     note.write(7)
-    (tmp_path / KillNote.NAME).write_bytes(b"as it was")
+    (tmp_path / RunningMarker.NAME).write_bytes(b"as it was")
     note.write(7)
-    assert (tmp_path / KillNote.NAME).read_bytes() == b"as it was"
+    assert (tmp_path / RunningMarker.NAME).read_bytes() == b"as it was"
     note.write(8)
-    assert KillNote(folder).held_when_killed == 8
+    assert RunningMarker(folder).held_when_killed == 8
     note.remove()
 
 
 def test_a_folder_that_is_not_there_stops_nobody(tmp_path: Path) -> None:
-    note = KillNote(str(tmp_path / "none"))
+    note = RunningMarker(str(tmp_path / "none"))
     note.write(7)
     note.remove()
     assert note.held_when_killed is None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO
 
 
-class KillNote:
+class RunningMarker:
     """A file with the number of requests that a job holds. It exists only while the job runs.
 
     Queues write their state, and the sizes in their files, when they are closed. After a kill both
@@ -24,7 +24,7 @@ class KillNote:
         self._file: IO[bytes] | None = None
 
     def write(self, held: int) -> None:
-        """The job now holds *held* requests. The note survives a kill of this process."""
+        """The job now holds *held* requests. The file survives a kill of this process."""
         if held == self._held:
             return
         self._held = held
@@ -44,9 +44,9 @@ class KillNote:
     def _read(self, state: Path) -> int | None:
         try:
             held = int(self._path.read_bytes())
-            noted_at = self._path.stat().st_mtime_ns
+            written_at = self._path.stat().st_mtime_ns
             with suppress(FileNotFoundError):
-                if state.stat().st_mtime_ns > noted_at:
+                if state.stat().st_mtime_ns > written_at:
                     return None  # stopped properly since then, with another queue
         except (OSError, ValueError):
             return None
