@@ -154,7 +154,7 @@ class Policy:
 
     @property
     def delay(self) -> float | None:
-        """The longest delay, in seconds, of any agent that requests have used so far."""
+        """The longest delay, in seconds, of any agent in use so far."""
         return self.paces.delay(self._clock.wall())
 
     @property

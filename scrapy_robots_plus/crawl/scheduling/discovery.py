@@ -56,9 +56,9 @@ class Discovery:
     CREDIT = 128
     """How many fetches may start in the meantime before any of them is answered."""
 
-    def __init__(self, around: Surroundings, states: LaneStates, enough: float = inf) -> None:
+    def __init__(self, surroundings: Surroundings, states: LaneStates, enough: float = inf) -> None:
         """*enough*: when this many lanes are ready, other policies are fetched less eagerly."""
-        self._around = around
+        self._surroundings = surroundings
         self._states = states
         self._enough = enough
         self._fetch_order = FetchOrder()
@@ -71,9 +71,9 @@ class Discovery:
     @property
     def next_change(self) -> float | None:
         """When another fetch may start, unless one ends first; None if none is to start."""
-        if not self._fetch_order or not self._around.may_fetch():
+        if not self._fetch_order or not self._surroundings.may_fetch():
             return None
-        return self._around.budget.next_change
+        return self._surroundings.budget.next_change
 
     def add(self, lane: Lane) -> None:
         """The policy of the lane must be fetched."""
@@ -114,19 +114,19 @@ class Discovery:
     def _start(self, most: int) -> int:
         """Starts at most *most* fetches; returns how many it started."""
         started = 0
-        budget = self._around.budget
-        if not self._fetch_order or not self._around.may_fetch():
+        budget = self._surroundings.budget
+        if not self._fetch_order or not self._surroundings.may_fetch():
             return started
         while started < most and self._fetch_order and budget.free:
             lane = self._fetch_order.pop()
             if lane is None or lane.address.origin is None:
                 return started
             self._states.move(lane, LaneState.POLICY)  # gives it a new ticket
-            if not self._around.is_fetching(lane.address.origin):
-                self._around.fetch(lane.address.origin, lane)
+            if not self._surroundings.is_fetching(lane.address.origin):
+                self._surroundings.fetch(lane.address.origin, lane)
                 started += 1
         if not self._states.ready and self._fetch_order and budget.free:
-            self._around.wake()
+            self._surroundings.wake()
         return started
 
     @property

@@ -56,7 +56,7 @@ class RobotsPriorityQueue:
             self, crawler, downstream_queue_cls, start_queue_cls, key, self._losses
         )
         self._readiness = readiness or readiness_of(crawler)
-        self._around = self._readiness.around
+        self._surroundings = self._readiness.surroundings
         self._ready: TicketHeap[Lane] = TicketHeap()
         self._refused: TicketHeap[Lane] = TicketHeap()
         self._refusals = count()
@@ -109,7 +109,7 @@ class RobotsPriorityQueue:
         self._write_running_marker()
 
     def _push(self, request: Request) -> None:
-        address = self._around.address(request)
+        address = self._surroundings.address(request)
         lane = self._lanes.get(address)
         if lane is None:
             self._readiness.enter(self._lanes.new(address, request))
@@ -161,7 +161,7 @@ class RobotsPriorityQueue:
         if not self._asked:
             # The job's other queue, which shares its slots, may have made it ready: the engine
             # asks this queue before that one.
-            self._around.wake()
+            self._surroundings.wake()
 
     def _pop(self) -> Request | None:
         readiness = self._readiness
@@ -209,7 +209,7 @@ class RobotsPriorityQueue:
     def _drop(self, lane: Lane) -> None:
         self._readiness.states.move(lane, LaneState.EMPTY)
         if lane.address.origin is not None:
-            self._around.policy_was_used(lane.address.origin)
+            self._surroundings.policy_was_used(lane.address.origin)
         self._lanes.remove(lane)
 
     def _write_running_marker(self) -> None:

@@ -45,7 +45,7 @@ class Readiness:
 
     def __init__(
         self,
-        around: Surroundings,
+        surroundings: Surroundings,
         call_later: CallLater,
         *,
         defer: float | None = None,
@@ -55,12 +55,12 @@ class Readiness:
 
         *enough*: when this many lanes are ready, other policies are fetched less eagerly.
         """
-        self.around = around
+        self.surroundings = surroundings
         self._defer = defer
         self.states = LaneStates()
-        self.discovery = Discovery(around, self.states, enough)
-        self.agenda: Agenda[Lane | SharedSlot] = Agenda(self._ring, around.clock, call_later)
-        self.slots = SharedSlots(around, self.states, self.agenda, around.clock)
+        self.discovery = Discovery(surroundings, self.states, enough)
+        self.agenda: Agenda[Lane | SharedSlot] = Agenda(self._ring, surroundings.clock, call_later)
+        self.slots = SharedSlots(surroundings, self.states, self.agenda, surroundings.clock)
         self.queues: list[Iterable[Lane]] = []
         """The queues, in the order in which they are asked."""
         self._awaiting: dict[Origin, list[Lane]] = {}
@@ -91,7 +91,7 @@ class Readiness:
         origin = lane.address.origin
         if origin is None:
             return self._by_slot(lane, 0.0)
-        state = self.around.origin_state(origin)
+        state = self.surroundings.origin_state(origin)
         permission = self._by_origin(lane, origin, state)
         if state is None or permission is not Permission.GO:
             self.slots.skip(lane)
@@ -101,7 +101,7 @@ class Readiness:
     def hand_out(self, lane: Lane, request: Request, *, refused: bool) -> None:
         """A request of the lane goes to the downloader, or to be *refused*."""
         if lane.address.origin is not None:
-            self.around.policy_was_used(lane.address.origin)
+            self.surroundings.policy_was_used(lane.address.origin)
         self._last = request
         self.slots.hand_out(lane, request, refused=refused)
         lane.order = self.states.number()
@@ -110,7 +110,7 @@ class Readiness:
         """Whether requests to *origin* are kept even though its robots.txt cannot be read."""
         if self._defer is None:
             return False
-        now = self.around.clock()
+        now = self.surroundings.clock()
         return now < self._outages.since(origin, now) + self._defer
 
     def takes_back(self, request: Request, origin: Origin) -> bool:
@@ -126,7 +126,7 @@ class Readiness:
         created them: that is one round.
         """
         last, self._last = self._last, None
-        for request in self.around.ended(self.slots.out, last):
+        for request in self.surroundings.ended(self.slots.out, last):
             self.slots.came_back(request)
         for item in self.agenda.due():
             if isinstance(item, SharedSlot):
@@ -145,8 +145,8 @@ class Readiness:
     def delay_of(self, lane: Lane) -> float:
         """Average seconds between two requests of the lane, as far as known."""
         origin = lane.address.origin
-        state = None if origin is None else self.around.origin_state(origin)
-        slot = self.around.slot_state(self.around.slot_key(lane))
+        state = None if origin is None else self.surroundings.origin_state(origin)
+        slot = self.surroundings.slot_state(self.surroundings.slot_key(lane))
         return max(state.delay if state else 0.0, slot.delay, slot.likely_delay)
 
     # What a crawl tells
@@ -161,12 +161,12 @@ class Readiness:
         for lane in self._awaiting.pop(origin, ()):
             if lane.state is LaneState.POLICY:
                 self.states.make_ready(lane)
-        self.around.wake()
+        self.surroundings.wake()
 
     def _ring(self) -> None:
         self.advance()
         if self.states.ready:
-            self.around.wake()
+            self.surroundings.wake()
         else:
             self.arrange_wake_up()
 
@@ -179,15 +179,15 @@ class Readiness:
         if state.unreachable:
             return self._while_unreachable(lane, origin, state)
         self._outages.over(origin)
-        if state.opens_at > self.around.clock():
+        if state.opens_at > self.surroundings.clock():
             return self._hold(lane, state.opens_at)
         return Permission.GO
 
     def _while_unreachable(self, lane: Lane, origin: Origin, state: OriginState) -> Permission:
         if self._defer is None or not self.defers(origin):
             return Permission.REFUSE
-        self.around.policy_was_used(origin)
-        now = self.around.clock()
+        self.surroundings.policy_was_used(origin)
+        now = self.surroundings.clock()
         again_at = max(state.again_at, now + self.LEAST_PAUSE)
         return self._hold(lane, min(again_at, self._outages.since(origin, now) + self._defer))
 
@@ -204,7 +204,7 @@ class Readiness:
     def _wait_for_policy(self, lane: Lane, origin: Origin) -> Permission:
         self.states.move(lane, LaneState.POLICY)
         self._awaiting.setdefault(origin, []).append(lane)
-        if not self.around.is_fetching(origin):
+        if not self.surroundings.is_fetching(origin):
             self.discovery.add(lane)
         return Permission.WAIT
 
