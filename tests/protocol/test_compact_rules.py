@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol import RFC9309, Dialect, RobotsTxt
+from scrapy_robots_plus.protocol import MK1996, RFC9309, Dialect, RobotsTxt
 from scrapy_robots_plus.protocol.compact_rules import MOST_RULES
 from scrapy_robots_plus.protocol.rules import allowed_by_compact_rules
 from tests.protocol.test_engine_properties import dialects, loose, mutated, paths, patterns
@@ -52,3 +52,11 @@ def test_robots_txt_itself_stays_allowed() -> None:
     compact = compact_of("User-agent: *\nDisallow: /")
     assert allowed_by_compact_rules(compact, "https://x.example/robots.txt", RFC9309)
     assert not allowed_by_compact_rules(compact, "https://x.example/", RFC9309)
+
+
+def test_a_star_is_an_octet_like_any_other_in_a_dialect_without_wildcards() -> None:
+    rules = RobotsTxt.parse("User-agent: *\nDisallow: /a*b", MK1996).rules_for("bot")
+    compact = rules.compact()
+    assert compact is not None
+    assert not allowed_by_compact_rules(compact, "/a*b", MK1996)
+    assert allowed_by_compact_rules(compact, "/axb", MK1996)

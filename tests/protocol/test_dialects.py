@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import string
 from dataclasses import asdict
 
 import pytest
 
-from scrapy_robots_plus.protocol import DIALECTS, Dialect
+from scrapy_robots_plus.protocol import DIALECTS, GOOGLE, Dialect, RobotsTxt
 from scrapy_robots_plus.protocol.dialect import Choice, Escapes, Names, Order, dialect_named
 
 DEFAULTS: dict[str, object] = {
@@ -81,3 +82,39 @@ def test_each_dialect(name: str) -> None:
 def test_there_are_no_others() -> None:
     assert list(DIALECTS) == list(OTHERWISE)
     assert asdict(Dialect("mine")) == {**DEFAULTS, "name": "mine"}
+
+
+UNDOING = [
+    each
+    for each in DIALECTS.values()
+    if each.escapes in (Escapes.BUT_SLASH, Escapes.BUT_DELIMITERS)
+]
+
+
+@pytest.mark.parametrize("dialect", UNDOING, ids=lambda each: each.name)
+@pytest.mark.parametrize("letter", string.ascii_letters + string.digits)
+def test_letters_and_their_escapes_are_the_same(dialect: Dialect, letter: str) -> None:
+    rule, url = f"/-%{ord(letter):02X}", f"/-{letter}"
+    assert not RobotsTxt.parse(f"User-agent: *\nDisallow: {rule}", dialect).allowed(url, "Foobot")
+    assert not RobotsTxt.parse(f"User-agent: *\nDisallow: {url}", dialect).allowed(rule, "Foobot")
+
+
+def test_in_names_with_stars_the_parts_come_one_behind_the_other() -> None:
+    (dialect,) = (each for each in DIALECTS.values() if each.names is Names.GLOB)
+    file = RobotsTxt.parse("User-agent: foo*bar\nDisallow: /", dialect)
+    assert not file.allowed("/", "fooxbar")
+    assert file.allowed("/", "barxfoo")
+
+
+@pytest.mark.parametrize(
+    "rules",
+    ["Disallow: /a/$\nAllow: /a/index.html", "Allow: /a/index.html\nDisallow: /a/$"],
+)
+def test_an_index_page_that_is_allowed_wins_a_tie_for_its_folder(rules: str) -> None:
+    assert RobotsTxt.parse(f"User-agent: *\n{rules}", GOOGLE).allowed("/a/", "Foobot")
+
+
+@pytest.mark.parametrize("url", ["http://a.example/s.xml", "https://a.example/s.xml"])
+@pytest.mark.parametrize("key", ["Sitemap", "SITEMAP", "sitemap"])
+def test_the_colon_of_a_sitemap_may_lack(key: str, url: str) -> None:
+    assert RobotsTxt.parse(f"{key} {url}", GOOGLE).sitemaps == (url,)

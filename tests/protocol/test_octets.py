@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_robots_plus.protocol import DIALECTS, RFC9309, Dialect, RobotsTxt
+from scrapy_robots_plus.protocol.octets import to_utf8
 
 RULES = "User-agent: *\nDisallow: /caf\u00e9\nDisallow: /x\n"
 ASCII = b"User-agent: *\nDisallow: /x\n"
@@ -135,3 +136,9 @@ def test_text_may_hold_what_utf8_cannot() -> None:
 def test_so_may_utf16() -> None:
     body = "User-agent: *\nDisallow: /x\nDisallow: /\ud800y".encode("utf-16", "surrogatepass")
     assert denies(body, "/x")
+
+
+def test_characters_whose_first_octet_is_nul_do_not_turn_the_order_around() -> None:
+    text = "User-agent: *\nDisallow: /" + "\u0100" * 15
+    assert to_utf8(text.encode("utf-16-le"), "utf-16") == text.encode()
+    assert to_utf8(text.encode("utf-16-be"), "utf-16") == text.encode()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from scrapy_robots_plus.protocol import Reason, RobotsTxt
+from scrapy_robots_plus.protocol.rfc9309 import MAX_REDIRECTS
 
 
 def allowed(body: str | bytes, url: str, agent: str = "ExampleBot") -> bool:
@@ -218,3 +219,13 @@ class TestSection224OtherRecords:
     def test_may_read_sitemaps(self) -> None:
         body = "sitemap: https://a.example/1\nuser-agent: x\nSiteMap: https://a.example/2\n" * 2
         assert RobotsTxt.parse(body).sitemaps == ("https://a.example/1", "https://a.example/2")
+
+
+def test_a_rule_may_have_many_wildcards() -> None:
+    file = RobotsTxt.parse("User-agent: *\nDisallow: /*a*b*c*d*e*f")
+    assert not file.allowed("/.a.b.c.d.e.f", "Foobot")
+    assert file.allowed("/.a.b.c.d.f.e", "Foobot")
+
+
+def test_five_redirects_are_followed_as_2_3_1_2_says() -> None:
+    assert MAX_REDIRECTS == 5
