@@ -126,3 +126,15 @@ def test_an_end_that_was_not_begun_here_changes_nothing() -> None:
     before = departures.latest(1)
     departures.failed(request, 100)
     assert departures.latest(1) == before == 12
+
+
+@pytest.mark.parametrize(("slow", "waits"), [(7, True), (8, False)])
+def test_a_host_is_as_fast_as_the_fastest_of_its_last_eight_answers(slow: int, waits: bool) -> None:
+    departures, now = Departures(), 0.0
+    for seconds in [0.1, 0.1] + [5.0] * slow:
+        request = Request("http://a.example/")
+        departures.handed_over(request, now)
+        departures.answered(request, now + seconds)
+        now += 100
+    departures.handed_over(Request("http://a.example/"), now)
+    assert (departures.latest(1) > now) is waits

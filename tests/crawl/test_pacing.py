@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+import pytest_twisted
 from scrapy import Request, signals
 from scrapy.core.downloader import Slot
 from scrapy.http import Response
@@ -15,7 +16,9 @@ from scrapy.statscollectors import StatsCollector
 from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.defer import Deferred
 
+from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import Clock
+from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing
 from scrapy_robots_plus.crawl.pacing.pacing import Pacing
 from scrapy_robots_plus.crawl.settings import RobotsSettings
 from scrapy_robots_plus.policy.origin import Origin
@@ -41,8 +44,9 @@ def _crawls_end() -> Iterator[None]:
         running.pop().signals.send_catch_log(signals.spider_closed)
 
 
-def host_of(request: Request) -> str:
-    return urlparse_cached(request).hostname or ""
+def key_of(request: Request) -> str:
+    """As the downloader does it."""
+    return request.meta.get("download_slot") or urlparse_cached(request).hostname or ""
 
 
 class Crawl:
@@ -52,12 +56,12 @@ class Crawl:
         self.now = NOW
         self.slots: dict[str, Slot] = {}
         made = Settings(settings)
-        downloader = SimpleNamespace(slots=self.slots, get_slot_key=host_of)
-        crawler: Any = SimpleNamespace(
-            signals=SignalManager(), engine=SimpleNamespace(downloader=downloader), spider=None
-        )
+        downloader = SimpleNamespace(slots=self.slots, get_slot_key=key_of)
+        self.engine_slot = SimpleNamespace(closing=None)
+        engine = SimpleNamespace(downloader=downloader, _slot=self.engine_slot)
+        crawler: Any = SimpleNamespace(signals=SignalManager(), engine=engine, spider=None)
         with_settings: Any = SimpleNamespace(settings=made, spider=None)
-        crawler.stats = StatsCollector(with_settings)
+        self.stats = crawler.stats = StatsCollector(with_settings)
         self.signals = crawler.signals
         running.append(self)
         clock = Clock(wall=lambda: self.now, slots=lambda: self.now - NOW)
@@ -69,8 +73,10 @@ class Crawl:
         made.queue.append((Request(url), Deferred()))
         return made
 
-    def hold(self, delay: float | None, url: str = URL, opens_in: float = 0.0) -> Request:
-        request = Request(url)
+    def hold(
+        self, delay: float | None, url: str = URL, opens_in: float = 0.0, **meta: object
+    ) -> Request:
+        request = Request(url, meta=meta)
         origin = Origin.of(url)
         assert origin is not None
         policy: Any = SimpleNamespace(delay=delay, opens_in=opens_in)
@@ -92,6 +98,10 @@ class Crawl:
         held = self.slots[slot]
         delay = held.download_delay()
         return held.lastseen + delay - (self.now - NOW) if delay else 0.0
+
+    def held(self, urls: list[str]) -> list[str]:
+        """Those whose requests must go to one slot."""
+        return [url for url in urls if self.pacing.slot_of(cast("Origin", Origin.of(url)))]
 
 
 def test_a_retry_after_holds_every_slot_with_requests_to_the_host() -> None:
@@ -218,14 +228,107 @@ def test_a_slot_that_a_redirect_took_along_is_not_kept() -> None:
     assert request.meta["download_slot"] == "a.example"
 
 
+URLS = [f"http://{name}.example/" for name in "abc"]
+
+
 def test_floors_beyond_the_size_of_the_cache_go_when_nothing_waits_for_them() -> None:
     crawl = Crawl(ROBOTS_CACHE_SIZE=2)
-    urls = [f"http://{name}.example/" for name in "abc"]
-    for url in urls:
+    for url in URLS:
         crawl.hold(2.0, url)
-    held = [url for url in urls if crawl.pacing.slot_of(Origin.of(url))]  # type: ignore[arg-type]
-    assert held == urls  # each may be on its way to its slot
+    assert crawl.held(URLS) == URLS  # each may be on its way to its slot
     crawl.now += 60
-    crawl.hold(2.0, urls[0])
-    held = [url for url in urls if crawl.pacing.slot_of(Origin.of(url))]  # type: ignore[arg-type]
-    assert held == [urls[0], urls[2]]
+    crawl.hold(2.0, URLS[0])
+    assert crawl.held(URLS) == [URLS[0], URLS[2]]
+
+
+def test_the_first_one_too_many_goes_at_once() -> None:
+    crawl = Crawl(ROBOTS_CACHE_SIZE=2)
+    crawl.hold(2.0, URLS[0])
+    crawl.hold(2.0, URLS[1])
+    crawl.now += 60
+    crawl.hold(2.0, URLS[1])
+    crawl.hold(2.0, URLS[2])
+    assert crawl.held(URLS) == URLS[1:]
+
+
+def test_floors_that_are_needed_are_searched_for_once_a_second() -> None:
+    crawl = Crawl(ROBOTS_CACHE_SIZE=2)
+    crawl.now += 100
+    for url in URLS:
+        crawl.hold(2.0, url)
+    crawl.now += 60
+    for url in URLS:
+        crawl.slots[url.split("/")[2]].queue.append((Request(url), Deferred()))
+    crawl.answer("elsewhere", status=200)
+    assert crawl.held(URLS) == URLS
+    for slot in crawl.slots.values():
+        slot.queue.clear()
+    crawl.now += Pacing.TRIM_SECONDS / 2
+    crawl.answer("elsewhere", status=200)
+    assert crawl.held(URLS) == URLS
+    crawl.now += Pacing.TRIM_SECONDS / 2
+    crawl.answer("elsewhere", status=200)
+    assert crawl.held(URLS) == URLS[1:]
+
+
+def test_origins_beyond_the_size_of_the_cache_go_where_all_share_one_slot() -> None:
+    crawl = Crawl(ROBOTS_CACHE_SIZE=2)
+    for url in URLS:
+        assert crawl.hold(2.0, url, download_slot="proxy").meta["download_slot"] == "proxy"
+    crawl.now += 60
+    crawl.answer("elsewhere", status=200)
+    assert crawl.held(URLS) == URLS[1:]
+
+
+def test_slots_beyond_the_size_of_the_cache_are_as_before_after_a_retry_after() -> None:
+    crawl = Crawl(ROBOTS_CACHE_SIZE=2)
+    for name in ("one", "two", "three"):
+        crawl.queue(name)
+    crawl.answer("one", retry_after="10")
+    for slot in crawl.slots.values():
+        slot.queue.clear()
+    crawl.now += 60
+    crawl.answer("elsewhere", status=200)
+    delays = {name: slot.delay for name, slot in crawl.slots.items()}
+    assert sorted(delays.values()) == [0.0, 1.0, 1.0]
+    assert delays["one"] == 1.0  # where the host is sent to
+
+
+def test_the_head_of_an_answer_says_that_its_request_has_left() -> None:
+    crawl = Crawl()
+    request = crawl.hold(2.0)
+    slot = crawl.slots["a.example"]
+    slot.lastseen = crawl.now - NOW
+    slot.transferring.add(request)
+    crawl.now += 0.5
+    assert crawl.due_in("a.example") > 10
+    crawl.signals.send_catch_log(signals.headers_received, request=request)
+    assert crawl.due_in("a.example") == 2.0
+
+
+def test_each_retry_after_is_counted() -> None:
+    crawl = Crawl()
+    for status in (429, 200, 503):
+        crawl.answer("a.example", status=status, retry_after="1")
+    assert crawl.stats.get_stats() == {stats.RETRY_AFTER: 2}
+
+
+@pytest.mark.parametrize("reason", ["retry-after", "visit-time"])
+@pytest_twisted.ensureDeferred
+async def test_a_spider_that_closes_waits_for_no_host(reason: str) -> None:
+    crawl = Crawl()
+    if reason == "retry-after":
+        crawl.answer("a.example", retry_after="9")
+    else:
+        crawl.hold(None, opens_in=9.0)
+    held = crawl.queue("a.example")
+    waiter = held.queue[0][1]
+    other = crawl.queue("b.example", "http://b.example/")
+    crawl.engine_slot.closing = Deferred()
+    with pytest.raises(HeldAtClosing) as caught:
+        await waiter
+    assert str(caught.value) == (
+        "the spider closed while the request waited for a Retry-After or Visit-time"
+    )
+    assert not held.queue
+    assert len(other.queue) == 1

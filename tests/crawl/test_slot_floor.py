@@ -149,6 +149,14 @@ def test_the_head_of_an_answer_is_enough() -> None:
     assert held.due == 1002.5
 
 
+def test_a_request_that_fails_has_left_by_then() -> None:
+    held = Held(a=2.0)
+    request = held.send()
+    held.now += 3
+    held.slot.transferring.remove(request)
+    assert held.due == 1005
+
+
 def test_the_slot_forgets_its_timer_when_an_answer_lets_the_next_one_go_sooner() -> None:
     held = Held(a=2.0)
     request = held.send()
@@ -251,6 +259,19 @@ def test_a_floor_is_needed_until_its_slot_has_nothing_to_wait_for() -> None:
     assert held.floor.is_needed(held.slot)
     held.now = 1012
     assert not held.floor.is_needed(held.slot)
+
+
+@pytest.mark.parametrize("requests", ["active", "queue"])
+def test_a_floor_is_needed_while_its_slot_has_a_request(requests: str) -> None:
+    held = Held()
+    held.now += 60
+    assert not held.floor.is_needed(held.slot)
+    waiting: Any = Request("http://a.example/")
+    if requests == "active":
+        held.slot.active.add(waiting)
+    else:
+        held.slot.queue.append(waiting)
+    assert held.floor.is_needed(held.slot)
 
 
 def test_a_floor_is_needed_while_its_host_is_left_alone() -> None:
