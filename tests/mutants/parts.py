@@ -40,4 +40,31 @@ PARTS = (
     folder("protocol"),
     folder("policy"),
     folder("storage"),
+    Part(
+        "pacing",
+        ("crawl/pacing/*.py",),
+        (
+            "crawl/test_backoff.py",
+            "crawl/test_departures.py",
+            "crawl/test_pacing.py",
+            "crawl/test_slot_floor.py",
+        ),
+        gate=0.90,
+    ),
+    Part(
+        "settings",
+        ("crawl/settings/**/*.py",),
+        ("test_readme.py", "test_settings.py"),
+        gate=0.90,
+    ),
+    Part(
+        "parsers",
+        ("crawl/parsers/*.py",),
+        (
+            "crawl/test_failing_parser.py",
+            "crawl/test_parsed_file.py",
+            "test_scrapy_parser.py",
+        ),
+        gate=0.90,
+    ),
 )

@@ -1,0 +1,47 @@
+"""A parser that raises is counted each time, and told once."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from scrapy.utils.test import get_crawler
+
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.parsers.failing import parser_failed
+
+
+def failure(text: str) -> Exception:
+    try:
+        raise RuntimeError(text)
+    except RuntimeError as error:
+        return error
+
+
+def test_the_first_failure_of_a_crawl_is_an_error_and_the_others_are_details(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    collector = get_crawler().stats
+    assert collector is not None
+    with caplog.at_level(logging.DEBUG):
+        words = [parser_failed(failure(text), f"http://{text}/", collector) for text in "ab"]
+    assert words == [f"ROBOTSTXT_PARSER failed: RuntimeError: {text}" for text in "ab"]
+    assert collector.get_stats() == {stats.PARSER_ERRORS: 2}
+    assert [each.levelname for each in caplog.records] == ["ERROR", "DEBUG"]
+    first, second = (each.getMessage().splitlines() for each in caplog.records)
+    assert first[0] == (
+        "ROBOTSTXT_PARSER failed on http://a/. Further failures are counted as "
+        f"{stats.PARSER_ERRORS} and logged at DEBUG."
+    )
+    assert second[0] == "ROBOTSTXT_PARSER failed on http://b/."
+    for lines, text in ((first, "a"), (second, "b")):
+        assert lines[1] == "Traceback (most recent call last):"
+        assert lines[-1] == f"RuntimeError: {text}"
+
+
+def test_what_a_site_sent_cannot_write_to_the_terminal(caplog: pytest.LogCaptureFixture) -> None:
+    collector = get_crawler().stats
+    assert collector is not None
+    parser_failed(failure("\x1b[31m"), "http://a/\x1b[31m", collector)
+    assert "\x1b" not in caplog.text
+    assert r"http://a/\x1b[31m" in caplog.text
