@@ -111,7 +111,18 @@ class TestWarning:
                 assert not found.allowed("/star", BROWSER)
                 found.verdict("/star", f"{BROWSER} {number}")
         assert [record.levelname for record in caplog.records] == ["WARNING"]
+        assert caplog.records[0].name == module.__name__
         assert "USER_AGENT" in caplog.text
+
+    def test_it_says_of_which_spider(self, caplog: pytest.LogCaptureFixture) -> None:
+        crawler = get_crawler()
+        crawler.spider = crawler._create_spider("x")
+        RobotsParser.from_crawler(crawler, BODY).allowed("/", BROWSER)
+        RobotsParser.from_crawler(None, BODY).allowed("/", BROWSER)
+        assert [getattr(record, "spider", "") for record in caplog.records] == [
+            crawler.spider,
+            None,
+        ]
 
     @pytest.mark.parametrize("agent", ["foobot", "*", b"Foobot/1.0", [BROWSER, "foobot"]])
     def test_none_for_a_name(
@@ -162,7 +173,8 @@ class TestMemory:
             assert not each.allowed("/foo", "foobot")
         for url in ("/foo", "/fo", "https://x.example/foo/bar", "/robots.txt"):
             assert first.allowed(url, "foobot") is second.allowed(url, "foobot")
-        assert first._file is None
+            assert first._file is None
+            assert second._file is not None
         assert first.allowed("/foo", "other") is second.allowed("/foo", "other")
 
     def test_what_was_asked_last_stays(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,23 +6,33 @@ import logging
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_twisted
 from scrapy.settings import Settings
 
 from scrapy_robots_plus import RobotsSettingsError
-from scrapy_robots_plus.crawl.settings import GROUPS, RobotsSettings, names, unknown_settings
+from scrapy_robots_plus.crawl.settings import (
+    GROUPS,
+    RobotsSettings,
+    dialect_in,
+    names,
+    unknown_settings,
+)
+from scrapy_robots_plus.crawl.settings.checks import number, whole_number
 from scrapy_robots_plus.crawl.settings.groups import DECLARED
 from scrapy_robots_plus.policy.access import PRESETS, Access
 from scrapy_robots_plus.policy.delay import TooLong
 from scrapy_robots_plus.policy.freshness import lifetime
-from scrapy_robots_plus.policy.options import OnVisitTime
-from scrapy_robots_plus.protocol import RFC9309
+from scrapy_robots_plus.policy.options import OnVisitTime, Unreachable
+from scrapy_robots_plus.protocol import GOOGLE, RFC9309
 
 from .crawling import crawl, make_crawler, run
 from .sites import Sites
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.crawl.settings.setting import Check
 
 DAY = "expected a number of seconds between 0 and 86,400"
 BOOLEAN = "expected True or False"
@@ -346,10 +356,61 @@ def _named_as_wrong(name: str, value: object) -> list[str]:
     return []
 
 
-def test_a_long_value_is_shown_in_part() -> None:
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [("x" * 498, "'" + "x" * 498 + "'"), ("x" * 100_000, "'" + "x" * 499 + "...")],
+)
+def test_a_long_value_is_shown_in_part(value: str, shown: str) -> None:
     with pytest.raises(RobotsSettingsError) as caught:
-        settings_with(ROBOTS_TTL="x" * 100_000)
-    assert len(str(caught.value)) < 700
+        settings_with(ROBOTS_TTL=value)
+    assert str(caught.value) == f"ROBOTS_TTL = {shown}: {TTL}"
+
+
+@pytest.mark.parametrize(
+    ("check", "expected"),
+    [
+        (number("seconds", 0, 60), "expected a number of seconds between 0 and 60"),
+        (
+            number("seconds", 0.5, 60, "why"),
+            "expected a number of seconds between 0.5 and 60 (why)",
+        ),
+        (whole_number("hosts", 1, 9), "expected a whole number of hosts between 1 and 9"),
+        (
+            whole_number("hosts", 1, 9, "why"),
+            "expected a whole number of hosts between 1 and 9 (why)",
+        ),
+    ],
+)
+def test_a_check_of_a_number_says_why_only_where_it_knows(
+    check: Check[Any, Any], expected: str
+) -> None:
+    with pytest.raises(ValueError, match=r"^expected") as caught:
+        check.read("x")
+    assert str(caught.value) == expected
+
+
+def test_options_may_be_given_as_what_they_mean() -> None:
+    settings = settings_with(
+        ROBOTS_CRAWL_DELAY_TOO_LONG=TooLong.OBEY,
+        ROBOTS_UNREACHABLE=Unreachable.DEFER,
+        ROBOTS_VISIT_TIME=OnVisitTime.OBEY,
+    )
+    assert settings.crawl_delay_too_long is TooLong.OBEY
+    assert settings.unreachable is Unreachable.DEFER
+    assert settings.visit_time is OnVisitTime.OBEY
+
+
+@pytest.mark.parametrize("obey", [True, False])
+@pytest.mark.parametrize("delays", [True, False])
+def test_a_crawl_delay_that_is_set_does_not_follow_robotstxt_obey(obey: bool, delays: bool) -> None:
+    settings = settings_with(ROBOTS_CRAWL_DELAY=delays, ROBOTSTXT_OBEY=obey)
+    assert settings.keeps_delays is delays
+
+
+def test_a_dialect_can_be_read_alone() -> None:
+    assert dialect_in(Settings({"ROBOTS_DIALECT": "google", "ROBOTS_TTL": "a day"})) is GOOGLE
+    with pytest.raises(RobotsSettingsError, match=r"^ROBOTS_DIALECT = 'x': 'x' is not a dialect"):
+        dialect_in(Settings({"ROBOTS_DIALECT": "x", "ROBOTS_TTL": "a day"}))
 
 
 def test_statuses_in_a_dict_may_be_numbers() -> None:

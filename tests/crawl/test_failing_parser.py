@@ -28,6 +28,7 @@ def test_the_first_failure_of_a_crawl_is_an_error_and_the_others_are_details(
     assert words == [f"ROBOTSTXT_PARSER failed: RuntimeError: {text}" for text in "ab"]
     assert collector.get_stats() == {stats.PARSER_ERRORS: 2}
     assert [each.levelname for each in caplog.records] == ["ERROR", "DEBUG"]
+    assert {each.name for each in caplog.records} == {parser_failed.__module__}
     first, second = (each.getMessage().splitlines() for each in caplog.records)
     assert first[0] == (
         "ROBOTSTXT_PARSER failed on http://a/. Further failures are counted as "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import time
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from scrapy.utils.test import get_crawler
@@ -14,6 +14,7 @@ from scrapy_robots_plus.crawl.parsers.adapter import (
     ParsedFile,
     Parsers,
     Spacing,
+    charset_of,
     takes_several_names,
 )
 from scrapy_robots_plus.protocol import Reason, VisitTime
@@ -143,6 +144,13 @@ def test_a_request_rate_that_is_none(rate: Any) -> None:
     assert ParsedFile(parser).request_rate("Foobot") is None
 
 
+@pytest.mark.parametrize(("requests", "seconds"), [(1, 0.5), (2, 1), (0.5, 0.25)])
+def test_a_request_rate_may_be_high(requests: float, seconds: float) -> None:
+    rate = SimpleNamespace(requests=requests, seconds=seconds)
+    parser: Any = Duck(request_rate=lambda _: rate)
+    assert ParsedFile(parser).request_rate("Foobot") == Spacing(0.5, None)
+
+
 @pytest.mark.parametrize(
     ("value", "window"),
     [
@@ -198,6 +206,46 @@ class TestCharset:
     def test_one_octet_that_is_not_utf8_does_not_empty_the_file(self, parser: str) -> None:
         file = read(FILE + b"Disallow: /\xff\n", parser)
         assert not file.allowed("https://x.example/closed", "Foobot")
+
+
+class Listening(PlainParser):
+    """Says what it was made of."""
+
+    made_of: ClassVar[list[Any]] = []
+
+    @classmethod
+    def from_crawler(cls, crawler: Any, robotstxt_body: bytes, charset: Any = 0) -> PlainParser:
+        cls.made_of = [crawler, robotstxt_body, charset]
+        return cls(robotstxt_body)
+
+
+class Deaf(Listening):
+    """Takes no charset."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Any, robotstxt_body: bytes) -> PlainParser:  # type: ignore[override]
+        return super().from_crawler(crawler, robotstxt_body)
+
+
+@pytest.mark.parametrize(
+    ("parser", "body", "charset"), [(Listening, b"/\xe9", "cp1252"), (Deaf, b"/\xc3\xa9", 0)]
+)
+def test_what_a_parser_is_made_of(parser: type[Listening], body: bytes, charset: str | int) -> None:
+    crawler = get_crawler(settings_dict={"ROBOTSTXT_PARSER": parser})
+    Parsers(crawler).read(b"/\xe9", "cp1252")
+    assert parser.made_of == [crawler, body, charset]
+
+
+@pytest.mark.parametrize(
+    ("headers", "charset"),
+    [
+        ({"content-type": "text/plain; charset=latin-1"}, "cp1252"),
+        ({"content-type": "text/plain"}, None),
+        ({}, None),
+    ],
+)
+def test_the_charset_of_a_content_type(headers: dict[str, str], charset: str | None) -> None:
+    assert charset_of(headers) == charset
 
 
 class Broken(PlainParser):
