@@ -188,6 +188,13 @@ class TestMemory:
         assert found[0]._file is not None
         assert found[1]._file is None
 
+    def test_a_hundred_usual_files_are_kept_parsed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(module, "_hot", HotFiles())
+        found = [parser() for _ in range(100)]
+        for each in found:
+            each.allowed("/foo", "foobot")
+        assert all(each._file is not None for each in found)
+
     def test_one_file_may_be_larger_than_the_room(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "_hot", HotFiles(octets=10, least=1))
         found = parser()

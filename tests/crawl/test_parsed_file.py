@@ -228,12 +228,14 @@ class Deaf(Listening):
 
 
 @pytest.mark.parametrize(
-    ("parser", "body", "charset"), [(Listening, b"/\xe9", "cp1252"), (Deaf, b"/\xc3\xa9", 0)]
+    ("served", "charset", "body"),
+    [(b"/\xe9", "cp1252", b"/\xc3\xa9"), (b"/\xc3\xa9\xff\x0f", None, b"/\xc3\xa9%FF\x0f")],
 )
-def test_what_a_parser_is_made_of(parser: type[Listening], body: bytes, charset: str | int) -> None:
-    crawler = get_crawler(settings_dict={"ROBOTSTXT_PARSER": parser})
-    Parsers(crawler).read(b"/\xe9", "cp1252")
-    assert parser.made_of == [crawler, body, charset]
+def test_what_a_parser_is_made_of(served: bytes, charset: str | None, body: bytes) -> None:
+    for parser, made_of in ((Listening, [served, charset]), (Deaf, [body, 0])):
+        crawler = get_crawler(settings_dict={"ROBOTSTXT_PARSER": parser})
+        Parsers(crawler).read(served, charset)
+        assert parser.made_of == [crawler, *made_of]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,218 @@
+"""The queue by itself, in memory and on disk, at a clock that the test sets. Nothing waits."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request, Spider, signals
+from scrapy.signalmanager import SignalManager
+from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue, PickleLifoDiskQueue
+
+from scrapy_robots_plus.crawl.lanes.running_marker import RunningMarker
+from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
+
+from .world import Host, World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Stats(dict[str, int]):
+    def inc_value(self, key: str) -> None:
+        self[key] = self.get(key, 0) + 1
+
+    def set_value(self, key: str, value: int) -> None:
+        self[key] = value
+
+
+open_queues: list[Alone] = []
+
+
+@pytest.fixture(autouse=True)
+def _queues_are_closed() -> Iterator[None]:
+    yield
+    while open_queues:
+        open_queues[0].stop()
+
+
+class Alone:
+    """A queue for two hosts that are known, without delays."""
+
+    def __init__(
+        self, folder: str = "", state: Any = None, kind: Any = PickleLifoDiskQueue
+    ) -> None:
+        self.world = World([Host(capacity=1000, known_until=1e9) for _ in range(2)], total=1000)
+        self.stats = Stats()
+        self.signals = SignalManager()
+        spider = Spider("spider")
+        crawler: Any = SimpleNamespace(spider=spider, signals=self.signals, stats=self.stats)
+        readiness = self.world.readiness
+        readiness.queues.clear()
+        self.queue = RobotsPriorityQueue(crawler, kind, folder, state, readiness=readiness)
+        open_queues.append(self)
+
+    def push(self, *paths: str, host: int = 0, priority: int = 0) -> list[str]:
+        urls = [f"http://host{host}.example/{path}" for path in paths]
+        for url in urls:
+            self.queue.push(Request(url, priority=priority))
+        return urls
+
+    def pop(self) -> str | None:
+        request = self.queue.pop()
+        return None if request is None else request.url
+
+    def pop_all(self) -> Iterator[str]:
+        while (url := self.pop()) is not None:
+            yield url
+
+    def stop(self) -> dict[str, list[int]]:
+        """As when a job is stopped; the state."""
+        open_queues.remove(self)
+        state = self.queue.close()
+        self.signals.send_catch_log(signals.spider_closed)
+        return state
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    return str(tmp_path)
+
+
+def test_it_counts_what_it_holds() -> None:
+    alone = Alone(kind=LifoMemoryQueue)
+    assert len(alone.queue) == 0
+    alone.push("a", "b")
+    alone.push("c", host=1)
+    assert len(alone.queue) == 3
+    assert len(list(alone.pop_all())) == 3
+    assert len(alone.queue) == 0
+
+
+def test_it_names_the_hosts_that_have_requests() -> None:
+    alone = Alone(kind=LifoMemoryQueue)
+    alone.push("a")
+    assert "http://host0.example" in alone.queue
+    assert "http://host1.example" not in alone.queue
+    assert [lane.address.name for lane in alone.queue] == ["http://host0.example"]
+    alone.pop()
+    assert "http://host0.example" not in alone.queue
+
+
+def test_the_next_request_can_be_looked_at() -> None:
+    alone = Alone(kind=FifoMemoryQueue)
+    assert alone.queue.peek() is None
+    (url,) = alone.push("a")
+    alone.push("b", host=1)
+    for _ in range(2):
+        request = alone.queue.peek()
+        assert request is not None
+        assert request.url == url
+    assert alone.pop() == url
+
+
+def test_the_most_urgent_request_goes_first() -> None:
+    alone = Alone(kind=FifoMemoryQueue)
+    normal = alone.push("a", host=0) + alone.push("b", host=1)
+    urgent = alone.push("c", host=1, priority=5)
+    assert list(alone.pop_all()) == [*urgent, *normal]
+
+
+def test_a_job_goes_on_with_what_it_held(folder: str) -> None:
+    first = Alone(folder)
+    urls = first.push("a", "b") + first.push("c", host=1) + first.push("d", priority=3)
+    state = first.stop()
+    assert state == {"http://host0.example": [-3, 0], "http://host1.example": [0]}
+    second = Alone(folder, state)
+    assert len(second.queue) == 4
+    found = list(second.pop_all())
+    assert found[0] == urls[-1]
+    assert sorted(found) == sorted(urls)
+    assert second.stop() == {}
+
+
+def test_a_queue_that_is_closed_holds_nothing() -> None:
+    alone = Alone(kind=LifoMemoryQueue)
+    alone.push("a", "b")
+    alone.queue.close()
+    assert len(alone.queue) == 0
+    assert alone.queue.peek() is None
+    assert alone.pop() is None
+
+
+def test_a_queue_that_is_closed_sets_no_alarm(folder: str) -> None:
+    alone = Alone(folder)
+    alone.world.readiness.agenda.alarm.set(alone.world.now + 9)
+    alone.stop()
+    assert alone.world.readiness.agenda.alarm.at is None
+
+
+@pytest.mark.parametrize("state", [[0, 1], "http://a.example", [[0]]])
+def test_the_state_of_a_queue_that_does_not_separate_hosts(folder: str, state: Any) -> None:
+    with pytest.raises(ValueError, match="separate hosts") as caught:
+        Alone(folder, state)
+    assert str(caught.value) == (
+        f"The state {state!r} of the job was written by a queue that does not separate hosts. "
+        "Resume it with the SCHEDULER_PRIORITY_QUEUE that it started with."
+    )
+
+
+@pytest.mark.parametrize("state", [None, {}, []])
+def test_a_job_that_begins_has_no_state(folder: str, state: Any) -> None:
+    assert len(Alone(folder, state).queue) == 0
+
+
+def test_while_a_job_runs_a_file_tells_how_much_it_holds(folder: str, tmp_path: Path) -> None:
+    def held() -> int:
+        return int((tmp_path / RunningMarker.NAME).read_bytes())
+
+    alone = Alone(folder)
+    assert held() == 0
+    alone.push("a", "b", "c")
+    assert held() == 3
+    request = alone.queue.pop()
+    assert request is not None
+    assert held() == 3  # one of them under way
+    alone.world.readiness.slots.came_back(request)
+    alone.push("d")
+    assert held() == 3
+    alone.stop()
+    assert not (tmp_path / RunningMarker.NAME).exists()
+
+
+def test_in_memory_there_is_no_such_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Alone(kind=LifoMemoryQueue).push("a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_written_is_not_held(folder: str) -> None:
+    alone = Alone(folder)
+    with pytest.raises(ValueError, match=r"pickle|serializ"):
+        alone.queue.push(Request("http://host0.example/", meta={"x": lambda: None}))
+    assert len(alone.queue) == 0
+
+
+class Full(PickleLifoDiskQueue):  # type: ignore[misc]
+    def push(self, request: Request) -> None:
+        raise OSError("no space left on device")
+
+
+def test_any_other_failure_is_one_that_scrapy_recovers_from(folder: str) -> None:
+    alone = Alone(folder, kind=Full)
+    with pytest.raises(ValueError, match=r"^no space left on device$"):
+        alone.push("a")
+    assert len(alone.queue) == 0
+    assert sum(alone.stats.values()) > 0
+
+
+class Noted(RobotsPriorityQueue):
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self.made_of = (arguments, options)
+
+
+def test_it_is_made_as_scrapy_makes_queues() -> None:
+    made: Any = Noted.from_crawler("crawler", "kind", "key", "state", start_queue_cls="start")  # type: ignore[arg-type]
+    assert made.made_of == (("crawler", "kind", "key", "state"), {"start_queue_cls": "start"})
