@@ -387,6 +387,7 @@ def test_a_check_of_a_number_says_why_only_where_it_knows(
     with pytest.raises(ValueError, match=r"^expected") as caught:
         check.read("x")
     assert str(caught.value) == expected
+    assert check.unit in expected.split()
 
 
 def test_options_may_be_given_as_what_they_mean() -> None:

@@ -36,35 +36,55 @@ def folder(name: str) -> Part:
     return Part(name, (f"{name}/*.py",), (f"{name}/test_*.py",), gate=0.95)
 
 
+def of_crawl(name: str, *sources: str, tests: tuple[str, ...]) -> Part:
+    """A part of ``crawl`` that needs no crawl. Its tests need none either: they wait for nothing."""
+    return Part(name, sources, tests, gate=0.90)
+
+
 PARTS = (
     folder("protocol"),
     folder("policy"),
     folder("storage"),
-    Part(
+    of_crawl(
         "pacing",
-        ("crawl/pacing/*.py",),
-        (
+        "crawl/pacing/*.py",
+        tests=(
             "crawl/test_backoff.py",
             "crawl/test_departures.py",
             "crawl/test_pacing.py",
             "crawl/test_slot_floor.py",
         ),
-        gate=0.90,
     ),
-    Part(
+    of_crawl(
         "settings",
-        ("crawl/settings/**/*.py",),
-        ("test_readme.py", "test_settings.py"),
-        gate=0.90,
+        "crawl/settings/**/*.py",
+        # Without test_wrong_settings.py: it starts processes, which take seconds each.
+        tests=("test_readme.py", "test_scrapys_own_settings.py", "test_settings.py"),
     ),
-    Part(
+    of_crawl(
         "parsers",
-        ("crawl/parsers/*.py",),
-        (
+        "crawl/parsers/*.py",
+        tests=(
             "crawl/test_failing_parser.py",
             "crawl/test_parsed_file.py",
             "test_scrapy_parser.py",
         ),
-        gate=0.90,
+    ),
+    of_crawl(
+        "scheduling",
+        # Without running_crawl.py: it joins the queue to Scrapy's engine, and only crawls run it.
+        "crawl/scheduling/[!r]*.py",
+        "crawl/scheduling/readiness.py",
+        tests=(
+            "crawl/test_agenda.py",
+            "crawl/test_discovery.py",
+            "crawl/test_fetch_order.py",
+            "crawl/test_outage_starts.py",
+            "crawl/test_queue_alone.py",
+            "crawl/test_queue_properties.py",
+            "crawl/test_readiness.py",
+            "crawl/test_shared_slots.py",
+            "crawl/test_ticket_heap.py",
+        ),
     ),
 )
