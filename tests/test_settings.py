@@ -173,6 +173,7 @@ def test_each_setting_is_fully_described() -> None:
 def test_without_settings_all_are_at_their_defaults() -> None:
     settings = settings_with()
     assert settings.obey is False  # Scrapy's own default, which the add-on changes
+    assert settings_with(ROBOTSTXT_OBEY=None).obey is False
     unset = dict.fromkeys(set(names()) - {"ROBOTSTXT_OBEY"})
     assert settings == settings_with(**unset)
     assert settings.user_agent is None

@@ -214,7 +214,7 @@ class Listening(PlainParser):
     made_of: ClassVar[list[Any]] = []
 
     @classmethod
-    def from_crawler(cls, crawler: Any, robotstxt_body: bytes, charset: Any = 0) -> PlainParser:
+    def from_crawler(cls, crawler: Any, robotstxt_body: bytes, charset: Any = 0) -> Any:
         cls.made_of = [crawler, robotstxt_body, charset]
         return cls(robotstxt_body)
 
@@ -223,7 +223,7 @@ class Deaf(Listening):
     """Takes no charset."""
 
     @classmethod
-    def from_crawler(cls, crawler: Any, robotstxt_body: bytes) -> PlainParser:  # type: ignore[override]
+    def from_crawler(cls, crawler: Any, robotstxt_body: bytes) -> Any:  # type: ignore[override]
         return super().from_crawler(crawler, robotstxt_body)
 
 

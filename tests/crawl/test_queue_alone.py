@@ -195,7 +195,7 @@ def test_what_cannot_be_written_is_not_held(folder: str) -> None:
     assert len(alone.queue) == 0
 
 
-class Full(PickleLifoDiskQueue):  # type: ignore[misc]
+class Full(PickleLifoDiskQueue):  # type: ignore[misc, valid-type]
     def push(self, request: Request) -> None:
         raise OSError("no space left on device")
 

@@ -37,7 +37,7 @@ def folder(name: str) -> Part:
 
 
 def of_crawl(name: str, *sources: str, tests: tuple[str, ...]) -> Part:
-    """A part of ``crawl`` that needs no crawl. Its tests need none either: they wait for nothing."""
+    """Files of ``crawl`` that need no crawl. Nor do their tests, but for two of settings."""
     return Part(name, sources, tests, gate=0.90)
 
 
@@ -72,7 +72,8 @@ PARTS = (
     ),
     of_crawl(
         "scheduling",
-        # Without running_crawl.py: it joins the queue to Scrapy's engine, and only crawls run it.
+        # Without running_crawl.py: it joins the queue to Scrapy's engine, and only crawls run it;
+        # without test_queue_properties.py, which takes longer than all the others together.
         "crawl/scheduling/[!r]*.py",
         "crawl/scheduling/readiness.py",
         tests=(
@@ -81,7 +82,6 @@ PARTS = (
             "crawl/test_fetch_order.py",
             "crawl/test_outage_starts.py",
             "crawl/test_queue_alone.py",
-            "crawl/test_queue_properties.py",
             "crawl/test_readiness.py",
             "crawl/test_shared_slots.py",
             "crawl/test_ticket_heap.py",
