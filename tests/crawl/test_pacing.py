@@ -178,7 +178,7 @@ def test_a_host_without_a_delay_goes_where_it_likes_again() -> None:
     crawl = Crawl()
     assert crawl.hold(2.0).meta["download_slot"] == "a.example"
     assert crawl.slots["a.example"].delay == 2.0
-    assert crawl.pacing.holds
+    assert crawl.pacing.assigns_slots
     assert "download_slot" not in crawl.hold(None).meta
     assert crawl.slots["a.example"].delay == 0
     assert not crawl.pacing.assigns_slots
