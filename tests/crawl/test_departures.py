@@ -138,3 +138,27 @@ def test_a_host_is_as_fast_as_the_fastest_of_its_last_eight_answers(slow: int, w
         now += 100
     departures.handed_over(Request("http://a.example/"), now)
     assert (departures.latest(1) > now) is waits
+
+
+@pytest.mark.parametrize(
+    ("answers", "patience"),
+    [
+        ([], 0.5),  # nobody has answered the first one
+        ([0.2, 0.1], 0.5),
+        ([1.2, 0.1], 1.2),
+        ([10.0, 0.1], 1.5),
+    ],
+)
+def test_an_answer_is_waited_for_one_delay_or_up_to_three_if_connecting_may_take_that_long(
+    answers: list[float], patience: float
+) -> None:
+    departures, now = Departures(), 0.0
+    for seconds in answers:
+        request = Request("http://a.example/")
+        departures.handed_over(request, now)
+        departures.answered(request, now + seconds)
+        now += 100
+    if not answers:
+        departures.handed_over(Request("http://a.example/"), now)
+    departures.handed_over(Request("http://a.example/"), now)
+    assert departures.latest(0.5) == now + patience

@@ -42,7 +42,11 @@ class Alone:
     """A queue for two hosts that are known, without delays."""
 
     def __init__(
-        self, folder: str = "", state: Any = None, kind: Any = PickleLifoDiskQueue
+        self,
+        folder: str = "",
+        state: Any = None,
+        kind: Any = PickleLifoDiskQueue,
+        start_kind: Any = None,
     ) -> None:
         self.world = World([Host(capacity=1000, known_until=1e9) for _ in range(2)], total=1000)
         self.stats = Stats()
@@ -51,7 +55,9 @@ class Alone:
         crawler: Any = SimpleNamespace(spider=spider, signals=self.signals, stats=self.stats)
         readiness = self.world.readiness
         readiness.queues.clear()
-        self.queue = RobotsPriorityQueue(crawler, kind, folder, state, readiness=readiness)
+        self.queue = RobotsPriorityQueue(
+            crawler, kind, folder, state, start_queue_cls=start_kind, readiness=readiness
+        )
         open_queues.append(self)
 
     def push(self, *paths: str, host: int = 0, priority: int = 0) -> list[str]:
@@ -97,8 +103,10 @@ def test_it_names_the_hosts_that_have_requests() -> None:
     assert "http://host0.example" in alone.queue
     assert "http://host1.example" not in alone.queue
     assert [lane.address.name for lane in alone.queue] == ["http://host0.example"]
+    assert alone.world.readiness.states.lanes == 1
     alone.pop()
     assert "http://host0.example" not in alone.queue
+    assert alone.world.readiness.states.lanes == 0
 
 
 def test_the_next_request_can_be_looked_at() -> None:
@@ -118,6 +126,38 @@ def test_the_most_urgent_request_goes_first() -> None:
     normal = alone.push("a", host=0) + alone.push("b", host=1)
     urgent = alone.push("c", host=1, priority=5)
     assert list(alone.pop_all()) == [*urgent, *normal]
+
+
+def test_start_requests_have_a_queue_of_their_own_kind() -> None:
+    alone = Alone(kind=LifoMemoryQueue, start_kind=FifoMemoryQueue)
+    others = alone.push("a", "b")
+    for path in "cd":
+        meta = {"is_start_request": True}
+        alone.queue.push(Request(f"http://host0.example/{path}", meta=meta))
+    found = list(alone.pop_all())
+    assert [url for url in found if url in others] == others[::-1]
+    assert [url[-1] for url in found if url not in others] == ["c", "d"]
+
+
+def test_what_will_be_refused_goes_behind_the_others_and_now_and_then_in_between() -> None:
+    alone = Alone(kind=FifoMemoryQueue)
+    alone.world.hosts[0].unreachable = True
+    refused = alone.push("a", "b", "c")
+    others = alone.push(*map(str, range(40)), host=1)
+    found = list(alone.pop_all())
+    assert [url for url in found if url in others] == others
+    assert [found.index(url) for url in refused] == [30, 41, 42]
+
+
+def test_it_wakes_the_engine_unless_that_is_asking_it() -> None:
+    alone = Alone(kind=LifoMemoryQueue)
+    alone.push("a", "b")
+    assert alone.world.woken
+    alone.world.woken = False
+    alone.pop()
+    assert not alone.world.woken
+    alone.push("c", host=1)
+    assert alone.world.woken
 
 
 def test_a_job_goes_on_with_what_it_held(folder: str) -> None:

@@ -11,6 +11,7 @@ from scrapy_robots_plus.crawl.lanes.lane import Address, LaneState
 from scrapy_robots_plus.crawl.scheduling.discovery import Discovery
 from scrapy_robots_plus.crawl.scheduling.readiness import Permission, Readiness
 from scrapy_robots_plus.crawl.scheduling.surroundings import OriginState, SlotState
+from scrapy_robots_plus.policy.origin import Origin
 
 from .hand_clock import HandClock
 from .lanes import Lanes
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_robots_plus.crawl.lanes.lane import Lane
-    from scrapy_robots_plus.policy.origin import Origin
 
 OPEN = OriginState()
 DEFER = 100.0
@@ -179,6 +179,30 @@ def test_a_request_that_goes_uses_a_policy_up_and_puts_its_lane_behind_the_other
     around.go(a)
     assert a.order > b.order
     assert around.forgotten == ["a"]
+
+
+def test_an_origin_that_asks_for_nothing_is_asked_without_a_delay() -> None:
+    around = Around()
+    lane = around.entered("a", OriginState())
+    for _ in range(3):
+        around.go(lane)
+
+
+def test_a_request_that_is_refused_delays_no_other() -> None:
+    around = Around()
+    lane = around.entered("a", OriginState(delay=5.0))
+    for refused in (True, False):
+        assert around.permission_for(lane) is Permission.GO
+        request = lane.requests.pop()
+        assert request is not None
+        around.readiness.hand_out(lane, request, refused=refused)
+    assert around.permission_for(lane) is Permission.WAIT
+
+
+def test_a_policy_that_no_lane_waits_for_wakes_the_engine_all_the_same() -> None:
+    around = Around()
+    around.readiness.fetch_ended(Origin("http", "a", 80))
+    assert around.wakes == 1
 
 
 def test_requests_to_an_unreachable_origin_are_refused() -> None:
