@@ -237,6 +237,18 @@ def test_deferred_requests_wait_no_longer_than_the_setting_says() -> None:
     assert around.permission_for(lane) is Permission.REFUSE
 
 
+def test_only_what_was_handed_out_is_taken_back_and_only_while_it_would_be_kept() -> None:
+    around = Around(DEFER)
+    lane = around.entered("a", OPEN)
+    request = around.go(lane)
+    other = around.lanes.request("a")
+    takes_back = around.readiness.takes_back
+    assert takes_back(request, origin_of(lane))
+    assert not takes_back(other, origin_of(lane))
+    around.now += DEFER
+    assert not takes_back(request, origin_of(lane))
+
+
 def test_an_outage_that_was_over_begins_anew() -> None:
     around = Around(DEFER)
     dead = OriginState(unreachable=True, again_at=1e9)
