@@ -303,3 +303,15 @@ def test_nothing_is_kept_of_a_slot_that_nobody_uses(desk: Desk) -> None:
     desk.slots.came_back(desk.go(b))
     assert not desk.slots._slots
     assert not desk.slots._trying
+
+
+def test_a_request_that_went_to_another_slot_lets_a_lane_try_that_one(desk: Desk) -> None:
+    desk.state["y"] = SlotState(due_in=9.0, delay=9.0, capacity=8)
+    here, there = desk.lane("a"), desk.lane("b", slot="y")
+    assert desk.admits(here)
+    request = desk.go(here)
+    assert not desk.admits(there)
+    desk.made_ready()
+    request.meta["download_slot"] = "y"
+    desk.slots.came_back(request)
+    assert desk.made_ready() == ["b"]
