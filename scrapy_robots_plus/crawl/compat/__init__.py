@@ -8,9 +8,12 @@ from .closing import ClosingWatch as ClosingWatch
 from .closing import is_closing as is_closing
 from .coroutines import CANCELLED as CANCELLED
 from .coroutines import run_in_background as run_in_background
+from .coroutines import sleep as sleep
 from .coroutines import wait_for as wait_for
 from .crawler import LOGGERS_OF_FAILED_CRAWLS as LOGGERS_OF_FAILED_CRAWLS
+from .crawler import crawler_process as crawler_process
 from .crawler import engine_of as engine_of
+from .crawler import idle_stats as idle_stats
 from .crawler import log_failed_crawls_once as log_failed_crawls_once
 from .crawler import mark_as_failed as mark_as_failed
 from .crawler import stats_of as stats_of

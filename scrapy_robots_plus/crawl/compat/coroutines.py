@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
-from twisted.internet.defer import CancelledError
+from twisted.internet.defer import CancelledError, Deferred
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
-
-    from twisted.internet.defer import Deferred
 
 _T = TypeVar("_T")
 
@@ -38,3 +37,13 @@ async def wait_for(waiter: Deferred[_T]) -> _T:
     :func:`run_in_background`.
     """
     return await maybe_deferred_to_future(waiter)
+
+
+async def sleep(seconds: float) -> None:
+    """Lets everything else in the loop go on for *seconds*.
+
+    Needed by 2.14 to 2.17; ``scrapy.utils.asyncio.sleep`` is there from 2.18. Can go with 2.17.
+    """
+    waiter: Deferred[None] = Deferred()
+    call_later(seconds, waiter.callback, None)
+    await wait_for(waiter)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
+from scrapy.statscollectors import DummyStatsCollector
 from scrapy.utils.log import get_scrapy_root_handler
 from twisted.logger import globalLogBeginner
 
 if TYPE_CHECKING:
     from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
+    from scrapy.settings import Settings
     from scrapy.statscollectors import StatsCollector
 
 
@@ -60,3 +63,25 @@ def log_failed_crawls_once() -> None:
     """
     if get_scrapy_root_handler() is not None:
         globalLogBeginner.beginLoggingTo([], discardBuffer=True, redirectStandardIO=False)
+
+
+_ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
+
+
+def crawler_process(settings: Settings) -> AsyncCrawlerProcess | CrawlerProcess:
+    """The process that Scrapy's commands would choose for *settings*.
+
+    Needed by 2.14 to 2.19, in which the choice is part of ``scrapy.cmdline``, and is made before a
+    command knows whether it needs one. Can go when Scrapy has a function for it.
+    """
+    asyncio = settings["TWISTED_REACTOR"] == _ASYNCIO
+    forced = settings.getbool("FORCE_CRAWLER_PROCESS")
+    reactorless = not settings.getbool("TWISTED_REACTOR_ENABLED", True)
+    if (asyncio and not forced) or reactorless:
+        return AsyncCrawlerProcess(settings)
+    return CrawlerProcess(settings)
+
+
+def idle_stats(crawler: Crawler) -> StatsCollector:
+    """Stats that keep nothing, for a crawler that never runs."""
+    return DummyStatsCollector(crawler)

@@ -173,9 +173,14 @@ def _completed(held: RobotsRecord, stored: RobotsRecord) -> RobotsRecord:
     return replace(held, body=stored.body, headers={**kept, **held.headers})
 
 
+def uri_in_job(folder: str) -> str:
+    """The store of a job whose project chose none."""
+    return f"sqlite:{Path(folder) / FILE_IN_JOBDIR}"
+
+
 def _default_uri(crawler: Crawler) -> str:
     folder = job_folder(crawler.settings)
     if not folder:
         return _MEMORY
     Path(folder).mkdir(parents=True, exist_ok=True)  # the scheduler creates it later
-    return f"sqlite:{Path(folder) / FILE_IN_JOBDIR}"
+    return uri_in_job(folder)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure as TwistedFailure
 
     from scrapy_robots_plus.crawl.requests import Agents
+    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.protocol.product_token import AgentNames
 
     from .policy import Policy
     from .retrieval import Retrieval
@@ -70,16 +72,16 @@ class Policies:
     def __len__(self) -> int:
         return len(self._cache)
 
-    async def allowed(self, url: str, agent: str | None = None) -> bool:
+    async def allowed(self, url: str, agent: AgentNames | None = None) -> bool:
         """Whether a request for *url* would pass, fetching its robots.txt if needed.
 
-        *agent*: a product token or User-Agent header; None means the crawl's own. URLs that are not
-        http or https are allowed. Raises ValueError if *url* is not absolute, has no host or has an
-        impossible port.
+        *agent*: a product token, a User-Agent header, or a tuple of names; None means the crawl's
+        own. URLs that are not http or https are allowed. Raises ValueError if *url* is not
+        absolute, has no host or has an impossible port.
         """
         return (await self.verdict(url, agent)).allowed
 
-    async def verdict(self, url: str, agent: str | None = None) -> Verdict:
+    async def verdict(self, url: str, agent: AgentNames | None = None) -> Verdict:
         """Like :meth:`allowed`, with the reason."""
         url = as_requested(url)
         origin = Origin.of(url)
@@ -103,6 +105,13 @@ class Policies:
         if policy is None or policy.lookup in (Lookup.FETCH, Lookup.REVALIDATE):
             return None
         return policy
+
+    def stored(self, origin: Origin) -> RobotsRecord | None:
+        """The record of *origin* with its text, which policies do without; None if there is none.
+
+        Asking starts nothing.
+        """
+        return self._retrieval.stored(origin)
 
     @property
     def awaited(self) -> bool:

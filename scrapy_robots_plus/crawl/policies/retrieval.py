@@ -66,6 +66,10 @@ class Retrieval:
         """Counts *origin* as a fetch from now on, before its retrieval starts."""
         self._fetcher.reserve(origin)
 
+    def stored(self, origin: Origin) -> RobotsRecord | None:
+        """The record in the archive, with its text; None if there is none that can be used."""
+        return self._archive.load(origin)
+
     async def retrieve(self, origin: Origin, previous: Policy | None) -> Policy:
         """The policy of *origin*; *previous* is the one in memory."""
         try:

@@ -1,0 +1,1 @@
+"""``scrapy robots``: answers questions about robots.txt in a terminal."""

@@ -1,0 +1,196 @@
+"""``scrapy robots check``: a verdict for each URL."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.requests import as_requested
+from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.verdict import Reason, Verdict
+
+from .errors import UnreadableError
+from .output import Output, Style
+from .subcommand import Exit, Subcommand, add_agent, add_dialect, add_json
+from .urls import Urls, add_urls
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy_robots_plus.crawl.gate.crawl import Crawl
+    from scrapy_robots_plus.crawl.policies.cache import Policies
+    from scrapy_robots_plus.crawl.policies.policy import Policy
+
+    from .project import Project
+
+WINDOW = 5_000
+"""URLs that are looked at ahead of the one to answer, so that their hosts are asked side by side
+although the answers come in the order of the URLs."""
+
+_TURN = 100
+"""URLs that are answered before everything else gets a turn."""
+
+
+class Answer(NamedTuple):
+    """What one line of the output says."""
+
+    url: str
+    verdict: Verdict | None
+    """None if it is not a URL."""
+    problem: str = ""
+    """Why it is not."""
+
+    @property
+    def word(self) -> str:
+        if self.verdict is None or (self.verdict.reason.is_unread and not self.verdict.allowed):
+            return "undecided"
+        return "allowed" if self.verdict.allowed else "denied"
+
+
+class Check(Subcommand):
+    """Verdicts in the order of the URLs, in constant memory."""
+
+    name = "check"
+    syntax = "URL... | --input FILE [--agent NAME] [--dialect NAME] [--file ROBOTS.TXT] [--json]"
+    help = "Say whether each URL is allowed, and why"
+    details = (
+        "Exit status: 0 if all are allowed, 1 if any is denied, 2 if any is undecided because its "
+        "robots.txt cannot be read or it is not a URL."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_urls(parser)
+        add_agent(parser)
+        add_dialect(parser)
+        add_json(parser)
+        parser.add_argument(
+            "--file",
+            metavar="ROBOTS.TXT",
+            help="judge by the rules in this file; nothing is fetched",
+        )
+
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
+        urls = Urls(arguments)
+        report = _Report(output, as_json=arguments.json)
+        if arguments.file is not None:
+            for answer in _answers_by_file(urls, project, Path(arguments.file)):
+                report.add(answer)
+            return report.status
+
+        async def work(crawl: Crawl) -> int:
+            async for answer in _answers(urls, crawl, project):
+                report.add(answer)
+            return report.status
+
+        return project.ask(work)
+
+
+class _Report:
+    """Prints the answers, and counts them."""
+
+    def __init__(self, output: Output, *, as_json: bool) -> None:
+        self._output = output
+        self._as_json = as_json
+        self._counts: Counter[str] = Counter()
+
+    def add(self, answer: Answer) -> None:
+        self._counts[answer.word] += 1
+        if self._as_json:
+            self._output.json(_fields(answer))
+        else:
+            style = _STYLES[answer.word]
+            self._output.line((f"{answer.word:9} ", style), answer.url, f"  ({_why(answer)})")
+        if self._counts.total() % _TURN == 0:
+            self._output.progress(", ".join(f"{n:,} {word}" for word, n in self._counts.items()))
+
+    @property
+    def status(self) -> Exit:
+        if self._counts["undecided"]:
+            return Exit.UNDECIDED
+        return Exit.FOUND if self._counts["denied"] else Exit.OK
+
+
+_STYLES = {"allowed": Style.GOOD, "denied": Style.BAD, "undecided": Style.UNSURE}
+
+
+def _why(answer: Answer) -> str:
+    return answer.problem if answer.verdict is None else answer.verdict.describe()
+
+
+def _fields(answer: Answer) -> dict[str, object]:
+    verdict = answer.verdict
+    if verdict is None:
+        return {"url": answer.url, "result": answer.word, "problem": answer.problem}
+    return {
+        "url": answer.url,
+        "result": answer.word,
+        "allowed": verdict.allowed,
+        "reason": verdict.reason,
+        "rule": verdict.rule,
+        "line": verdict.line,
+        "group": verdict.group,
+        "robots_url": verdict.robots_url,
+        "status": verdict.outcome,
+        "delay": verdict.delay,
+        "form": verdict.form,
+    }
+
+
+def _origin_of(url: str) -> tuple[str, Origin | None]:
+    """*url* as a request would have it, and its origin; ValueError if there can be no request."""
+    url = as_requested(url)
+    return url, Origin.of(url)
+
+
+def _answers_by_file(urls: Urls, project: Project, path: Path) -> Iterator[Answer]:
+    try:
+        body = path.read_bytes()
+    except OSError as error:
+        raise UnreadableError(f"{path} cannot be read: {error.strerror}") from error
+    policy: Policy | None = None
+    for url in urls:
+        try:
+            requested, origin = _origin_of(url)
+        except ValueError as error:
+            yield Answer(url, None, str(error))
+            continue
+        if origin is None:
+            yield Answer(url, Verdict(allowed=True, reason=Reason.NOT_HTTP))
+            continue
+        policy = policy or project.policy_of(body, str(path), origin)
+        yield Answer(url, policy.verdict(requested, project.agent))
+
+
+async def _answers(urls: Urls, crawl: Crawl, project: Project) -> AsyncIterator[Answer]:
+    window: deque[str] = deque()
+    answered = 0
+    async for url in urls.arriving():
+        _ask_ahead(url, crawl.policies)
+        window.append(url)
+        if len(window) > WINDOW:
+            answered += 1
+            yield await _answer(window.popleft(), crawl.policies, project)
+            if answered % _TURN == 0:
+                await compat.sleep(0)
+    while window:
+        yield await _answer(window.popleft(), crawl.policies, project)
+
+
+def _ask_ahead(url: str, policies: Policies) -> None:
+    """Starts the fetch that the answer needs, if no other URL has started it."""
+    try:
+        _, origin = _origin_of(url)
+    except ValueError:
+        return
+    if origin is not None and policies.usable(origin) is None and not policies.is_fetching(origin):
+        compat.run_in_background(policies.obtain(origin))
+
+
+async def _answer(url: str, policies: Policies, project: Project) -> Answer:
+    try:
+        return Answer(url, await policies.verdict(url, project.agent))
+    except ValueError as error:
+        return Answer(url, None, str(error))

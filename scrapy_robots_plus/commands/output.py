@@ -1,0 +1,94 @@
+"""What the commands print: colours on a terminal alone, text from sites made safe to show."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from enum import Enum
+from typing import TYPE_CHECKING, Any, TextIO
+
+from scrapy_robots_plus.protocol.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Style(Enum):
+    """How a text looks on a terminal; the values are parameters of the SGR sequence (ECMA-48)."""
+
+    PLAIN = ""
+    BOLD = "1"
+    FAINT = "2"
+    GOOD = "32"
+    BAD = "31"
+    UNSURE = "33"
+    NAME = "36"
+
+
+class Output:
+    """Standard output, and a line of progress on standard error.
+
+    Colours only if standard output is a terminal and ``NO_COLOR`` (https://no-color.org) is unset
+    or empty; progress only if standard error is one and standard output is not, so that the two do
+    not mix.
+    """
+
+    def __init__(self, stream: TextIO | None = None, errors: TextIO | None = None) -> None:
+        self._stream = sys.stdout if stream is None else stream
+        self._errors = sys.stderr if errors is None else errors
+        self.is_terminal = self._stream.isatty()
+        self.is_coloured = (
+            self.is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        )
+        self._shows_progress = self._errors.isatty() and not self.is_terminal
+        self._progress = ""
+
+    def styled(self, text: object, style: Style) -> str:
+        """*text*, safe to show, in *style*."""
+        shown = printable(text)
+        if not self.is_coloured or style is Style.PLAIN or not shown:
+            return shown
+        return f"\x1b[{style.value}m{shown}\x1b[0m"
+
+    def line(self, *parts: object) -> None:
+        """A line of parts: tuples of a text and its style, or texts, which are made safe."""
+        shown = "".join(
+            self.styled(*part) if isinstance(part, tuple) else printable(part) for part in parts
+        )
+        self.write(f"{shown}\n")
+
+    def write(self, text: str) -> None:
+        """Writes *text* as it is. What the stream's encoding lacks is escaped.
+
+        Raises BrokenPipeError if nobody reads any more, and OSError if it cannot be written.
+        """
+        encoding = self._stream.encoding or "utf-8"
+        encodable = text.encode(encoding, "backslashreplace").decode(encoding)
+        self._stream.write(encodable)
+
+    def json(self, fields: Mapping[str, Any]) -> None:
+        """A JSON object as one line, in ASCII."""
+        self._stream.write(json.dumps(fields) + "\n")
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def progress(self, text: str) -> None:
+        """Replaces the line of progress."""
+        if self._shows_progress and text != self._progress:
+            self._errors.write(f"\r\x1b[K{printable(text)}")
+            self._errors.flush()
+            self._progress = text
+
+    def end_progress(self) -> None:
+        """Removes the line of progress."""
+        if self._progress:
+            self._errors.write("\r\x1b[K")
+            self._errors.flush()
+            self._progress = ""
+
+    def error(self, text: object) -> None:
+        """A line on standard error."""
+        self.end_progress()
+        self._errors.write(f"{printable(text)}\n")

@@ -1,0 +1,156 @@
+"""The project that a command runs in: its settings, and what it knows of sites."""
+
+from __future__ import annotations
+
+import time
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Spider
+from scrapy.crawler import Crawler
+from scrapy.utils.misc import load_object
+from scrapy.utils.python import global_object_name
+
+from scrapy_robots_plus.addon import Addon
+from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
+from scrapy_robots_plus.crawl.gate.crawl import Crawl
+from scrapy_robots_plus.crawl.parsers.adapter import ParsedFile
+from scrapy_robots_plus.crawl.parsers.our_parser import RobotsParser
+from scrapy_robots_plus.crawl.policies.archive import FILE_IN_JOBDIR, uri_in_job
+from scrapy_robots_plus.crawl.policies.policy import Policy
+from scrapy_robots_plus.crawl.reporting.extension import RobotsExtension
+from scrapy_robots_plus.crawl.requests import Agents
+from scrapy_robots_plus.crawl.settings import RobotsSettings, job_folder
+from scrapy_robots_plus.policy.access import Access
+from scrapy_robots_plus.policy.record import RobotsRecord
+from scrapy_robots_plus.protocol.octets import whole_lines
+
+from .errors import UnreadableError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from scrapy.settings import BaseSettings, Settings
+
+    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+
+    Work = Callable[[Crawl], Awaitable[int]]
+
+_FOR_A_QUESTION: dict[str, Any] = {
+    # What is asked is what robots.txt says, whether or not the crawls of the project obey it.
+    "ROBOTSTXT_OBEY": True,
+    # Nothing is crawled, so nothing of a crawl is resumed, exported, reported or counted. Download
+    # handlers and middlewares stay: a robots.txt may be reached through them alone.
+    "CLOSESPIDER_TIMEOUT": 0,
+    "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter",
+    "EXTENSIONS": {RobotsExtension: None},
+    "EXTENSIONS_BASE": {},
+    "FEEDS": {},
+    "ITEM_PIPELINES": {},
+    "JOBDIR": None,
+    "LOG_STDOUT": False,
+    "SCHEDULER": "scrapy.core.scheduler.Scheduler",
+    "SPIDER_MIDDLEWARES": {},
+    "SPIDER_MODULES": [],
+}
+
+
+class Project:
+    """The settings of the project, or Scrapy's defaults outside of one, as a command needs them."""
+
+    def __init__(self, settings: Settings, arguments: Namespace) -> None:
+        self.settings = settings
+        if getattr(arguments, "dialect", None):
+            settings.set("ROBOTS_DIALECT", arguments.dialect, "cmdline")
+        self._agent: str | None = getattr(arguments, "agent", None)
+        _use_store_of_job(settings)
+        for name, value in _FOR_A_QUESTION.items():
+            settings.set(name, value, "cmdline")
+        _add_addon(settings)
+
+    @cached_property
+    def robots(self) -> RobotsSettings:
+        """The checked ``ROBOTS_`` settings. Raises RobotsSettingsError if they are wrong."""
+        return RobotsSettings.from_settings(self.settings)
+
+    @cached_property
+    def agent(self) -> AgentNames:
+        """``--agent``, else the agent of the project's crawls."""
+        return self._agent or Agents(self._idle_crawler, self.robots).default
+
+    @cached_property
+    def _idle_crawler(self) -> Crawler:
+        """One that never runs: for parts that are made for a crawler."""
+        crawler = Crawler(AskingSpider, self.settings.copy())
+        crawler.spider = Spider("robots")
+        Addon().update_settings(crawler.settings)
+        return crawler
+
+    def ask(self, work: Work) -> int:
+        """Runs *work* in a crawl that sends nothing but what *work* asks for.
+
+        *work* gets the parts of that crawl and returns the exit status. Raises KeyboardInterrupt
+        if the user stops it, whatever *work* raises, and UnreadableError if the crawl cannot start.
+        """
+        self.robots  # noqa: B018 - wrong settings are reported here, without a log
+        process = compat.crawler_process(self.settings)
+        crawler = process.create_crawler(AskingSpider)
+        process.crawl(crawler, work=work)
+        process.start()
+        spider = crawler.spider
+        if not isinstance(spider, AskingSpider) or spider.failure is not None:
+            if isinstance(spider, AskingSpider) and spider.failure is not None:
+                raise spider.failure
+            raise UnreadableError("the crawl could not start; its log says why")
+        if spider.status is None:
+            raise KeyboardInterrupt
+        return spider.status
+
+    def policy_of(self, body: bytes, url: str, origin: Origin) -> Policy:
+        """The policy of an *origin* whose robots.txt, at *url*, has this *body*: no network."""
+        limit = self.robots.fetch_max_bytes
+        parser = RobotsParser.from_crawler(self._idle_crawler, whole_lines(body, limit))
+        record = RobotsRecord(origin, Access.RULES, 200, url, time.time(), self.robots.ttl_max)
+        stats = compat.idle_stats(self._idle_crawler)
+        return Policy(record, ParsedFile(parser), self.robots, DEFAULT_CLOCK, stats)
+
+
+class AskingSpider(Spider):
+    """Asks instead of crawling."""
+
+    name = "robots"
+
+    def __init__(self, work: Work, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._work = work
+        self.status: int | None = None
+        """The exit status; None if the work did not end."""
+        self.failure: Exception | None = None
+        """What the work raised."""
+
+    async def start(self) -> AsyncIterator[Any]:
+        try:
+            self.status = await self._work(Crawl.of(self.crawler))
+        except Exception as error:  # noqa: BLE001 - raised again by Project.ask
+            if not isinstance(error, compat.CANCELLED):  # the user stopped it
+                self.failure = error
+        nothing: tuple[Any, ...] = ()
+        for request in nothing:
+            yield request
+
+
+def _add_addon(settings: BaseSettings) -> None:
+    addons = settings.getdict("ADDONS")
+    if not any(load_object(each) is Addon for each in addons):
+        settings.set("ADDONS", {**addons, global_object_name(Addon): 300}, "cmdline")
+
+
+def _use_store_of_job(settings: BaseSettings) -> None:
+    """The store that a job of the project has, as its crawl would; without creating the job."""
+    folder = job_folder(settings)
+    if not settings.get("ROBOTS_STORE") and folder and (Path(folder) / FILE_IN_JOBDIR).is_file():
+        settings.set("ROBOTS_STORE", uri_in_job(folder), "cmdline")

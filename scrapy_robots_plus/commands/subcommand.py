@@ -1,0 +1,73 @@
+"""What each subcommand of ``scrapy robots`` is, and the options that several of them have."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from enum import IntEnum
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from .output import Output
+    from .project import Project
+
+
+class Exit(IntEnum):
+    """Exit statuses."""
+
+    OK = 0
+    """Everything is allowed, nothing was found, nothing differs."""
+    FOUND = 1
+    """Something is denied, was found, or differs."""
+    UNDECIDED = 2
+    """Something could not be read or decided, or the command was used wrongly."""
+    INTERRUPTED = 130
+    """Ctrl-C."""
+    CLOSED_PIPE = 141
+    """Nobody reads the output any more."""
+
+
+class Subcommand(ABC):
+    """One subcommand; ``scrapy robots NAME -h`` shows its *help* and *details*."""
+
+    name: ClassVar[str]
+    syntax: ClassVar[str]
+    """Its arguments, such as ``URL... [options]``."""
+    help: ClassVar[str]
+    """One line, without a full stop."""
+    details: ClassVar[str] = ""
+    """A paragraph that follows it."""
+
+    @abstractmethod
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declares its own arguments; the options of all Scrapy commands are there already."""
+
+    @abstractmethod
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
+        """Does it; returns the exit status (:class:`Exit`).
+
+        May raise one of ``errors.py``, which ends the command with status 2.
+        """
+
+
+def add_agent(parser: ArgumentParser) -> None:
+    """``--agent``, for :attr:`Project.agent`."""
+    parser.add_argument(
+        "--agent",
+        metavar="NAME",
+        help="ask as this crawler: a product token or a User-Agent header "
+        "(default: ROBOTSTXT_USER_AGENT, else USER_AGENT)",
+    )
+
+
+def add_dialect(parser: ArgumentParser) -> None:
+    """``--dialect``, which replaces the setting."""
+    parser.add_argument(
+        "--dialect", metavar="NAME", help="read files in this dialect (default: ROBOTS_DIALECT)"
+    )
+
+
+def add_json(parser: ArgumentParser) -> None:
+    """``--json``."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object a line")

@@ -1,0 +1,94 @@
+"""The URLs that a command is asked about: arguments, or any number of lines of a file."""
+
+from __future__ import annotations
+
+import sys
+from queue import Empty, Queue
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.crawl import compat
+
+from .errors import UnreadableError, WrongUsageError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import AsyncIterator, Iterator
+
+_AHEAD = 1_000
+"""Lines that are read ahead."""
+
+_POLL = 0.01
+"""Seconds between two looks for another line, while a slow producer writes standard input."""
+
+_LONGEST = 65_536
+"""Characters of a line that are read; no server takes a longer URL."""
+
+
+def add_urls(parser: ArgumentParser) -> None:
+    """``URL...`` and ``--input``."""
+    parser.add_argument("urls", nargs="*", metavar="URL", help="an absolute http or https URL")
+    parser.add_argument(
+        "--input", metavar="FILE", help="read URLs from FILE, one a line; - for standard input"
+    )
+
+
+class Urls:
+    """The URLs of one command. Blank lines and lines that begin with ``#`` are left out.
+
+    Raises WrongUsageError if there are both arguments and a file, or neither.
+    """
+
+    def __init__(self, arguments: Namespace) -> None:
+        self._given: list[str] = arguments.urls
+        self._input: str | None = arguments.input
+        if bool(self._given) == (self._input is not None):
+            raise WrongUsageError("expected URLs or --input FILE")
+
+    def __iter__(self) -> Iterator[str]:
+        """All of them, for commands that wait for nothing else. Raises UnreadableError."""
+        if self._input is None:
+            yield from self._given
+            return
+        try:
+            yield from self._lines(self._input)
+        except OSError as error:
+            raise UnreadableError(f"{self._input} cannot be read: {error.strerror}") from error
+
+    def _lines(self, name: str) -> Iterator[str]:
+        stream = (
+            sys.stdin.buffer if name == "-" else open(name, "rb")  # noqa: SIM115 - closed below
+        )
+        with stream:
+            while line := stream.readline(_LONGEST):
+                text = line.decode("utf-8", "backslashreplace").strip()
+                if text and not text.startswith("#"):
+                    yield text
+
+    async def arriving(self) -> AsyncIterator[str]:
+        """All of them, while the loop goes on beside a slow producer. Raises UnreadableError."""
+        if self._input is None:
+            for url in self._given:
+                yield url
+            return
+        lines: Queue[str | Exception | None] = Queue(_AHEAD)
+        Thread(target=self._read_into, args=(lines,), daemon=True).start()
+        while True:
+            try:
+                line = lines.get_nowait()
+            except Empty:
+                await compat.sleep(_POLL)
+                continue
+            if line is None:
+                return
+            if isinstance(line, Exception):
+                raise line
+            yield line
+
+    def _read_into(self, lines: Queue[str | Exception | None]) -> None:
+        try:
+            for line in self:
+                lines.put(line)
+            lines.put(None)
+        except Exception as error:  # noqa: BLE001 - raised where the lines are used
+            lines.put(error)

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .running import Robots
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(params=["in a project", "outside"])
+def robots(request: pytest.FixtureRequest, tmp_path: Path) -> Robots:
+    """``scrapy robots``, run as a user would: in a project with the add-on, and outside of one."""
+    if request.param == "in a project":
+        return Robots.in_project(tmp_path)
+    return Robots(tmp_path)

@@ -1,0 +1,104 @@
+"""Runs ``scrapy robots`` in a process of its own, as a user would."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..crawling import ADDON
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from typing_extensions import Self
+
+LONGEST = 90
+"""Seconds for one command; it ends by itself long before."""
+
+
+@dataclass
+class Done:
+    """What a command left behind."""
+
+    status: int
+    output: str
+    errors: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.output.splitlines()
+
+    @property
+    def json(self) -> list[dict[str, Any]]:
+        """The objects that it printed, one a line."""
+        return [json.loads(line) for line in self.lines]
+
+
+class Robots:
+    """``scrapy robots`` in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def in_project(cls, folder: Path, **settings: object) -> Self:
+        """In a project whose settings.py has the add-on, and *settings*."""
+        (folder / "scrapy.cfg").write_text("[settings]\ndefault = project_settings\n")
+        lines = {"ADDONS": ADDON, "BOT_NAME": "tested", **settings}
+        text = "".join(f"{name} = {value!r}\n" for name, value in lines.items())
+        (folder / "project_settings.py").write_text(text)
+        return cls(folder)
+
+    def __call__(
+        self, *arguments: object, stdin: str | bytes = "", environment: dict[str, str] | None = None
+    ) -> Done:
+        """Runs it to its end."""
+        process = self.started(*arguments, environment=environment)
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        output, errors = process.communicate(given, timeout=LONGEST)
+        done = Done(process.returncode, output.decode(), errors.decode())
+        assert "Traceback" not in done.errors, done.errors
+        return done
+
+    def started(
+        self,
+        *arguments: object,
+        environment: dict[str, str] | None = None,
+        stdout: int = subprocess.PIPE,
+    ) -> subprocess.Popen[bytes]:
+        """Starts it; the test has to end it."""
+        return subprocess.Popen(
+            [sys.executable, "-W", "error", "-m", "scrapy", "robots", *map(str, arguments)],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONIOENCODING": "utf-8", **(environment or {})},
+            stdin=subprocess.PIPE,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+        )
+
+    def interrupted(self, *arguments: object, when: Callable[[], bool]) -> Done:
+        """Starts it, and sends SIGINT, as Ctrl-C does, as soon as *when* says so."""
+        process = self.started(*arguments)
+        until = time.monotonic() + LONGEST
+        while not when() and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=LONGEST)
+        assert b"Traceback" not in errors, errors
+        return Done(process.returncode, output.decode(), errors.decode())
+
+    def into_closed_pipe(self, *arguments: object, stdin: bytes = b"") -> Done:
+        """Runs it with an output that nobody reads."""
+        read, write = os.pipe()
+        os.close(read)
+        process = self.started(*arguments, stdout=write)
+        os.close(write)
+        _, errors = process.communicate(stdin, timeout=LONGEST)
+        return Done(process.returncode, "", errors.decode())

@@ -1,0 +1,174 @@
+"""``scrapy robots check``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ..crawl_process import MODES
+from ..sites import answer, hang
+from .running import Robots
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..sites import Sites
+
+RULES = "User-agent: *\nDisallow: /closed\nAllow: /closed/open\n"
+
+
+def test_a_line_for_each_url_in_their_order(sites: Sites, robots: Robots) -> None:
+    host = sites.host(RULES)
+    done = robots("check", host.url("/closed"), host.url("/closed/open"), host.url("/other"))
+    where = f"of {host.url('/robots.txt')}"
+    assert done.lines == [
+        f"denied    {host.url('/closed')}  (Disallow: /closed, line 2 {where})",
+        f"allowed   {host.url('/closed/open')}  (Allow: /closed/open, line 3 {where})",
+        f"allowed   {host.url('/other')}  (no rule {where} matches (200))",
+    ]
+    assert done.status == 1
+    assert done.errors == ""
+    assert host.fetched == []  # no page
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_in_every_reactor_mode(sites: Sites, tmp_path: Path, mode: str) -> None:
+    host = sites.host(RULES)
+    settings = [f"-s{name}={value}" for name, value in MODES[mode].items()]
+    done = Robots(tmp_path)("check", "--json", host.url("/closed"), host.url("/"), *settings)
+    assert [answer["result"] for answer in done.json] == ["denied", "allowed"]
+    assert done.status == 1
+
+
+def test_all_allowed_is_status_0(sites: Sites, robots: Robots) -> None:
+    assert robots("check", sites.host(RULES).url("/")).status == 0
+    assert robots("check", sites.host(answer(status=404)).url("/")).status == 0
+
+
+def test_what_cannot_be_read_is_undecided(sites: Sites, robots: Robots) -> None:
+    host, dead = sites.host(RULES), sites.host(RULES)
+    dead.robots(hang)
+    done = robots("check", host.url("/closed"), dead.url("/"), "-sROBOTS_FETCH_TIMEOUT=0.5")
+    assert done.status == 2
+    assert done.lines[1].startswith(f"undecided {dead.url('/')}  (")
+    assert "timeout" in done.lines[1]
+
+
+def test_what_is_not_a_url_is_undecided(robots: Robots) -> None:
+    done = robots("check", "no url", "mailto:someone@site.example", "http://site.example:x/")
+    assert [line.split()[0] for line in done.lines] == ["undecided", "allowed", "undecided"]
+    assert done.status == 2
+
+
+def test_a_file_is_judged_offline(robots: Robots) -> None:
+    (robots.folder / "some.txt").write_text("User-agent: foobot\nDisallow: /f\n")
+    url = "http://site.invalid/f"
+    done = robots("check", "--file", "some.txt", "--agent", "Foobot/2.0", url)
+    assert done.lines == [f"denied    {url}  (Disallow: /f, line 2 of some.txt)"]
+    assert robots("check", "--file", "some.txt", "--agent", "barbot", url).status == 0
+
+
+def test_the_dialect_decides(robots: Robots) -> None:
+    (robots.folder / "some.txt").write_text("User-agent: *\nAllow: /\nDisallow: /a/long/path\n")
+    url = "http://site.invalid/a/long/path"
+    assert robots("check", "--file", "some.txt", url).status == 1
+    assert robots("check", "--file", "some.txt", "--dialect", "FIRST_MATCH", url).status == 0
+
+
+def test_urls_from_a_file_or_standard_input(sites: Sites, robots: Robots) -> None:
+    host = sites.host(RULES)
+    text = f"{host.url('/closed')}\r\n\n# no URL\n  {host.url('/')}  "
+    (robots.folder / "urls.txt").write_text(text)
+    for source, given in (("urls.txt", ""), ("-", text)):
+        done = robots("check", "--json", "--input", source, stdin=given)
+        assert [answer["result"] for answer in done.json] == ["denied", "allowed"]
+
+
+def test_hosts_are_asked_side_by_side(sites: Sites, robots: Robots) -> None:
+    """One that never answers holds up its own answer, not the fetches of the others."""
+    dead, hosts = sites.host(RULES), [sites.host(RULES) for _ in range(20)]
+    dead.robots(hang)
+    urls = [dead.url("/"), *(host.url("/closed") for host in hosts)]
+    done = robots.interrupted(
+        "check",
+        *urls,
+        "-sROBOTS_FETCH_TIMEOUT=60",
+        when=lambda: all(host.robots_hits for host in hosts),
+    )
+    assert done.status == 130
+    assert [host.robots_hits for host in hosts] == [1] * 20
+
+
+def test_each_file_is_fetched_once(sites: Sites, robots: Robots) -> None:
+    host = sites.host(RULES)
+    urls = "\n".join(host.url(f"/closed/{number}") for number in range(7_000))
+    done = robots("check", "--input", "-", stdin=urls)
+    assert len(done.lines) == 7_000
+    assert host.robots_hits == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("check",),
+        ("check", "http://site.example/", "--input", "-"),
+        ("check", "http://site.example/", "--no-such-option"),
+        ("check", "http://site.example/", "--dialect", "KLINGON"),
+        ("check", "http://site.example/", "-s", "ROBOTS_TTL=never"),
+        ("check", "http://site.example/", "-s", "without-a-value"),
+        ("check", "--input", "missing.txt"),
+        ("check", "--file", "missing.txt", "http://site.example/"),
+        ("chekc", "http://site.example/"),
+    ],
+)
+def test_wrong_usage_says_what_is_expected(robots: Robots, arguments: tuple[str, ...]) -> None:
+    done = robots(*arguments)
+    assert done.status == 2
+    assert done.output == ""
+    assert "error: " in done.errors or done.errors.startswith("scrapy robots check: ")
+
+
+def test_a_closed_pipe_ends_it_silently(robots: Robots) -> None:
+    (robots.folder / "some.txt").write_text(RULES)
+    urls = b"http://site.invalid/closed\n" * 20_000
+    done = robots.into_closed_pipe("check", "--file", "some.txt", "--input", "-", stdin=urls)
+    assert (done.status, done.errors) == (141, "")
+
+
+def test_text_of_a_site_cannot_write_to_the_terminal(sites: Sites, robots: Robots) -> None:
+    host = sites.host("User-agent: *\nDisallow: /\x1b]0;owned\x07\nDisallow: /a\n")
+    done = robots("check", host.url("/a"), host.url("/%1b]0;owned%07"))
+    assert "\x1b" not in done.output
+    assert "\\x1b" in done.output
+
+
+def test_nothing_of_the_projects_crawls_happens(sites: Sites, tmp_path: Path) -> None:
+    """No job is resumed, no feed written, no spider loaded, no obedience switched off."""
+    robots = Robots.in_project(
+        tmp_path,
+        JOBDIR="job",
+        FEEDS={"items.json": {"format": "json"}},
+        SPIDER_MODULES=["no_such_module"],
+        ROBOTSTXT_OBEY=False,
+        EXTENSIONS={"no.such.Extension": 0},
+        ITEM_PIPELINES={"no.such.Pipeline": 0},
+    )
+    assert robots("check", sites.host(RULES).url("/closed")).status == 1
+    assert not (tmp_path / "job").exists()
+    assert not (tmp_path / "items.json").exists()
+
+
+def test_the_projects_agent_policy_and_store_count(sites: Sites, tmp_path: Path) -> None:
+    robots = Robots.in_project(
+        tmp_path,
+        USER_AGENT="Foobot/1.0 (+https://foobot.example)",
+        ROBOTS_STATUS_POLICY={"403": "disallow"},
+        ROBOTS_STORE="sqlite:known.db",
+    )
+    host, shut = sites.host("User-agent: foobot\nDisallow: /\n"), sites.host(answer(status=403))
+    for _ in range(2):
+        assert robots("check", host.url("/")).status == 1
+    assert host.robots_hits == 1  # the second time from the store
+    assert robots("check", shut.url("/")).status == 2
