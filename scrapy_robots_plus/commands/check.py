@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.crawl.requests import as_requested
-from scrapy_robots_plus.policy.origin import Origin
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
-from .errors import UnreadableError
-from .output import Output, Style
-from .subcommand import Exit, Subcommand, add_agent, add_dialect, add_json
+from .answers import STYLES, fields_of, origin_of, word_for
+from .subcommand import Exit, Subcommand, add_agent, add_dialect, add_file, add_json, read_file
 from .urls import Urls, add_urls
 
 if TYPE_CHECKING:
@@ -24,6 +20,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.policies.cache import Policies
     from scrapy_robots_plus.crawl.policies.policy import Policy
 
+    from .output import Output
     from .project import Project
 
 WINDOW = 5_000
@@ -45,9 +42,7 @@ class Answer(NamedTuple):
 
     @property
     def word(self) -> str:
-        if self.verdict is None or (self.verdict.reason.is_unread and not self.verdict.allowed):
-            return "undecided"
-        return "allowed" if self.verdict.allowed else "denied"
+        return "undecided" if self.verdict is None else word_for(self.verdict)
 
 
 class Check(Subcommand):
@@ -65,18 +60,14 @@ class Check(Subcommand):
         add_urls(parser)
         add_agent(parser)
         add_dialect(parser)
+        add_file(parser)
         add_json(parser)
-        parser.add_argument(
-            "--file",
-            metavar="ROBOTS.TXT",
-            help="judge by the rules in this file; nothing is fetched",
-        )
 
     def run(self, arguments: Namespace, project: Project, output: Output) -> int:
         urls = Urls(arguments)
         report = _Report(output, as_json=arguments.json)
         if arguments.file is not None:
-            for answer in _answers_by_file(urls, project, Path(arguments.file)):
+            for answer in _answers_by_file(urls, project, arguments.file):
                 report.add(answer)
             return report.status
 
@@ -101,7 +92,7 @@ class _Report:
         if self._as_json:
             self._output.json(_fields(answer))
         else:
-            style = _STYLES[answer.word]
+            style = STYLES[answer.word]
             self._output.line((f"{answer.word:9} ", style), answer.url, f"  ({_why(answer)})")
         if self._counts.total() % _TURN == 0:
             self._output.progress(", ".join(f"{n:,} {word}" for word, n in self._counts.items()))
@@ -113,54 +104,29 @@ class _Report:
         return Exit.FOUND if self._counts["denied"] else Exit.OK
 
 
-_STYLES = {"allowed": Style.GOOD, "denied": Style.BAD, "undecided": Style.UNSURE}
-
-
 def _why(answer: Answer) -> str:
     return answer.problem if answer.verdict is None else answer.verdict.describe()
 
 
 def _fields(answer: Answer) -> dict[str, object]:
-    verdict = answer.verdict
-    if verdict is None:
+    if answer.verdict is None:
         return {"url": answer.url, "result": answer.word, "problem": answer.problem}
-    return {
-        "url": answer.url,
-        "result": answer.word,
-        "allowed": verdict.allowed,
-        "reason": verdict.reason,
-        "rule": verdict.rule,
-        "line": verdict.line,
-        "group": verdict.group,
-        "robots_url": verdict.robots_url,
-        "status": verdict.outcome,
-        "delay": verdict.delay,
-        "form": verdict.form,
-    }
+    return {"url": answer.url, **fields_of(answer.verdict)}
 
 
-def _origin_of(url: str) -> tuple[str, Origin | None]:
-    """*url* as a request would have it, and its origin; ValueError if there can be no request."""
-    url = as_requested(url)
-    return url, Origin.of(url)
-
-
-def _answers_by_file(urls: Urls, project: Project, path: Path) -> Iterator[Answer]:
-    try:
-        body = path.read_bytes()
-    except OSError as error:
-        raise UnreadableError(f"{path} cannot be read: {error.strerror}") from error
+def _answers_by_file(urls: Urls, project: Project, name: str) -> Iterator[Answer]:
+    body = read_file(name)
     policy: Policy | None = None
     for url in urls:
         try:
-            requested, origin = _origin_of(url)
+            requested, origin = origin_of(url)
         except ValueError as error:
             yield Answer(url, None, str(error))
             continue
         if origin is None:
             yield Answer(url, Verdict(allowed=True, reason=Reason.NOT_HTTP))
             continue
-        policy = policy or project.policy_of(body, str(path), origin)
+        policy = policy or project.policy_of(project.record_of(body, name, origin))
         yield Answer(url, policy.verdict(requested, project.agent))
 
 
@@ -182,7 +148,7 @@ async def _answers(urls: Urls, crawl: Crawl, project: Project) -> AsyncIterator[
 def _ask_ahead(url: str, policies: Policies) -> None:
     """Starts the fetch that the answer needs, if no other URL has started it."""
     try:
-        _, origin = _origin_of(url)
+        _, origin = origin_of(url)
     except ValueError:
         return
     if origin is not None and policies.usable(origin) is None and not policies.is_fetching(origin):

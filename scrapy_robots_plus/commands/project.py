@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from scrapy_robots_plus.addon import Addon
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.crawl.gate.crawl import Crawl
-from scrapy_robots_plus.crawl.parsers.adapter import ParsedFile
+from scrapy_robots_plus.crawl.parsers.adapter import ParsedFile, charset_of
 from scrapy_robots_plus.crawl.parsers.our_parser import RobotsParser
 from scrapy_robots_plus.crawl.policies.archive import FILE_IN_JOBDIR, uri_in_job
 from scrapy_robots_plus.crawl.policies.policy import Policy
@@ -110,11 +111,18 @@ class Project:
             raise KeyboardInterrupt
         return spider.status
 
-    def policy_of(self, body: bytes, url: str, origin: Origin) -> Policy:
-        """The policy of an *origin* whose robots.txt, at *url*, has this *body*: no network."""
-        limit = self.robots.fetch_max_bytes
-        parser = RobotsParser.from_crawler(self._idle_crawler, whole_lines(body, limit))
-        record = RobotsRecord(origin, Access.RULES, 200, url, time.time(), self.robots.ttl_max)
+    def record_of(self, body: bytes, url: str, origin: Origin) -> RobotsRecord:
+        """The record of an *origin* whose robots.txt, at *url*, has this *body*."""
+        body = whole_lines(body, self.robots.fetch_max_bytes)
+        digest, lifetime = sha256(body).hexdigest(), self.robots.ttl_max
+        rules, now = Access.RULES, time.time()
+        return RobotsRecord(origin, rules, 200, url, now, lifetime, sha256=digest, body=body)
+
+    def policy_of(self, record: RobotsRecord) -> Policy:
+        """The policy of a *record* with its text: no network."""
+        parser = RobotsParser.from_crawler(
+            self._idle_crawler, record.body, charset=charset_of(record.headers)
+        )
         stats = compat.idle_stats(self._idle_crawler)
         return Policy(record, ParsedFile(parser), self.robots, DEFAULT_CLOCK, stats)
 

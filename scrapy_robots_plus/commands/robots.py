@@ -28,8 +28,10 @@ def subcommands() -> Iterator[Subcommand]:
     """All of them, in the order of the help. Imported here: Scrapy loads this module at the start
     of each of its commands."""
     from .check import Check
+    from .explain import Explain
 
     yield Check()
+    yield Explain()
 
 
 class RobotsCommand(ScrapyCommand):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from enum import IntEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
+
+from .errors import UnreadableError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -71,3 +75,18 @@ def add_dialect(parser: ArgumentParser) -> None:
 def add_json(parser: ArgumentParser) -> None:
     """``--json``."""
     parser.add_argument("--json", action="store_true", help="print one JSON object a line")
+
+
+def add_file(parser: ArgumentParser) -> None:
+    """``--file``, for :func:`read_file`."""
+    parser.add_argument(
+        "--file", metavar="ROBOTS.TXT", help="judge by the rules in this file; nothing is fetched"
+    )
+
+
+def read_file(name: str) -> bytes:
+    """The octets of the file *name*; of standard input for ``-``. Raises UnreadableError."""
+    try:
+        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise UnreadableError(f"{name} cannot be read: {error.strerror}") from error

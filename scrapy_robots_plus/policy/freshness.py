@@ -74,6 +74,14 @@ def lifetime(headers: Headers, now: float, limits: Limits) -> float:
     return limits.lifetime(max(declared - age(headers, now), least))
 
 
+def source_of_lifetime(headers: Headers) -> str | None:
+    """The header that declares the lifetime, as it stands there; None if none does."""
+    directives = _cache_control(headers.get("cache-control", ""))
+    if directives.keys() & {"no-store", "no-cache", "max-age"}:
+        return f"Cache-Control: {headers['cache-control']}"
+    return f"Expires: {headers['expires']}" if "expires" in headers else None
+
+
 def span_of_use(now: float, limits: Limits) -> tuple[float, float]:
     """The earliest and latest creation time of a record that can still answer from *now* on.
 

@@ -33,6 +33,9 @@ class VisitTime:
     end: time
     """Its last minute, UTC."""
 
+    def __str__(self) -> str:
+        return f"{self.start:%H:%M}-{self.end:%H:%M} UTC"
+
     def __contains__(self, moment: time) -> bool:
         """Whether a UTC time of day is in the window, both ends included."""
         return self.includes(second_of(moment))

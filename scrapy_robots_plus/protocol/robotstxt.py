@@ -129,8 +129,12 @@ class RobotsTxt:
 
     def rules(self, agent: Agent) -> tuple[Rule, ...]:
         """The rules that apply to the crawler, in file order."""
-        chosen = self.rules_for(agent).chosen
-        return tuple(rule for section in chosen for rule in self._group(section).rules)
+        return tuple(rule for group in self.groups_for(agent) for rule in group.rules)
+
+    def names_for(self, agent: Agent) -> tuple[str, ...]:
+        """The names under which the crawler looks for its groups, in order of preference: its
+        product tokens (2.2.1), or what the dialect compares instead."""
+        return self._choice.names_for(as_names(agent))
 
     def crawl_delay(self, agent: Agent) -> float | None:
         """The Crawl-delay of the crawler's groups in seconds; the longest, if there are several.
@@ -154,7 +158,7 @@ class RobotsTxt:
 
     def members(self, agent: Agent, kind: Kind) -> Iterator[Line]:
         """The lines of one kind, other than rules, in the crawler's groups, in file order."""
-        names = set(self._choice.names_for(as_names(agent)))
+        names = set(self.names_for(agent))
         for section in self.rules_for(agent).chosen:
             named = set(chain.from_iterable(section.names))
             # The names that match the crawler: its own, else ``*``; if neither, a part of a name
@@ -171,6 +175,10 @@ class RobotsTxt:
             f"<RobotsTxt {self.dialect.name}: groups: {len(sections)}, rules: {rules}, "
             f"octets: {self.size}>"
         )
+
+    def groups_for(self, agent: Agent) -> tuple[Group, ...]:
+        """The groups that apply to the crawler, in file order; empty if none does."""
+        return tuple(map(self._group, self.rules_for(agent).chosen))
 
     @property
     def groups(self) -> tuple[Group, ...]:

@@ -132,15 +132,16 @@ class ParsedFile:
 
     def rules(self, agent: AgentNames) -> tuple[Rule, ...]:
         """The rules for *agent*, in file order. Only our parser names them."""
-        return () if self._ours is None else self._ours.rules(agent)
+        return () if self.ours is None else self.ours.rules(agent)
 
     @property
     def size(self) -> int | None:
         """Octets that were read. Only our parser counts them."""
-        return None if self._ours is None else self._ours.size
+        return None if self.ours is None else self.ours.size
 
     @property
-    def _ours(self) -> RobotsTxt | None:
+    def ours(self) -> RobotsTxt | None:
+        """The file itself, if our parser has read it."""
         return self.parser.file if isinstance(self.parser, RobotsParser) else None
 
     @property

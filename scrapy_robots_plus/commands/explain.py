@@ -1,0 +1,147 @@
+"""``scrapy robots explain``: all that decides about one URL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy_robots_plus.crawl.reporting.progress import duration
+
+from .answers import STYLES, origin_of
+from .errors import UnreadableError, WrongUsageError
+from .explanation import explanation
+from .output import Output, Style
+from .subcommand import Exit, Subcommand, add_agent, add_dialect, add_file, add_json, read_file
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
+
+    from scrapy_robots_plus.crawl.gate.crawl import Crawl
+    from scrapy_robots_plus.crawl.policies.policy import Policy
+    from scrapy_robots_plus.policy.record import RobotsRecord
+
+    from .project import Project
+
+SITEMAPS_SHOWN = 10
+
+
+class Explain(Subcommand):
+    """One URL, its verdict, and what led to it."""
+
+    name = "explain"
+    syntax = "URL [--agent NAME] [--dialect NAME] [--file ROBOTS.TXT] [--json]"
+    help = "Show all that decides about one URL"
+    details = (
+        "The rule and those it beat, the group and why it applies, the state of the robots.txt, "
+        "the delay, the sitemaps, and other dialects in which the answer differs. Exit status: 0 "
+        "if it is allowed, 1 if it is denied, 2 if its robots.txt cannot be read."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("url", metavar="URL", help="an absolute http or https URL")
+        add_agent(parser)
+        add_dialect(parser)
+        add_file(parser)
+        add_json(parser)
+
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
+        try:
+            url, origin = origin_of(arguments.url)
+        except ValueError as error:
+            raise WrongUsageError(str(error)) from error
+        if origin is None:
+            raise WrongUsageError(f"{url} is not an http or https URL; robots.txt is not about it")
+
+        def explained(policy: Policy, record: RobotsRecord, *, is_file: bool) -> int:
+            found = explanation(url, project.agent, policy, record, is_file=is_file)
+            if arguments.json:
+                output.json(found)
+            else:
+                for title, style, text in _in_words(found):
+                    output.line((f"{title:11} ", style), text)
+            return _status(found["result"])
+
+        if arguments.file is not None:
+            record = project.record_of(read_file(arguments.file), arguments.file, origin)
+            return explained(project.policy_of(record), record, is_file=True)
+
+        async def work(crawl: Crawl) -> int:
+            policy = await crawl.policies.obtain(origin)
+            if policy is None:
+                raise UnreadableError(f"stopped before {origin.robots_url} was read")
+            record = crawl.policies.stored(origin) or policy.record
+            return explained(policy, record, is_file=False)
+
+        return project.ask(work)
+
+
+def _status(word: str) -> Exit:
+    return {"allowed": Exit.OK, "denied": Exit.FOUND}.get(word, Exit.UNDECIDED)
+
+
+def _in_words(found: dict[str, Any]) -> Iterator[tuple[str, Style, str]]:
+    """For each line its title, and texts or texts with their style."""
+    word, agent = found["result"], found["agent"]
+    yield word, STYLES[word], found["url"]
+    yield "because", Style.FAINT, found["why"]
+    for beaten in found.get("beaten", ()):
+        yield "beats", Style.FAINT, f"{beaten['rule']}, line {beaten['line']}"
+    yield "agent", Style.FAINT, agent if isinstance(agent, str) else ", ".join(agent)
+    if "groups" in found:
+        yield "group", Style.FAINT, _group(found["groups"], found["names"])
+    for name, other in found.get("other_dialects", {}).items():
+        yield "but", Style.FAINT, _otherwise(name, other)
+    for title, text in (*_file(found["robots_txt"]), *_pace(found["pace"])):
+        yield title, Style.FAINT, text
+    sitemaps = found["sitemaps"]
+    for url in sitemaps[:SITEMAPS_SHOWN]:
+        yield "sitemap", Style.FAINT, url
+    if len(sitemaps) > SITEMAPS_SHOWN:
+        yield "", Style.FAINT, f"and {len(sitemaps) - SITEMAPS_SHOWN:,} more"
+
+
+def _group(groups: list[tuple[str, ...]], names: tuple[str, ...]) -> str:
+    looked_for = " or ".join(names) or "a product token, and the agent has none"
+    if not groups:
+        return f"none applies: none is for {looked_for}, and none for *"
+    agents = "; ".join(", ".join(each) for each in groups)
+    return f"User-agent: {agents} (looked for {looked_for})"
+
+
+def _otherwise(name: str, other: dict[str, Any]) -> str:
+    word = "allowed" if other["allowed"] else "denied"
+    rule = f"{other['rule']}, line {other['line']}" if other["rule"] else "no rule matches"
+    return f"{word} in the dialect {name} ({rule})"
+
+
+def _file(state: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    url, asked = state["url"], state["asked_url"]
+    came_from = "" if url == asked else f", where {asked} redirects to"
+    size = "" if state["size"] is None else f", {state['size']:,} octets"
+    detail = f" ({state['detail']})" if state["detail"] else ""
+    yield "robots.txt", f"{state['in_words']}{detail}{size}: {url}{came_from}"
+    if "age" in state:
+        yield "freshness", _freshness(state)
+
+
+def _freshness(state: dict[str, Any]) -> str:
+    read = f"fetched or confirmed {duration(state['age'])} ago"
+    if state["failures"]:
+        return f"{state['failures']:,} failed in a row, next attempt in {_left(state)}"
+    source = state["lifetime_from"] or "no header, so ROBOTS_TTL or ROBOTS_DIALECT"
+    return f"{read}, fresh for another {_left(state)} ({source})"
+
+
+def _left(state: dict[str, Any]) -> str:
+    return duration(max(0.0, state["fresh_for"]))
+
+
+def _pace(pace: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if pace["skips_host"]:
+        yield "delay", f"{pace['asked']:g} s asked: longer than ROBOTS_CRAWL_DELAY_MAX"
+    elif pace["asked"] is not None:
+        yield "delay", f"{pace['asked']:g} s asked, {pace['kept']:g} s kept"
+    if pace["hourly"]:
+        yield "delay", f"{pace['hourly']['delay']:g} s during {pace['hourly']['hours']}"
+    if pace["visit_time"]:
+        yield "visit time", pace["visit_time"]

@@ -1,0 +1,126 @@
+"""``scrapy robots explain``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ..sites import answer, redirect
+from .running import Robots
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..sites import Sites
+
+RULES = """\
+User-agent: foobot
+Allow: /p/open
+Allow: /p/o
+Disallow: /p
+Crawl-delay: 200
+Visit-time: 0600-0845
+
+User-agent: *
+Disallow: /
+Sitemap: https://site.example/sitemap.xml
+"""
+FOOBOT = "Foobot/1.0 (+https://foobot.example)"
+
+
+def test_all_that_decides(sites: Sites, robots: Robots) -> None:
+    host = sites.host(RULES)
+    host.robots(answer(RULES, cache_control="max-age=7200"))
+    url = host.url("/p/open/x")
+    done = robots("explain", url, "--agent", FOOBOT)
+    robots_url = host.url("/robots.txt")
+    lines = [line for line in done.lines if not line.startswith("freshness")]
+    assert lines == [
+        f"allowed     {url}",
+        f"because     Allow: /p/open, line 2 of {robots_url}",
+        "beats       Allow: /p/o, line 3",
+        "beats       Disallow: /p, line 4",
+        f"agent       {FOOBOT}",
+        "group       User-agent: foobot (looked for foobot)",
+        f"robots.txt  200, rules, {len(RULES)} octets: {robots_url}",
+        "delay       200 s asked, 60 s kept",
+        "visit time  06:00-08:45 UTC",
+        "sitemap     https://site.example/sitemap.xml",
+    ]
+    assert "fresh for another " in done.output
+    assert "(Cache-Control: max-age=7200)" in done.output
+    assert done.status == 0
+    assert host.fetched == []
+
+
+def test_dialects_that_answer_otherwise_are_named(robots: Robots) -> None:
+    (robots.folder / "r.txt").write_text("User-agent: *\nDisallow: /p\nAllow: /p/open\n")
+    done = robots("explain", "--file", "r.txt", "http://site.invalid/p/open")
+    assert "but         denied in the dialect FIRST_MATCH (Disallow: /p, line 2)" in done.lines
+    assert not any("dialect GOOGLE" in line for line in done.lines)
+
+
+def test_json_has_the_same(sites: Sites, robots: Robots) -> None:
+    host = sites.host(RULES)
+    done = robots("explain", host.url("/x"), "--json")
+    (found,) = done.json
+    assert found["result"] == "denied"
+    assert (found["rule"], found["line"]) == ("Disallow: /", 9)
+    assert found["groups"] == [["*"]]
+    assert found["robots_txt"]["size"] == len(RULES)
+    assert found["pace"]["asked"] is None
+    assert done.status == 1
+
+
+def test_a_redirect_is_named(sites: Sites, robots: Robots) -> None:
+    target = sites.host(RULES)
+    host = sites.host()
+    host.robots(redirect(target.url("/robots.txt")))
+    done = robots("explain", host.url("/x"))
+    moved = f"{target.url('/robots.txt')}, where {host.url('/robots.txt')} redirects to"
+    assert moved in done.output
+
+
+def test_an_unreadable_file_leaves_it_undecided(sites: Sites, robots: Robots) -> None:
+    host = sites.host()
+    host.robots(answer("broken", 503, retry_after="100"))
+    done = robots("explain", host.url("/x"))
+    assert done.lines[0] == f"undecided   {host.url('/x')}"
+    assert "freshness   1 failed in a row, next attempt in 1 min " in done.output
+    assert done.status == 2
+
+
+def test_no_file_allows_everything(sites: Sites, robots: Robots) -> None:
+    done = robots("explain", sites.host().url("/x"))
+    assert "404, all allowed" in done.output
+    assert done.status == 0
+
+
+def test_an_agent_without_a_token_is_told_so(robots: Robots) -> None:
+    (robots.folder / "r.txt").write_text("User-agent: foobot\nDisallow: /\n")
+    done = robots(
+        "explain", "--file", "r.txt", "--agent", "Mozilla/5.0 (X11; Linux)", "http://site.invalid/"
+    )
+    assert "none is for a product token, and the agent has none, and none for *" in done.output
+
+
+def test_another_parser_names_no_rules(sites: Sites, tmp_path: Path) -> None:
+    robots = Robots.in_project(
+        tmp_path, ROBOTSTXT_PARSER="scrapy.robotstxt.ProtegoRobotParser", USER_AGENT="foobot"
+    )
+    host = sites.host(RULES)
+    (found,) = robots("explain", "--json", host.url("/p/x")).json
+    assert (found["result"], found["rule"]) == ("denied", None)
+    assert found["pace"]["asked"] == 200
+    assert "beaten" not in found
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("a url",), ("mailto:someone@site.example",), ("http://a.example/", "http://b.example/")],
+)
+def test_wrong_usage(robots: Robots, arguments: tuple[str, ...]) -> None:
+    done = robots("explain", *arguments)
+    assert done.status == 2
+    assert "scrapy robots explain: error: " in done.errors
