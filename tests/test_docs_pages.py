@@ -33,12 +33,20 @@ def fences(page: Path) -> list[tuple[str, str]]:
     return [(language, text) for language, text in found if not language.startswith("{")]
 
 
+_RUN = re.compile(r'\bsessions\("([^"]+)"\)')
+"""How a test of ``tests/commands`` names the page whose commands it runs."""
+RUN = {
+    ROOT / name
+    for source in (ROOT / "tests" / "commands").glob("test_*.py")
+    for name in _RUN.findall(source.read_text())
+}
 COMMANDS = [
     command
     for page in PAGES
     for language, text in fences(page)
     if language == "console"
     for command in re.findall(r"^\$ (.*)$", text, re.MULTILINE)
+    if not (page in RUN and command.startswith("scrapy robots "))
 ]
 OPTIONS = sorted(
     option
