@@ -26,6 +26,7 @@ FLOORS = (
     "crawl.requests",
     "crawl.parsers",
     "crawl",
+    "audit",
     "storage",
     "policy",
     "protocol",
@@ -168,7 +169,7 @@ def test_crawl_imports_nothing_by_a_name_in_a_string() -> None:
             assert not [word for word in by_name if word in path.read_text()], module
 
 
-@pytest.mark.parametrize("layer", ["protocol", "policy", "storage"])
+@pytest.mark.parametrize("layer", ["protocol", "policy", "storage", "audit"])
 def test_the_lower_layers_import_neither_scrapy_nor_twisted(layer: str) -> None:
     modules = [module for module in MODULES if module.startswith(f"{PACKAGE}.{layer}")]
     code = f"""

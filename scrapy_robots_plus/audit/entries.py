@@ -1,0 +1,207 @@
+"""The lines of an audit log: what they say, and in which version of the schema.
+
+The tables of docs/audit-log.md are made from this. Around the fields of an entry stand those that
+chain the lines (:mod:`~scrapy_robots_plus.audit.chain`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .fields import (
+    COUNT,
+    FLAG,
+    MOMENT,
+    NAMES,
+    NUMBER,
+    OBJECT,
+    SECONDS,
+    TEXT,
+    TEXTS,
+    optional,
+    read_fields,
+    required,
+    writer_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+
+VERSION = 1
+"""Of the schema. A reader of version 1 ignores fields and types that it does not know."""
+
+
+@dataclass(slots=True, kw_only=True)  # not frozen: one is made for each request
+class Entry:
+    """What all entries have."""
+
+    type: ClassVar[str]
+    """The ``type`` of the line."""
+
+    time: float = required(MOMENT, "When it happened.")
+    crawl: str = required(TEXT, "Which crawl: several may write to one file.")
+
+
+@dataclass(slots=True, kw_only=True)
+class CrawlEntry(Entry):
+    """A crawl begins: all that its verdicts depend on"""
+
+    type: ClassVar[str] = "crawl"
+
+    spider: str = required(TEXT, "The spider's name.")
+    version: str = required(TEXT, "Of scrapy-robots-plus.")
+    mode: str = required(
+        TEXT, "`ROBOTS_MODE`: `obey`, or `audit` if denials are counted but not enforced."
+    )
+    obey: bool = required(FLAG, "`ROBOTSTXT_OBEY`.")
+    agent: AgentNames = required(
+        NAMES, "`ROBOTSTXT_USER_AGENT`, else the User-Agent that requests have by default."
+    )
+    parser: str = required(TEXT, "`ROBOTSTXT_PARSER`.")
+    dialect: Mapping[str, Any] = required(
+        OBJECT, "The dialect, with all its fields; `name` is that of `ROBOTS_DIALECT`."
+    )
+    status_policy: Mapping[str, Any] = required(
+        OBJECT, "`ROBOTS_STATUS_POLICY` as a table: what each status and each failure means."
+    )
+    keeps_delays: bool = required(FLAG, "Whether Crawl-delay is kept (`ROBOTS_CRAWL_DELAY`).")
+    crawl_delay_max: float = required(SECONDS, "`ROBOTS_CRAWL_DELAY_MAX`.")
+    crawl_delay_too_long: str = required(TEXT, "`ROBOTS_CRAWL_DELAY_TOO_LONG`.")
+    stale_max: float = required(SECONDS, "`ROBOTS_STALE_MAX`.")
+    allowed_share: float = required(
+        NUMBER, "Which share of the allowed requests is logged: `ROBOTS_AUDIT_LOG_ALLOWED`."
+    )
+    bodies: str | None = optional(
+        TEXT, "The folder of the robots.txt files, relative to that of the log if it lies below it."
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class FileEntry(Entry):
+    """A robots.txt was fetched, found in the store, or could not be read"""
+
+    type: ClassVar[str] = "file"
+
+    origin: str = required(TEXT, "Whose robots.txt: scheme, host, and port if it is not the usual.")
+    robots_url: str = required(TEXT, "Where it came from, after redirects.")
+    source: str = required(
+        TEXT,
+        "`network`, `store`, `cache` (Scrapy's HTTP cache) or `override` (a text of one's own).",
+    )
+    status: str = required(
+        TEXT, "The HTTP status of its last readable answer; if there is none, the failure."
+    )
+    failure: str | None = optional(
+        TEXT,
+        "The status or failure of the last attempt, if that could not read it: `503`, `timeout`.",
+    )
+    detail: str | None = optional(TEXT, "The failure in words.")
+    access: str = required(TEXT, "What that means: `rules`, `unavailable` or `unreachable`.")
+    sha256: str | None = optional(
+        TEXT, "Hash of its text, and its name in `bodies`; null without rules."
+    )
+    size: int | None = optional(COUNT, "Octets of its text.")
+    charset: str | None = optional(TEXT, "From its Content-Type, as Python names it.")
+    fetched_at: float = required(MOMENT, "When it was received or last found unchanged.")
+    lifetime: float = required(
+        SECONDS, "How long it is fresh; after a failure, until the next attempt."
+    )
+    changed: bool = required(FLAG, "Whether its rules differ from those that the crawl had before.")
+    previous: str | None = optional(TEXT, "The `sha256` that the crawl had before, if it had one.")
+    suspicion: str | None = optional(TEXT, "Why the change looks like a mistake of the site.")
+    delay_asked: float | None = optional(
+        SECONDS, "The Crawl-delay that it asks of the crawl's agent."
+    )
+    delay: float | None = optional(SECONDS, "The part of it that is kept.")
+
+
+@dataclass(slots=True, kw_only=True)
+class VerdictEntry(Entry):
+    """One request was denied, or allowed and sent"""
+
+    type: ClassVar[str] = "verdict"
+
+    url: str = required(TEXT, "The URL of the request.")
+    origin: str | None = optional(TEXT, "Its origin; null if robots.txt does not apply to it.")
+    agent: AgentNames = required(
+        NAMES, "The names that it was judged by: a product token, a whole header, or several."
+    )
+    tokens: tuple[str, ...] = required(
+        TEXTS, "The product tokens found in them; none if only `*` applies."
+    )
+    allowed: bool = required(FLAG, "Whether robots.txt allows it.")
+    reason: str = required(TEXT, "What decided: see below.")
+    rule: str | None = optional(TEXT, "The deciding line, such as `Disallow: /private/`.")
+    line: int | None = optional(COUNT, "Its number in the file, counted from 1.")
+    group: tuple[str, ...] | None = optional(TEXTS, "The user agents of the group that it is in.")
+    form: str | None = optional(
+        TEXT, "The path and query that decided, if a download handler may send them for the URL."
+    )
+    robots_url: str | None = optional(TEXT, "The robots.txt that decided, after redirects.")
+    sha256: str | None = optional(
+        TEXT, "Hash of its text, and its name in `bodies`; null without rules."
+    )
+    charset: str | None = optional(TEXT, "From its Content-Type, as Python names it.")
+    status: str | None = optional(
+        TEXT, "The HTTP status of its last readable answer; if there is none, the failure."
+    )
+    failure: str | None = optional(
+        TEXT, "The status or failure of the last attempt, if that could not read it."
+    )
+    access: str | None = optional(TEXT, "`rules`, `unavailable` or `unreachable`.")
+    fetched_at: float | None = optional(
+        MOMENT, "When the robots.txt was received or last confirmed."
+    )
+    age: float | None = optional(SECONDS, "How long before the verdict that was.")
+    delay: float | None = optional(
+        SECONDS, "The delay kept between requests to the host; that asked for if it was too long."
+    )
+    sent: float | None = optional(
+        MOMENT, "When the request was handed to the download handler; null if it was not sent."
+    )
+    override: Mapping[str, Any] | None = optional(
+        OBJECT, "What of `ROBOTS_OVERRIDES` applied to it; `robots_txt` is the hash of that text."
+    )
+    mode: str = required(TEXT, "`obey`, or `audit` if a denial was not enforced.")
+
+
+@dataclass(slots=True, kw_only=True)
+class EndEntry(Entry):
+    """A crawl ends. A crawl without it was killed, or the end of the log is missing"""
+
+    type: ClassVar[str] = "end"
+
+    reason: str = required(TEXT, "Why: the reason that Scrapy gives, such as `finished`.")
+    allowed: int = required(COUNT, "Requests that robots.txt allowed, logged or not.")
+    denied: int = required(COUNT, "Requests that it denied.")
+    lost: int = required(COUNT, "Lines of the crawl that could not be written.")
+
+
+ENTRIES: tuple[type[Entry], ...] = (CrawlEntry, FileEntry, VerdictEntry, EndEntry)
+"""In the order of the docs."""
+
+_BY_TYPE = {entry.type: entry for entry in ENTRIES}
+_WRITERS = {entry: writer_of(entry) for entry in ENTRIES}
+
+
+def to_fields(entry: Entry) -> dict[str, Any]:
+    """The fields of the line, in the order in which they are written."""
+    return {"type": entry.type, **_WRITERS[type(entry)](entry)}
+
+
+def from_fields(line: Mapping[str, Any]) -> Entry | None:
+    """The entry in a parsed line; None if its type is unknown, as one of later may be.
+
+    Raises ValueError saying what is wrong: another version, a field missing or of another kind.
+    """
+    version = line.get("v")
+    if version != VERSION:
+        raise ValueError(f"version {version!r} of the schema; this is a reader of {VERSION}")
+    kind = line.get("type")
+    if not isinstance(kind, str):
+        raise ValueError(f"'type': expected a string, not {kind!r:.100}")
+    entry = _BY_TYPE.get(kind)
+    return None if entry is None else entry(**read_fields(entry, line))
