@@ -24,9 +24,18 @@ from .requeue import Requeue
 from .tally import Tally
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy import Request
     from scrapy.crawler import Crawler
 
+    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+
+    from .judge import Passes, Refused
     from .requeue import TakesBack
+
+    DecisionListener = Callable[[Request, Origin, AgentNames, Passes | Refused], None]
 
 _crawls: WeakKeyDictionary[Crawler, ReferenceType[Crawl]] = WeakKeyDictionary()
 """Weak on both sides: a Crawl lives as long as its crawler and a part of the package hold it."""
@@ -53,6 +62,9 @@ class Crawl:
         self.clock = clock
         self.has_middleware = False
         """Whether the middleware is in use, so that each request is checked."""
+        self.decision_listeners: list[DecisionListener] = []
+        """Called by the middleware with each request that passes or is refused, its origin and the
+        agent it was judged by. A request that was judged again, as another agent, comes again."""
         self.readiness: TakesBack | None = None
         """What the queues share, in which requests wait for robots.txt and delays; None if another
         queue or scheduler is in use."""
@@ -74,6 +86,10 @@ class Crawl:
     def use_readiness(self, readiness: TakesBack) -> None:
         """Called by the queue: it is in use."""
         self.readiness = readiness
+
+    def subscribe_decisions(self, listener: DecisionListener) -> None:
+        """Calls *listener* with each decision about a request, except those to wait."""
+        self.decision_listeners.append(listener)
 
     @property
     def is_on(self) -> bool:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.verdict import Verdict
 
 logger = logging.getLogger(__name__)
@@ -83,10 +84,11 @@ class RobotsMiddleware:
         origin = origin_to_ask(request)
         if origin is None:
             return
-        refused = self._judge.known_refusal(request, origin, self._agents.of(request))
+        agent = self._agents.of(request)
+        refused = self._judge.known_refusal(request, origin, agent)
         if refused is not None:
             self._late_errbacks.dropped(request)
-            raise self._report_refusal(request, origin, refused)
+            raise self._report_refusal(request, origin, agent, refused)
 
     async def process_request(self, request: Request) -> Request | None:
         """Lets *request* pass, or raises RobotsDisallowed or RobotsUnreachable.
@@ -104,6 +106,7 @@ class RobotsMiddleware:
                 self.tally.allow(request, origin, policy)
                 policy.paces.enforce(agent)
                 self._pacing.assign_slot(request, origin, policy)
+                self._tell(request, origin, agent, decision)
                 return None
             case Unasked():
                 self.tally.exempt(request)
@@ -111,7 +114,7 @@ class RobotsMiddleware:
             case Requeued(copy):
                 return copy
             case Refused():
-                raise self._report_refusal(request, origin, decision)
+                raise self._report_refusal(request, origin, agent, decision)
             case _:
                 assert_never(decision)
 
@@ -132,6 +135,7 @@ class RobotsMiddleware:
             case Passes(policy):
                 policy.paces.enforce(agent)
                 self._pacing.assign_slot(request, origin, policy)
+                self._tell(request, origin, agent, decision)
                 return None
             case Unasked():
                 return None
@@ -140,7 +144,7 @@ class RobotsMiddleware:
                 return copy
             case Refused():
                 self.tally.revoke(request, origin)
-                raise self._report_refusal(request, origin, decision)
+                raise self._report_refusal(request, origin, agent, decision)
             case _:
                 assert_never(decision)
 
@@ -155,12 +159,21 @@ class RobotsMiddleware:
 
     # What follows
 
-    def _report_refusal(self, request: Request, origin: Origin, refused: Refused) -> RobotsIgnored:
+    def _report_refusal(
+        self, request: Request, origin: Origin, agent: AgentNames, refused: Refused
+    ) -> RobotsIgnored:
         """Counts and reports the refusal; returns the exception to raise."""
         if not self._late_errbacks.was_counted(request):
             self.tally.deny(request, origin, refused.policy)
             self._announce(request, refused.verdict)
+            self._tell(request, origin, agent, refused)
         return exception_for(request.url, refused.verdict)
+
+    def _tell(
+        self, request: Request, origin: Origin, agent: AgentNames, decision: Passes | Refused
+    ) -> None:
+        for listener in self.crawl.decision_listeners:
+            listener(request, origin, agent, decision)
 
     def _announce(self, request: Request, verdict: Verdict) -> None:
         spider = self._crawler.spider
