@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin
 
 from scrapy import Request
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.record import RobotsRecord
@@ -42,6 +43,16 @@ _NOT_MODIFIED = 304
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TRANSIENT = frozenset({Failure.DNS, Failure.CONNECTION, Failure.CUT})
 _NO_ANSWER = _TRANSIENT | {Failure.TIMEOUT, Failure.ERROR}
+
+
+class Exchange(NamedTuple):
+    """One request for a robots.txt, and its answer."""
+
+    at: float
+    """When it was sent, in seconds since the epoch."""
+    request: Request
+    response: Response
+    """As the download handler returned it, before any middleware saw it."""
 
 
 class Fetcher:
@@ -57,6 +68,11 @@ class Fetcher:
         self._taps = BodyTaps(crawler)
         self._results = Results(crawler, settings.fetch_max_bytes)
         self._http_cache = HttpCache(crawler)
+        self._listeners: list[Callable[[Exchange], None]] = []
+
+    def subscribe(self, listener: Callable[[Exchange], None]) -> None:
+        """Calls *listener* with each request that was answered, redirects and retries included."""
+        self._listeners.append(listener)
 
     async def fetch(
         self, origin: Origin, known: RobotsRecord | None = None, *, is_refresh: bool = False
@@ -141,6 +157,7 @@ class Fetcher:
         tap = Tap(self._settings.fetch_max_bytes, Download(time))
         self._taps.open()
         self._stats.inc_value(stats.REQUESTS)
+        began = self._clock.wall()
         try:
             request = self._request(url, headers, tap)
             response = await compat.engine_of(self._crawler).download_async(request)
@@ -149,6 +166,9 @@ class Fetcher:
         finally:
             tap.download.call_off()  # it may still run if only we were cancelled
             self._taps.close()
+            if tap.response is not None:
+                for listener in self._listeners:
+                    listener(Exchange(began, request, tap.response))
         return self._results.answered(url, response, tap)
 
     async def _look_up(self, url: str) -> FetchResult:

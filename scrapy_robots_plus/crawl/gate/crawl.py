@@ -115,12 +115,19 @@ class Crawl:
         return budget
 
     @cached_property
-    def policies(self) -> Policies:
+    def fetcher(self) -> Fetcher:
+        return Fetcher(self.crawler, self.settings, self.clock)
+
+    @cached_property
+    def retrieval(self) -> Retrieval:
         crawler, settings, clock = self.crawler, self.settings, self.clock
-        fetcher = BudgetedFetcher(Fetcher(crawler, settings, clock), self.budget)
+        fetcher = BudgetedFetcher(self.fetcher, self.budget)
         archive = Archive(crawler, settings, clock)
-        retrieval = Retrieval(crawler, settings, fetcher, archive, self.agents, clock)
-        return Policies(crawler, retrieval, self.agents, settings.cache_size)
+        return Retrieval(crawler, settings, fetcher, archive, self.agents, clock)
+
+    @cached_property
+    def policies(self) -> Policies:
+        return Policies(self.crawler, self.retrieval, self.agents, self.settings.cache_size)
 
     @cached_property
     def pacing(self) -> Pacing:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from enum import Enum
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.parsers.adapter import Parsers, charset_of
@@ -22,7 +23,7 @@ from .changes import change_between, suspicion
 from .policy import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from scrapy.crawler import Crawler
 
@@ -39,6 +40,31 @@ logger = logging.getLogger(__name__)
 
 
 _NO_NETWORK = frozenset({Failure.DNS, Failure.CONNECTION, Failure.TIMEOUT})
+
+
+class Source(str, Enum):
+    """Where a retrieval has found what it returned."""
+
+    NETWORK = "network"
+    """The site, or nowhere."""
+    STORE = "store"
+    """``ROBOTS_STORE``."""
+    CACHE = "cache"
+    """Scrapy's HTTP cache."""
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Retrieved(NamedTuple):
+    """What a retrieval has brought."""
+
+    previous: Policy | None
+    """The policy that was in memory before."""
+    policy: Policy
+    record: RobotsRecord
+    """With the text of the rules, unless it is that of *previous*."""
+    source: Source
 
 
 class Retrieval:
@@ -61,6 +87,11 @@ class Retrieval:
         self._clock = clock
         self._stats = compat.stats_of(crawler)
         self._parsers = Parsers(crawler)
+        self._listeners: list[Callable[[Retrieved], None]] = []
+
+    def subscribe(self, listener: Callable[[Retrieved], None]) -> None:
+        """Calls *listener* with what each retrieval has brought."""
+        self._listeners.append(listener)
 
     def reserve(self, origin: Origin) -> None:
         """Counts *origin* as a fetch from now on, before its retrieval starts."""
@@ -83,7 +114,7 @@ class Retrieval:
             policy = self._policy(stored, previous)
             # A file that the parser in use fails on counts as no file.
             if policy.access is not Access.RULES or policy.file is not None:
-                return self._compared(previous, policy, stored)
+                return self._compared(Retrieved(previous, policy, stored, Source.STORE))
         known = _newer(stored, previous.record if previous else None)
         is_refresh = previous is not None and previous.lookup is Lookup.USE_AND_REFRESH
         result = await self._fetcher.fetch(origin, known, is_refresh=is_refresh)
@@ -133,16 +164,23 @@ class Retrieval:
             detail, replayed = policy.detail, result.replayed
             failed = FetchResult(Failure.ERROR, result.url, replayed=replayed, detail=detail)
             return self._received(origin, failed, None, previous)
+        source = Source.CACHE if result.replayed else Source.NETWORK
+        retrieved = Retrieved(previous, policy, record, source)
         if passing:
-            return policy
+            return self._told(retrieved)
         if isinstance(result.outcome, Failure):
             self._stats.inc_value(stats.filled(stats.FAILURES, result.outcome))
-        return self._compared(previous, policy, record)
+        return self._compared(retrieved)
 
-    def _compared(self, before: Policy | None, after: Policy, record: RobotsRecord) -> Policy:
-        if before is not None:
-            self._report_change(before, after, record)
-        return after
+    def _compared(self, retrieved: Retrieved) -> Policy:
+        if retrieved.previous is not None:
+            self._report_change(retrieved.previous, retrieved.policy, retrieved.record)
+        return self._told(retrieved)
+
+    def _told(self, retrieved: Retrieved) -> Policy:
+        for listener in self._listeners:
+            listener(retrieved)
+        return retrieved.policy
 
     def _report_change(self, before: Policy, after: Policy, record: RobotsRecord) -> None:
         try:
