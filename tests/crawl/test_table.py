@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import random
+import re
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
@@ -13,6 +15,7 @@ from scrapy import Request
 from scrapy_robots_plus import RobotsMiddleware
 from scrapy_robots_plus.crawl.gate.tally import Row, Tally
 from scrapy_robots_plus.crawl.reporting.table import headline, table
+from scrapy_robots_plus.crawl.reporting.words import columns, shortened
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.delay import Delay
 from scrapy_robots_plus.policy.origin import Origin
@@ -45,8 +48,23 @@ def policy(
     asked: Delay | None = None,
     access: Access = Access.RULES,
 ) -> Policy:
-    values = {"in_words": in_words, "delay": delay, "asked_delay": asked, "access": access}
+    values = {"in_words": in_words, "longest_delay": delay, "asked_delay": asked, "access": access}
     return cast("Policy", SimpleNamespace(**values))
+
+
+RULES = policy("200, rules")
+DEAD = policy("timeout, all denied", access=Access.UNREACHABLE)
+
+
+def numbers(text: str) -> list[list[str]]:
+    """The last two columns of each line, without commas."""
+    return [line.replace(",", "").split()[-2:] for line in text.splitlines()[1:]]
+
+
+def added_up(text: str) -> tuple[int, int]:
+    """The sums of the columns "allowed" and "denied"."""
+    allowed, denied = zip(*numbers(text), strict=True)
+    return sum(map(int, allowed)), sum(map(int, denied))
 
 
 @pytest.mark.parametrize(
@@ -63,50 +81,161 @@ def test_one_is_not_many(rows: dict[str, Row], expected: str) -> None:
 
 def test_each_column_is_as_wide_as_its_widest_cell() -> None:
     rows = {
-        "a": Row(0, 2, policy("timeout, all denied", access=Access.UNREACHABLE)),
-        "long-name": Row(2, 1, policy("200, rules, now connection")),
-        "slow": Row(3, 0, policy("200, rules", 0.5)),
-        "closing": Row(0, 0),
+        "dead": Row(0, 2, DEAD),
+        "long": Row(2, 1, policy("200, rules, now connection")),
+        "slow": Row(3, 0, policy("200, rules", 0.5, Delay(0.5, 0.5))),
+        "late": Row(0, 0),
     }
     assert table(tally(**rows)).splitlines() == [
-        "origin                    robots.txt                     delay   allowed    denied",
-        "http://a.example          timeout, all denied                -         0         2",
-        "http://long-name.example  200, rules, now connection         -         2         1",
-        "http://slow.example       200, rules                     0.5 s         3         0",
-        "http://closing.example    not read                           -         0         0",
+        "origin               robots.txt                  delay asked  delay kept  allowed  denied",
+        "http://long.example  200, rules, now connection            -           -        2       1",
+        "http://dead.example  timeout, all denied                   -           -        0       2",
+        "http://slow.example  200, rules                        0.5 s       0.5 s        3       0",
+        "http://late.example  not read                              -           -        0       0",
     ]
 
 
-def test_a_column_is_as_wide_as_its_heading_at_least() -> None:
-    assert table(tally(a=Row(1, 0, policy("200, rules")))).splitlines() == [
-        "origin            robots.txt     delay   allowed    denied",
-        "http://a.example  200, rules         -         1         0",
+def test_a_crawl_that_keeps_no_delays_has_no_columns_for_them() -> None:
+    assert table(tally(a=Row(1, 0, RULES)), delays=False).splitlines() == [
+        "origin            robots.txt  allowed  denied",
+        "http://a.example  200, rules        1       0",
     ]
 
 
-def test_what_is_left_out_is_summed_up() -> None:
-    busy, rules = policy("503, all denied", access=Access.UNREACHABLE), policy("200, rules")
-    rows = {f"host{number}": Row(0, 9, busy) for number in range(3)}
-    rows |= {f"other{number}": Row(1, 0, rules) for number in range(2)}
-    *_, last = table(tally(**rows), limit=1).splitlines()
-    assert last == "and 4 more: 2 x 503, all denied; 2 x 200, rules"
+def test_those_that_are_denied_come_first_then_those_that_cannot_be_read_then_the_slow() -> None:
+    slow = policy("200, rules", 2.0, Delay(2.0, 2.0))
+    skipped = policy("200, rules", None, Delay(100.0, 60.0, skip=True))
+    rows = {
+        "open": Row(9, 0, RULES),
+        "slow": Row(1, 0, slow),
+        "slower": Row(1, 0, policy("200, rules", 5.0, Delay(5.0, 5.0))),
+        "dead": Row(0, 9, DEAD),
+        "skipped": Row(0, 5, skipped),
+        "closed": Row(0, 3, RULES),
+        "partly": Row(2, 4, slow),
+    }
+    names = [line.split(".example")[0] for line in table(tally(**rows)).splitlines()[1:]]
+    assert [name.removeprefix("http://") for name in names] == (
+        ["partly", "closed", "skipped", "dead", "slower", "slow", "open"]
+    )
+
+
+def test_thirty_dead_hosts_do_not_hide_the_rest() -> None:
+    rows = {f"dead{number}": Row(0, 9, DEAD) for number in range(30)}
+    rows["busy"] = Row(0, 1, policy("503, all denied", access=Access.UNREACHABLE))
+    rows |= {f"open{number}": Row(1, 0, RULES) for number in range(40)}
+    rows |= {f"partly{number}": Row(2, number, RULES) for number in range(1, 4)}
+    text = table(tally(**rows))
+    lines = text.splitlines()
+    assert len(lines) == 21
+    assert [line.split()[0] for line in lines[1:4]] == (
+        [f"http://partly{number}.example" for number in (3, 2, 1)]
+    )
+    (dead,) = (line for line in lines if "more" in line and "timeout, all denied" in line)
+    assert dead.split() == ["23", "more", "timeout,", "all", "denied", "-", "-", "0", "207"]
+    assert [line for line in lines if "http://busy.example" in line]
+    (rest,) = (line for line in lines if "more" in line and "200, rules" in line)
+    assert rest.split() == ["33", "more", "200,", "rules", "-", "-", "33", "0"]
+    assert added_up(text) == (40 + 6, 270 + 1 + 6)
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_the_columns_add_up_to_the_headline_whatever_a_crawl_met(seed: int) -> None:
+    dice = random.Random(seed)
+    made = Tally(dice.choice([5, 50, 500]))
+    kinds = [
+        policy(
+            f"{dice.choice([200, *range(500, 530)])}, rules",
+            delay := dice.choice([None, None, dice.random() * 100]),
+            None if delay is None else Delay(delay, delay, skip=dice.random() < 0.2),
+            dice.choice(list(Access)),
+        )
+        for _ in range(dice.randrange(1, 40))
+    ]
+    request = Request("http://a.example/")
+    for _ in range(dice.randrange(1, 2_000)):
+        origin = Origin("http", f"{dice.randrange(1, 600)}.example", 80)
+        happens = dice.choice([made.allow, made.deny])
+        happens(request, origin, dice.choice([None, *kinds]))
+    text = table(made)
+    assert added_up(text) == (made.allowed, made.denied)
+    shown = len([line for line in text.splitlines()[1:] if " more " not in line])
+    more = re.findall(r"^([\d,]+) more ", text, re.MULTILINE)
+    assert shown + sum(int(number.replace(",", "")) for number in more) == len(made)
+    assert len(text.splitlines()) <= 21
+    assert "1 more" not in [line[:6] for line in text.splitlines() if "forgotten" not in line]
+
+
+def test_many_groups_of_a_few_are_shown_as_one() -> None:
+    rows = {f"a{status}": Row(1, 0, policy(f"{status}, rules")) for status in range(200, 260)}
+    rows |= {f"b{number}": Row(0, 1, DEAD) for number in range(10)}
+    lines = table(tally(**rows)).splitlines()
+    assert len(lines) <= 21
+    assert lines[-1].split() == ["48", "more", "various", "-", "-", "48", "0"]
+    assert len([line for line in lines if "timeout" in line]) == 7
+
+
+def test_the_sum_of_slow_hosts_says_how_slow_they_are() -> None:
+    delays = [0.5, 1, 2, 3, 100]
+    rows = {
+        f"slow{delay}": Row(
+            1, 0, policy("200, rules", min(delay, 60), Delay(delay, min(delay, 60)))
+        )
+        for delay in delays
+    }
+    *_, last = table(tally(**rows), most=3).splitlines()
+    assert re.split("  +", last) == ["3 more", "200, rules", "0.5 to 2 s", "0.5 to 2 s", "3", "0"]
+
+
+def test_origins_that_are_no_longer_known_are_a_line_too() -> None:
+    made = Tally(1)
+    for number in range(3):
+        made.deny(Request("http://a.example/"), Origin("http", f"h{number}.example", 80), RULES)
+    _, line, last = table(made).splitlines()
+    assert line.startswith("http://h2.example ")
+    assert re.split("  +", last) == ["2 more", "forgotten", "-", "-", "0", "2"]
 
 
 @pytest.mark.parametrize(
     ("kept", "asked", "shown"),
     [
-        (None, None, "-"),
-        (2.0, Delay(2.0, 2.0), "2 s"),
-        (60.0, Delay(100.0, 60.0), "60 s (asked 100 s)"),
-        (None, Delay(100.0, 60.0, skip=True), "100 s, too long"),
+        (None, None, ["-", "-"]),
+        (2.0, Delay(2.0, 2.0), ["2 s", "2 s"]),
+        (60.0, Delay(100.0, 60.0), ["100 s", "60 s"]),
+        (None, Delay(100.0, 60.0, skip=True), ["100 s", "skipped"]),
+        (60.0, Delay(86_400.0, 60.0), ["86,400 s", "60 s"]),
+        (60.0, Delay(1e300, 60.0), ["1e+300 s", "60 s"]),
+        (0.0001, Delay(0.0001, 0.0001), ["0.0001 s", "0.0001 s"]),
     ],
-    ids=["none", "kept", "clamped", "skipped"],
 )
-def test_the_delay_that_was_asked_for_is_shown(
-    kept: float | None, asked: Delay | None, shown: str
+def test_the_delay_that_was_asked_for_is_shown_beside_the_one_that_was_kept(
+    kept: float | None, asked: Delay | None, shown: list[str]
 ) -> None:
     _, line = table(tally(a=Row(1, 1, policy("200, rules", kept, asked)))).splitlines()
-    assert f"  {shown}  " in line
+    assert re.split("  +", line)[2:4] == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("a" * 300 + ".shop.example", "http://" + "a" * 21 + "..." + "a" * 16 + ".shop.example"),
+        ("\x1b[31mred\r\n.example", "http://\\x1b[31mred\\r\\n.example"),
+        ("日本..example", "http://日本..example"),
+    ],
+    ids=["long", "hostile", "wide"],
+)
+def test_no_name_breaks_the_columns(name: str, shown: str) -> None:
+    made = tally(a=Row(1, 0, RULES))
+    made.allow(Request("http://a.example/"), Origin("http", name, 80), RULES)
+    head, *lines = table(made).splitlines()
+    assert [line for line in lines if line.startswith(shown + "  ")]
+    assert {columns(line) for line in lines} == {len(head)}
+    assert len(head) <= 60 + 2 + 53
+
+
+def test_the_middle_of_a_wide_name_gives_way_to_whole_characters() -> None:
+    assert shortened("日" * 40, 20) == "日日日日...日日日日"
+    assert shortened("e\u0301" * 20, 20) == "e\u0301" * 20
 
 
 @parts_of_seconds
@@ -119,7 +248,7 @@ async def test_what_a_crawl_found_is_told_in_words_that_cannot_be_mistaken(
         "404, all allowed": answer("", 404),
         "503, all denied": answer("", 503),
         "connection, all denied": hang_up,
-        "100 s, too long": answer("User-agent: *\nDisallow: /private/\nCrawl-delay: 100\n"),
+        "skipped": answer("User-agent: *\nDisallow: /private/\nCrawl-delay: 100\n"),
     }
     hosts = {words: sites.host(reply) for words, reply in answers.items()}
     with caplog.at_level(logging.INFO, LOGGER):
@@ -132,7 +261,7 @@ async def test_what_a_crawl_found_is_told_in_words_that_cannot_be_mistaken(
     assert text.startswith("robots.txt (probe): 5 origins, 2 requests allowed, 3 denied\n")
     for words, host in hosts.items():
         (line,) = [line for line in text.splitlines() if line.startswith(f"{host.origin} ")]
-        assert f"  {words}  " in line
+        assert f" {words}  " in line
 
 
 @pytest_twisted.ensureDeferred

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl.requests import START_META_KEY
 
@@ -24,6 +24,14 @@ class Row:
     allowed: int = 0
     denied: int = 0
     policy: Policy | None = None
+
+
+class Forgotten(NamedTuple):
+    """Origins that were added up. One that comes back afterwards is counted again."""
+
+    origins: int
+    allowed: int
+    denied: int
 
 
 class Tally:
@@ -68,6 +76,11 @@ class Tally:
 
     def __len__(self) -> int:
         return len(self._rows) + self._others_count
+
+    @property
+    def forgotten(self) -> Forgotten:
+        """The sum of the origins that no longer have a row."""
+        return Forgotten(self._others_count, self._others.allowed, self._others.denied)
 
     @property
     def allowed(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import stats as keys
@@ -26,8 +27,8 @@ class Pace(NamedTuple):
     """What a file asks of one agent, within the limits of the settings."""
 
     delay: Delay | None = None
-    hourly: tuple[VisitTime, float] | None = None
-    """A delay that applies in some hours of the day."""
+    hourly: tuple[VisitTime, Delay] | None = None
+    """A delay that applies in some hours of the day. No host is skipped because of it."""
     visits: VisitTime | None = None
     """The visiting hours, if ``ROBOTS_VISIT_TIME`` is to obey them."""
 
@@ -43,7 +44,7 @@ def pace_of(file: ParsedFile, agent: AgentNames, settings: RobotsSettings) -> Pa
     rate = _bounded(seconds, settings)
     hourly = None
     if rate is not None and window is not None:
-        hourly = (window, rate.kept)
+        hourly = (window, replace(rate, skip=False))
     elif rate is not None and (delay is None or rate.asked > delay.asked):
         delay = rate
     visits = file.visit_time(agent) if settings.visit_time is OnVisitTime.OBEY else None
@@ -91,7 +92,7 @@ class Paces:
         self._asked: dict[AgentNames, Pace] = {}
         self._in_force: tuple[Pace, ...] = ()
         self._longest: float | None = None
-        self._hourly: tuple[tuple[VisitTime, float], ...] = ()
+        self._hourly: tuple[tuple[VisitTime, Delay], ...] = ()
         self._visits: VisitTime | None = None
 
     def of(self, agent: AgentNames) -> Pace:
@@ -131,7 +132,13 @@ class Paces:
         """The longest delay in force, in seconds. *now*: seconds since the epoch."""
         if not self._hourly:
             return self._longest
-        hourly = (seconds for window, seconds in self._hourly if window.includes(now))
+        hourly = (delay.kept for window, delay in self._hourly if window.includes(now))
+        return max((self._longest or 0.0, *hourly)) or None
+
+    @property
+    def longest_delay(self) -> float | None:
+        """The longest delay in force, in seconds, at any hour of the day."""
+        hourly = (delay.kept for _, delay in self._hourly)
         return max((self._longest or 0.0, *hourly)) or None
 
     def opens_in(self, now: float) -> float:
@@ -140,9 +147,13 @@ class Paces:
 
     @property
     def asked_delay(self) -> Delay | None:
-        """The longest delay that the file asks of any agent looked up so far, kept or not."""
-        delays = [pace.delay for pace in self._asked.values() if pace.delay is not None]
-        return max(delays, key=lambda delay: delay.asked, default=None)
+        """The longest delay that the file asks of any agent looked up so far, at any hour, kept or
+        not; one that is too long comes before all others.
+        """
+        paces = self._asked.values()
+        delays = [pace.delay for pace in paces if pace.delay is not None]
+        delays += [pace.hourly[1] for pace in paces if pace.hourly is not None]
+        return max(delays, key=lambda delay: (delay.skip, delay.asked), default=None)
 
     def _look_up(self, file: ParsedFile, agent: AgentNames) -> Pace:
         try:

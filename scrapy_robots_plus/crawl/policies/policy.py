@@ -162,6 +162,11 @@ class Policy:
         """The longest delay that the file asks of any agent looked up so far, kept or not."""
         return self.paces.asked_delay
 
+    @property
+    def longest_delay(self) -> float | None:
+        """As ``delay``, at any hour of the day."""
+        return self.paces.longest_delay
+
     def refusal(self, url: str, agent: AgentNames) -> Verdict | None:
         """Why *agent* may not fetch *url*; None if it may."""
         if self.access is Access.UNAVAILABLE:

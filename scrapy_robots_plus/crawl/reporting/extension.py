@@ -15,6 +15,7 @@ from scrapy_robots_plus.protocol.printable import printable
 
 from .outages import Outages
 from .progress import Estimate
+from .summary_file import SummaryFile
 from .table import headline, table
 from .wiring import report_wiring
 
@@ -30,8 +31,8 @@ logger = logging.getLogger(__name__)
 
 class RobotsExtension:
     """``EXTENSIONS``: says what is not in use and which robots.txt cannot be read, logs the table
-    of origins, and closes a crawl that was denied from the start with the reason
-    ``robotstxt_denied``.
+    of origins, writes ``ROBOTS_SUMMARY_FILE``, and closes a crawl that was denied from the start
+    with the reason ``robotstxt_denied``.
 
     Raises :exc:`~scrapy.exceptions.NotConfigured`, as Scrapy's own extensions do, where neither
     ``ROBOTSTXT_OBEY`` nor ``ROBOTS_CRAWL_DELAY`` is on.
@@ -44,6 +45,7 @@ class RobotsExtension:
         self.estimate = Estimate(crawler)
         self._outages = Outages(crawl)
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
+        self._summary_file: SummaryFile | None = None
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
@@ -61,24 +63,31 @@ class RobotsExtension:
         if interval > 0:
             self._loop = create_looping_call(self._outages.sum_up)
             self._loop.start(interval, now=False)
+        if self._crawl.settings.summary_file is not None:
+            self._summary_file = SummaryFile(self._crawl, self._crawl.settings.summary_file)
+            self._summary_file.prepare()
 
     def _spider_idle(self) -> None:
         if self._crawl.has_middleware and self._crawl.tally.denied_from_the_start:
             raise CloseSpider("robotstxt_denied")
 
-    def _spider_closed(self, spider: Spider) -> None:
+    def _spider_closed(self, spider: Spider, reason: str) -> None:
         if self._loop is not None and self._loop.running:
             self._loop.stop()
         self._outages.sum_up()
-        if not self._crawl.has_middleware or not len(self._crawl.tally):
-            return
+        if self._crawl.has_middleware and len(self._crawl.tally):
+            self._log_table(spider)
+        if self._summary_file is not None:
+            self._summary_file.write(reason)
+
+    def _log_table(self, spider: Spider) -> None:
         tally = self._crawl.tally
         logger.info(
             "robots.txt (%(name)s): %(headline)s\n%(table)s",
             {
                 "name": printable(spider.name),
                 "headline": headline(tally),
-                "table": table(tally),
+                "table": table(tally, delays=self._crawl.settings.keeps_delays),
             },
             extra={"spider": spider},
         )

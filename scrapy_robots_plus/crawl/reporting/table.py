@@ -1,21 +1,49 @@
-"""The table at the end of a crawl: each origin's robots.txt, and the outcome of its requests."""
+"""The table at the end of a crawl: each origin's robots.txt, and the outcome of its requests.
+
+Of a large crawl it shows some origins of each group, and the sum of the others, so that the columns
+always add up to the headline. A group is what happened, ``timeout, all denied`` for example:
+thirty dead hosts take no more lines than any other group.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.protocol.printable import printable
 
-from .words import counted
+from .sites import sites_of
+from .words import columns, counted, in_seconds, shortened
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.crawl.gate.tally import Row, Tally
-    from scrapy_robots_plus.crawl.policies.policy import Policy
-    from scrapy_robots_plus.policy.origin import Origin
+    from collections.abc import Iterable, Iterator, Sequence
 
-_HEAD = ("origin", "robots.txt", "delay", "allowed", "denied")
+    from scrapy_robots_plus.crawl.gate.tally import Forgotten, Tally
+
+    from .sites import Kind, Site
+
+MOST_LINES = 20
+MOST_GROUPS = 8
+"""The smallest are shown as one. Half of the lines at most: each group needs one for an origin and
+one for the sum of the others."""
+MOST_OF_A_NAME = 60
+"""Columns of an origin that are shown."""
+
+_HEAD = ("origin", "robots.txt", "delay asked", "delay kept", "allowed", "denied")
+_WORDS = 2
+"""So many columns hold words, the others numbers."""
+_DELAYS = slice(2, 4)
+
+
+class Line(NamedTuple):
+    """What a line of the table shows."""
+
+    name: str
+    in_words: str
+    asked: str
+    kept: str
+    allowed: int
+    denied: int
 
 
 def headline(tally: Tally) -> str:
@@ -24,55 +52,103 @@ def headline(tally: Tally) -> str:
     return f"{origins}, {requests} allowed, {tally.denied:,} denied"
 
 
-def table(tally: Tally, limit: int = 20) -> str:
-    """One row per origin, most notable first: most denials, unreadable, slowest, most requests.
+def table(tally: Tally, most: int = MOST_LINES, *, delays: bool = True) -> str:
+    """The most notable origins of each group, and sums of the others, in at most *most* lines.
 
-    At most *limit* rows; a last line says how many are left out.
+    *delays*: whether the crawl keeps delays, so that there are any to show.
     """
-    ordered = sorted(tally, key=_notability, reverse=True)
-    shown, left_out = ordered[:limit], ordered[limit:]
-    rows = [_HEAD, *(_cells(origin, row) for origin, row in shown)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
-    texts = [_text(row, widths) for row in rows]
-    if len(tally) > len(shown):
-        texts.append(f"and {len(tally) - len(shown):,} more{_summed_up(left_out)}")
-    return "\n".join(texts)
+    forgotten = tally.forgotten
+    rows = [_HEAD, *map(_cells, _lines(sites_of(tally), most - bool(forgotten.origins)))]
+    if forgotten.origins:
+        rows.append(_cells(_forgotten(forgotten)))
+    if not delays:
+        rows = [row[: _DELAYS.start] + row[_DELAYS.stop :] for row in rows]
+    widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(_text(row, widths) for row in rows)
 
 
-def _summed_up(rows: list[tuple[Origin, Row]]) -> str:
-    """``: 12 x 503, all denied; 3 x 200, rules``"""
-    found = Counter(row.policy.in_words for _, row in rows if row.policy is not None)
-    kinds = "; ".join(f"{count:,} x {printable(kind)}" for kind, count in found.most_common(5))
-    return f": {kinds}" if kinds else ""
+def _lines(sites: Sequence[Site], most: int) -> Iterator[Line]:
+    groups = _groups(sites)
+    share = _share([len(group) for group in groups], most)
+    for group in groups:
+        shown = len(group) if len(group) <= share else share - 1
+        yield from map(_line, group[:shown])
+        if group[shown:]:
+            yield _sum(group[shown:])
 
 
-def _text(cells: tuple[str, ...], widths: list[int]) -> str:
-    """Words are aligned left, numbers right."""
-    words = [cell.ljust(width) for cell, width in zip(cells[:2], widths[:2], strict=True)]
-    numbers = [cell.rjust(max(width, 8)) for cell, width in zip(cells[2:], widths[2:], strict=True)]
-    return "  ".join([*words, *numbers])
+def _groups(sites: Iterable[Site]) -> list[list[Site]]:
+    """*sites* by what happened, in their order; the smallest groups together as the last."""
+    by_what: defaultdict[tuple[Kind, str], list[Site]] = defaultdict(list)
+    for site in sites:
+        by_what[site.kind, site.in_words].append(site)
+    groups = sorted(by_what.values(), key=_rank)
+    if len(groups) <= MOST_GROUPS:
+        return groups
+    smallest = {id(group) for group in sorted(groups, key=len)[: 1 - MOST_GROUPS]}
+    kept = [group for group in groups if id(group) not in smallest]
+    return [*kept, [site for group in groups if id(group) in smallest for site in group]]
 
 
-def _cells(origin: Origin, row: Row) -> tuple[str, ...]:
-    policy = row.policy
-    robots, delay = ("not read", "-") if policy is None else (policy.in_words, _delay(policy))
-    return printable(origin), printable(robots), delay, f"{row.allowed:,}", f"{row.denied:,}"
+def _rank(group: Sequence[Site]) -> tuple[Kind, int, int]:
+    return group[0].kind, -sum(site.denied for site in group), -len(group)
 
 
-def _delay(policy: Policy) -> str:
-    """The delay in force, and the requested one if it differs."""
-    asked = policy.asked_delay
-    if asked is not None and asked.skip:
-        return f"{asked.asked:g} s, too long"
-    if policy.delay is None:
+def _share(sizes: Sequence[int], most: int) -> int:
+    """How many lines each group may take, so that all together take *most*; at least two."""
+    share = 2
+    while share < most and sum(min(size, share + 1) for size in sizes) <= most:
+        share += 1
+    return share
+
+
+def _line(site: Site) -> Line:
+    asked = "-" if site.delay_asked is None else in_seconds(site.delay_asked)
+    kept = "-" if site.delay is None else in_seconds(site.delay)
+    return Line(
+        shortened(site.origin, MOST_OF_A_NAME),
+        printable(site.in_words),
+        asked,
+        "skipped" if site.is_skipped else kept,
+        site.allowed,
+        site.denied,
+    )
+
+
+def _sum(sites: Sequence[Site]) -> Line:
+    happened = {site.in_words for site in sites}
+    return Line(
+        f"{len(sites):,} more",
+        printable(happened.pop()) if len(happened) == 1 else "various",
+        _range(site.delay_asked for site in sites),
+        _range(site.delay for site in sites),
+        sum(site.allowed for site in sites),
+        sum(site.denied for site in sites),
+    )
+
+
+def _range(delays: Iterable[float | None]) -> str:
+    """``-``, ``2 s``, ``0.5 to 60 s``"""
+    known = sorted(delay for delay in delays if delay is not None)
+    if not known:
         return "-"
-    kept = f"{policy.delay:g} s"
-    return f"{kept} (asked {asked.asked:g} s)" if asked is not None and asked.clamped else kept
+    low, high = in_seconds(known[0]), in_seconds(known[-1])
+    return high if low == high else f"{low.removesuffix(' s')} to {high}"
 
 
-def _notability(item: tuple[Origin, Row]) -> tuple[int, bool, float, int]:
-    _, row = item
-    policy = row.policy
-    unreachable = policy is not None and policy.access is Access.UNREACHABLE
-    delay = policy.delay if policy else None
-    return row.denied, unreachable, delay or 0.0, row.allowed
+def _forgotten(forgotten: Forgotten) -> Line:
+    name = f"{forgotten.origins:,} more"
+    return Line(name, "forgotten", "-", "-", forgotten.allowed, forgotten.denied)
+
+
+def _cells(line: Line) -> tuple[str, ...]:
+    return (*line[:-2], f"{line.allowed:,}", f"{line.denied:,}")
+
+
+def _text(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Words are aligned left, numbers right."""
+    padded = []
+    for number, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        space = " " * (width - columns(cell))
+        padded.append(cell + space if number < _WORDS else space + cell)
+    return "  ".join(padded)

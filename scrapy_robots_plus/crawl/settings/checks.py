@@ -5,6 +5,7 @@ expected.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from functools import partial
@@ -165,6 +166,23 @@ headers: Check[Mapping[str, Any], Mapping[str, Any]] = Check(
 store_uri: Check[str | None, str | None] = or_unset(
     Check("`memory` or `sqlite:PATH`", check_store_uri)
 )
+
+
+def _file_name(value: object) -> str:
+    expected = "expected the path of a file; %(name)s and %(time)s may be in it, and %% for a %"
+    name = os.fspath(value) if isinstance(value, (str, os.PathLike)) else ""
+    if not isinstance(name, str) or not name or "\0" in name or name.endswith(("/", os.sep)):
+        raise ValueError(expected)
+    if "://" in name:
+        raise ValueError(f"{expected}; a URL is not a path")
+    try:
+        name % {"name": "", "time": ""}
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(expected) from None
+    return name
+
+
+file_name: Check[str, str] = Check("the path of a file, with `%(name)s` and `%(time)s`", _file_name)
 
 
 def _dialect(value: object) -> Dialect:

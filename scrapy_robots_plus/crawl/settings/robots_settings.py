@@ -18,6 +18,7 @@ from .groups.fetching import Fetching
 from .groups.freshness import Freshness
 from .groups.obeyed import Obeyed
 from .groups.queue import Queue
+from .groups.reporting import Reporting
 from .groups.storage import Storage
 from .unknown import report_unknown_settings
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class RobotsSettings(Obeyed, Failures, Freshness, Delays, Queue, Fetching, Storage):
+class RobotsSettings(Obeyed, Failures, Freshness, Delays, Queue, Fetching, Storage, Reporting):
     """The settings of one crawl, checked. :meth:`from_settings` makes it."""
 
     @classmethod

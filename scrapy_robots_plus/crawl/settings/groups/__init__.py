@@ -11,9 +11,10 @@ from .fetching import Fetching
 from .freshness import Freshness
 from .obeyed import Obeyed
 from .queue import Queue
+from .reporting import Reporting
 from .storage import Storage
 
-GROUPS = (Obeyed, Failures, Freshness, Delays, Queue, Fetching, Storage)
+GROUPS = (Obeyed, Failures, Freshness, Delays, Queue, Fetching, Storage, Reporting)
 """In the order of docs/settings.md."""
 
 DECLARED = {field: declared for group in GROUPS for field, declared in declared_in(group)}

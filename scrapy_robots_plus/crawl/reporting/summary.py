@@ -1,0 +1,89 @@
+"""The summary of a crawl for machines, as docs/end-of-crawl.md describes it."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from scrapy_robots_plus._version import __version__
+from scrapy_robots_plus.crawl import compat, stats
+
+from .sites import Site, sites_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy_robots_plus.crawl.gate.crawl import Crawl
+
+SCHEMA = 1
+"""Goes up if a key goes or gets another meaning, not if one is added."""
+
+
+def summary(crawl: Crawl, started: float, reason: str) -> Iterator[str]:
+    """The text of the JSON object in pieces, so that a million origins need no memory; a line each.
+
+    *started*: seconds since the epoch; *reason*: that of Scrapy's ``spider_closed``.
+    """
+    head = json.dumps(_head(crawl, started, reason), indent=1)
+    yield head.removesuffix("\n}") + ',\n "sites": ['
+    between = "\n"
+    for site in sites_of(crawl.tally):
+        yield between + json.dumps(_site(site))
+        between = ",\n"
+    yield "\n]}\n"
+
+
+def _head(crawl: Crawl, started: float, reason: str) -> dict[str, Any]:
+    tally, settings = crawl.tally, crawl.settings
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "spider": crawl.crawler.spider.name if crawl.crawler.spider else None,
+        "started": timestamp(started),
+        "finished": timestamp(crawl.clock.wall()),
+        "finish_reason": reason,
+        "obey": settings.obey,
+        "delays": settings.keeps_delays,
+        "origins": len(tally),
+        "allowed": tally.allowed,
+        "denied": tally.denied,
+        "denied_by_reason": _reasons(crawl),
+        "forgotten": tally.forgotten._asdict(),
+    }
+
+
+def _reasons(crawl: Crawl) -> dict[str, int]:
+    prefix = stats.filled(stats.FORBIDDEN_BY_REASON, "")
+    counts = compat.stats_of(crawl.crawler).get_stats()
+    return {
+        key.removeprefix(prefix): count
+        for key, count in counts.items()
+        if key.startswith(prefix) and key != stats.FORBIDDEN_IN_A_FORM
+    }
+
+
+def _site(site: Site) -> dict[str, Any]:
+    policy = site.policy
+    return {
+        "origin": str(site.origin),
+        "robots_url": site.origin.robots_url if policy is None else policy.record.url,
+        "status": None if policy is None else policy.status,
+        "access": None if policy is None else str(policy.access),
+        "sha256": (policy.record.sha256 or None) if policy else None,
+        "fetched_at": None if policy is None else timestamp(policy.record.fetched_at),
+        "delay_asked": site.delay_asked,
+        "delay": site.delay,
+        "skipped": site.is_skipped,
+        "allowed": site.allowed,
+        "denied": site.denied,
+    }
+
+
+def timestamp(moment: float) -> str | None:
+    """RFC 3339, in UTC; None for what is not a date. *moment*: seconds since the epoch."""
+    try:
+        date = datetime.fromtimestamp(moment, timezone.utc)
+    except (OverflowError, OSError, ValueError):  # from a store that others can write to
+        return None
+    return date.isoformat(timespec="microseconds").replace("+00:00", "Z")
