@@ -16,6 +16,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = "scrapy_robots_plus"
 
 FLOORS = (
+    "contrib",
     "crawl.reporting",
     "crawl.scheduling",
     "crawl.lanes",

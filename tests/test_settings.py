@@ -58,6 +58,8 @@ KEYS = (
     "connection, cut, undecodable, redirects, bad_redirect, error)"
 )
 
+FILE_NAME = "expected the path of a file; %(name)s and %(time)s may be in it, and %% for a %"
+
 WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTSTXT_OBEY", "maybe", BOOLEAN),
     ("ROBOTSTXT_OBEY", 2, BOOLEAN),
@@ -134,6 +136,16 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_RETRY_AFTER", "always", BOOLEAN),
     ("ROBOTS_RETRY_AFTER_MAX", "long", STALE),
     ("ROBOTS_VISIT_TIME", "night", "expected 'ignore' or 'obey'"),
+    ("ROBOTS_SUMMARY_FILE", "robots-%(spider)s.json", FILE_NAME),
+    ("ROBOTS_SUMMARY_FILE", "100% robots.json", FILE_NAME),
+    ("ROBOTS_SUMMARY_FILE", "robots-%s.json", FILE_NAME),
+    ("ROBOTS_SUMMARY_FILE", "robots-%(name)d.json", FILE_NAME),
+    ("ROBOTS_SUMMARY_FILE", "robots-%(name", FILE_NAME),
+    ("ROBOTS_SUMMARY_FILE", "summaries/", FILE_NAME),
+    ("ROBOTS_SUMMARY_FILE", "robots\0.json", FILE_NAME),
+    ("ROBOTS_SUMMARY_FILE", b"robots.json", FILE_NAME),
+    ("ROBOTS_SUMMARY_FILE", True, FILE_NAME),
+    ("ROBOTS_SUMMARY_FILE", "s3://bucket/robots.json", f"{FILE_NAME}; a URL is not a path"),
 ]
 
 

@@ -82,7 +82,7 @@ class TestWhatIsAsked:
 
     def test_a_rate_for_some_hours_does_not_hold_all_day(self) -> None:
         window = VisitTime(time(6), time(8, 45))
-        assert pace_of(read(FILE), "morning", settings_of()) == Pace(None, (window, 20))
+        assert pace_of(read(FILE), "morning", settings_of()) == Pace(None, (window, Delay(20, 20)))
 
     def test_hours_for_visits_where_they_are_to_be_obeyed(self) -> None:
         pace = pace_of(read(FILE), "morning", settings_of(ROBOTS_VISIT_TIME="obey"))
@@ -155,6 +155,21 @@ class TestKeeping:
         kept.paces.enforce("morning")
         assert kept.paces.any
         assert kept.paces.delay(12 * HOUR) is None
+
+    def test_what_was_asked_and_kept_is_known_at_any_hour(self) -> None:
+        kept = Kept()
+        assert kept.paces.longest_delay is None
+        kept.paces.enforce("morning")
+        assert (kept.paces.asked_delay, kept.paces.longest_delay) == (Delay(20, 20), 20)
+        kept.paces.enforce("endless")
+        assert (kept.paces.asked_delay, kept.paces.longest_delay) == (Delay(500, 60), 60)
+
+    def test_no_host_is_skipped_because_of_some_hours(self) -> None:
+        kept = Kept(ROBOTS_CRAWL_DELAY_MAX=10, ROBOTS_CRAWL_DELAY_TOO_LONG="skip")
+        kept.paces.enforce("morning")
+        assert (kept.paces.asked_delay, kept.paces.longest_delay) == (Delay(20, 10), 10)
+        kept.paces.of("endless")
+        assert kept.paces.asked_delay == Delay(500, 10, skip=True)
 
     @pytest.mark.parametrize(("clock", "opens_in"), [(1, HOUR), (2, 0), (10, 0), (11, 15 * HOUR)])
     def test_visiting_hours(self, clock: float, opens_in: float) -> None:

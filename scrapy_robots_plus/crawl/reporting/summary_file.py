@@ -57,10 +57,7 @@ class SummaryFile:
         except (OSError, ValueError) as error:  # ValueError: no name of a file
             logger.error(
                 "ROBOTS_SUMMARY_FILE: %(path)s cannot be written (%(why)s)",
-                {
-                    "path": printable(self._path),
-                    "why": printable(getattr(error, "strerror", None) or error),
-                },
+                {"path": printable(self._path), "why": printable(error)},
                 extra={"spider": self._crawl.crawler.spider},
             )
 

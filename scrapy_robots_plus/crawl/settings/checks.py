@@ -175,12 +175,13 @@ def _file_name(value: object) -> str:
         raise ValueError(expected)
     if "://" in name:
         raise ValueError(f"{expected}; a URL is not a path")
-    try:
-        name % {"name": "", "time": ""}
-    except (KeyError, TypeError, ValueError):
-        raise ValueError(expected) from None
+    if "%" in _STANDS_FOR.sub("", name):
+        raise ValueError(expected)
     return name
 
+
+_STANDS_FOR = re.compile(r"%%|%\((?:name|time)\)s")
+"""What Python's ``%`` puts something else for; it would take more, ``%s`` for example."""
 
 file_name: Check[str, str] = Check("the path of a file, with `%(name)s` and `%(time)s`", _file_name)
 

@@ -1,0 +1,168 @@
+"""Monitors for Spidermon: ``pip install scrapy-robots-plus[spidermon]``.
+
+Their limits are settings, named and given as those of Spidermon's own monitors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from spidermon import MonitorSuite, monitors
+from spidermon.contrib.scrapy.monitors import BaseScrapyMonitor
+from spidermon.exceptions import NotConfigured
+
+from scrapy_robots_plus.crawl import stats as keys
+from scrapy_robots_plus.crawl.gate.crawl import Crawl
+from scrapy_robots_plus.crawl.reporting.sites import sites_of
+from scrapy_robots_plus.protocol.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy.settings import BaseSettings
+
+    from scrapy_robots_plus.crawl.gate.tally import Tally
+
+__all__ = [
+    "RobotsChangedMonitor",
+    "RobotsDeniedMonitor",
+    "RobotsMonitorSuite",
+    "RobotsUnreadableMonitor",
+]
+
+_LIMIT = re.compile(r"(\d+(?:\.\d+)?)(%?)")
+_MOST_NAMED = 5
+
+
+class _Limit(NamedTuple):
+    """How many there may be: a number, or a share of all."""
+
+    name: str
+    """The setting."""
+    value: float
+    is_share: bool
+
+    @classmethod
+    def of(cls, settings: BaseSettings, name: str, default: str) -> _Limit:
+        """Raises NotConfigured if the setting is not a limit."""
+        value = settings.get(name)
+        value = default if value is None or value == "" else value
+        match = _LIMIT.fullmatch("" if isinstance(value, bool) else str(value).strip())
+        if match is None or not (match[2] or match[1].isdigit()):
+            raise NotConfigured(
+                f"{name} = {value!r}: expected a whole number, or a share such as '10%'"
+            )
+        return cls(name, float(match[1]), bool(match[2]))
+
+    def is_exceeded(self, count: int, of: int) -> bool:
+        return count > (self.value * of / 100 if self.is_share else self.value)
+
+    def __str__(self) -> str:
+        return f"{self.name} is {self.value:g}{'%' if self.is_share else ''}"
+
+
+class _RobotsMonitor(BaseScrapyMonitor):
+    """What the monitors share."""
+
+    def setUp(self) -> None:
+        crawl = Crawl.of(self.crawler)
+        if not (crawl.has_middleware and crawl.is_on):
+            self.skipTest("robots.txt is not checked in this crawl")
+
+    @property
+    def tally(self) -> Tally:
+        return Crawl.of(self.crawler).tally
+
+    def check(self, limit: _Limit, count: int, of: int, message: str) -> None:
+        if limit.is_exceeded(count, of):
+            self.fail(f"{message}; {limit}")
+
+
+@monitors.name("Requests denied by robots.txt")
+class RobotsDeniedMonitor(_RobotsMonitor):
+    """Fails if robots.txt denies too many requests.
+
+    ``SPIDERMON_ROBOTS_MAX_DENIED``: how many, ``100``, or what share of all requests that were
+    checked, ``"10%"``. Default: ``"50%"``.
+    """
+
+    @monitors.name("Should not be too many")
+    def test_denied(self) -> None:
+        limit = _Limit.of(self.crawler.settings, "SPIDERMON_ROBOTS_MAX_DENIED", "50%")
+        denied, checked = self.tally.denied, self.tally.denied + self.tally.allowed
+        hosts = {str(site.origin): site.denied for site in sites_of(self.tally)}
+        message = f"{denied:,} of {checked:,} requests are denied{_most(Counter(hosts))}"
+        self.check(limit, denied, checked, message)
+
+
+@monitors.name("Hosts whose robots.txt cannot be read")
+class RobotsUnreadableMonitor(_RobotsMonitor):
+    """Fails if the robots.txt of too many hosts cannot be read when the crawl ends.
+
+    ``SPIDERMON_ROBOTS_MAX_UNREADABLE``: how many, ``3``, or what share of all hosts, ``"5%"``.
+    Default: ``"10%"``. Of more hosts than ``ROBOTS_CACHE_SIZE``, the last count.
+    """
+
+    @monitors.name("Should not be too many")
+    def test_unreadable(self) -> None:
+        limit = _Limit.of(self.crawler.settings, "SPIDERMON_ROBOTS_MAX_UNREADABLE", "10%")
+        sites = sites_of(self.tally)
+        unreadable = [site for site in sites if site.is_unreadable]
+        causes = Counter(site.in_words for site in unreadable)
+        message = (
+            f"The robots.txt of {len(unreadable):,} of {len(sites):,} hosts cannot be read"
+            f"{_most(causes)}{_named(str(site.origin) for site in unreadable)}"
+        )
+        self.check(limit, len(unreadable), len(sites), message)
+
+
+@monitors.name("Suspicious changes of robots.txt")
+class RobotsChangedMonitor(_RobotsMonitor):
+    """Fails if too many robots.txt files changed in a way that looks like a mistake of the site,
+    as the stat ``robotstxt/changed/suspicious`` counts them.
+
+    ``SPIDERMON_ROBOTS_MAX_SUSPICIOUS_CHANGES``: how many, or what share of all changes. Default:
+    ``0``.
+    """
+
+    @monitors.name("Should not be too many")
+    def test_changed(self) -> None:
+        limit = _Limit.of(self.crawler.settings, "SPIDERMON_ROBOTS_MAX_SUSPICIOUS_CHANGES", "0")
+        suspicious = self.stats.get(keys.CHANGED_SUSPICIOUSLY, 0)
+        changed = self.stats.get(keys.CHANGED, 0)
+        message = (
+            f"{suspicious:,} of {changed:,} changes of robots.txt files look like a mistake: "
+            "the log warns of each"
+        )
+        self.check(limit, suspicious, changed, message)
+
+
+class RobotsMonitorSuite(MonitorSuite):
+    """All monitors of this module, for ``SPIDERMON_SPIDER_CLOSE_MONITORS`` or, during the crawl,
+    ``SPIDERMON_PERIODIC_MONITORS``.
+    """
+
+    monitors: ClassVar[list[type]] = [
+        RobotsDeniedMonitor,
+        RobotsUnreadableMonitor,
+        RobotsChangedMonitor,
+    ]
+
+
+def _most(counts: Counter[str]) -> str:
+    """``: 7 x http://a.example, 2 x http://b.example, ...``"""
+    found = [(name, count) for name, count in counts.most_common(_MOST_NAMED + 1) if count]
+    return _listed([f"{count:,} x {name}" for name, count in found], ": ")
+
+
+def _named(names: Iterable[str]) -> str:
+    return _listed(list(names), " at ")
+
+
+def _listed(found: list[str], before: str) -> str:
+    if not found:
+        return ""
+    rest = ", ..." if len(found) > _MOST_NAMED else ""
+    return before + ", ".join(printable(each, 100) for each in found[:_MOST_NAMED]) + rest
