@@ -31,6 +31,7 @@ FLOORS = (
     "storage",
     "policy",
     "protocol",
+    "_version",
 )
 """From top to bottom. The steps of a request come first, in its order; "crawl" is what they share.
 What is on no floor, such as addon.py, is above them all."""

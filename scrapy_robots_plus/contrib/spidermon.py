@@ -140,8 +140,8 @@ class RobotsChangedMonitor(_RobotsMonitor):
 
 
 class RobotsMonitorSuite(MonitorSuite):
-    """All monitors of this module, for ``SPIDERMON_SPIDER_CLOSE_MONITORS`` or, during the crawl,
-    ``SPIDERMON_PERIODIC_MONITORS``.
+    """All monitors of this module, for Spidermon's settings ``SPIDERMON_SPIDER_CLOSE_MONITORS`` or,
+    during the crawl, ``SPIDERMON_PERIODIC_MONITORS``.
     """
 
     monitors: ClassVar[list[type]] = [

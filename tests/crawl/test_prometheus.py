@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from scrapy_robots_plus.crawl import stats
 from tests.crawling import ProbeSpider, crawl
-from tests.samples import block_with
+from tests.samples import block_with, settings_of
 from tests.sites import Sites, answer, hang_up
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ def samples(text: str) -> dict[tuple[str, Labels], float]:
 @pytest_twisted.ensureDeferred
 async def test_the_example_writes_what_the_stats_say(sites: Sites, tmp_path: Path) -> None:
     partly, broken = sites.host(CLOSED), sites.host(answer("", 503))
+    settings = settings_of(block_with("PROMETHEUS_FOLDER =", "docs/monitoring.md"))
+    ((name, place),) = settings.pop("EXTENSIONS").items()
+    assert list(settings) == ["PROMETHEUS_FOLDER"]
     crawler = await crawl(
         partly.url("/private/1"),
         partly.url("/private/2"),
@@ -44,7 +47,7 @@ async def test_the_example_writes_what_the_stats_say(sites: Sites, tmp_path: Pat
         broken.url(),
         sites.host(hang_up).url(),
         ROBOTS_FETCH_RETRIES=0,
-        EXTENSIONS={example()["PrometheusFile"]: 500},
+        EXTENSIONS={example()[name.rpartition(".")[2]]: place},
         PROMETHEUS_FOLDER=str(tmp_path),
     )
     (path,) = tmp_path.iterdir()

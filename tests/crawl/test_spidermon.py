@@ -171,7 +171,10 @@ async def test_the_settings_of_the_docs_are_enough(sites: Sites, said: Said) -> 
 @pytest_twisted.ensureDeferred
 async def test_they_run_while_the_crawl_does(sites: Sites, said: Said) -> None:
     _, urls = half_closed(sites)
-    own: dict[str, Any] = {"SPIDERMON_SPIDER_CLOSE_MONITORS": [], "SPIDERMON_PERIODIC_MONITORS": {SUITE: 0.2}}
+    own: dict[str, Any] = {
+        "SPIDERMON_SPIDER_CLOSE_MONITORS": [],
+        "SPIDERMON_PERIODIC_MONITORS": {SUITE: 0.2},
+    }
     step: dict[str, Any] = {"spider": StepSpider, "spider_attributes": {"pause": 0.5}}
     await crawl(*urls, **step, **{**SPIDERMON, **own}, SPIDERMON_ROBOTS_MAX_DENIED=0)
     assert "requests are denied" in said.failures

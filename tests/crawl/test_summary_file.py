@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from scrapy_robots_plus import RobotsMiddleware, __version__
 from scrapy_robots_plus.crawl.reporting.summary import timestamp
 from scrapy_robots_plus.crawl.reporting.summary_file import replace_file
 from tests.crawling import ProbeSpider, crawl, make_crawler, names_rules, parts_of_seconds, run
+from tests.samples import blocks
 from tests.sites import Sites, answer
 
 if TYPE_CHECKING:
@@ -112,6 +114,22 @@ async def test_it_says_what_became_of_each_origin(sites: Sites, tmp_path: Path) 
             "denied": 0,
         },
     ]
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_docs_have_every_key(sites: Sites, tmp_path: Path) -> None:
+    path = tmp_path / "robots.json"
+    hosts = sites.host(CLOSED), sites.host(CLOSED)
+    await crawl(hosts[0].url(), hosts[1].url("/private/"), ROBOTS_SUMMARY_FILE=path)
+    page = (ROOT / "docs" / "end-of-crawl.md").read_text()
+    (sample,) = (block for block in blocks("text", "docs/end-of-crawl.md") if "schema" in block)
+    found, shown = read(path), json.loads(sample)
+    assert list(found) == list(shown)
+    assert [list(site) for site in found["sites"]] == [list(site) for site in shown["sites"]]
+    in_tables = re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
+    documented = [key for cell in in_tables for key in re.findall(r"`(\w+)`", cell)]
+    assert documented == [*found, *found["sites"][0]]
+    assert len(path.read_text().splitlines()) == len(sample.splitlines())
 
 
 @pytest_twisted.ensureDeferred
@@ -275,6 +293,7 @@ async def test_a_crawl_that_is_closed_early_says_why(sites: Sites, tmp_path: Pat
 
 SPIDER = """
 import os
+import re
 import signal
 import scrapy
 

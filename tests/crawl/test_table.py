@@ -20,6 +20,7 @@ from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.delay import Delay
 from scrapy_robots_plus.policy.origin import Origin
 from tests.crawling import crawl, parts_of_seconds
+from tests.samples import blocks
 from tests.sites import Sites, answer, hang_up
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ LOGGER = "scrapy_robots_plus.crawl.reporting.extension"
 
 
 def tally(**rows: Row) -> Tally:
-    made = Tally(100)
+    made = Tally(1_000)
     for name, row in rows.items():
         origin, request = Origin("http", f"{name}.example", 80), Request(f"http://{name}.example/")
         for _ in range(row.allowed):
@@ -185,6 +186,23 @@ def test_the_sum_of_slow_hosts_says_how_slow_they_are() -> None:
     }
     *_, last = table(tally(**rows), most=3).splitlines()
     assert re.split("  +", last) == ["3 more", "200, rules", "0.5 to 2 s", "0.5 to 2 s", "3", "0"]
+
+
+def test_the_docs_show_a_table_as_it_is() -> None:
+    def slow(seconds: float) -> Policy:
+        return policy("200, rules", min(seconds, 60), Delay(seconds, min(seconds, 60)))
+
+    day = policy("200, rules", None, Delay(86_400, 60, skip=True))
+    busy = policy("503, all denied", access=Access.UNREACHABLE)
+    rows = {"partly": Row(310, 120, RULES), "closed": Row(0, 48, RULES), "patient": Row(0, 5, day)}
+    rows |= {f"dead{number}": Row(0, 1 + 6 // number, DEAD) for number in range(1, 31)}
+    rows |= {"broken": Row(0, 1, busy), "slow": Row(9, 0, slow(100)), "calm": Row(80, 0, slow(10))}
+    rows |= {f"calm{number}": Row(90, 0, slow(number / 2)) for number in range(1, 10)}
+    rows |= {f"open{number}": Row(1_000 // number, 0, RULES) for number in range(1, 391)}
+    made = tally(**rows)
+    (shown,) = (block for block in blocks("text", "docs/end-of-crawl.md") if "more" in block)
+    text = f"INFO: robots.txt (my_spider): {headline(made)}\n{table(made)}\n"
+    assert shown == text
 
 
 def test_origins_that_are_no_longer_known_are_a_line_too() -> None:
