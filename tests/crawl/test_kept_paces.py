@@ -158,7 +158,8 @@ class TestKeeping:
 
     def test_what_was_asked_and_kept_is_known_at_any_hour(self) -> None:
         kept = Kept()
-        assert kept.paces.longest_delay is None
+        kept.paces.of("morning")
+        assert [kept.paces.longest_delay] == [None]
         kept.paces.enforce("morning")
         assert (kept.paces.asked_delay, kept.paces.longest_delay) == (Delay(20, 20), 20)
         kept.paces.enforce("endless")

@@ -107,6 +107,18 @@ async def test_no_name_of_a_spider_leaves_the_folder(sites: Sites, tmp_path: Pat
 
 
 @pytest_twisted.ensureDeferred
+async def test_a_folder_that_is_not_there_does_not_end_the_crawl(
+    sites: Sites, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = sites.host(CLOSED)
+    extensions = {example()["PrometheusFile"]: 500}
+    missing = str(tmp_path / "missing")
+    await crawl(host.url(), EXTENSIONS=extensions, PROMETHEUS_FOLDER=missing)
+    assert host.fetched == ["/"]
+    assert "No such file or directory" in caplog.text
+
+
+@pytest_twisted.ensureDeferred
 async def test_without_a_folder_it_is_off(sites: Sites) -> None:
     host = sites.host(CLOSED)
     await crawl(host.url(), EXTENSIONS={example()["PrometheusFile"]: 500})

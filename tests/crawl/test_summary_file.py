@@ -193,7 +193,7 @@ async def test_without_the_setting_there_is_no_file(
 
 @pytest_twisted.ensureDeferred
 async def test_name_and_time_stand_for_what_they_do_in_feeds(tmp_path: Path) -> None:
-    (feed,) = (tmp_path / "feeds" / "%(name)s-%(time)s.json",)
+    feed = f"{tmp_path}/feeds/%(name)s-%(time)s.json"
     await crawl(
         ROBOTS_SUMMARY_FILE=f"{tmp_path}/new/folder/%(name)s 100%% %(time)s.json",
         FEEDS={feed: {"format": "json", "store_empty": True}},
@@ -201,8 +201,8 @@ async def test_name_and_time_stand_for_what_they_do_in_feeds(tmp_path: Path) -> 
     (path,) = (tmp_path / "new" / "folder").iterdir()
     name, percent, time = path.stem.split(" ")
     assert (name, percent) == ("probe", "100%")
-    (feed,) = (tmp_path / "feeds").iterdir()
-    times = (each.replace("+00-00", "Z") for each in (feed.stem.removeprefix("probe-"), time))
+    (exported,) = (tmp_path / "feeds").iterdir()
+    times = (each.replace("+00-00", "Z") for each in (exported.stem.removeprefix("probe-"), time))
     ours, theirs = (datetime.strptime(each, "%Y-%m-%dT%H-%M-%S%z") for each in times)
     assert abs(ours - theirs) < timedelta(minutes=1)
 
