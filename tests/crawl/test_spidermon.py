@@ -113,6 +113,17 @@ async def test_too_many_unreadable_files(sites: Sites, said: Said) -> None:
 
 
 @pytest_twisted.ensureDeferred
+async def test_an_unreadable_file_is_one_even_if_everything_is_allowed(
+    sites: Sites, said: Said
+) -> None:
+    host = sites.host(answer("", 503))
+    settings = {"ROBOTS_STATUS_POLICY": "fail-open", "ROBOTS_FETCH_RETRIES": 0}
+    await crawl(host.url(), **{**SPIDERMON, **settings})
+    assert said.results == {DENIED: "OK", UNREADABLE: "FAIL", CHANGED: "OK"}
+    assert f"1 of 1 hosts cannot be read: 1 x 503, all allowed at {host.origin}" in said.failures
+
+
+@pytest_twisted.ensureDeferred
 async def test_a_file_that_changed_suspiciously(sites: Sites, said: Said) -> None:
     before = answer(CLOSED, cache_control="max-age=1")
     host = sites.host(in_turn(before, answer("<html>")))

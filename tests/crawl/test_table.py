@@ -16,7 +16,7 @@ from scrapy_robots_plus import RobotsMiddleware
 from scrapy_robots_plus.crawl.gate.tally import Row, Tally
 from scrapy_robots_plus.crawl.reporting.table import headline, table
 from scrapy_robots_plus.crawl.reporting.words import columns, shortened
-from scrapy_robots_plus.policy.access import Access
+from scrapy_robots_plus.policy.access import Access, Failure
 from scrapy_robots_plus.policy.delay import Delay
 from scrapy_robots_plus.policy.origin import Origin
 from tests.crawling import crawl, parts_of_seconds
@@ -48,9 +48,11 @@ def policy(
     delay: float | None = None,
     asked: Delay | None = None,
     access: Access = Access.RULES,
+    failure: Failure | None = None,
 ) -> Policy:
     values = {"in_words": in_words, "longest_delay": delay, "asked_delay": asked, "access": access}
-    return cast("Policy", SimpleNamespace(**values))
+    record = SimpleNamespace(failure=failure)
+    return cast("Policy", SimpleNamespace(**values, record=record))
 
 
 RULES = policy("200, rules")
@@ -112,13 +114,14 @@ def test_those_that_are_denied_come_first_then_those_that_cannot_be_read_then_th
         "slower": Row(1, 0, policy("200, rules", 5.0, Delay(5.0, 5.0))),
         "dead": Row(0, 9, DEAD),
         "skipped": Row(0, 5, skipped),
+        "still-good": Row(3, 0, policy("200, rules, now timeout", failure=Failure.TIMEOUT)),
+        "still-closed": Row(0, 2, policy("200, rules, now timeout", failure=Failure.TIMEOUT)),
         "closed": Row(0, 3, RULES),
         "partly": Row(2, 4, slow),
     }
     names = [line.split(".example")[0] for line in table(tally(**rows)).splitlines()[1:]]
-    assert [name.removeprefix("http://") for name in names] == (
-        ["partly", "closed", "skipped", "dead", "slower", "slow", "open"]
-    )
+    expected = "partly closed still-closed skipped dead still-good slower slow open"
+    assert [name.removeprefix("http://") for name in names] == expected.split()
 
 
 def test_thirty_dead_hosts_do_not_hide_the_rest() -> None:
@@ -288,3 +291,49 @@ async def test_a_policy_shows_what_it_is(sites: Sites) -> None:
     crawler = await crawl(host.url())
     (found,) = crawler.get_downloader_middleware(RobotsMiddleware).policies
     assert repr(found) == f"<Policy {host.origin}: 404, all allowed>"
+
+
+def logged(caplog: pytest.LogCaptureFixture) -> str:
+    (text,) = [record.getMessage() for record in caplog.records if record.name == LOGGER]
+    return text
+
+
+@parts_of_seconds
+@pytest_twisted.ensureDeferred
+async def test_a_crawl_of_many_hosts_is_told_in_groups(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    dead = [sites.host(hang_up) for _ in range(15)]
+    live = [sites.host(answer("User-agent: *\nDisallow: /private/\n")) for _ in range(15)]
+    slow = sites.host("User-agent: *\nCrawl-delay: 0.2\n")
+    with caplog.at_level(logging.INFO, LOGGER):
+        await crawl(
+            *(host.url() for host in [*dead, *live, slow]),
+            *(live[0].url(f"/private/{number}") for number in range(3)),
+            ROBOTS_FETCH_RETRIES=0,
+            ROBOTS_CACHE_SIZE=30,
+        )
+    first, head, *lines = logged(caplog).splitlines()
+    assert first == "robots.txt (probe): 31 origins, 16 requests allowed, 18 denied"
+    assert len(lines) <= 20
+    assert added_up("\n".join([head, *lines])) == (16, 18)
+    assert lines[0].split()[-5:] == ["rules", "-", "-", "1", "3"]
+    assert len([line for line in lines if "more  " in line]) == 3
+    assert [line for line in lines if slow.origin in line and line.count("0.2 s") == 2]
+    assert lines[-1].split()[:3] == ["1", "more", "forgotten"]
+
+
+@parts_of_seconds
+@pytest_twisted.ensureDeferred
+async def test_delays_are_shown_where_they_alone_are_kept_and_nowhere_else(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = sites.host("User-agent: *\nDisallow: /\nCrawl-delay: 0.2\n")
+    with caplog.at_level(logging.INFO, LOGGER):
+        await crawl(host.url(), ROBOTSTXT_OBEY=False, ROBOTS_CRAWL_DELAY=True)
+        _, head, line = logged(caplog).splitlines()
+        assert "delay kept" in head
+        assert re.split("  +", line)[2:] == ["0.2 s", "0.2 s", "1", "0"]
+        caplog.clear()
+        await crawl(host.url(), ROBOTS_CRAWL_DELAY=False)
+        assert "delay" not in logged(caplog)

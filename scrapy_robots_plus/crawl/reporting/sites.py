@@ -10,6 +10,7 @@ from scrapy_robots_plus.policy.access import Access
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.gate.tally import Tally
     from scrapy_robots_plus.crawl.policies.policy import Policy
+    from scrapy_robots_plus.policy.access import Outcome
     from scrapy_robots_plus.policy.origin import Origin
 
 
@@ -21,7 +22,7 @@ class Kind(IntEnum):
     SKIPPED = 1
     """It asks for a delay that is too long, and is not crawled."""
     UNREADABLE = 2
-    """Its robots.txt cannot be read (RFC 9309 2.3.1.4)."""
+    """Its robots.txt cannot be read."""
     SLOW = 3
     """It asks for a delay, which is kept."""
     OTHER = 4
@@ -38,12 +39,12 @@ class Site(NamedTuple):
 
     @property
     def kind(self) -> Kind:
-        if self.is_unreadable:
-            return Kind.UNREADABLE
         if self.is_skipped:
             return Kind.SKIPPED
-        if self.denied:
+        if self.denied and not self._is_unreachable:
             return Kind.DENIED
+        if self.is_unreadable:
+            return Kind.UNREADABLE
         return Kind.SLOW if self.delay else Kind.OTHER
 
     @property
@@ -53,6 +54,16 @@ class Site(NamedTuple):
 
     @property
     def is_unreadable(self) -> bool:
+        """Whether its robots.txt cannot be read now, whatever follows from that."""
+        return self.failure is not None or self._is_unreachable
+
+    @property
+    def failure(self) -> Outcome | None:
+        """Why it cannot be read now."""
+        return None if self.policy is None else self.policy.record.failure
+
+    @property
+    def _is_unreachable(self) -> bool:
         return self.policy is not None and self.policy.access is Access.UNREACHABLE
 
     @property

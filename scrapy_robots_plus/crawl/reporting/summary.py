@@ -69,6 +69,7 @@ def _site(site: Site) -> dict[str, Any]:
         "origin": str(site.origin),
         "robots_url": site.origin.robots_url if policy is None else policy.record.url,
         "status": None if policy is None else policy.status,
+        "failure": None if site.failure is None else str(site.failure),
         "access": None if policy is None else str(policy.access),
         "sha256": (policy.record.sha256 or None) if policy else None,
         "fetched_at": None if policy is None else timestamp(policy.record.fetched_at),
