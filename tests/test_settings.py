@@ -277,6 +277,20 @@ def test_a_header_is_no_list_whatever_commas_it_has(header: str) -> None:
     assert settings_with(ROBOTSTXT_USER_AGENT=header).user_agent == header
 
 
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        (None, None),
+        ("", None),
+        (Path("folder") / "%(name)s.json", "folder/%(name)s.json"),
+        ("100%% %(time)s %(name)s %(name)s", "100%% %(time)s %(name)s %(name)s"),
+        ("a:/b", "a:/b"),
+    ],
+)
+def test_a_file_is_named_by_a_string_or_a_path(value: object, name: str | None) -> None:
+    assert settings_with(ROBOTS_SUMMARY_FILE=value).summary_file == name
+
+
 def test_options_ignore_case() -> None:
     settings = settings_with(
         ROBOTS_CRAWL_DELAY_TOO_LONG="Skip",

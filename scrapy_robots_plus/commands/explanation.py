@@ -74,7 +74,7 @@ def _pace(policy: Policy, agent: AgentNames) -> dict[str, Any]:
         "asked": None if delay is None else delay.asked,
         "kept": None if delay is None or delay.skip else delay.kept,
         "skips_host": delay is not None and delay.skip,
-        "hourly": None if hours is None else {"hours": str(hours[0]), "delay": hours[1]},
+        "hourly": None if hours is None else {"hours": str(hours[0]), "delay": hours[1].kept},
         "visit_time": None if visits is None else str(visits),
     }
 

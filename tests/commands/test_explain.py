@@ -97,6 +97,12 @@ def test_no_file_allows_everything(sites: Sites, robots: Robots) -> None:
     assert done.status == 0
 
 
+def test_a_rate_for_some_hours_is_told_with_them(robots: Robots) -> None:
+    (robots.folder / "r.txt").write_text("User-agent: *\nRequest-rate: 1/100 0600-0845\n")
+    done = robots("explain", "--file", "r.txt", "http://site.invalid/")
+    assert "delay       60 s during 06:00-08:45 UTC" in done.lines
+
+
 def test_an_agent_without_a_token_is_told_so(robots: Robots) -> None:
     (robots.folder / "r.txt").write_text("User-agent: foobot\nDisallow: /\n")
     done = robots(

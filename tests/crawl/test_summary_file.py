@@ -387,6 +387,23 @@ async def test_what_is_mended_in_time_is_written(
     assert read(path)["origins"] == 0
 
 
+@pytest_twisted.ensureDeferred
+async def test_a_folder_that_somebody_took_away_is_made_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "folder" / "robots.json"
+
+    class Removing(ProbeSpider):
+        async def start(self) -> AsyncIterator[Any]:
+            path.parent.rmdir()
+            async for request in super().start():
+                yield request
+
+    await crawl(spider=Removing, ROBOTS_SUMMARY_FILE=path)
+    assert errors(caplog) == []
+    assert read(path)["origins"] == 0
+
+
 @pytest.mark.parametrize("name", ["a\0b", "\udcff\ud800", "\x1b[31m\n"])
 @pytest_twisted.ensureDeferred
 async def test_no_name_of_a_spider_ends_the_crawl_or_reaches_the_terminal(

@@ -34,11 +34,8 @@ class SummaryFile:
 
     def prepare(self) -> None:
         """Makes the folder, and tells at once if the file could not be written."""
-        with self._failures_told():
-            target = _target(self._path)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with TemporaryFile(dir=target.parent):
-                pass
+        with self._failures_told(), TemporaryFile(dir=_target(self._path).parent):
+            pass
 
     def write(self, reason: str) -> None:
         """Writes the summary of the crawl, which has ended for *reason*."""
@@ -63,10 +60,14 @@ class SummaryFile:
 
 
 def _target(path: str) -> Path:
-    """*path* with links followed. Raises OSError if it is a folder, a device or the like."""
+    """*path* with links followed, in a folder that exists.
+
+    Raises OSError if it is a folder, a device or the like, and ValueError if it is no path.
+    """
     target = Path(path).resolve()
     if target.exists() and not target.is_file():
         raise OSError("it is not a regular file")
+    target.parent.mkdir(parents=True, exist_ok=True)
     return target
 
 
