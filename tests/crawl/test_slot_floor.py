@@ -66,6 +66,26 @@ def test_no_delay_and_no_jitter_cuts_a_wait_short(
     assert held.due < 1003.1 + 2 * max(delay, asked, 0.3)
 
 
+def test_the_shortest_gap_between_two_requests_is_known() -> None:
+    held = Held(a=2.0)
+    assert held.floor.shortest_gap is None
+    for seconds in (0, 5, 2.5, 3):
+        held.now += seconds
+        held.answer(held.send())
+    assert held.floor.shortest_gap == 2.5
+
+
+def test_gaps_from_before_a_longer_delay_do_not_count() -> None:
+    held = Held(a=2.0)
+    for delay, seconds in ((2.0, 2.5), (9.0, 9.5), (1.0, 10)):
+        held.floor.keep(ORIGIN, delay)
+        held.send()
+        held.now += seconds
+        held.send()
+        held.now += 20
+    assert held.floor.shortest_gap == 9.5
+
+
 @pytest.mark.parametrize("delay", [0.2, 30.0])
 def test_a_wait_outlasts_what_auto_throttle_does_to_the_delay(delay: float) -> None:
     held = Held(2.0, 0.5)

@@ -61,6 +61,9 @@ async def test_it_says_what_became_of_each_origin(sites: Sites, tmp_path: Path) 
     )
     found = read(path)
     sites_found = {site["origin"]: site for site in found.pop("sites")}
+    gaps = [site.pop("shortest_gap") for site in sites_found.values()]
+    assert gaps[0] >= 0.499
+    assert gaps[1:] == [None, None]
     times = [datetime.fromisoformat(found.pop(key)[:-1]) for key in ("started", "finished")]
     margin = timedelta(seconds=1)
     assert before - margin < times[0].replace(tzinfo=timezone.utc) < before + timedelta(minutes=2)

@@ -51,12 +51,15 @@ class Departures:
         self._first_took: float | None = None
         """The same for the first answer."""
         self._waited_in_vain = False
+        self.shortest_gap = inf
+        """The shortest time between two handovers since it was last set to infinity."""
 
     def handed_over(self, request: Request, now: float) -> None:
         """A download handler has received *request*."""
         self._waited_in_vain = self._waited_in_vain or bool(self._under_way)
         self._under_way[request] = now
         self._newest = request
+        self.shortest_gap = min(self.shortest_gap, now - self._handed_over_at)
         self._handed_over_at = now
 
     def answered(self, request: Request, now: float) -> None:

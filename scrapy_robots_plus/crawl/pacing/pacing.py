@@ -58,6 +58,13 @@ class Pacing:
         """The slot that all requests of *origin* go to; None if they may go to any."""
         return self._slot_of.get(origin)
 
+    def shortest_gap(self, origin: Origin) -> float | None:
+        """The shortest time in seconds between two requests of the slot of *origin*; None if it has
+        no delay, or was not sent two.
+        """
+        key = self._slot_of.get(origin)
+        return None if key is None else self._floors[key].shortest_gap
+
     @property
     def assigns_slots(self) -> bool:
         """Whether any origin has a slot that its requests must go to."""

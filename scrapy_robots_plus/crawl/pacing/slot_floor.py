@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import compat
@@ -73,6 +74,8 @@ class SlotFloor:
 
     def keep(self, origin: Origin, delay: float) -> None:
         """Keeps *delay* seconds between requests for *origin*, until it is released."""
+        if delay > self.delay:
+            self._departures.shortest_gap = inf  # what went before had no need to keep it
         self._delays[origin] = delay
 
     def release(self, origin: Origin) -> None:
@@ -131,6 +134,14 @@ class SlotFloor:
     def delay(self) -> float:
         """The longest delay in seconds that robots.txt files ask for; 0 if none does."""
         return max(self._delays.values(), default=0.0)
+
+    @property
+    def shortest_gap(self) -> float | None:
+        """The shortest time in seconds between two requests of the slot, as handed to a download
+        handler, since its delay was raised; None if there were not two.
+        """
+        gap = self._departures.shortest_gap
+        return None if gap == inf else gap
 
     def apply(self, slot: Slot) -> None:
         """Raises the slot's delay to the floor, so that jitter cannot go below it either."""

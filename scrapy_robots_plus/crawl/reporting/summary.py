@@ -29,7 +29,8 @@ def summary(crawl: Crawl, started: float, reason: str) -> Iterator[str]:
     yield head.removesuffix("\n}") + ',\n "sites": ['
     between = "\n"
     for site in sites_of(crawl.tally):
-        yield between + json.dumps(_site(site))
+        gap = None if site.delay is None else crawl.pacing.shortest_gap(site.origin)
+        yield between + json.dumps(_site(site, gap))
         between = ",\n"
     yield "\n]}\n"
 
@@ -63,7 +64,7 @@ def _reasons(crawl: Crawl) -> dict[str, int]:
     }
 
 
-def _site(site: Site) -> dict[str, Any]:
+def _site(site: Site, gap: float | None) -> dict[str, Any]:
     policy = site.policy
     return {
         "origin": str(site.origin),
@@ -75,6 +76,7 @@ def _site(site: Site) -> dict[str, Any]:
         "fetched_at": None if policy is None else timestamp(policy.record.fetched_at),
         "delay_asked": site.delay_asked,
         "delay": site.delay,
+        "shortest_gap": None if gap is None else round(gap, 3),
         "skipped": site.is_skipped,
         "allowed": site.allowed,
         "denied": site.denied,
