@@ -11,7 +11,7 @@ import pytest
 import pytest_twisted
 
 from tests.crawling import StepSpider, crawl
-from tests.samples import block_with, settings_of
+from tests.samples import block_with, blocks, settings_of
 from tests.sites import Sites, answer, in_turn
 
 if TYPE_CHECKING:
@@ -174,9 +174,11 @@ async def test_they_run_at_any_time(sites: Sites, said: Said, when: str) -> None
 
 @pytest_twisted.ensureDeferred
 async def test_the_settings_of_the_docs_are_enough(sites: Sites, said: Said) -> None:
-    _, urls = half_closed(sites)
+    host, urls = half_closed(sites)
     await crawl(*urls, **settings_of(block_with("RobotsMonitorSuite", "docs/monitoring.md")))
     assert said.results == {DENIED: "FAIL", UNREADABLE: "OK", CHANGED: "OK"}
+    (shown,) = (text for text in blocks("text", "docs/monitoring.md") if "are denied" in text)
+    assert shown.strip() in said.failures.replace(host.origin, "http://site.example")
 
 
 @pytest_twisted.ensureDeferred
