@@ -31,6 +31,11 @@ class GroupChoice:
         names = set(chain.from_iterable(section.names))
         return {STAR} if self._dialect.star_comes_last and STAR in names else names
 
+    @property
+    def by_name(self) -> dict[str, Chosen]:
+        """For each name in the file, the groups that count for a crawler that goes by it."""
+        return {name: self._counted(tuple(each)) for name, each in self._by_name.items()}
+
     def names_for(self, agent: AgentNames) -> tuple[str, ...]:
         """The names under which a crawler looks for its groups, in order of preference."""
         if self._dialect.names is Names.TOKEN:

@@ -1,0 +1,141 @@
+"""What the linter can find, each with a code that does not change between versions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from typing_extensions import Self
+
+
+class Code(str, Enum):
+    """What is wrong, or may be other than meant (RFC 9309, and what real files show).
+
+    Its value is the code, in kebab-case.
+    """
+
+    means: str
+    """What it is, in words."""
+
+    def __new__(cls, value: str, means: str) -> Self:
+        code = str.__new__(cls, value)
+        code._value_ = value
+        code.means = means
+        return code
+
+    HTML = "html", "The file is a web page, not a robots.txt."
+    FILE_TOO_LONG = (
+        "file-too-long",
+        (
+            "The file is longer than crawlers have to read (500 KiB, RFC 9309 2.5), or than "
+            "`ROBOTS_FETCH_MAX_BYTES`."
+        ),
+    )
+    LINE_TOO_LONG = "line-too-long", "The end of the line is not read, because it is too long."
+    BYTE_ORDER_MARK = (
+        "byte-order-mark",
+        (
+            "A byte order mark is not at the start of the file. It often spoils a key, "
+            "so that the line is ignored."
+        ),
+    )
+    INVISIBLE_CHARACTER = (
+        "invisible-character",
+        "The line has a character that cannot be seen, such as a no-break space.",
+    )
+    NUL = "nul", "What follows a NUL is not read."
+    NOT_UTF_8 = "not-utf-8", "The line is not UTF-8 (RFC 9309 2.3)."
+    MISSPELT_KEY = "misspelt-key", "The key is misspelt, but understood. Others may not."
+    MISSPELT_KEY_IGNORED = (
+        "misspelt-key-ignored",
+        "The key looks like a misspelling, and the line is ignored.",
+    )
+    MISSING_COLON = "missing-colon", "There is no colon after the key."
+    UNKNOWN_KEY = "unknown-key", "The key is unknown, so the line is ignored."
+    NOT_A_RECORD = (
+        "not-a-record",
+        "The line has no key, and is not a comment: it is ignored.",
+    )
+    SEVERAL_RECORDS = (
+        "several-records",
+        "The value holds another key: a line break may be missing.",
+    )
+    OUTSIDE_GROUP = (
+        "outside-group",
+        (
+            "A rule or a Crawl-delay is in no group, because no user-agent line comes before it "
+            "(RFC 9309 2.2.2)."
+        ),
+    )
+    NAMES_NOBODY = "names-nobody", "A user-agent line without a name that a crawler can have."
+    NAME_CUT_OFF = (
+        "name-cut-off",
+        "Only the beginning of a user-agent line counts as its name (RFC 9309 2.2.1).",
+    )
+    DUPLICATE_USER_AGENT = "duplicate-user-agent", "The group has this name already."
+    DUPLICATE_GROUP = (
+        "duplicate-group",
+        (
+            "An earlier group has this name, too. The two are merged (RFC 9309 2.2.1), or only the "
+            "first counts, depending on the dialect."
+        ),
+    )
+    GROUP_WITHOUT_RULES = (
+        "group-without-rules",
+        (
+            "A group has no rules, so its crawlers may fetch everything: the rules for `*` do not "
+            "apply to them. In some dialects, it is ignored."
+        ),
+    )
+    UNREACHABLE_GROUP = "unreachable-group", "No crawler can choose the group."
+    NEVER_MATCHES = "never-matches", "No URL can match the rule."
+    LITERAL_DOLLAR = (
+        "literal-dollar",
+        "A `$` that is not the last character stands for itself (RFC 9309 2.2.3).",
+    )
+    LITERAL_WILDCARD = (
+        "literal-wildcard",
+        "The dialect has no wildcards: `*` or `$` stands for itself.",
+    )
+    COMMENT_IN_PATH = (
+        "comment-in-path",
+        "`#` begins a comment (RFC 9309 2.2), so the path ends there.",
+    )
+    EMPTY_RULE = "empty-rule", "A rule without a path means nothing here (RFC 9309 2.2.2)."
+    DUPLICATE_RULE = "duplicate-rule", "An earlier rule says the same about the same paths."
+    CONTRADICTION = (
+        "contradiction",
+        "The paths of the rule are both allowed and disallowed; the other rule wins.",
+    )
+    SHADOWED_RULE = (
+        "shadowed-rule",
+        "The rule changes nothing: wherever it matches, another one wins or says the same.",
+    )
+    RELATIVE_SITEMAP = (
+        "relative-sitemap",
+        'A Sitemap is not a full URL (sitemaps.org: "complete URL").',
+    )
+    EMPTY_VALUE = "empty-value", "There is nothing after the key."
+    UNREADABLE_VALUE = (
+        "unreadable-value",
+        "A Crawl-delay, Request-rate or Visit-time cannot be understood, so it is ignored.",
+    )
+    NOT_CHECKED = (
+        "not-checked",
+        "A part of the file was not searched for shadowed rules, because that would take too long.",
+    )
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something in a robots.txt that is wrong, or may be other than meant (RFC 9309)."""
+
+    line: int | None
+    """Its line, counted from 1; None for the whole file."""
+    code: Code
+    """What it is."""
+    text: str
+    """What it means here, in plain English. May quote the file: escape it before printing."""

@@ -1,0 +1,72 @@
+"""The linter: each line of a robots.txt with its meaning, and findings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect
+from scrapy_robots_plus.protocol.product_token import as_names
+from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
+
+from .group_faults import group_faults
+from .meanings import Meaning, meanings
+from .octet_faults import octet_faults
+from .path_faults import path_faults
+from .reading import read
+from .record_faults import record_faults
+from .shadows import rule_shadows
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.protocol.group_choice import GroupChoice
+    from scrapy_robots_plus.protocol.product_token import Agent
+
+    from .findings import Finding
+    from .reading import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class LintedFile:
+    """A robots.txt, explained and checked (RFC 9309). Made by :func:`lint`."""
+
+    dialect: Dialect
+    """The dialect in which it was read."""
+    lines: tuple[Meaning, ...]
+    """What each line means, in file order."""
+    findings: tuple[Finding, ...]
+    """What is wrong, by line; what concerns the whole file comes first."""
+    _choice: GroupChoice = field(repr=False)
+
+    def groups_of(self, agent: Agent) -> tuple[int, ...]:
+        """The numbers, from 1, of the groups that count for a crawler; empty if none does."""
+        return tuple(position + 1 for position in self._choice.groups_for(as_names(agent)))
+
+
+def lint(
+    body: bytes | str,
+    dialect: Dialect = RFC9309,
+    charset: str | None = None,
+    max_bytes: int | None = MAX_BYTES,
+) -> LintedFile:
+    """Explains and checks a robots.txt. Never raises, whatever it contains.
+
+    ``charset`` is from the Content-Type header, if it has one. Of a longer body, only the lines
+    that end within the first ``max_bytes`` octets are read (RFC 9309 2.5; by default 512,000).
+
+    A file that is made to take long is not searched for all rules that change nothing; it then has
+    a finding ``not-checked``.
+    """
+    reading = read(body, dialect, charset, max_bytes)
+    lines = tuple(meanings(reading))
+    findings = sorted(_findings(reading, lines), key=lambda each: (each.line or 0, each.code))
+    return LintedFile(dialect, lines, tuple(findings), reading.choice)
+
+
+def _findings(reading: Reading, lines: tuple[Meaning, ...]) -> list[Finding]:
+    return [
+        *octet_faults(reading),
+        *record_faults(reading, lines),
+        *group_faults(reading),
+        *path_faults(reading),
+        *rule_shadows(reading),
+    ]

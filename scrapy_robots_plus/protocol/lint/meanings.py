@@ -1,0 +1,176 @@
+"""What each line of a robots.txt means to the engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.protocol import pace
+from scrapy_robots_plus.protocol.groups import STAR
+from scrapy_robots_plus.protocol.lines import Kind, Line, read_line
+from scrapy_robots_plus.protocol.pattern import take_apart
+from scrapy_robots_plus.protocol.rules import text, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .reading import Reading
+
+
+class Role(str, Enum):
+    """What the engine took a line for (RFC 9309 2.2, and records in use beside it)."""
+
+    BLANK = "blank"
+    COMMENT = "comment"
+    USER_AGENT = "user-agent"
+    ALLOW = "allow"
+    DISALLOW = "disallow"
+    SITEMAP = "sitemap"
+    CRAWL_DELAY = "crawl-delay"
+    REQUEST_RATE = "request-rate"
+    VISIT_TIME = "visit-time"
+    HOST = "host"
+    CLEAN_PARAM = "clean-param"
+    CONTENT_USAGE = "content-usage"
+    CONTENT_SIGNAL = "content-signal"
+    LICENSE = "license"
+    UNKNOWN = "unknown"
+    """It has a key that the dialect does not know."""
+    TEXT = "text"
+    """It has no key, and is not a comment."""
+
+    def __str__(self) -> str:
+        return self.value
+
+
+RULES = frozenset({Role.ALLOW, Role.DISALLOW})
+PACES = frozenset({Role.CRAWL_DELAY, Role.REQUEST_RATE, Role.VISIT_TIME})
+_READERS = {
+    Role.CRAWL_DELAY: pace.crawl_delay,
+    Role.REQUEST_RATE: pace.request_rate,
+    Role.VISIT_TIME: pace.visit_time,
+}
+_FILE_WIDE = {
+    Role.SITEMAP: "a sitemap",
+    Role.HOST: "the host name that the site prefers",
+    Role.CLEAN_PARAM: "query parameters that change nothing",
+    Role.LICENSE: "a license",
+}
+_PREFERENCES = {
+    Role.CONTENT_USAGE: "what content may be used for",
+    Role.CONTENT_SIGNAL: "what content may be used for",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """A line of a robots.txt, and what the engine made of it (RFC 9309 2.2)."""
+
+    number: int
+    """Counted from 1, in the file as served."""
+    text: str
+    """The line as served; octets that are not UTF-8 are shown as ``\\xe9``."""
+    role: Role
+    """What the engine took it for."""
+    key: bytes = b""
+    """As served; empty if the line has none."""
+    value: bytes = b""
+    """Without comment and surrounding white space."""
+    group: int | None = None
+    """The number of its group, from 1; None if it belongs to none."""
+    names: tuple[str, ...] = ()
+    """For a user-agent line: the names that the dialect reads in it, in lower case."""
+    ignored: str = ""
+    """Why it has no effect; empty if it has one."""
+    words: str = ""
+    """What it means, in a few words; empty for comments and blank lines. May quote the file:
+    escape it before printing."""
+
+
+def meanings(reading: Reading) -> Iterator[Meaning]:
+    """The meaning of each line, in file order."""
+    for number, (raw, line) in enumerate(zip(reading.raw, reading.lines, strict=True), 1):
+        yield _meaning(number, text(raw), line, reading)
+
+
+def _meaning(number: int, shown: str, line: bytes, reading: Reading) -> Meaning:
+    content = line.partition(b"#")[0].strip()
+    if not content:
+        return Meaning(number, shown, Role.COMMENT if b"#" in line else Role.BLANK)
+    read = read_line(number, line, reading.dialect)
+    if read is None:
+        return Meaning(number, shown, Role.TEXT, ignored="it has no key")
+    if read.kind is Kind.NOTHING:
+        return Meaning(number, shown, Role.UNKNOWN, *read[2:], ignored="its key is unknown")
+    role = Role[read.kind.name]
+    group = reading.groups.get(number)
+    names = reading.names(number) if role is Role.USER_AGENT else ()
+    ignored = _ignored(read, role, reading)
+    return Meaning(
+        number,
+        shown,
+        role,
+        read.key,
+        read.value,
+        None if group is None else group + 1,
+        names,
+        ignored,
+        "" if ignored else _words(read, role, names, reading),
+    )
+
+
+def _ignored(line: Line, role: Role, reading: Reading) -> str:
+    if line.number not in reading.groups and line.number not in reading.file_wide:
+        return "it belongs to no group"
+    if role in RULES:
+        return "" if line.value or reading.dialect.empty_decides else "it has no path"
+    if role is Role.USER_AGENT:
+        return ""
+    if not line.value:
+        return "it has no value"
+    if role in PACES and _READERS[role](line.value) is None:
+        return "its value cannot be understood"
+    return ""
+
+
+def _words(line: Line, role: Role, names: tuple[str, ...], reading: Reading) -> str:
+    if role is Role.USER_AGENT:
+        return f"for {'all crawlers' if STAR in names else ' or '.join(names) or 'nobody'}"
+    if role in RULES:
+        return f"{_verb(line, role, reading)} {paths(line.value, reading.dialect.wildcards)}"
+    if role in PACES:
+        return _pace(_READERS[role](line.value))
+    return _FILE_WIDE.get(role) or _PREFERENCES[role]
+
+
+def _verb(line: Line, role: Role, reading: Reading) -> str:
+    allows = role is Role.ALLOW
+    if not line.value:
+        # 2.2.2: an empty pattern means nothing, or, in some dialects, the reverse of its rule.
+        allows = not (allows and reading.dialect.empty_allow_denies)
+    return "allows" if allows else "denies"
+
+
+def paths(value: bytes, wildcards: bool) -> str:
+    """Which paths a path-pattern matches, in words."""
+    prefix, parts, tail = take_apart(value, wildcards)
+    if parts or tail:
+        return f"paths like {text(value)}"
+    if tail is not None:
+        return f"only {text(prefix)}"
+    return "everything" if prefix in {b"", b"/"} else f"what begins with {text(prefix)}"
+
+
+def _pace(value: object) -> str:
+    if isinstance(value, pace.RequestRate):
+        hours = f", {_pace(value.window)}" if value.window else ""
+        return f"{value.requests} in {value.seconds} s{hours}"
+    if isinstance(value, pace.VisitTime):
+        return f"{value.start:%H:%M} to {value.end:%H:%M} UTC"
+    return f"{value:g} s between requests"
+
+
+def group_names(reading: Reading, position: int) -> str:
+    """The names of a group, as served, for messages."""
+    return ", ".join(texts(reading.sections[position].agents))

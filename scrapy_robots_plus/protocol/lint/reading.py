@@ -1,0 +1,80 @@
+"""A robots.txt as the engine reads it, with what the engine itself does not keep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy_robots_plus.protocol.group_choice import GroupChoice
+from scrapy_robots_plus.protocol.groups import Scanner, Section
+from scrapy_robots_plus.protocol.lines import to_lines
+from scrapy_robots_plus.protocol.octets import to_utf8, whole_lines
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.protocol.dialect import Dialect
+    from scrapy_robots_plus.protocol.lines import Line
+
+
+class _NotingScanner(Scanner):
+    """Also notes where the user-agent lines are."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        super().__init__(dialect)
+        self.agents: dict[int, tuple[int, int]] = {}
+
+    def _agent(self, line: Line) -> None:
+        super()._agent(line)
+        section = len(self.sections) - 1
+        self.agents[line.number] = section, len(self.sections[section].agents) - 1
+
+
+class Reading(NamedTuple):
+    """What the engine made of a file."""
+
+    dialect: Dialect
+    unread: int
+    """How many octets come after the size limit."""
+    raw: list[bytes]
+    """The lines in UTF-8, whole."""
+    lines: list[bytes]
+    """As far as the dialect reads them."""
+    sections: list[Section]
+    """The groups."""
+    groups: dict[int, int]
+    """The group of each line that has one, by its position."""
+    agents: dict[int, tuple[int, int]]
+    """For each user-agent line: the position of its group, and its own in the group."""
+    file_wide: frozenset[int]
+    """Lines that count for the whole file, such as Sitemap."""
+    choice: GroupChoice
+
+    def names(self, number: int) -> tuple[str, ...]:
+        """The names that the dialect reads in a user-agent line."""
+        section, position = self.agents[number]
+        return self.sections[section].names[position]
+
+
+def read(
+    body: bytes | str, dialect: Dialect, charset: str | None, max_bytes: int | None
+) -> Reading:
+    """Reads a file as :meth:`.RobotsTxt.parse` does."""
+    known = body if max_bytes is None else whole_lines(body, max_bytes)
+    octets = to_utf8(known, charset or dialect.charset)
+    lines = to_lines(octets, dialect)
+    scanner = _NotingScanner(dialect)
+    scanner.scan(lines)
+    groups = {number: section for number, (section, _) in scanner.agents.items()}
+    for position, section in enumerate(scanner.sections):
+        groups.update(dict.fromkeys(section.rules, position))
+        for members in section.members:
+            groups.update((line.number, position) for line in members.lines)
+    return Reading(
+        dialect,
+        len(body) - len(known),
+        octets.splitlines(),
+        lines,
+        scanner.sections,
+        groups,
+        scanner.agents,
+        frozenset(line.number for line in scanner.globals),
+        GroupChoice(scanner.sections, dialect),
+    )

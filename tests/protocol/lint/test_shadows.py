@@ -1,0 +1,198 @@
+"""Rules that change nothing: removing them changes no verdict, in any dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_robots_plus.protocol import DIALECTS, GYM2008, RFC9309, Dialect, RobotsTxt
+from scrapy_robots_plus.protocol.dialect import Choice, Names, Order
+from scrapy_robots_plus.protocol.lint import Code, Finding, lint
+
+CHANGE_NOTHING = {Code.SHADOWED_RULE, Code.DUPLICATE_RULE, Code.CONTRADICTION, Code.NEVER_MATCHES}
+
+custom = st.builds(
+    replace,
+    st.sampled_from(list(DIALECTS.values())),
+    order=st.sampled_from(Order),
+    allow_wins_ties=st.booleans(),
+    dollar_counts=st.booleans(),
+    dollar_before_query=st.booleans(),
+    index_is_slash=st.booleans(),
+    empty_decides=st.booleans(),
+    empty_allow_denies=st.booleans(),
+    choice=st.sampled_from(Choice),
+    orphans_for_all=st.booleans(),
+)
+dialects = st.one_of(st.sampled_from(list(DIALECTS.values())), custom)
+patterns = st.one_of(
+    st.text("/a*", max_size=6).map(lambda text: f"/{text}"),
+    st.text("/ab*$%?", max_size=7),
+    st.sampled_from(["/a/index.html", "/*/index.htm", "/%61", "/%2Fa", "*", "/", "/a b", "/*$"]),
+)
+rules = st.tuples(st.sampled_from(["Allow", "Disallow"]), patterns).map(": ".join)
+agents = st.sampled_from(["User-agent: *", "User-agent: a", "User-agent: b"])
+files = st.lists(st.one_of(rules, rules, rules, rules, agents), max_size=14).map(
+    lambda lines: ["User-agent: *", *lines]
+)
+paths = st.one_of(
+    st.text("/ab", max_size=7), st.text("/ab?$ *", max_size=9), st.just("a/index.html")
+).map(lambda text: f"/{text}")
+AGENTS = ("a", "b", "other")
+
+
+def without(lines: list[str], numbers: set[int]) -> bytes:
+    """The file, with a rule that matches nothing in place of each of these lines: a group without
+    rules would mean something else."""
+    kept = ("Disallow: -" if number in numbers else line for number, line in enumerate(lines, 1))
+    return "\n".join(kept).encode()
+
+
+def verdicts(body: bytes, dialect: Dialect, asked: list[str]) -> list[bool]:
+    file = RobotsTxt.parse(body, dialect)
+    return [file.allowed(path, agent) for path, agent in product(asked, AGENTS)]
+
+
+def numbers_of(lines: list[str], dialect: Dialect) -> Iterator[int]:
+    for finding in lint("\n".join(lines), dialect).findings:
+        if finding.code in CHANGE_NOTHING:
+            assert finding.line
+            yield finding.line
+
+
+@settings(max_examples=700, deadline=None)
+@given(files, dialects, st.lists(paths, min_size=20, max_size=40), st.data())
+def test_what_changes_nothing_can_be_removed_alone_together_and_in_part(
+    lines: list[str], dialect: Dialect, asked: list[str], data: st.DataObject
+) -> None:
+    found = set(numbers_of(lines, dialect))
+    before = verdicts("\n".join(lines).encode(), dialect, asked)
+    some = data.draw(st.sets(st.sampled_from(sorted(found)))) if found else set()
+    for removed in ({number} for number in found), (found, some):
+        for numbers in removed:
+            assert verdicts(without(lines, numbers), dialect, asked) == before, numbers
+
+
+@settings(max_examples=700, deadline=None)
+@given(files, dialects, st.lists(paths, min_size=20, max_size=40))
+def test_a_rule_that_another_one_beats_or_that_never_matches_never_decides(
+    lines: list[str], dialect: Dialect, asked: list[str]
+) -> None:
+    body = "\n".join(lines).encode()
+    beaten = {each.line for each in lint(body, dialect).findings if _never_decides(each)}
+    file = RobotsTxt.parse(body, dialect)
+    for path, agent in product(asked, AGENTS):
+        assert file.verdict(path, agent).line not in beaten
+
+
+def _never_decides(finding: Finding) -> bool:
+    if finding.code is Code.SHADOWED_RULE:
+        return "wins" in finding.text
+    return finding.code in CHANGE_NOTHING
+
+
+def found_in(text: str, dialect: Dialect = RFC9309) -> list[tuple[int | None, str, str]]:
+    findings = lint(text, dialect).findings
+    return [(each.line, str(each.code), each.text) for each in findings]
+
+
+def codes(text: str, dialect: Dialect = RFC9309) -> dict[int | None, str]:
+    return {line: code for line, code, _ in found_in(text, dialect)}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Disallow: /", "Disallow: /a"),
+        ("Disallow: *", "Disallow: /a*b$"),
+        ("Disallow: /a", "Disallow: /a*b"),
+        ("Disallow: /a", "Disallow: /a$"),
+        ("Disallow: /*.php", "Disallow: /*x.php$"),
+        ("Disallow: /*?", "Disallow: /a?b"),
+        ("Disallow: /*a*b", "Disallow: /*a*c*b"),
+        ("Disallow: *a", "Disallow: /b*a"),
+        ("Allow: /a", "Allow: /a/b"),
+    ],
+)
+def test_a_narrower_rule_that_says_the_same_is_found(first: str, second: str) -> None:
+    text = f"User-agent: *\n{first}\n{second}"
+    words = f"Line 2 says the same about these paths: {first}"
+    assert found_in(text) == [(3, "shadowed-rule", words)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Disallow: /a", "Disallow: /b"),
+        ("Disallow: /*a", "Disallow: /*b"),
+        ("Disallow: /*a*b", "Disallow: /*b*a"),
+        ("Disallow: /a$", "Disallow: /a/b"),
+        ("Disallow: /*.php$", "Disallow: /*.php5"),
+        ("Disallow: /", "Allow: /a"),
+        ("Allow: /", "Disallow: /a"),
+    ],
+)
+def test_rules_that_both_count_are_not_found(first: str, second: str) -> None:
+    assert found_in(f"User-agent: *\n{first}\n{second}") == []
+
+
+def test_a_longer_pattern_for_the_same_paths_or_more_wins() -> None:
+    text = "User-agent: *\nAllow: /a\nDisallow: /b\nDisallow: /a*"
+    assert found_in(text) == [
+        (
+            2,
+            "contradiction",
+            "Line 4 says the opposite about the same paths and wins: Disallow: /a*",
+        ),
+    ]
+    assert codes("User-agent: *\nAllow: /a.b\nDisallow: /*.b*****") == {2: "shadowed-rule"}
+
+
+def test_an_allow_in_between_keeps_a_narrower_disallow_alive() -> None:
+    assert found_in("User-agent: *\nDisallow: /\nAllow: /a\nDisallow: /a/b") == []
+    assert found_in("User-agent: *\nDisallow: /\nAllow: /*b\nDisallow: /a/bc") == []
+    assert found_in("User-agent: *\nDisallow: /\nAllow: /a/bd$\nDisallow: /a/*b*d") == []
+    text = "User-agent: *\nDisallow: /\nAllow: /c\nDisallow: /a/b"
+    assert codes(text) == {4: "shadowed-rule"}
+
+
+def test_what_is_in_between_may_end_differently() -> None:
+    text = "User-agent: *\nDisallow: /\nAllow: /*.js$\nDisallow: /lib*.css$"
+    assert codes(text) == {4: "shadowed-rule"}
+
+
+def test_a_duplicate_is_named_with_the_first_of_its_kind() -> None:
+    text = "User-agent: *\nDisallow: /a\nDisallow: /%61\ndisallow: /a"
+    words = "Line 2 says the same: Disallow: /a"
+    assert found_in(text) == [(3, "duplicate-rule", words), (4, "duplicate-rule", words)]
+
+
+def test_groups_that_are_merged_are_looked_at_together() -> None:
+    text = "User-agent: a\nDisallow: /\n\nUser-agent: a\nDisallow: /x\nUser-agent: b\nDisallow: /x"
+    assert codes(text) == {4: "duplicate-group", 5: "shadowed-rule"}
+    # Only the first group counts here, so nothing shadows the rule of b.
+    assert codes(text.replace("User-agent: b\n", ""), GYM2008) == {
+        4: "unreachable-group",
+    }
+
+
+def test_a_rule_that_counts_for_one_of_two_crawlers_counts() -> None:
+    shared = "User-agent: a\nUser-agent: b\nDisallow: /x\nUser-agent: a\nDisallow: /"
+    assert codes(shared) == {4: "duplicate-group"}
+
+
+def test_the_first_rule_that_matches_wins_where_order_counts() -> None:
+    text = "User-agent: *\nDisallow: /\nAllow: /a\nDisallow: /b"
+    assert codes(text, GYM2008) == {3: "shadowed-rule", 4: "shadowed-rule"}
+    assert codes("User-agent: *\nDisallow: /a/b\nAllow: /a", GYM2008) == {}
+
+
+def test_where_names_match_in_part_and_groups_are_merged_no_rule_is_judged() -> None:
+    dialect = replace(RFC9309, names=Names.SUBSTRING)
+    assert codes("User-agent: *\nDisallow: /\nDisallow: /a", dialect) == {None: "not-checked"}
+    assert codes("# nothing", dialect) == {}
