@@ -29,9 +29,11 @@ def subcommands() -> Iterator[Subcommand]:
     of each of its commands."""
     from .check import Check
     from .explain import Explain
+    from .show import Show
 
     yield Check()
     yield Explain()
+    yield Show()
 
 
 class RobotsCommand(ScrapyCommand):

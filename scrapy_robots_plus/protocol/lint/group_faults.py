@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import Choice, Names
@@ -27,6 +28,7 @@ def group_faults(reading: Reading) -> Iterator[Finding]:
     yield from _orphans(reading)
     yield from _name_faults(reading)
     yield from _duplicates(reading)
+    yield from _joined(reading)
     unreachable = unreachable_groups(reading)
     for position, number in first_lines.items():
         if position in unreachable:
@@ -82,6 +84,22 @@ def _duplicates(reading: Reading) -> Iterator[Finding]:
             words = f"{shown!r} is already named on line {line}: {then}."
             yield Finding(number, Code.DUPLICATE_GROUP, words)
             seen[names] = section, line
+
+
+def _joined(reading: Reading) -> Iterator[Finding]:
+    """Groups that an author may have meant to be two (2.1)."""
+    for (before, (first, _)), (number, (section, _)) in pairwise(reading.agents.items()):
+        between = range(before + 1, number)
+        if first != section or not any(_separates(each, reading) for each in between):
+            continue
+        names = text(reading.sections[section].agents[reading.agents[before][1]])
+        words = f"No rule stands in between, so the rules below are also for {names!r}."
+        yield Finding(number, Code.JOINED_GROUP, words)
+
+
+def _separates(number: int, reading: Reading) -> bool:
+    """Whether a line looks as if a group ended there: blank, or with something for the group."""
+    return number in reading.groups or not reading.lines[number - 1].strip()
 
 
 def unreachable_groups(reading: Reading) -> dict[int, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect
@@ -40,6 +40,10 @@ class LintedFile:
     def groups_of(self, agent: Agent) -> tuple[int, ...]:
         """The numbers, from 1, of the groups that count for a crawler; empty if none does."""
         return tuple(position + 1 for position in self._choice.groups_for(as_names(agent)))
+
+    def with_finding(self, finding: Finding) -> LintedFile:
+        """The same file with one more *finding*, of somebody who knows more about it."""
+        return replace(self, findings=(finding, *self.findings))
 
 
 def lint(

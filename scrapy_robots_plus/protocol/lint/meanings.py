@@ -136,7 +136,7 @@ def _ignored(line: Line, role: Role, reading: Reading) -> str:
 
 def _words(line: Line, role: Role, names: tuple[str, ...], reading: Reading) -> str:
     if role is Role.USER_AGENT:
-        return f"for {'all crawlers' if STAR in names else ' or '.join(names) or 'nobody'}"
+        return f"for {'all crawlers' if STAR in names else names[-1] or 'nobody'}"
     if role in RULES:
         return f"{_verb(line, role, reading)} {paths(line.value, reading.dialect.wildcards)}"
     if role in PACES:
