@@ -82,8 +82,10 @@ class Code(str, Enum):
     )
     JOINED_GROUP = (
         "joined-group",
-        "A user-agent line continues a group across a blank line or a Crawl-delay, because no rule "
-        "stands in between (RFC 9309 2.1): the rules below are for all its crawlers.",
+        (
+            "A user-agent line continues a group across a blank line or a Crawl-delay, as no rule "
+            "is in between (RFC 9309 2.1): the rules below are for all its crawlers."
+        ),
     )
     GROUP_WITHOUT_RULES = (
         "group-without-rules",

@@ -62,9 +62,16 @@ def _name_faults(reading: Reading) -> Iterator[Finding]:
         if not any(names):
             words = "The line has no name." if not value else f"{text(value)!r} names no crawler."
             yield Finding(number, Code.NAMES_NOBODY, words)
-        elif reading.dialect.names is Names.TOKEN and fold(text(value)) not in names:
-            words = f"Only {names[-1]!r} counts, at the beginning of {text(value)!r}."
+        elif reading.dialect.names is Names.TOKEN and _is_cut(value, names):
+            starred = b"*" in value[1:]
+            why = "A * in a name is no wildcard. " if starred else ""
+            counted = names[0] if starred else names[-1]
+            words = f"{why}Only {counted!r} counts, at the beginning of {text(value)!r}."
             yield Finding(number, Code.NAME_CUT_OFF, words)
+
+
+def _is_cut(value: bytes, names: tuple[str, ...]) -> bool:
+    return fold(text(value)) not in names or b"*" in value[1:]
 
 
 def _duplicates(reading: Reading) -> Iterator[Finding]:
@@ -89,8 +96,9 @@ def _duplicates(reading: Reading) -> Iterator[Finding]:
 def _joined(reading: Reading) -> Iterator[Finding]:
     """Groups that an author may have meant to be two (2.1)."""
     for (before, (first, _)), (number, (section, _)) in pairwise(reading.agents.items()):
-        between = range(before + 1, number)
-        if first != section or not any(_separates(each, reading) for each in between):
+        if first != section or not reading.sections[section].rules:
+            continue
+        if not any(_separates(each, reading) for each in range(before + 1, number)):
             continue
         names = text(reading.sections[section].agents[reading.agents[before][1]])
         words = f"No rule stands in between, so the rules below are also for {names!r}."
@@ -109,7 +117,7 @@ def unreachable_groups(reading: Reading) -> dict[int, str]:
     unusual ways.
     """
     found: dict[int, str] = {}
-    chosen = {each for name, all_ in reading.choice.by_name.items() if name for each in all_}
+    chosen = {each for name, all_ in reading.by_name.items() if name for each in all_}
     glob = reading.dialect.names is Names.GLOB
     open_to_all: int | None = None
     earlier: list[str] = []
@@ -149,10 +157,11 @@ def _covered(names: set[str], earlier: list[str], reading: Reading) -> bool:
 def _without_rules(reading: Reading, position: int, number: int) -> Iterator[Finding]:
     """Groups that lift the rules for ``*``, perhaps unawares: 2.2.1."""
     section = reading.sections[position]
-    by_name = reading.choice.by_name
-    if section.rules or not _has_rules(reading, by_name.get(STAR, ())):
+    if section.rules or not _has_rules(reading, reading.by_name.get(STAR, ())):
         return
-    chosen = {each for names in section.names for name in names for each in by_name.get(name, ())}
+    chosen = {
+        each for names in section.names for name in names for each in reading.by_name.get(name, ())
+    }
     if any(STAR in names for names in section.names) or _has_rules(reading, tuple(chosen)):
         return
     words = f"No rules for {group_names(reading, position)}: those for * do not apply to it."

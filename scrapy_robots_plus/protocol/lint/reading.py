@@ -11,6 +11,7 @@ from scrapy_robots_plus.protocol.octets import to_utf8, whole_lines
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.dialect import Dialect
+    from scrapy_robots_plus.protocol.group_choice import Chosen
     from scrapy_robots_plus.protocol.lines import Line
 
 
@@ -46,6 +47,8 @@ class Reading(NamedTuple):
     file_wide: frozenset[int]
     """Lines that count for the whole file, such as Sitemap."""
     choice: GroupChoice
+    by_name: dict[str, Chosen]
+    """The groups that count for a crawler that goes by a name, for each name."""
 
     def names(self, number: int) -> tuple[str, ...]:
         """The names that the dialect reads in a user-agent line."""
@@ -67,6 +70,7 @@ def read(
         groups.update(dict.fromkeys(section.rules, position))
         for members in section.members:
             groups.update((line.number, position) for line in members.lines)
+    choice = GroupChoice(scanner.sections, dialect)
     return Reading(
         dialect,
         len(body) - len(known),
@@ -76,5 +80,6 @@ def read(
         groups,
         scanner.agents,
         frozenset(line.number for line in scanner.globals),
-        GroupChoice(scanner.sections, dialect),
+        choice,
+        choice.by_name,
     )

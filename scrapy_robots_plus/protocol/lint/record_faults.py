@@ -60,7 +60,10 @@ class _Unknown:
         if meant:
             words = f"{shown!r} is ignored. {meant.capitalize()} may be meant."
             return Finding(line.number, Code.MISSPELT_KEY_IGNORED, words)
-        return Finding(line.number, Code.UNKNOWN_KEY, f"{_short(shown)!r} is unknown and ignored.")
+        words = f"{_short(shown)!r} is unknown and ignored."
+        if shown.lower() in {"http", "https"}:
+            words = "A URL alone is ignored. Sitemap: may be missing before it."
+        return Finding(line.number, Code.UNKNOWN_KEY, words)
 
     def _meant(self, key: bytes) -> str | None:
         self._compared.add(key)

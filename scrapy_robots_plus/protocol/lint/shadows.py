@@ -39,7 +39,7 @@ _MOST_PAIRS = 500_000
 """Rules with wildcards are compared with each rule. So many comparisons are made at most, of all
 crawlers together; it bounds the time to about a second."""
 
-_MOST_RULES = 100_000
+_MOST_RULES = 50_000
 """So many rules are looked at, of all crawlers together: groups may be shared in many ways."""
 
 
@@ -81,7 +81,7 @@ def _choices(reading: Reading) -> list[tuple[int, ...]]:
     dialect = reading.dialect
     if dialect.choice is Choice.MERGED and dialect.names is not Names.TOKEN:
         return []  # Names may match in part, so any groups may be merged.
-    return list(dict.fromkeys(reading.choice.by_name.values()))
+    return list(dict.fromkeys(reading.by_name.values()))
 
 
 def _finding(number: int, shadow: Shadow, reading: Reading) -> Finding:
