@@ -24,10 +24,11 @@ class GroupChoice:
         for position, section in enumerate(sections):
             # Dialects that end groups at blank lines ignore groups without rules.
             if section.rules or not dialect.blank_line_ends_group:
-                for name in self._names_of(section):
+                for name in self.names_of(section):
                     self._by_name.setdefault(name, []).append(position)
 
-    def _names_of(self, section: Section) -> set[str]:
+    def names_of(self, section: Section) -> set[str]:
+        """The names under which a group is found."""
         names = set(chain.from_iterable(section.names))
         return {STAR} if self._dialect.star_comes_last and STAR in names else names
 

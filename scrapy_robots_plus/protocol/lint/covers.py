@@ -1,7 +1,7 @@
 """Which rules match all the paths of another rule, and which may match some of them.
 
-A ``*`` of one rule can only be matched by a ``*`` of another. So a rule covers another one if it
-matches that rule's own text, with each ``*`` replaced by an octet that no rule has.
+A rule covers another one if it matches that rule's own text: only a ``*`` matches a ``*``, and
+what it matches there may as well be anything else.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scrapy_robots_plus.protocol.pattern import Pattern, matches
 from scrapy_robots_plus.protocol.rank import NO_RANK, Rank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 
 class Item(NamedTuple):
@@ -23,7 +23,7 @@ class Item(NamedTuple):
     rank: Rank
     pattern: Pattern
     text: bytes
-    """The pattern, with a free octet for each ``*``."""
+    """The pattern, joined again."""
 
     @property
     def is_literal(self) -> bool:
@@ -47,18 +47,10 @@ def normal(pattern: Pattern) -> Pattern:
     return pattern
 
 
-def text_of(pattern: Pattern, free: bytes) -> bytes:
-    """The text of a pattern, with the octet *free* for each ``*``."""
+def text_of(pattern: Pattern) -> bytes:
+    """The text of a pattern."""
     prefix, parts, tail = pattern
-    return prefix if tail == b"" else free.join((prefix, *parts, tail or b""))
-
-
-def free_octet(patterns: Iterable[Pattern]) -> bytes | None:
-    """An octet that no pattern has; None if they have all 256."""
-    used: set[int] = set()
-    for prefix, parts, tail in patterns:
-        used.update(prefix, tail or b"", *parts)
-    return next((bytes((octet,)) for octet in reversed(range(256)) if octet not in used), None)
+    return prefix if tail == b"" else b"*".join((prefix, *parts, tail or b""))
 
 
 class Covers:

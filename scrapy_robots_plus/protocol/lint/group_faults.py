@@ -77,20 +77,21 @@ def _is_cut(value: bytes, names: tuple[str, ...]) -> bool:
 def _duplicates(reading: Reading) -> Iterator[Finding]:
     seen: dict[tuple[str, ...], tuple[int, int]] = {}
     merged = reading.dialect.choice is Choice.MERGED
-    for number, (section, position) in reading.agents.items():
-        names = reading.sections[section].names[position]
-        before, line = seen.setdefault(names, (section, number))
-        if line == number or not any(names):
-            continue
-        shown = text(reading.sections[section].agents[position])
-        if before == section:
+    counted = list(map(reading.choice.names_of, reading.sections))
+    for number, (position, at) in reading.agents.items():
+        section = reading.sections[position]
+        names, shown = section.names[at], text(section.agents[at])
+        if not any(names) or counted[position].isdisjoint(names):
+            continue  # in some dialects, a group for * is for nobody by name
+        before, line = seen.get(names, (None, 0))
+        if before == position:
             words = f"{shown!r} is already named on line {line}."
             yield Finding(number, Code.DUPLICATE_USER_AGENT, words)
-        else:
+        elif before is not None:
             then = "the two groups are merged" if merged else "only that group counts"
             words = f"{shown!r} is already named on line {line}: {then}."
             yield Finding(number, Code.DUPLICATE_GROUP, words)
-            seen[names] = section, line
+        seen[names] = position, line or number
 
 
 def _joined(reading: Reading) -> Iterator[Finding]:
@@ -122,7 +123,7 @@ def unreachable_groups(reading: Reading) -> dict[int, str]:
     open_to_all: int | None = None
     earlier: list[str] = []
     for position, section in enumerate(reading.sections):
-        names = {name for each in section.names for name in each}
+        names = reading.choice.names_of(section)
         if open_to_all is not None:
             found[position] = f"Group {open_to_all + 1} comes first and is for all crawlers."
         elif position not in chosen and not (glob and "" in names):

@@ -52,11 +52,10 @@ def is_html(reading: Reading) -> bool:
 
 
 def _too_long(reading: Reading) -> Iterator[Finding]:
-    read = sum(map(len, reading.raw)) + len(reading.raw)
     if reading.unread:
         text = f"The last {reading.unread:,} octets are over the size limit and not read."
         yield Finding(len(reading.raw) or None, Code.FILE_TOO_LONG, text)
-    elif read > rfc9309.MAX_BYTES:
+    elif reading.size > rfc9309.MAX_BYTES:
         text = f"Crawlers need not read more than {rfc9309.MAX_BYTES:,} octets."
         yield Finding(None, Code.FILE_TOO_LONG, text)
 

@@ -32,6 +32,8 @@ class Reading(NamedTuple):
     """What the engine made of a file."""
 
     dialect: Dialect
+    size: int
+    """How many octets of the body were read."""
     unread: int
     """How many octets come after the size limit."""
     raw: list[bytes]
@@ -73,6 +75,7 @@ def read(
     choice = GroupChoice(scanner.sections, dialect)
     return Reading(
         dialect,
+        len(known),
         len(body) - len(known),
         octets.splitlines(),
         lines,

@@ -24,7 +24,7 @@ from scrapy_robots_plus.protocol.pattern import take_apart
 from scrapy_robots_plus.protocol.rank import NO_RANK, Rank, allows, line_of
 from scrapy_robots_plus.protocol.rules import ranked, read_rules, text
 
-from .covers import Covers, Item, Overlaps, free_octet, normal, text_of
+from .covers import Covers, Item, Overlaps, normal, text_of
 from .findings import Code, Finding
 from .path_faults import can_match
 
@@ -129,12 +129,8 @@ class _Search:
             parts = take_apart(pattern, dialect.wildcards)
             if can_match(parts, dialect):
                 compiled.append((rank, normal(parts)))
-        free = free_octet(pattern for _, pattern in compiled)
-        if free is None:
-            self.skipped = True
-            return []
         compiled.sort(key=itemgetter(0))
-        return [Item(rank, pattern, text_of(pattern, free)) for rank, pattern in compiled]
+        return [Item(rank, pattern, text_of(pattern)) for rank, pattern in compiled]
 
     def _may_compare(self, items: list[Item]) -> bool:
         """Whether each rule may be compared with each that has wildcards."""

@@ -1,0 +1,365 @@
+"""Each finding: where it is, what it says, and what is much like it and none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from scrapy_robots_plus.protocol import (
+    FIRST_MATCH,
+    GOOGLE,
+    GYM2008,
+    MK1996,
+    RFC9309,
+    Dialect,
+)
+from scrapy_robots_plus.protocol.dialect import Choice
+from scrapy_robots_plus.protocol.lint import Code, lint
+from scrapy_robots_plus.protocol.lint.spelling import distance, meant_by
+
+STAR = "User-agent: *\n"
+MARK = "\ufeff"
+
+
+def found(text: str | bytes, dialect: Dialect = RFC9309) -> list[tuple[int | None, str]]:
+    return [(each.line, each.code.value) for each in lint(text, dialect).findings]
+
+
+def words(text: str | bytes, dialect: Dialect = RFC9309) -> list[str]:
+    return [each.text for each in lint(text, dialect).findings]
+
+
+def test_a_usual_file_has_none() -> None:
+    text = """\
+# A file as it should be
+User-agent: *
+Crawl-delay: 2
+Disallow: /private/
+Disallow: /*?sort=
+Allow: /private/open$
+
+User-agent: MJ12bot
+User-agent: Foobot
+Disallow: /
+
+User-agent: Barbot
+Disallow:
+
+Sitemap: https://site.example/sitemap.xml
+Host: site.example
+"""
+    assert found(text) == []
+    assert found("") == []
+    assert found(b"\xef\xbb\xbf" + text.encode()) == []
+    assert found(text.replace("\n", "\r\n")) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "says"),
+    [
+        ("Disalow: /a", "misspelt-key", "'Disalow' is read as Disallow, but others may ignore it."),
+        ("Disallowed: /a", "misspelt-key", "'Disallowed' is read as Disallow, but others"),
+        ("Content-Signals: a=b", "misspelt-key", "'Content-Signals' is read as Content-signal,"),
+        ("Dissalllow: /a", "misspelt-key-ignored", "'Dissalllow' is ignored. Disallow may be"),
+        ("user_agent: foobot", "misspelt-key-ignored", "'user_agent' is ignored. User-agent may"),
+        ("Crawl-dealy: 3", "misspelt-key-ignored", "'Crawl-dealy' is ignored. Crawl-delay may"),
+        ("licence: x", "misspelt-key-ignored", "'licence' is ignored. License may be meant."),
+        ("Noindex: /a", "unknown-key", "'Noindex' is unknown and ignored."),
+        (f"{'x' * 50}: /a", "unknown-key", f"'{'x' * 40}...' is unknown and ignored."),
+        ("https://x.example/s", "unknown-key", "A URL alone is ignored. Sitemap: may be missing"),
+        ("Disallow /a", "missing-colon", "There is no colon after 'Disallow'. The line is read,"),
+        ("Disallow /a b", "missing-colon", "There is no colon after 'Disallow', so the line is"),
+        ("Disallow=/a b c", "missing-colon", "There is no colon after 'Disallow', so the line is"),
+        ("this is prose", "not-a-record", "Neither a comment nor a key with a value: ignored."),
+        ("Disallow: /User-agent: x", "several-records", "A line break may be missing before"),
+        ("User-agent: x Disallow: /", "several-records", "A line break may be missing before 'Dis"),
+        ("Crawl-delay: 5 s", "unreadable-value", "'5 s' is ignored: it is not a number of seconds"),
+        ("Crawl-delay: -1", "unreadable-value", "'-1' is ignored: it is not a number of seconds"),
+        ("Request-rate: 5", "unreadable-value", "'5' is ignored: it is not a rate such as 1/5"),
+        ("Visit-time: day", "unreadable-value", "'day' is ignored: it is not a time such as 06"),
+        ("Crawl-delay:", "empty-value", "Crawl-delay has no value."),
+        ("Sitemap: # none", "empty-value", "Sitemap has no value."),
+        ("Sitemap: /s.xml", "relative-sitemap", "A sitemap needs a whole URL, with https:// and"),
+        ("Sitemap: x.example/s", "relative-sitemap", "A sitemap needs a whole URL"),
+        ("Disallow: a/", "never-matches", "The path does not begin with / or *, but all paths of"),
+        ("Disallow: ?q=", "never-matches", "The path does not begin with / or *, but all paths of"),
+        ("Disallow: $", "never-matches", "No path is empty: every path begins with /."),
+        ("Disallow: https://x.example/a", "never-matches", "This is a URL, not a path: write /a"),
+        ("Disallow: http:/x.example", "never-matches", "This is a URL, not a path: write /"),
+        ("Disallow: www.x.example/a*", "never-matches", "This is a URL, not a path: write /a*"),
+        ("Disallow: /a$b", "literal-dollar", "Only a $ at the very end is special: this one"),
+        ("Disallow: /a$*", "literal-dollar", "Only a $ at the very end is special: this one"),
+        ("Disallow: /a#b", "comment-in-path", "# begins a comment: the path is /a"),
+        ("Allow: /#!/a", "comment-in-path", "# begins a comment: the path is /"),
+        ("Allow:", "empty-rule", "Allow without a path means nothing."),
+        ("Disallow: /\u00a0a", "invisible-character", "There is a no-break space, which cannot be"),
+        ("Disallow: /a\u200e", "invisible-character", "There is the character U+200E, which"),
+    ],
+)
+def test_what_is_wrong_with_a_line(line: str, code: str, says: str) -> None:
+    findings = lint(f"{STAR}Disallow: /z\n{line}\nDisallow: /y").findings
+    (finding,) = (each for each in findings if each.code == code)
+    assert finding.line == 3
+    assert finding.text.startswith(says)
+    assert {str(each.code) for each in findings} - {code} <= {"name-cut-off"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Disallow: /a # b",
+        "Disallow: /a #",
+        "Disallow: /a#",
+        "Disallow: /a%20b",
+        "Disallow: /a b",
+        "Disallow: *a",
+        "Disallow : /a",
+        "  disallow\t:/a",
+        "# Disallow /a b c",
+        "CRAWL-DELAY: 0.5",
+        "SITEMAP: HTTPS://x.example/s",
+        "Clean-param: a /b",
+        "Disallow: /allow:",
+        "Disallow: /\u00e9",
+    ],
+)
+def test_what_is_not_wrong(line: str) -> None:
+    assert found(STAR + "Disallow: /z\n" + line) == []
+
+
+def test_an_empty_disallow_is_odd_only_among_others() -> None:
+    assert found(f"{STAR}Disallow:") == []
+    assert found(f"{STAR}Disallow: /a\nDisallow:") == [(3, "empty-rule")]
+    assert found(f"{STAR}Disallow:\nDisallow: /a", GYM2008) == [(3, "shadowed-rule")]
+
+
+def test_a_host_line_is_wherever_it_stands() -> None:
+    assert found("Host: x.example\nSitemap: https://x.example/s") == []
+
+
+def test_lines_outside_of_groups() -> None:
+    text = "Disallow: /a\nCrawl-delay: 1\nUser-agent: *\nDisallow: /b"
+    assert found(text) == [(1, "outside-group"), (2, "outside-group")]
+    assert words(text)[0] == "Disallow belongs to no group, so it is ignored."
+    assert found(f"{STAR}Disallow: /a\n\nDisallow: /b", GYM2008) == [(4, "outside-group")]
+    assert found(f"{STAR}Disallow: /a\n\nDisallow: /b") == []
+    orphan = "Rules before any user-agent line: here they count for all crawlers."
+    assert words("Disallow: /a", FIRST_MATCH) == [orphan]
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("Foobot/1.0", "Only 'foobot' counts, at the beginning of 'Foobot/1.0'."),
+        ("Foo Bar", "Only 'foo' counts, at the beginning of 'Foo Bar'."),
+        ("MJ12bot, Bar", "Only 'mj12bot' counts, at the beginning of 'MJ12bot, Bar'."),
+        ("Foo*", "A * in a name is no wildcard. Only 'foo' counts, at the beginning of 'Foo*'."),
+        ("* x", "Only '*' counts, at the beginning of '* x'."),
+    ],
+)
+def test_names_of_which_only_the_beginning_counts(value: str, says: str) -> None:
+    text = f"User-agent: {value}\nDisallow: /"
+    assert found(text) == [(1, "name-cut-off")]
+    assert words(text) == [says]
+    assert found(text, GYM2008) == []
+
+
+def test_names_that_google_cuts_off_at_a_digit() -> None:
+    text = "User-agent: MJ12bot\nDisallow: /"
+    assert found(text, GOOGLE) == [(1, "name-cut-off")]
+    assert words("User-agent: 008\nDisallow: /", GOOGLE) == [
+        "'008' names no crawler.",
+        "No crawler has such a name.",
+    ]
+
+
+def test_lines_that_name_nobody() -> None:
+    assert words("User-agent:\nDisallow: /") == [
+        "The line has no name.",
+        "No crawler has such a name.",
+    ]
+    assert found("User-agent: *bot*\nUser-agent: a\nDisallow: /") == [(1, "names-nobody")]
+    assert found("User-agent:\nDisallow: /", FIRST_MATCH) == []
+
+
+def test_names_that_occur_twice() -> None:
+    text = "User-agent: a\nUser-agent: A\nDisallow: /x\nUser-agent: b\nUser-agent: a\nDisallow: /y"
+    assert found(text) == [(2, "duplicate-user-agent"), (5, "duplicate-group")]
+    assert words(text) == [
+        "'A' is already named on line 1.",
+        "'a' is already named on line 1: the two groups are merged.",
+    ]
+    assert words(text, GYM2008)[1] == "'a' is already named on line 1: only that group counts."
+
+
+def test_a_name_that_an_earlier_group_has_may_occur_twice_again() -> None:
+    text = "User-agent: a\nDisallow: /x\nUser-agent: a\nUser-agent: a\nDisallow: /y"
+    assert found(text) == [(3, "duplicate-group"), (4, "duplicate-user-agent")]
+
+
+def test_groups_that_are_one_group() -> None:
+    text = "User-agent: a\nCrawl-delay: 5\nUser-agent: b\nDisallow: /"
+    blank = "User-agent: a\n\nUser-agent: b\nDisallow: /"
+    for each in (text, blank):
+        assert found(each) == [(3, "joined-group")]
+        assert words(each) == ["No rule stands in between, so the rules below are also for 'a'."]
+    assert found(blank, GYM2008) == [(1, "unreachable-group")]
+    assert found("User-agent: a\n# why\nUser-agent: b\nDisallow: /") == []
+    assert found("User-agent: a\n\nUser-agent: b\nCrawl-delay: 1") == []
+
+
+def test_groups_without_rules() -> None:
+    text = f"{STAR}Disallow: /\nUser-agent: a\nUser-agent: b\nCrawl-delay: 1"
+    assert found(text) == [(3, "group-without-rules")]
+    assert words(text) == ["No rules for a, b: those for * do not apply to it."]
+    assert words(text, GYM2008) == ["The group has no rules, so it is ignored."]
+    assert found("User-agent: a\nCrawl-delay: 1") == []  # nothing is lifted
+    assert found(f"User-agent: a\nDisallow: /\n{STAR}Crawl-delay: 1") == []
+    assert found(f"{STAR}Disallow: /\nUser-agent: a\nDisallow:") == []
+    split = f"{STAR}Disallow: /\nUser-agent: a\nDisallow: /a\nUser-agent: a\nCrawl-delay: 1"
+    assert found(split) == [(5, "duplicate-group")]
+
+
+def test_groups_that_nobody_reaches() -> None:
+    twice = "User-agent: a\nDisallow: /\nUser-agent: a\nAllow: /"
+    assert (3, "unreachable-group") in found(twice, GYM2008)
+    assert (3, "unreachable-group") not in found(twice)
+    narrow = "User-agent: bot\nDisallow: /\nUser-agent: foobot\nAllow: /"
+    assert found(narrow, GYM2008) == [(3, "unreachable-group")]
+    assert found(narrow) == []
+    wide = "User-agent: foobot\nDisallow: /\nUser-agent: bot\nAllow: /\nUser-agent: *\nAllow: /x"
+    assert found(wide, GYM2008) == []
+    star = f"{STAR}Disallow: /\nUser-agent: a\nAllow: /"
+    assert words(star, FIRST_MATCH) == ["Group 1 comes first and is for all crawlers."]
+    assert found(star, GYM2008) == []
+    both = f"User-agent: a\n{STAR}Disallow: /\nUser-agent: a\nAllow: /"
+    assert found(both, GYM2008) == []  # a group for * is for * alone
+    first = replace(RFC9309, choice=Choice.FIRST)
+    assert words(twice, first)[1] == "Earlier groups have all its names, and only the first counts."
+
+
+def test_rules_that_match_nothing_in_a_dialect() -> None:
+    assert found(f"{STAR}Disallow: /a b", GOOGLE) == [(2, "never-matches")]
+    assert words(f"{STAR}Disallow: /a*<b", GOOGLE) == [
+        "URLs have no such characters: they are sent percent-encoded."
+    ]
+    assert found(f"{STAR}Disallow: /*.php$", MK1996) == [(2, "literal-wildcard")]
+    assert found(f"{STAR}Disallow: /a$", MK1996) == [(2, "literal-wildcard")]
+    assert found(f"{STAR}Disallow: /a$b", MK1996) == []
+    assert found(f"{STAR}Disallow: *", MK1996) == [(2, "never-matches")]
+
+
+def test_byte_order_marks_in_the_middle() -> None:
+    text = f"{STAR}Disallow: /a\n{MARK}User-agent: b\nDisallow: /{MARK}c\n# {MARK}"
+    marks = [line for line, code in found(text) if code == "byte-order-mark"]
+    assert marks == [3, 4, 5]
+    assert "A byte order mark before the key makes it another, unknown key" in words(text)[0]
+    assert found((MARK * 2 + STAR).encode())[0] == (1, "byte-order-mark")
+
+
+def test_octets_that_are_not_utf_8() -> None:
+    body = STAR.encode() + b"Disallow: /\xe9\n# \xe9\n"
+    assert found(body) == [(2, "not-utf-8")]
+    assert words(body) == ["Octet 0xE9 is not UTF-8."]
+    assert lint(body, charset="iso-8859-1").findings == ()
+
+
+def test_a_nul_cuts_a_line_off() -> None:
+    text = f"{STAR}Disallow: /a\0bc\nDisallow: /d"
+    assert found(text) == [(2, "nul")]
+    assert lint(text).lines[1].value == b"/a"
+
+
+def test_a_line_that_is_too_long() -> None:
+    text = f"{STAR}Disallow: /{'a' * 20_000}"
+    assert words(text) == ["Only the first 16,663 of 20,011 octets are read."]
+    assert found(text, GYM2008) == []
+
+
+def test_a_file_that_is_too_long() -> None:
+    text = STAR + "# comment\n" * 60_000
+    (finding,) = lint(text).findings
+    assert finding.code is Code.FILE_TOO_LONG
+    assert finding.line == len(lint(text).lines) == 51_199
+    assert finding.text == "The last 88,021 octets are over the size limit and not read."
+    (whole,) = lint(text, max_bytes=None).findings
+    assert (whole.line, whole.code) == (None, Code.FILE_TOO_LONG)
+    assert whole.text == "Crawlers need not read more than 512,000 octets."
+    assert lint(text[:512_000], max_bytes=None).findings == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!DOCTYPE html>\n<html>\nsome words in it\nkey: value\n</html>",
+        "\n\n  <HTML lang='en'>\nno key",
+        "<!-- Moved\n -->\n<head><title>x</title>\nno key",
+    ],
+)
+def test_a_web_page_is_one_finding(text: str) -> None:
+    assert found(text) == [(1, "html")]
+
+
+def test_rules_in_a_web_page_count_all_the_same() -> None:
+    text = "<html>\nUser-agent: *\nDisallow: a\n"
+    assert found(text) == [(1, "html"), (3, "never-matches")]
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("disallow", "disallow"),
+        ("dsallow", "disallow"),
+        ("disllaow", "disallow"),
+        ("alow", "allow"),
+        ("crawler-delay", "crawl-delay"),
+        ("Usre-Agent", "user-agent"),
+        ("user agents", "user-agent"),
+        ("aloww", None),
+        ("post", None),
+        ("noindex", None),
+        ("", None),
+        ("x" * 30, None),
+    ],
+)
+def test_which_key_may_be_meant(key: str, meant: str | None) -> None:
+    assert meant_by(key) == meant
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "errors"),
+    [
+        ("", "", 0),
+        ("", "ab", 2),
+        ("ab", "", 2),
+        ("abc", "abc", 0),
+        ("abc", "acb", 1),
+        ("abc", "abxc", 1),
+        ("abc", "ac", 1),
+        ("abc", "axc", 1),
+        ("abcd", "badc", 2),
+        ("abc", "cab", 2),
+    ],
+)
+def test_how_many_typing_errors(first: str, second: str, errors: int) -> None:
+    assert distance(first, second) == distance(second, first) == errors
+
+
+def test_only_so_many_keys_are_compared() -> None:
+    text = "".join(f"disallo{number:05}w: x\n" for number in range(2000))
+    codes = [code for _, code in found(text)]
+    assert (codes.count("misspelt-key-ignored"), codes.count("unknown-key")) == (1000, 1000)
+
+
+def test_codes_do_not_change() -> None:
+    """Users name them in scripts: one may be added, none renamed."""
+    assert [code.value for code in Code] == [
+        *("html", "file-too-long", "line-too-long", "byte-order-mark", "invisible-character"),
+        *("nul", "not-utf-8", "misspelt-key", "misspelt-key-ignored", "missing-colon"),
+        *("unknown-key", "not-a-record", "several-records", "outside-group", "names-nobody"),
+        *("name-cut-off", "duplicate-user-agent", "duplicate-group", "joined-group"),
+        *("group-without-rules", "unreachable-group", "never-matches", "literal-dollar"),
+        *("literal-wildcard", "comment-in-path", "empty-rule", "duplicate-rule", "contradiction"),
+        *("shadowed-rule", "relative-sitemap", "empty-value", "unreadable-value", "not-checked"),
+    ]

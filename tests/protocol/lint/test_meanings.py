@@ -1,0 +1,155 @@
+"""What each line means: what the engine used is told as used, in every dialect."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+
+from scrapy_robots_plus.protocol import FIRST_MATCH, GOOGLE, GYM2008, RFC9309, Dialect, RobotsTxt
+from scrapy_robots_plus.protocol.lines import Kind
+from scrapy_robots_plus.protocol.lint import Meaning, Role, lint
+
+from ..test_engine_properties import agents, bodies, charsets, dialects
+
+RULES = {Role.ALLOW, Role.DISALLOW}
+UNKNOWN = {Role.UNKNOWN, Role.TEXT}
+
+
+@settings(max_examples=400, deadline=None)
+@given(bodies, dialects, charsets, agents)
+def test_lines_are_what_the_engine_made_of_them(
+    body: bytes, dialect: Dialect, charset: str | None, agent: str
+) -> None:
+    file = RobotsTxt.parse(body, dialect, charset, max_bytes=250)
+    linted = lint(body, dialect, charset, max_bytes=250)
+    lines = {line.number: line for line in linted.lines}
+    assert list(lines) == list(range(1, len(lines) + 1))
+    unknown = [number for number, line in lines.items() if line.role in UNKNOWN]
+    assert unknown == [number for number, _ in file.unknown]
+    for number, group in enumerate(file.groups, 1):
+        values = [line.value for line in linted.lines if line.group == number and line.names]
+        named = tuple(value.decode("utf-8", "backslashreplace") for value in values)
+        assert named == group.agents or (named, group.agents) == ((), ("*",))  # rules before any
+        for rule in group.rules:
+            assert lines[rule.line].role is (Role.ALLOW if rule.allow else Role.DISALLOW)
+            assert lines[rule.line].group == number
+    used = {rule.line for rule in file.rules(agent)}
+    groups = linted.groups_of(agent)
+    told = {line.number for line in linted.lines if line.role in RULES and line.group in groups}
+    assert told == used
+    for kind in (Kind.CRAWL_DELAY, Kind.REQUEST_RATE, Kind.VISIT_TIME):
+        for line in file.members(agent, kind):
+            assert lines[line.number].role is Role[kind.name]
+            assert lines[line.number].group in groups
+
+
+@settings(max_examples=200, deadline=None)
+@given(bodies, dialects, charsets)
+def test_findings_are_of_lines_that_there_are_and_sorted(
+    body: bytes, dialect: Dialect, charset: str | None
+) -> None:
+    linted = lint(body, dialect, charset)
+    numbers = [finding.line or 0 for finding in linted.findings]
+    assert numbers == sorted(numbers)
+    assert all(0 <= number <= max(1, len(linted.lines)) for number in numbers)
+
+
+def meaning(line: str, before: str = "User-agent: *\n", dialect: Dialect = RFC9309) -> Meaning:
+    """The meaning of a line below another one."""
+    return lint(before + line, dialect).lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("line", "role", "words"),
+    [
+        ("User-agent: *", Role.USER_AGENT, "for all crawlers"),
+        ("User-agent: Foobot/1", Role.USER_AGENT, "for foobot"),
+        ("User-agent: MJ12bot", Role.USER_AGENT, "for mj12bot"),
+        ("User-agent:", Role.USER_AGENT, "for nobody"),
+        ("Allow: /a", Role.ALLOW, "allows what begins with /a"),
+        ("Disallow: /", Role.DISALLOW, "denies everything"),
+        ("Disallow: *", Role.DISALLOW, "denies everything"),
+        ("Disallow: /a*", Role.DISALLOW, "denies what begins with /a"),
+        ("Disallow: /a$", Role.DISALLOW, "denies only /a"),
+        ("Disallow: /*.php$", Role.DISALLOW, "denies paths like /*.php$"),
+        ("Disallow: /*?", Role.DISALLOW, "denies paths like /*?"),
+        ("Crawl-delay: 2.50", Role.CRAWL_DELAY, "2.5 s between requests"),
+        ("Request-rate: 3/1m", Role.REQUEST_RATE, "3 in 60 s"),
+        ("Request-rate: 1/5 0600-0845", Role.REQUEST_RATE, "1 in 5 s, 06:00 to 08:45 UTC"),
+        ("Visit-time: 0600-0845", Role.VISIT_TIME, "06:00 to 08:45 UTC"),
+        ("Sitemap: https://x.example/s", Role.SITEMAP, "a sitemap"),
+        ("Host: x.example", Role.HOST, "the host name that the site prefers"),
+        ("Clean-param: a /b", Role.CLEAN_PARAM, "query parameters that change nothing"),
+        ("License: https://x.example/l", Role.LICENSE, "a license"),
+        ("Content-Usage: ai=n", Role.CONTENT_USAGE, "what content may be used for"),
+        ("Content-Signal: ai=no", Role.CONTENT_SIGNAL, "what content may be used for"),
+    ],
+)
+def test_what_a_line_means_in_words(line: str, role: Role, words: str) -> None:
+    found = meaning(line)
+    assert (found.role, found.words, found.ignored) == (role, words, "")
+
+
+@pytest.mark.parametrize(
+    ("line", "role", "why"),
+    [
+        ("Disallow:", Role.DISALLOW, "it has no path"),
+        ("Crawl-delay: soon", Role.CRAWL_DELAY, "its value cannot be understood"),
+        ("Request-rate: 1", Role.REQUEST_RATE, "its value cannot be understood"),
+        ("Visit-time: 99", Role.VISIT_TIME, "its value cannot be understood"),
+        ("Crawl-delay:", Role.CRAWL_DELAY, "it has no value"),
+        ("Sitemap:", Role.SITEMAP, "it has no value"),
+        ("Foo: bar", Role.UNKNOWN, "its key is unknown"),
+        ("a b c", Role.TEXT, "it has no key"),
+    ],
+)
+def test_why_a_line_has_no_effect(line: str, role: Role, why: str) -> None:
+    found = meaning(line)
+    assert (found.role, found.ignored, found.words) == (role, why, "")
+
+
+def test_lines_outside_of_groups_are_ignored() -> None:
+    for line in ("Disallow: /a", "Crawl-delay: 1"):
+        assert meaning(line, before="").ignored == "it belongs to no group"
+        assert meaning(line, "User-agent: *\n\n", GYM2008).ignored == "it belongs to no group"
+    assert meaning("Disallow: /a", before="", dialect=FIRST_MATCH).group == 1
+
+
+def test_blank_lines_and_comments_mean_nothing() -> None:
+    assert [meaning(line).role for line in ("  ", "# a", " #")] == [
+        Role.BLANK,
+        Role.COMMENT,
+        Role.COMMENT,
+    ]
+
+
+def test_a_dialect_says_what_an_empty_rule_means() -> None:
+    assert meaning("Disallow:", dialect=GYM2008).words == "allows everything"
+    assert meaning("Allow:", dialect=GYM2008).words == "denies everything"
+    lenient = replace(GYM2008, empty_allow_denies=False)
+    assert meaning("Allow:", dialect=lenient).words == "allows everything"
+
+
+def test_names_are_those_that_the_dialect_reads() -> None:
+    assert meaning("User-agent: MJ12bot x").names == ("mj", "mj12bot")
+    assert meaning("User-agent: MJ12bot x", dialect=GOOGLE).names == ("mj",)
+    assert meaning("User-agent: MJ12bot x", dialect=GYM2008).names == ("mj12bot x",)
+
+
+def test_key_value_text_and_number_are_as_served() -> None:
+    found = meaning("  DISALLOW :  /\u00e9 # why")
+    assert (found.number, found.text) == (2, "  DISALLOW :  /\u00e9 # why")
+    assert (found.key, found.value) == (b"DISALLOW", "/\u00e9".encode())
+    assert lint(b"Sitemap: \xe9").lines[0].text == "Sitemap: \\xe9"
+
+
+def test_the_groups_of_a_crawler_have_the_numbers_of_their_lines() -> None:
+    text = "User-agent: a\nDisallow: /\nUser-agent: *\nAllow: /\nUser-agent: a\nDisallow: /b"
+    linted = lint(text)
+    assert [line.group for line in linted.lines] == [1, 1, 2, 2, 3, 3]
+    assert linted.groups_of("a/1.0") == (1, 3)
+    assert linted.groups_of("other") == (2,)
+    assert lint(text, GYM2008).groups_of("a") == (1,)
+    assert lint("").groups_of("a") == ()
