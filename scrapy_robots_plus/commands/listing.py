@@ -18,7 +18,7 @@ _WIDEST = 44
 """Characters of the column with the lines; longer lines push the rest to the right."""
 
 _LONGEST = 200
-"""Characters of a line that are shown."""
+"""Characters of a line, of its meaning and of a finding that are shown."""
 
 _STYLES = {
     Role.USER_AGENT: Style.NAME,
@@ -95,12 +95,16 @@ def _by_line(linted: LintedFile) -> tuple[list[Finding], dict[int, list[Finding]
 
 def _line(line: Meaning, digits: int, width: int, *, is_marked: bool) -> Parts:
     mark = ">" if is_marked else " "
-    text = line.text if len(line.text) <= _LONGEST else f"{line.text[:_LONGEST]}..."
+    text = _cut(line.text)
     style = Style.FAINT if line.ignored else _STYLES.get(line.role, Style.PLAIN)
     means = _means(line)
     pad = " " * (width - len(text) + 2) if means else ""
-    number = (f"{mark}{line.number:>{digits}}  ", Style.FAINT)
-    return number, (text, style), pad, (means, Style.FAINT)
+    number = (f"{mark} {line.number:>{digits}}  ", Style.FAINT)
+    return number, (text, style), pad, (_cut(means), Style.FAINT)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _means(line: Meaning) -> str:
@@ -109,7 +113,7 @@ def _means(line: Meaning) -> str:
 
 
 def _finding(finding: Finding, digits: int) -> Parts:
-    return f"{' ' * (digits + 3)}", (f"^ {finding.code}: ", Style.UNSURE), finding.text
+    return " " * (digits + 4), (f"^ {finding.code}: ", Style.UNSURE), _cut(finding.text)
 
 
 def fields_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import compat
@@ -113,7 +114,7 @@ class _Report:
         try:
             body = read_file(name)
         except UnreadableError as error:
-            hint = "" if "/" in name else f" (a site begins with https://, as https://{name})"
+            hint = "" if Path(name).exists() else "; a site begins with https:// or http://"
             self._output.error(f"scrapy robots show: {error}{hint}")
             self.status = Exit.UNDECIDED
         else:

@@ -1,0 +1,289 @@
+"""``scrapy robots show``."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ..sites import after, answer, redirect
+from .running import Robots
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..sites import Sites
+
+RULES = """\
+# Hello
+User-agent: *
+Crawl-delay: 2
+Disallow: /private/
+Disallow: /private/x
+
+User-agent: foobot
+Disalow: /
+Foo: bar
+"""
+CLEAN = "User-agent: *\nDisallow: /private/\n"
+LISTED = """\
+  1  # Hello
+> 2  User-agent: *         group 1: for all crawlers
+> 3  Crawl-delay: 2        group 1: 2 s between requests
+> 4  Disallow: /private/   group 1: denies what begins with /private/
+> 5  Disallow: /private/x  group 1: denies what begins with /private/x
+     ^ shadowed-rule: Line 4 says the same about these paths: Disallow: /private/
+  6
+  7  User-agent: foobot    group 2: for foobot
+  8  Disalow: /            group 2: denies everything
+     ^ misspelt-key: 'Disalow' is read as Disallow, but others may ignore it.
+  9  Foo: bar              ignored: its key is unknown
+     ^ unknown-key: 'Foo' is unknown and ignored.
+3 findings
+"""
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Robots:
+    """Outside of a project."""
+    return Robots(tmp_path)
+
+
+def listed(output: str) -> str:
+    """What is printed below the heading."""
+    lines = [line.rstrip() for line in output.splitlines()]
+    start = next(at for at, line in enumerate(lines) if line.startswith("agent: "))
+    return "\n".join(lines[start + 1 :]) + "\n"
+
+
+def test_a_file_line_by_line(robots: Robots) -> None:
+    (robots.folder / "r.txt").write_text(RULES)
+    done = robots("show", "r.txt", "--agent", "Barbot/1.0")
+    assert done.lines[:3] == [
+        "r.txt",
+        f"size: {len(RULES)} octets",
+        "agent: Barbot/1.0: group 1, marked with >",
+    ]
+    assert listed(done.output) == LISTED
+    assert (done.status, done.errors) == (1, "")
+
+
+def test_the_file_of_a_site(sites: Sites, robots: Robots) -> None:
+    host = sites.host()
+    host.robots(answer(RULES, content_type="text/plain", cache_control="max-age=600"))
+    for url in (host.origin, host.url("/robots.txt"), host.url("/some/page?a=b")):
+        done = robots("show", url)
+        assert done.lines[0] == f"{host.url('/robots.txt')}  (200, rules)"
+        assert "content-type: text/plain" in done.lines
+        assert "cache-control: max-age=600" in done.lines
+        assert listed(done.output) == LISTED
+        assert done.status == 1
+    assert host.fetched == []
+
+
+def test_the_same_as_json(sites: Sites, alone: Robots) -> None:
+    host = sites.host(RULES)
+    done = alone("show", "--json", "--agent", "foobot", host.origin)
+    (found,) = done.json
+    assert found["url"] == host.url("/robots.txt")
+    assert (found["status"], found["size"], found["dialect"]) == (
+        "200, rules",
+        len(RULES),
+        "RFC9309",
+    )
+    assert (found["agent"], found["groups"]) == ("foobot", [2])
+    assert [line["role"] for line in found["lines"]] == [
+        *("comment", "user-agent", "crawl-delay", "disallow", "disallow", "blank"),
+        *("user-agent", "disallow", "unknown"),
+    ]
+    assert found["lines"][1] == {
+        "line": 2,
+        "text": "User-agent: *",
+        "role": "user-agent",
+        "group": 1,
+        "names": ["*"],
+        "ignored": None,
+        "means": "for all crawlers",
+    }
+    assert [(each["line"], each["code"]) for each in found["findings"]] == [
+        (5, "shadowed-rule"),
+        (8, "misspelt-key"),
+        (9, "unknown-key"),
+    ]
+    assert done.status == 1
+
+
+def test_nothing_wrong(alone: Robots) -> None:
+    (alone.folder / "r.txt").write_text(CLEAN)
+    done = alone("show", "--file", "r.txt")
+    assert done.lines[-1] == "0 findings"
+    assert done.status == 0
+
+
+def test_several_files_and_sites_in_the_order_of_the_arguments(sites: Sites, alone: Robots) -> None:
+    (alone.folder / "r.txt").write_text(CLEAN)
+    slow = sites.host()
+    slow.robots(after(1, answer(CLEAN)))
+    fast = sites.host(RULES)
+    done = alone("show", slow.origin, "r.txt", fast.origin, "--json")
+    assert [found["url"] for found in done.json] == [
+        slow.url("/robots.txt"),
+        "r.txt",
+        fast.url("/robots.txt"),
+    ]
+    assert done.status == 1
+
+
+def test_standard_input(alone: Robots) -> None:
+    done = alone("show", "-", stdin=RULES)
+    assert listed(done.output) == LISTED
+
+
+def test_a_redirect_is_named(sites: Sites, alone: Robots) -> None:
+    target = sites.host(CLEAN)
+    host = sites.host()
+    host.robots(redirect(target.url("/robots.txt")))
+    done = alone("show", host.origin)
+    assert done.lines[0] == f"{target.url('/robots.txt')}  (200, rules)"
+    assert f"redirected from: {host.url('/robots.txt')}" in done.lines
+    assert done.status == 0
+
+
+def test_a_dialect_reads_it_in_its_own_way(alone: Robots) -> None:
+    (alone.folder / "r.txt").write_text("Disallow: /a\nUser-agent: *\nDisallow: /*b\n")
+    by_default = alone("show", "r.txt", "--json").json[0]
+    assert [each["code"] for each in by_default["findings"]] == ["outside-group"]
+    mk1996 = alone("show", "r.txt", "--json", "--dialect", "mk1996").json[0]
+    assert [each["code"] for each in mk1996["findings"]] == ["outside-group", "literal-wildcard"]
+    assert mk1996["dialect"] == "MK1996"
+    first = alone("show", "r.txt", "--dialect", "FIRST_MATCH")
+    assert "group 1: denies what begins with /a" in first.output
+
+
+def test_no_file_is_nothing_wrong(sites: Sites, alone: Robots) -> None:
+    host = sites.host()
+    done = alone("show", host.origin)
+    assert done.lines[0] == f"{host.url('/robots.txt')}  (404, all allowed)"
+    assert done.status == 0
+    assert alone("show", host.origin, "--json").json[0]["lines"] == []
+
+
+def test_a_file_that_cannot_be_fetched(sites: Sites, robots: Robots) -> None:
+    broken, closed = sites.host(), sites.closed_host()
+    broken.robots(answer("broken", 503))
+    (robots.folder / "r.txt").write_text(RULES)
+    done = robots("show", broken.origin, closed, "r.txt")
+    assert done.lines[0] == f"{broken.url('/robots.txt')}  (503, all denied)"
+    assert f"{closed}/robots.txt  (connection, all denied)" in done.lines
+    assert LISTED in listed(done.output)
+    assert done.status == 2
+
+
+def test_a_file_that_cannot_be_read(robots: Robots) -> None:
+    (robots.folder / "r.txt").write_text(CLEAN)
+    done = robots("show", "missing.example", ".", "r.txt")
+    missing, folder = done.errors.splitlines()
+    assert missing == (
+        "scrapy robots show: missing.example cannot be read: No such file or directory; "
+        "a site begins with https:// or http://"
+    )
+    assert folder == "scrapy robots show: . cannot be read: Is a directory"
+    assert done.lines[0] == "r.txt"
+    assert done.status == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "expected sites or files"),
+        (("http://",), ""),
+        (("ftp://x.example",), "ftp://x.example is not an http or https URL"),
+        (("--json=x", "r.txt"), "ignored explicit argument 'x'"),
+        (("--dialect", "none", "r.txt"), "'none' is not a dialect"),
+    ],
+)
+def test_wrong_usage(arguments: tuple[str, ...], says: str, alone: Robots) -> None:
+    (alone.folder / "r.txt").write_text(CLEAN)
+    done = alone("show", *arguments)
+    assert done.status == 2
+    assert says in done.errors
+    assert done.output == ""
+
+
+def test_control_characters_are_escaped_and_long_lines_are_cut(alone: Robots) -> None:
+    rule = "Disallow: /\x1b[31m" + "a" * 300
+    (alone.folder / "r.txt").write_text(f"User-agent: *\n{rule}\n")
+    done = alone("show", "r.txt")
+    assert "\x1b" not in done.output
+    assert "Disallow: /\\x1b[31maaa" in done.output
+    assert max(map(len, done.lines)) < 500
+    (found,) = alone("show", "r.txt", "--json").json
+    assert found["lines"][1]["text"] == rule
+
+
+def test_a_copy_that_may_be_cut_off_is_told(sites: Sites, alone: Robots) -> None:
+    host = sites.host()
+    host.robots(answer(CLEAN + "# comment\n" * 60_000))
+    done = alone("show", host.origin, "--json")
+    assert done.json[0]["findings"] == [
+        {
+            "line": None,
+            "code": "file-too-long",
+            "text": "The copy ends at ROBOTS_FETCH_MAX_BYTES. What may come after it was not read.",
+        }
+    ]
+
+
+def test_a_closed_pipe_ends_it_silently(alone: Robots) -> None:
+    (alone.folder / "r.txt").write_text(RULES * 5_000)
+    done = alone.into_closed_pipe("show", "r.txt")
+    assert (done.status, done.errors) == (141, "")
+
+
+def test_ctrl_c_ends_it(sites: Sites, robots: Robots) -> None:
+    host = sites.host()
+    host.robots(after(60, answer(CLEAN)))
+    done = robots.interrupted("show", host.origin, when=lambda: host.robots_hits)
+    assert done.status == 130
+    assert done.output == ""
+
+
+def test_colours_on_a_terminal(tmp_path: Path) -> None:
+    (tmp_path / "r.txt").write_text(RULES)
+    shown = on_a_terminal(tmp_path, {})
+    assert "\x1b[31mDisallow: /private/\x1b[0m" in shown
+    assert "\x1b[36mUser-agent: foobot\x1b[0m" in shown
+    assert "\x1b[33m^ misspelt-key: \x1b[0m" in shown
+    assert "\x1b" not in on_a_terminal(tmp_path, {"NO_COLOR": "1"})
+
+
+def on_a_terminal(folder: Path, environment: dict[str, str]) -> str:
+    """What a terminal gets."""
+    main, side = pty.openpty()
+    command = [sys.executable, "-m", "scrapy", "robots", "show", "r.txt"]
+    variables = {**os.environ, "TERM": "xterm", **environment}
+    process = subprocess.Popen(command, cwd=folder, env=variables, stdout=side, stdin=side)
+    os.close(side)
+    shown = b""
+    try:
+        while part := os.read(main, 65_536):
+            shown += part
+    except OSError:  # the other side is closed
+        pass
+    os.close(main)
+    assert process.wait(60) == 1
+    return shown.decode()
+
+
+def test_a_charset_of_the_header_counts(sites: Sites, tmp_path: Path) -> None:
+    host = sites.host()
+    host.robots(
+        answer(b"User-agent: *\nDisallow: /\xe9\n", content_type="text/plain; charset=iso-8859-1")
+    )
+    (found,) = Robots(tmp_path)("show", host.origin, "--json").json
+    assert found["lines"][1]["text"] == "Disallow: /\u00e9"
+    assert found["findings"] == []
