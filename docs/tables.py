@@ -14,6 +14,7 @@ from scrapy_robots_plus.crawl.settings.groups import DECLARED, GROUPS
 from scrapy_robots_plus.crawl.settings.setting import declared_in
 from scrapy_robots_plus.crawl.stats import MEANINGS as MEANINGS_OF_STATS
 from scrapy_robots_plus.policy.access import PRESETS, Access
+from scrapy_robots_plus.protocol.lint import Code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +28,7 @@ SETTINGS = ROOT / "docs" / "settings.md"
 META_KEYS = ROOT / "docs" / "meta-keys.md"
 FAILURES = ROOT / "docs" / "failures.md"
 STATS = ROOT / "docs" / "stats.md"
+LINTER = ROOT / "docs" / "linter.md"
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -154,6 +156,10 @@ def stats_table() -> str:
     return table(("key", "counts"), rows)
 
 
+def codes_table() -> str:
+    return table(("code", "means"), [(f"`{code}`", code.means) for code in Code])
+
+
 TABLES = [
     (README, "settings", settings_table),
     (SETTINGS, "settings", settings_page),
@@ -161,6 +167,7 @@ TABLES = [
     (META_KEYS, "of robots.txt", fetch_meta_table),
     (FAILURES, "presets", presets_table),
     (STATS, "stats", stats_table),
+    (LINTER, "codes", codes_table),
 ]
 
 if __name__ == "__main__":

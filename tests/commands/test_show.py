@@ -247,7 +247,7 @@ def test_a_closed_pipe_ends_it_silently(alone: Robots) -> None:
 def test_ctrl_c_ends_it(sites: Sites, robots: Robots) -> None:
     host = sites.host()
     host.robots(after(60, answer(CLEAN)))
-    done = robots.interrupted("show", host.origin, when=lambda: host.robots_hits)
+    done = robots.interrupted("show", host.origin, when=lambda: bool(host.robots_hits))
     assert done.status == 130
     assert done.output == ""
 

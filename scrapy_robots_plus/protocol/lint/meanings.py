@@ -12,8 +12,12 @@ from scrapy_robots_plus.protocol.lines import Kind, Line, read_line
 from scrapy_robots_plus.protocol.pattern import take_apart
 from scrapy_robots_plus.protocol.rules import text, texts
 
+from .path_faults import can_match
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from scrapy_robots_plus.protocol.dialect import Dialect
 
     from .reading import Reading
 
@@ -138,7 +142,7 @@ def _words(line: Line, role: Role, names: tuple[str, ...], reading: Reading) -> 
     if role is Role.USER_AGENT:
         return f"for {'all crawlers' if STAR in names else names[-1] or 'nobody'}"
     if role in RULES:
-        return f"{_verb(line, role, reading)} {paths(line.value, reading.dialect.wildcards)}"
+        return f"{_verb(line, role, reading)} {paths(line.value, reading.dialect)}"
     if role in PACES:
         return _pace(_READERS[role](line.value))
     return _FILE_WIDE.get(role) or _PREFERENCES[role]
@@ -152,9 +156,11 @@ def _verb(line: Line, role: Role, reading: Reading) -> str:
     return "allows" if allows else "denies"
 
 
-def paths(value: bytes, wildcards: bool) -> str:
+def paths(value: bytes, dialect: Dialect) -> str:
     """Which paths a path-pattern matches, in words."""
-    prefix, parts, tail = take_apart(value, wildcards)
+    pattern = prefix, parts, tail = take_apart(value, dialect.wildcards)
+    if not can_match(pattern, dialect):
+        return "nothing"
     if parts or tail:
         return f"paths like {text(value)}"
     if tail is not None:

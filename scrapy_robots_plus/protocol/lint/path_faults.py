@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .reading import Reading
 
 _URL = re.compile(rb"https?:/*[^/]*(/.*)?", re.IGNORECASE)
-_HOST = re.compile(rb"(?:[\w-]+\.)+[a-z]{2,}(/.*)?", re.IGNORECASE)
+_HOST = re.compile(rb"www\.[^/]*(/.*)?", re.IGNORECASE)
 _ASCII_IN_NO_URL = re.compile(rb"[\x00-\x20\"<>\\^`{|}\x7f]")
 """No URI has them, and clients send them escaped (RFC 3986 2)."""
 

@@ -84,6 +84,7 @@ Host: site.example
         ("Sitemap: x.example/s", "relative-sitemap", "A sitemap needs a whole URL"),
         ("Disallow: a/", "never-matches", "The path does not begin with / or *, but all paths of"),
         ("Disallow: ?q=", "never-matches", "The path does not begin with / or *, but all paths of"),
+        ("Disallow: a.html", "never-matches", "The path does not begin with / or *, but all"),
         ("Disallow: $", "never-matches", "No path is empty: every path begins with /."),
         ("Disallow: https://x.example/a", "never-matches", "This is a URL, not a path: write /a"),
         ("Disallow: http:/x.example", "never-matches", "This is a URL, not a path: write /"),

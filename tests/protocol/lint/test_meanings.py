@@ -71,6 +71,7 @@ def meaning(line: str, before: str = "User-agent: *\n", dialect: Dialect = RFC93
         ("Allow: /a", Role.ALLOW, "allows what begins with /a"),
         ("Disallow: /", Role.DISALLOW, "denies everything"),
         ("Disallow: *", Role.DISALLOW, "denies everything"),
+        ("Disallow: a", Role.DISALLOW, "denies nothing"),
         ("Disallow: /a*", Role.DISALLOW, "denies what begins with /a"),
         ("Disallow: /a$", Role.DISALLOW, "denies only /a"),
         ("Disallow: /*.php$", Role.DISALLOW, "denies paths like /*.php$"),
