@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _URL = re.compile(rb"https?:/*[^/]*(/.*)?", re.IGNORECASE)
 _HOST = re.compile(rb"www\.[^/]*(/.*)?", re.IGNORECASE)
-_ASCII_IN_NO_URL = re.compile(rb"[\x00-\x20\"<>\\^`{|}\x7f]")
-"""No URI has them, and clients send them escaped (RFC 3986 2)."""
+_ALWAYS_SENT_ESCAPED = re.compile(rb"[\x00-\x20\"<>\x7f]")
+"""No URI has them (RFC 3986 2), and all clients send them escaped, in paths and in queries."""
 
 
 def path_faults(reading: Reading) -> Iterator[Finding]:
@@ -58,7 +58,7 @@ def can_match(pattern: Pattern, dialect: Dialect) -> bool:
         return False
     if dialect.escapes is not Escapes.NONE:
         return True
-    return not any(map(_ASCII_IN_NO_URL.search, (prefix, *parts, tail or b"")))
+    return not any(map(_ALWAYS_SENT_ESCAPED.search, (prefix, *parts, tail or b"")))
 
 
 def _why_not(value: bytes) -> str:

@@ -15,7 +15,7 @@ from scrapy_robots_plus.protocol import (
     Dialect,
 )
 from scrapy_robots_plus.protocol.dialect import Choice
-from scrapy_robots_plus.protocol.lint import Code, lint
+from scrapy_robots_plus.protocol.lint import Code, Finding, lint
 from scrapy_robots_plus.protocol.lint.spelling import distance, meant_by
 
 STAR = "User-agent: *\n"
@@ -364,3 +364,11 @@ def test_codes_do_not_change() -> None:
         *("literal-wildcard", "comment-in-path", "empty-rule", "duplicate-rule", "contradiction"),
         *("shadowed-rule", "relative-sitemap", "empty-value", "unreadable-value", "not-checked"),
     ]
+
+
+def test_somebody_else_may_add_a_finding() -> None:
+    linted = lint(f"{STAR}Disallow: a")
+    more = linted.with_finding(Finding(None, Code.FILE_TOO_LONG, "The copy is cut off."))
+    assert [str(each.code) for each in more.findings] == ["file-too-long", "never-matches"]
+    assert len(linted.findings) == 1
+    assert more.lines == linted.lines

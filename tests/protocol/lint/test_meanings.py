@@ -154,3 +154,7 @@ def test_the_groups_of_a_crawler_have_the_numbers_of_their_lines() -> None:
     assert linted.groups_of("other") == (2,)
     assert lint(text, GYM2008).groups_of("a") == (1,)
     assert lint("").groups_of("a") == ()
+
+
+def test_a_role_is_its_word() -> None:
+    assert [str(role) for role in (Role.USER_AGENT, Role.TEXT)] == ["user-agent", "text"]

@@ -40,8 +40,9 @@ agents = st.sampled_from(["User-agent: *", "User-agent: a", "User-agent: b"])
 files = st.lists(st.one_of(rules, rules, rules, rules, agents), max_size=14).map(
     lambda lines: ["User-agent: *", *lines]
 )
+# In normal form: a raw space is never sent.
 paths = st.one_of(
-    st.text("/ab", max_size=7), st.text("/ab?$ *", max_size=9), st.just("a/index.html")
+    st.text("/ab", max_size=7), st.text("/ab?$*%", max_size=9), st.just("a/index.html")
 ).map(lambda text: f"/{text}")
 AGENTS = ("a", "b", "other")
 
@@ -196,3 +197,27 @@ def test_where_names_match_in_part_and_groups_are_merged_no_rule_is_judged() -> 
     dialect = replace(RFC9309, names=Names.SUBSTRING)
     assert codes("User-agent: *\nDisallow: /\nDisallow: /a", dialect) == {None: "not-checked"}
     assert codes("# nothing", dialect) == {}
+
+
+@pytest.mark.parametrize(
+    ("between", "changes_nothing"),
+    [
+        ("Allow: /a*x", True),
+        ("Allow: /a*c", False),
+        ("Allow: /abcd", False),
+        ("Allow: /ab*d$", False),
+        ("Allow: /ab*e$", True),
+        ("Allow: /*d$", False),
+    ],
+)
+def test_a_rule_for_a_single_path(between: str, changes_nothing: bool) -> None:
+    text = f"User-agent: *\nDisallow: /\n{between}\nDisallow: /abcd$"
+    assert (4 in codes(text)) is changes_nothing
+
+
+@pytest.mark.parametrize(
+    ("between", "changes_nothing"), [("Allow: /a/x$", True), ("Allow: /a/b$", False)]
+)
+def test_a_single_path_between_two_rules(between: str, changes_nothing: bool) -> None:
+    text = f"User-agent: *\nDisallow: /\n{between}\nDisallow: /a*****b"
+    assert (4 in codes(text)) is changes_nothing
