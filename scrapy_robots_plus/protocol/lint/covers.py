@@ -106,23 +106,23 @@ class Overlaps:
     """Rules of one outcome, found by those that they may have paths in common with."""
 
     def __init__(self) -> None:
-        self._covers = Covers()
         self._sorted: list[Item] = []
         """By their prefixes."""
         self._starred: list[Item] = []
 
     def add(self, item: Item) -> None:
         """Adds a rule."""
-        self._covers.add(item)
         insort(self._sorted, item, key=_prefix_of)
         if item.is_starred:
             self._starred.append(item)
 
     def above(self, item: Item, floor: Rank) -> bool:
-        """Whether a rule with a rank over *floor* may match a path that *item* matches."""
+        """Whether a rule with a rank over *floor* may match a path that *item* matches.
+
+        *floor* is the strongest rule that covers *item*, so those that cover it as well, such as
+        prefixes of its own prefix, are not looked for.
+        """
         prefix = item.pattern[0]
-        if any(rank > floor for rank in self._covers.of(item)):
-            return True
         longer = takewhile(
             lambda each: each.pattern[0].startswith(prefix),
             islice(self._sorted, bisect_left(self._sorted, prefix, key=_prefix_of), None),

@@ -148,12 +148,14 @@ def _shadows(items: list[Item], compare: bool) -> dict[int, Shadow]:
     found: dict[int, Shadow] = {}
     alive: set[int] = set()
     for item in items:
+        line = line_of(item.rank)
         shadow = beaten.get(item) or needless.get(item)
         if shadow is None:
-            alive.add(line_of(item.rank))
-        else:
-            found.setdefault(line_of(item.rank), shadow)
-    # One line may stand for two patterns.
+            alive.add(line)
+        elif line not in found or found[line].wins:
+            found[line] = shadow
+    # A line may stand for two patterns: both must change nothing. The stronger one is the one that
+    # is written there. It loses only if both do.
     return {line: shadow for line, shadow in found.items() if line not in alive}
 
 
