@@ -117,23 +117,40 @@ def unreachable_groups(reading: Reading) -> dict[int, str]:
     None of them is ever chosen; some others may not be either, in dialects that compare names in
     unusual ways.
     """
+    if reading.dialect.choice is Choice.IN_ORDER:
+        return _too_late(reading)
     found: dict[int, str] = {}
     chosen = {each for name, all_ in reading.by_name.items() if name for each in all_}
     glob = reading.dialect.names is Names.GLOB
-    open_to_all: int | None = None
     earlier: list[str] = []
     for position, section in enumerate(reading.sections):
         names = reading.choice.names_of(section)
-        if open_to_all is not None:
-            found[position] = f"Group {open_to_all + 1} comes first and is for all crawlers."
-        elif position not in chosen and not (glob and "" in names):
+        if position not in chosen and not (glob and "" in names):
             found[position] = _why_not(reading, position, names)
         elif len(earlier) <= _COMPARED and _covered(names, earlier, reading):
             found[position] = "Earlier groups apply to all its crawlers, and only the first counts."
-        if glob and names & {STAR, ""} and reading.dialect.choice is Choice.IN_ORDER:
-            open_to_all = position if open_to_all is None else open_to_all
         if section.rules or not reading.dialect.blank_line_ends_group:
             earlier += names
+    return found
+
+
+def _too_late(reading: Reading) -> dict[int, str]:
+    """The same, where the first group in the file that applies is chosen, be it for ``*``."""
+    found: dict[int, str] = {}
+    glob = reading.dialect.names is Names.GLOB
+    for_all: int | None = None
+    earlier: set[str] = set() if glob else {""}
+    for position, section in enumerate(reading.sections):
+        names = {name for each in section.names for name in each}
+        if for_all is not None:
+            found[position] = f"Group {for_all} comes first and is for all crawlers."
+        elif not glob and not any(names):
+            found[position] = "No crawler has such a name."
+        elif names <= earlier:
+            found[position] = "Earlier groups have all its names, and only the first counts."
+        elif glob and names & {STAR, ""}:
+            for_all = position + 1
+        earlier |= names
     return found
 
 

@@ -7,9 +7,10 @@ Two kinds are found among the rules that count for a crawler, merged (RFC 9309 2
   lies between the two in strength has a path in common with it. S itself is neither beaten nor
   needless.
 
-All of them can be removed, together or in part, and no verdict changes. A rule that decides about a
-path is not beaten. If it is needless and removed, its S is still there, and all that is stronger
-than S and matches the path says the same.
+All of them can be removed, together or in part, and no verdict changes, as long as each group keeps
+a rule that ends its user-agent lines. A rule that decides about a path is not beaten. If it is
+needless and removed, its S is still there, and all that is stronger than S and matches the path
+says the same.
 
 Not all such rules are found: two rules that cover a third one only together are not tried.
 """
