@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from .groups import Section
+    from .pattern import Pattern
 
 _ROBOTS_TXT = b"/robots.txt"
 
@@ -170,6 +171,11 @@ class Rules:
         for section in self.chosen:
             yield from read_rules(section.rules, self._lines, self._dialect)
 
+    def patterns(self) -> Iterator[tuple[Pattern, Rank]]:
+        """The patterns of the rules, each with its rank; one rule may have two."""
+        for pattern, rank in ranked(self._read(), self._dialect):
+            yield take_apart(pattern, self._dialect.wildcards), rank
+
     def _path(self, url: str | bytes) -> bytes:
         return _path_in_form(url, self._dialect)
 
@@ -207,8 +213,8 @@ class Rules:
         """
         verdict, places = self.verdict(url), Places(self._path(url))
         ranks: set[Rank] = set()
-        for pattern, rank in ranked(self._read(), self._dialect):
-            if places.match(take_apart(pattern, self._dialect.wildcards)):
+        for pattern, rank in self.patterns():
+            if places.match(pattern):
                 ranks.add(rank)
         # One line may stand for two patterns; it is named once.
         named = {line_of(rank): self._named(rank) for rank in sorted(ranks)}

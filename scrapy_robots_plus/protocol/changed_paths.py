@@ -1,0 +1,179 @@
+"""Finds paths on which two sets of rules decide differently: one for each pair of deciding rules.
+
+Two automata read the same path (:mod:`pattern_automaton <.pattern_automaton>`), unit by unit
+(:mod:`path_units <.path_units>`), and all pairs of their states are visited, those of the shortest
+paths first. Wherever one allows what the other denies, the path up to there is an example. A pair
+is left out if it cannot lead to a difference: below what both files say alike, nothing is visited.
+
+Wildcards can make far too many pairs. So the search has a limit, and says whether it was reached.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from .path_units import Unit, spelled, units_of
+from .pattern_automaton import Automaton, Row, State
+from .rank import Rank, allows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .dialect import Escapes
+    from .pattern import Pattern
+
+MOST_STEPS = 4_000_000
+"""After so many steps the search ends. One takes about a microsecond."""
+
+MOST_EXAMPLES = 3
+"""For each pair of rules."""
+
+Deciding = tuple[Rank, Rank]
+"""The rules that decide before and after."""
+
+_Pair = tuple[State, State]
+
+
+class Side(NamedTuple):
+    """The rules of one file for a crawler."""
+
+    patterns: dict[Pattern, Rank]
+    escapes: Escapes
+
+
+class Found(NamedTuple):
+    """What a search found."""
+
+    examples: dict[Deciding, list[bytes]]
+    """Paths, by the rules that decide about them."""
+    complete: bool
+    """Whether no pair of rules is missing."""
+    states: int
+    """How many pairs of states were visited."""
+
+
+class Search:
+    """The search for paths that two sets of rules decide about differently."""
+
+    def __init__(self, before: Side, after: Side, most_steps: int = MOST_STEPS) -> None:
+        self._row = Row()
+        self._before = Automaton(self._row, before.patterns)
+        self._after = Automaton(self._row, after.patterns)
+        self._forms = before.escapes, after.escapes
+        self._alike = before.escapes is after.escapes
+        self._units = units_of(*self._forms, self._row.octets)
+        self._first = _by_first(self._units)
+        self._single = [unit for unit in self._units if len(unit.before) == len(unit.after) == 1]
+        self._came: dict[_Pair, tuple[_Pair | None, bytes]] = {}
+        """From which pair each was reached first, and by which part of the path."""
+        self._examples: defaultdict[Deciding, list[bytes]] = defaultdict(list)
+        self._moves = 0
+        self._most_steps = most_steps
+
+    def run(self) -> Found:
+        """All that there is to find within the limit."""
+        waiting: deque[_Pair] = deque()
+        start = self._before.start(), self._after.start()
+        self._reach(self._both(start, Unit(b"/", b"/", b"/")), None, b"/", waiting)
+        while waiting and self._steps < self._most_steps:
+            pair = waiting.popleft()
+            for to, raw in self._successors(pair):
+                self._moves += 1
+                self._reach(to, pair, raw, waiting)
+        return Found(dict(self._examples), not waiting, len(self._came))
+
+    @property
+    def _steps(self) -> int:
+        return self._before.steps + self._after.steps + self._moves
+
+    def _reach(self, to: _Pair, pair: _Pair | None, raw: bytes, waiting: deque[_Pair]) -> None:
+        """Notes a pair of states that was reached, if it is new and matters."""
+        if to in self._came or self._agree(*to):
+            return
+        self._came[to] = pair, raw
+        waiting.append(to)
+        deciding = to[0].decides, to[1].decides
+        if allows(deciding[0]) != allows(deciding[1]):
+            self._note(deciding, to)
+
+    def _note(self, deciding: Deciding, at: _Pair) -> None:
+        found = self._examples[deciding]
+        if len(found) < MOST_EXAMPLES:
+            found.append(self._path_to(at))
+
+    def _path_to(self, at: _Pair) -> bytes:
+        parts = []
+        pair: _Pair | None = at
+        while pair is not None:
+            pair, raw = self._came[pair]
+            parts.append(raw)
+        return b"".join(reversed(parts))
+
+    def _agree(self, before: State, after: State) -> bool:
+        """Whether no path that leads on from here can be decided differently."""
+        left, right = self._before.future(before), self._after.future(after)
+        # Places of equal patterns mean the same only if both dialects read paths in the same way.
+        return left == right and (self._alike or not left[1])
+
+    def _both(self, pair: _Pair, unit: Unit) -> _Pair:
+        return self._before.walk(pair[0], unit.before), self._after.walk(pair[1], unit.after)
+
+    def _successors(self, pair: _Pair) -> Iterable[tuple[_Pair, bytes]]:
+        """Where all paths that lead on from here come by, or what those lead to."""
+        other = self._other(pair)
+        run = self._run(pair)
+        if other is None or self._is_rest(pair):
+            units: Iterable[Unit] = self._units
+        elif run is not None:
+            units = (other,)
+        else:
+            units = (*self._awaited(pair), other)
+        found = [(self._both(pair, unit), unit.raw) for unit in units]
+        return found if run is None or other is None else [*found, run]
+
+    def _other(self, pair: _Pair) -> Unit | None:
+        """The most readable octet that no rule waits for."""
+        before, after = (state.moved for state in pair)
+        for unit in self._single:
+            if unit.before[0] not in before and unit.after[0] not in after:
+                return unit
+        return None
+
+    def _is_rest(self, pair: _Pair) -> bool:
+        """Whether octets that no rule waits for change nothing.
+
+        Only here, escapes whose first octet no rule waits for need a look: elsewhere such an escape
+        leads to what it leads to from the pair that any other such octet leads to.
+        """
+        before, after = pair
+        return self._before.rest_of(before) is before and self._after.rest_of(after) is after
+
+    def _awaited(self, pair: _Pair) -> list[Unit]:
+        """The units whose first octet a rule waits for."""
+        first_before, first_after = self._first
+        found = {number for octet in pair[0].moved for number in first_before.get(octet, ())}
+        found.update(number for octet in pair[1].moved for number in first_after.get(octet, ()))
+        return [self._units[number] for number in sorted(found)]
+
+    def _run(self, pair: _Pair) -> tuple[_Pair, bytes] | None:
+        """Where the rest of a pattern leads to in one go, if no other pattern can match here."""
+        before, after = pair
+        places = {*before.places, *after.places}
+        if len(places) != 1 or (before.places and after.places and not self._alike):
+            return None
+        octets = self._row.run(*places)
+        raw = spelled(octets, self._forms[0] if before.places else self._forms[1])
+        if not octets or raw is None:
+            return None
+        return (self._before.jump(before, octets), self._after.jump(after, octets)), raw
+
+
+def _by_first(units: tuple[Unit, ...]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    """The numbers of the units by the first octet that each dialect reads."""
+    before: dict[int, list[int]] = {}
+    after: dict[int, list[int]] = {}
+    for number, unit in enumerate(units):
+        before.setdefault(unit.before[0], []).append(number)
+        after.setdefault(unit.after[0], []).append(number)
+    return before, after
