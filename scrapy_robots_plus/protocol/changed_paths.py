@@ -14,7 +14,7 @@ from collections import defaultdict, deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from .path_units import Unit, spelled, units_of
-from .pattern_automaton import Automaton, Row, State
+from .pattern_automaton import Automaton, State
 from .rank import Rank, allows
 
 if TYPE_CHECKING:
@@ -57,12 +57,12 @@ class Search:
     """The search for paths that two sets of rules decide about differently."""
 
     def __init__(self, before: Side, after: Side, most_steps: int = MOST_STEPS) -> None:
-        self._row = Row()
-        self._before = Automaton(self._row, before.patterns)
-        self._after = Automaton(self._row, after.patterns)
+        names: dict[Pattern, int] = {}
+        self._before = Automaton(before.patterns, names)
+        self._after = Automaton(after.patterns, names)
         self._forms = before.escapes, after.escapes
         self._alike = before.escapes is after.escapes
-        self._units = units_of(*self._forms, self._row.octets)
+        self._units = units_of(*self._forms, self._before.octets | self._after.octets)
         self._first = _by_first(self._units)
         self._single = [unit for unit in self._units if len(unit.before) == len(unit.after) == 1]
         self._came: dict[_Pair, tuple[_Pair | None, bytes]] = {}
@@ -74,7 +74,7 @@ class Search:
     def run(self) -> Found:
         """All that there is to find within the limit."""
         waiting: deque[_Pair] = deque()
-        start = self._before.start(), self._after.start()
+        start = self._before.start, self._after.start
         self._reach(self._both(start, Unit(b"/", b"/", b"/")), None, b"/", waiting)
         while waiting and self._steps < self._most_steps:
             pair = waiting.popleft()
@@ -159,14 +159,16 @@ class Search:
     def _run(self, pair: _Pair) -> tuple[_Pair, bytes] | None:
         """Where the rest of a pattern leads to in one go, if no other pattern can match here."""
         before, after = pair
-        places = {*before.places, *after.places}
-        if len(places) != 1 or (before.places and after.places and not self._alike):
+        sides = (self._before, before, self._forms[0]), (self._after, after, self._forms[1])
+        runs = {(rules.run(state), form) for rules, state, form in sides if state.places}
+        if len(runs) != 1:
             return None
-        octets = self._row.run(*places)
-        raw = spelled(octets, self._forms[0] if before.places else self._forms[1])
+        octets, form = runs.pop()
+        raw = spelled(octets, form)
         if not octets or raw is None:
             return None
-        return (self._before.jump(before, octets), self._after.jump(after, octets)), raw
+        to = self._before.jump(before, len(octets)), self._after.jump(after, len(octets))
+        return to, raw
 
 
 def _by_first(units: tuple[Unit, ...]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:

@@ -1,108 +1,90 @@
 """A crawler's rules as an automaton: which of them match, and may yet match, after each octet.
 
-A state holds the places that the path has reached in the patterns, and the best rule that matches
+A state holds the places that a path has reached in the patterns, and the best rule that matches
 whatever follows. It forgets what can no longer matter: rules that this one beats, and places that
 a later wildcard of the same pattern makes needless. States are made when they are first reached,
 since all of them may be far too many.
+
+All patterns stand in one row, the best rule first. So a place in any of them is one number, and of
+two places the smaller belongs to the better rule.
 """
 
 from __future__ import annotations
 
 from array import array
 from itertools import chain, groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from .rank import NO_RANK, Rank, allows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from .pattern import Pattern
 
 _STAR, _END, _OPEN = 256, 257, 258
 """Marks among the octets of a pattern: any octets; the end of the path; anything may follow."""
 
-Future = tuple[bool, tuple[tuple[bool, frozenset[int]], ...]]
-"""What rules may yet decide: the answer if nothing else matches, and before that, the best first,
-the places from which rules allow or disallow."""
+Place = int
 
-
-class Row:
-    """Patterns one behind the other, so that a place in any of them is one number."""
-
-    def __init__(self) -> None:
-        self._starts: dict[Pattern, int] = {}
-        self.marks = array("H")
-        """Octets, and the marks among them."""
-        self.starts = array("I")
-        """Where the pattern starts that a place is in."""
-
-    def add(self, pattern: Pattern) -> int:
-        """Where the pattern starts."""
-        start = self._starts.setdefault(pattern, len(self.marks))
-        if start == len(self.marks):
-            self.marks.extend(_marks_of(pattern))
-            self.starts.extend([start] * (len(self.marks) - start))
-        return start
-
-    @property
-    def octets(self) -> frozenset[int]:
-        """Those that occur in any pattern."""
-        return frozenset(self.marks) - {_STAR, _END, _OPEN}
-
-    def run(self, place: int) -> bytes:
-        """The octets from a place to the next mark."""
-        end = place
-        while self.marks[end] < _STAR:
-            end += 1
-        return bytes(self.marks[place:end].tolist())
-
-
-def _marks_of(pattern: Pattern) -> Iterable[int]:
-    prefix, parts, tail = pattern
-    yield from prefix
-    for part in (*parts, tail) if tail else parts:
-        yield _STAR
-        yield from part
-    yield _OPEN if tail is None else _END
+Future = tuple[bool, tuple[frozenset[int], ...]]
+"""The answer if no other rule matches, and the rules that may yet match, the best first: those that
+allow and those that disallow by turns, each as what it waits for. The last would change it."""
 
 
 class State:
     """What is known of a path up to some octet."""
 
-    __slots__ = ("_future", "best", "decides", "floating", "known", "moved", "places", "rest")
+    __slots__ = ("decides", "floating", "known", "limit", "moved", "places", "rest")
 
-    def __init__(self, best: Rank, decides: Rank, places: tuple[int, ...]) -> None:
-        self.best = best
-        """The best rule that matches, whatever follows."""
+    def __init__(self, limit: Place, decides: Rank, places: tuple[Place, ...]) -> None:
+        self.limit = limit
+        """Where the best rule starts that matches whatever follows: others have to be before it."""
         self.decides = decides
         """The rule that decides if the path ends here."""
         self.places = places
-        """Reached in patterns that are better, the best first."""
-        self.floating: list[int] = []
-        """Those of them that any octet leaves where they are."""
-        self.moved: dict[int, list[int]] = {}
+        """The places reached in better rules, in order."""
+        self.floating: list[Place] = []
+        """Those of them that stay, whatever the next octet is."""
+        self.moved: dict[int, list[Place]] = {}
         """The places that an octet leads to."""
         self.known: dict[int, State] = {}
-        """The states that octets lead to."""
+        """The states that octets are known to lead to."""
         self.rest: State | None = None
-        """The state that all other octets lead to."""
-        self._future: Future | None = None
+        """The state that all other octets lead to, if known."""
 
 
 class Automaton:
     """The rules of one file."""
 
-    def __init__(self, row: Row, patterns: Mapping[Pattern, Rank]) -> None:
-        self._row = row
-        self._ranks = {row.add(pattern): rank for pattern, rank in patterns.items()}
-        self._states: dict[tuple[Rank, tuple[int, ...]], State] = {}
+    def __init__(self, patterns: Mapping[Pattern, Rank], names: dict[Pattern, int]) -> None:
+        """*names* are those of patterns in all automata; each adds to them what it has."""
+        self._marks = array("H")
+        self._starts = array("I")
+        self._awaited = array("Q")
+        """What each place waits for: the same number means the same in all automata."""
+        self._ranks: dict[Place, Rank] = {}
+        """By where rules start."""
+        for pattern, rank in sorted(patterns.items(), key=itemgetter(1), reverse=True):
+            start = len(self._marks)
+            self._ranks[start] = rank
+            self._marks.extend(_marks_of(pattern))
+            size = len(self._marks) - start
+            self._starts.extend([start] * size)
+            name = names.setdefault(pattern, len(names)) << 32
+            self._awaited.extend(range(name, name + size))
         self.steps = 0
         """How many places were looked at so far."""
-
-    def start(self) -> State:
+        self._states: dict[tuple[Place, tuple[Place, ...]], State] = {}
+        self._futures: dict[State, Future] = {}
+        self.start = self._state(len(self._marks), self._ranks)
         """The state before the first octet."""
-        return self._state(NO_RANK, self._ranks)
+
+    @property
+    def octets(self) -> frozenset[int]:
+        """Those that occur in patterns."""
+        return frozenset(self._marks) - {_STAR, _END, _OPEN}
 
     def walk(self, state: State, octets: bytes) -> State:
         """The state that octets lead to."""
@@ -114,64 +96,73 @@ class Automaton:
         if octet not in state.moved:
             return self.rest_of(state)
         places = chain(state.moved[octet], state.floating)
-        state.known[octet] = found = self._state(state.best, places)
+        state.known[octet] = found = self._state(state.limit, places)
         return found
 
     def rest_of(self, state: State) -> State:
-        """The state that an octet leads to which no place waits for."""
+        """The state that any octet leads to which no place waits for."""
         if state.rest is None:
-            state.rest = self._state(state.best, state.floating)
+            state.rest = self._state(state.limit, state.floating)
         return state.rest
 
-    def jump(self, state: State, run: bytes) -> State:
-        """The state that all octets of a run lead to, if every place, if any, waits for them."""
-        return self._state(state.best, [place + len(run) for place in state.places])
+    def run(self, state: State) -> bytes:
+        """The octets that its only place waits for, up to the next mark; none if it has several."""
+        end, *others = state.places
+        while not others and self._marks[end] < _STAR:
+            end += 1
+        return bytes(self._marks[state.places[0] : end].tolist())
+
+    def jump(self, state: State, octets: int) -> State:
+        """The state that so many octets lead to, if they are those that all its places wait for."""
+        return self._state(state.limit, [place + octets for place in state.places])
 
     def future(self, state: State) -> Future:
         """What may yet be decided. States of equal futures answer alike, whatever follows."""
-        if state._future is None:
-            state._future = self._future_of(state)
-        return state._future
+        if state not in self._futures:
+            self._futures[state] = self._future(state)
+        return self._futures[state]
 
-    def _rank(self, place: int) -> Rank:
-        return self._ranks[self._row.starts[place]]
-
-    def _future_of(self, state: State) -> Future:
+    def _future(self, state: State) -> Future:
         blocks = [
-            (allow, frozenset(places))
-            for allow, places in groupby(state.places, lambda place: allows(self._rank(place)))
+            (allow, frozenset(map(self._awaited.__getitem__, places)))
+            for allow, places in groupby(state.places, self._allows)
         ]
-        last = allows(state.best)
-        if blocks and blocks[-1][0] == last:
+        last = allows(self._rank(state.limit))
+        if blocks and blocks[-1][0] is last:
             del blocks[-1]
-        return last, tuple(blocks)
+        return last, tuple(places for _, places in blocks)
 
-    def _state(self, best: Rank, places: Iterable[int]) -> State:
+    def _allows(self, place: Place) -> bool:
+        return allows(self._ranks[self._starts[place]])
+
+    def _rank(self, start: Place) -> Rank:
+        return self._ranks.get(start, NO_RANK)
+
+    def _state(self, limit: Place, places: Iterable[Place]) -> State:
         """The state of these places, without those that no longer matter."""
-        marks, starts = self._row.marks, self._row.starts
-        found = set(places)
+        marks, found = self._marks, sorted(set(places))
         self.steps += len(found) + 1
-        best = max([best, *(self._rank(place) for place in found if marks[place] == _OPEN)])
-        stars: dict[int, int] = {}
         for place in found:
-            if marks[place] == _STAR:
-                stars[starts[place]] = max(place, stars.get(starts[place], 0))
-        kept = [
-            place
-            for place in found
-            if self._rank(place) > best and place >= stars.get(starts[place], 0)
-        ]
-        kept.sort(key=lambda place: (-self._rank(place), place))
-        key = best, tuple(kept)
+            if marks[place] == _OPEN:
+                limit = min(limit, self._starts[place])
+                break
+        kept, until = [], limit
+        for place in reversed(found):
+            if place < until:
+                kept.append(place)
+                if marks[place] == _STAR:  # what the pattern awaited before no longer matters
+                    until = self._starts[place]
+        kept.reverse()
+        key = limit, tuple(kept)
         state = self._states.get(key)
         if state is None:
             state = self._states[key] = self._made(*key)
         return state
 
-    def _made(self, best: Rank, places: tuple[int, ...]) -> State:
-        marks = self._row.marks
-        ends = (self._rank(place) for place in places if marks[place] == _END)
-        state = State(best, next(ends, best), places)
+    def _made(self, limit: Place, places: tuple[Place, ...]) -> State:
+        marks = self._marks
+        ending = (self._starts[place] for place in places if marks[place] == _END)
+        state = State(limit, self._rank(next(ending, limit)), places)
         for place in places:
             if marks[place] == _STAR:
                 state.floating.append(place)
@@ -179,3 +170,12 @@ class Automaton:
             if marks[place] < _STAR:
                 state.moved.setdefault(marks[place], []).append(place + 1)
         return state
+
+
+def _marks_of(pattern: Pattern) -> Iterator[int]:
+    prefix, parts, tail = pattern
+    yield from prefix
+    for part in (*parts, tail) if tail else parts:
+        yield _STAR
+        yield from part
+    yield _OPEN if tail is None else _END
