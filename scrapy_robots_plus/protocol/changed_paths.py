@@ -18,7 +18,7 @@ from .pattern_automaton import Automaton, State
 from .rank import Rank, allows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from .dialect import Escapes
     from .pattern import Pattern
@@ -33,6 +33,9 @@ Deciding = tuple[Rank, Rank]
 """The rules that decide before and after."""
 
 _Pair = tuple[State, State]
+
+_ByOctet = tuple[dict[int, list[int]], dict[int, list[int]]]
+"""Numbers of units by octets that they have before, and by octets that they have after."""
 
 
 class Side(NamedTuple):
@@ -63,7 +66,8 @@ class Search:
         self._forms = before.escapes, after.escapes
         self._alike = before.escapes is after.escapes
         self._units = units_of(*self._forms, self._before.octets | self._after.octets)
-        self._first = _by_first(self._units)
+        self._by_first = _by_octet(self._units, 1)
+        self._by_octets = _by_octet(self._units, None)
         self._single = [unit for unit in self._units if len(unit.before) == len(unit.after) == 1]
         self._came: dict[_Pair, tuple[_Pair | None, bytes]] = {}
         """From which pair each was reached first, and by which part of the path."""
@@ -123,12 +127,14 @@ class Search:
         """Where all paths that lead on from here come by, or what those lead to."""
         other = self._other(pair)
         run = self._run(pair)
-        if other is None or self._is_rest(pair):
+        if other is None:
             units: Iterable[Unit] = self._units
         elif run is not None:
             units = (other,)
+        elif self._is_rest(pair):
+            units = self._awaited(pair, self._by_octets)
         else:
-            units = (*self._awaited(pair), other)
+            units = (other, *self._awaited(pair, self._by_first))
         found = [(self._both(pair, unit), unit.raw) for unit in units]
         return found if run is None or other is None else [*found, run]
 
@@ -149,11 +155,14 @@ class Search:
         before, after = pair
         return self._before.rest_of(before) is before and self._after.rest_of(after) is after
 
-    def _awaited(self, pair: _Pair) -> list[Unit]:
-        """The units whose first octet a rule waits for."""
-        first_before, first_after = self._first
-        found = {number for octet in pair[0].moved for number in first_before.get(octet, ())}
-        found.update(number for octet in pair[1].moved for number in first_after.get(octet, ()))
+    def _awaited(self, pair: _Pair, by_octet: _ByOctet) -> list[Unit]:
+        """The units that *by_octet* has for the octets that rules wait for."""
+        found = {
+            number
+            for state, numbers in zip(pair, by_octet, strict=True)
+            for octet in state.moved
+            for number in numbers.get(octet, ())
+        }
         return [self._units[number] for number in sorted(found)]
 
     def _run(self, pair: _Pair) -> tuple[_Pair, bytes] | None:
@@ -171,11 +180,21 @@ class Search:
         return to, raw
 
 
-def _by_first(units: tuple[Unit, ...]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """The numbers of the units by the first octet that each dialect reads."""
-    before: dict[int, list[int]] = {}
-    after: dict[int, list[int]] = {}
+def spelled_by(side: Side) -> Iterator[bytes]:
+    """The paths that patterns spell, if their wildcards stand for nothing."""
+    for prefix, parts, tail in side.patterns:
+        octets = b"".join((prefix, *parts, tail or b""))
+        raw = spelled(b"/" + octets.removeprefix(b"/"), side.escapes)
+        if raw is not None:
+            yield raw
+
+
+def _by_octet(units: tuple[Unit, ...], until: int | None) -> _ByOctet:
+    """The units by each of their octets up to *until*."""
+    before: defaultdict[int, list[int]] = defaultdict(list)
+    after: defaultdict[int, list[int]] = defaultdict(list)
     for number, unit in enumerate(units):
-        before.setdefault(unit.before[0], []).append(number)
-        after.setdefault(unit.after[0], []).append(number)
+        for octets, found in ((unit.before, before), (unit.after, after)):
+            for octet in octets[:until]:
+                found[octet].append(number)
     return before, after

@@ -10,18 +10,19 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import rfc9309
-from .dialect import Escapes
 from .escapes import URL_FORM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from .dialect import Escapes
 
 _LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 _NICE = _LETTERS + b"0123456789" + _LETTERS.upper()
 _PLAIN = _NICE + bytes(
     sorted((rfc9309.UNRESERVED | rfc9309.RESERVED) - frozenset(_NICE) - frozenset(b"#[]"))
 )
-"""The octets of a path and query that are not escaped (RFC 3986 3.3, 3.4), the most readable first."""
+"""What a path and query may contain unescaped (RFC 3986 3.3, 3.4), the most readable first."""
 
 _HEX = "0123456789ABCDEF"
 _VALID = re.compile(rb"/(?:[" + re.escape(_PLAIN) + rb"]|%[0-9A-Fa-f]{2})*")
@@ -81,7 +82,7 @@ def units_of(before: Escapes, after: Escapes, special: Iterable[int]) -> tuple[U
     one from several in a row, so there is one unit for all that are alike.
     """
     kept = frozenset(special)
-    found: dict[tuple[bytes, bytes], Unit] = {}
+    found: dict[tuple[str, str], Unit] = {}
     for raw in (*(bytes((octet,)) for octet in _PLAIN), *_escapes()):
         unit = Unit(raw, read_as(raw, before), read_as(raw, after))
         found.setdefault((_told(unit.before, kept), _told(unit.after, kept)), unit)

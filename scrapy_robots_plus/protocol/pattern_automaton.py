@@ -14,7 +14,7 @@ from __future__ import annotations
 from array import array
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from .rank import NO_RANK, Rank, allows
 
@@ -28,9 +28,12 @@ _STAR, _END, _OPEN = 256, 257, 258
 
 Place = int
 
-Future = tuple[bool, tuple[frozenset[int], ...]]
-"""The answer if no other rule matches, and the rules that may yet match, the best first: those that
-allow and those that disallow by turns, each as what it waits for. The last would change it."""
+Places: TypeAlias = "array[int]"
+"""Places in order, of type ``I``: there may be millions."""
+
+Future = tuple[bool, tuple[bytes, ...]]
+"""The answer if no other rule matches, and what rules that may yet match wait for, the best first:
+those that allow and those that disallow by turns. The last would change the answer."""
 
 
 class State:
@@ -38,16 +41,16 @@ class State:
 
     __slots__ = ("decides", "floating", "known", "limit", "moved", "places", "rest")
 
-    def __init__(self, limit: Place, decides: Rank, places: tuple[Place, ...]) -> None:
+    def __init__(self, limit: Place, decides: Rank, places: Places) -> None:
         self.limit = limit
         """Where the best rule starts that matches whatever follows: others have to be before it."""
         self.decides = decides
         """The rule that decides if the path ends here."""
         self.places = places
         """The places reached in better rules, in order."""
-        self.floating: list[Place] = []
+        self.floating: Places = array("I")
         """Those of them that stay, whatever the next octet is."""
-        self.moved: dict[int, list[Place]] = {}
+        self.moved: dict[int, Places] = {}
         """The places that an octet leads to."""
         self.known: dict[int, State] = {}
         """The states that octets are known to lead to."""
@@ -76,7 +79,7 @@ class Automaton:
             self._awaited.extend(range(name, name + size))
         self.steps = 0
         """How many places were looked at so far."""
-        self._states: dict[tuple[Place, tuple[Place, ...]], State] = {}
+        self._states: dict[tuple[Place, bytes], State] = {}
         self._futures: dict[State, Future] = {}
         self.start = self._state(len(self._marks), self._ranks)
         """The state before the first octet."""
@@ -124,7 +127,7 @@ class Automaton:
 
     def _future(self, state: State) -> Future:
         blocks = [
-            (allow, frozenset(map(self._awaited.__getitem__, places)))
+            (allow, array("Q", sorted(map(self._awaited.__getitem__, places))).tobytes())
             for allow, places in groupby(state.places, self._allows)
         ]
         last = allows(self._rank(state.limit))
@@ -146,20 +149,20 @@ class Automaton:
             if marks[place] == _OPEN:
                 limit = min(limit, self._starts[place])
                 break
-        kept, until = [], limit
+        kept, until = array("I"), limit
         for place in reversed(found):
             if place < until:
                 kept.append(place)
                 if marks[place] == _STAR:  # what the pattern awaited before no longer matters
                     until = self._starts[place]
         kept.reverse()
-        key = limit, tuple(kept)
+        key = limit, kept.tobytes()
         state = self._states.get(key)
         if state is None:
-            state = self._states[key] = self._made(*key)
+            state = self._states[key] = self._made(limit, kept)
         return state
 
-    def _made(self, limit: Place, places: tuple[Place, ...]) -> State:
+    def _made(self, limit: Place, places: Places) -> State:
         marks = self._marks
         ending = (self._starts[place] for place in places if marks[place] == _END)
         state = State(limit, self._rank(next(ending, limit)), places)
@@ -168,7 +171,7 @@ class Automaton:
                 state.floating.append(place)
                 place += 1
             if marks[place] < _STAR:
-                state.moved.setdefault(marks[place], []).append(place + 1)
+                state.moved.setdefault(marks[place], array("I")).append(place + 1)
         return state
 
 

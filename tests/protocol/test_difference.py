@@ -1,0 +1,325 @@
+"""What changed between two files: every example changed, and no path that changed is missed."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_robots_plus.protocol import DIALECTS, GOOGLE, RFC9309, Dialect, Reason, RobotsTxt
+from scrapy_robots_plus.protocol.difference import PathChange, Terms, difference
+from scrapy_robots_plus.protocol.path_units import is_path
+from tests.protocol.hostile_files import hostile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy_robots_plus.protocol import Verdict
+    from scrapy_robots_plus.protocol.difference import Difference
+
+    File = RobotsTxt | Reason
+
+SITE = "http://site.example"
+
+# Few octets, so that most rules interact; escapes that dialects read in different ways.
+OF_RULES = ["a", "b", "/", "*", "*", "$", "?", "~", "%7e", "%41", "é", "%2f", "'", "%", "%25"]
+OF_PATHS = [
+    *("a", "b", "/", "?", "$", "*", "~", "%7E", "%7e", "A", "%41", "%C3%A9", "%c3%a9"),
+    *("%2F", "%2f", "'", "%27", "%25", "%2541", "z", "%00", "%24"),
+]
+patterns = st.one_of(
+    st.lists(st.sampled_from(OF_RULES), max_size=6).map(lambda parts: "/" + "".join(parts)),
+    st.sampled_from(["", "*", "$", "a", "/", "/robots.txt", "/a/index.html", "/index.htm*"]),
+)
+rules = st.tuples(st.sampled_from(["Allow", "Disallow"]), patterns).map(": ".join)
+groups = st.tuples(
+    st.sampled_from(["User-agent: *", "User-agent: bot", "User-agent: bot\nUser-agent: *", ""]),
+    st.lists(rules, max_size=6),
+).map(lambda group: "\n".join([group[0], *group[1]]))
+bodies = st.lists(groups, min_size=1, max_size=3).map("\n".join)
+dialects = st.sampled_from(list(DIALECTS.values()))
+paths = st.lists(st.sampled_from(OF_PATHS), max_size=8).map(lambda parts: "/" + "".join(parts))
+asked = st.lists(st.one_of(paths, st.just("/robots.txt")), min_size=30, max_size=30)
+
+
+@st.composite
+def edited(draw: st.DrawFn, body: str) -> str:
+    """*body* with a line taken out, put elsewhere, or repeated: most of two versions is alike."""
+    lines = body.split("\n")
+    line = lines.pop(draw(st.integers(0, len(lines) - 1)))
+    kept = draw(st.sampled_from([0, 1, 2]))
+    for _ in range(kept):
+        lines.insert(draw(st.integers(0, len(lines))), line)
+    return "\n".join(lines)
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[RobotsTxt, RobotsTxt]:
+    first = draw(bodies)
+    second = draw(st.one_of(bodies, edited(first), st.just(first)))
+    one = draw(dialects)
+    other = draw(st.one_of(st.just(one), dialects))
+    return RobotsTxt.parse(first, one), RobotsTxt.parse(second, other)
+
+
+def verdict(file: File, path: str) -> Verdict:
+    assert isinstance(file, RobotsTxt)
+    return file.verdict(SITE + path, "bot")
+
+
+def check(before: RobotsTxt, after: RobotsTxt, sampled: Iterable[str]) -> Difference:
+    found = difference(before, after, "bot")
+    assert found.complete
+    classes = set()
+    for change in found.paths:
+        assert 1 <= len(change.examples) == len(set(change.examples)) <= 3
+        for path in change.examples:
+            assert is_path(path.encode())
+            assert verdict(before, path) == change.before
+            assert verdict(after, path) == change.after
+        assert change.before.allowed is not change.after.allowed
+        assert (change.before, change.after) not in classes
+        classes.add((change.before, change.after))
+    for path in sampled:
+        told = verdict(before, path), verdict(after, path)
+        if told[0].allowed is not told[1].allowed:
+            assert told in classes, path
+    return found
+
+
+@settings(max_examples=300, deadline=None)
+@given(pairs(), asked)
+def test_every_example_changed_and_no_change_is_missed(
+    files: tuple[RobotsTxt, RobotsTxt], sampled: list[str]
+) -> None:
+    check(*files, sampled)
+
+
+@pytest.mark.stress
+@settings(max_examples=20_000, deadline=None)
+@given(pairs(), asked)
+def test_the_same_of_very_many_pairs(
+    files: tuple[RobotsTxt, RobotsTxt], sampled: list[str]
+) -> None:
+    check(*files, sampled)
+
+
+@settings(max_examples=60, deadline=None)
+@given(bodies, dialects)
+def test_every_short_path_that_changed_is_found(body: str, dialect: Dialect) -> None:
+    """Against no rules at all, and all paths of up to three units of those that rules know."""
+    file, nothing = RobotsTxt.parse(body, dialect), RobotsTxt.parse("")
+    units = [*OF_PATHS[:8], "%2F", "%25", "z"]
+    short = ["/" + a + b + c for a in ["", *units] for b in ["", *units] for c in ["", *units]]
+    check(file, nothing, short)
+    check(nothing, file, short)
+
+
+@settings(max_examples=60, deadline=None)
+@given(bodies, dialects)
+def test_a_file_does_not_differ_from_itself(body: str, dialect: Dialect) -> None:
+    found = difference(RobotsTxt.parse(body, dialect), RobotsTxt.parse(body, dialect), "bot")
+    assert not found
+    assert (found.paths, found.complete, found.states) == ((), True, 0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(pairs())
+def test_there_and_back_are_the_same_paths(files: tuple[RobotsTxt, RobotsTxt]) -> None:
+    there, back = difference(*files, "bot"), difference(*files[::-1], "bot")
+    assert {(each.before, each.after) for each in there.paths} == {
+        (each.after, each.before) for each in back.paths
+    }
+
+
+@settings(max_examples=100, deadline=None)
+@given(bodies, dialects, paths)
+def test_a_missing_file_allows_all_and_an_unreadable_one_denies_all(
+    body: str, dialect: Dialect, path: str
+) -> None:
+    file = RobotsTxt.parse(body, dialect)
+    told = verdict(file, path)
+    opened = {each.before for each in difference(file, Reason.UNAVAILABLE, "bot").became_allowed}
+    closed = {each.before for each in difference(file, Reason.UNREACHABLE, "bot").became_denied}
+    assert told in (closed if told.allowed else opened)
+
+
+def changes(before: str, after: str, dialect: Dialect = RFC9309) -> list[tuple[str, ...]]:
+    """Each class in words, with its examples."""
+    head = "User-agent: *\n"
+    files = (RobotsTxt.parse(head + body, dialect) for body in (before, after))
+    found = difference(*files, "bot")
+    assert found.complete
+    return [(_told(each.before), _told(each.after), *each.examples) for each in found.paths]
+
+
+def _told(verdict: Verdict) -> str:
+    return verdict.rule or str(verdict.reason)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("", "Disallow: /a", [("no_rule", "Disallow: /a", "/a")]),
+        ("Disallow: /a/", "", [("Disallow: /a/", "no_rule", "/a/")]),
+        ("Disallow: /a", "Disallow: /a\nDisallow: /ab", []),
+        ("Disallow: /ab\nDisallow: /a", "Disallow: /a", []),
+        ("Disallow: /*.pdf$", "Disallow: /*.pdf", [("no_rule", "Disallow: /*.pdf", "/.pdfa")]),
+        ("Disallow: /a*", "Disallow: /a", []),
+        ("Disallow: /%61", "Disallow: /a", []),
+        ("Disallow: *", "Disallow: /", []),
+        ("Disallow: nothing", "", []),  # no path begins with an n
+        ("Disallow: /%zz", "", []),  # no URL has such an escape
+        ("Disallow: /100%", "", [("Disallow: /100%", "no_rule", "/100%00")]),
+        ("Disallow: /robots.txt", "", []),  # is always allowed
+        ("Disallow: /robots.txt", "Allow: /robots.txt$", []),
+    ],
+)
+def test_changes_of_a_rule(before: str, after: str, expected: list[tuple[str, ...]]) -> None:
+    assert [each[:3] for each in changes(before, after)] == expected
+
+
+def test_a_rule_for_an_index_page_is_also_one_for_its_folder() -> None:
+    found = changes("Disallow: /a\nAllow: /a/index.html", "Disallow: /a")
+    assert found == [("Allow: /a/index.html", "Disallow: /a", "/a/", "/a/index.html")]
+
+
+def test_each_rule_that_decides_is_named_with_its_line() -> None:
+    before = RobotsTxt.parse("User-agent: *\nDisallow: /a\nDisallow: /b\n")
+    after = RobotsTxt.parse("User-agent: *\n\nAllow: /a/open\nDisallow: /c\n")
+    found = difference(before, after, "bot")
+    assert [(each.before.line, each.after.line) for each in found.became_allowed] == [
+        (2, None),
+        (3, None),
+        (2, 3),
+    ]
+    assert [(each.before.line, each.after.line) for each in found.became_denied] == [(None, 4)]
+    assert found.became_denied[0].after.group == ("*",)
+
+
+def test_two_dialects_of_one_file() -> None:
+    body = "User-agent: *\nDisallow: /~a\n"
+    found = difference(RobotsTxt.parse(body), RobotsTxt.parse(body, GOOGLE), "bot")
+    assert [each.examples for each in found.became_allowed] == [("/%7Ea", "/%7ea", "/~%61")]
+    assert found.became_denied == ()
+
+
+def test_without_files() -> None:
+    unreachable, unavailable = Reason.UNREACHABLE, Reason.UNAVAILABLE
+    assert not difference(unavailable, unavailable, "bot")
+    assert not difference(unreachable, unreachable, "bot")
+    (opened,) = difference(unreachable, unavailable, "bot").paths
+    assert (opened.before.reason, opened.after.reason) == (unreachable, unavailable)
+    assert opened.allowed
+    assert opened.examples[0] == "/"
+    assert "/robots.txt" not in opened.examples
+    closing = RobotsTxt.parse("User-agent: *\nDisallow: /")
+    assert difference(closing, unreachable, "bot").paths == ()
+    with pytest.raises(ValueError, match="closing"):
+        difference(closing, Reason.CLOSING, "bot")
+
+
+def test_what_else_changed() -> None:
+    before = RobotsTxt.parse(
+        "User-agent: *\nCrawl-delay: 2\nRequest-rate: 1/5s\nVisit-time: 0600-0700\n"
+        "Sitemap: /old\nSitemap: /both"
+    )
+    after = RobotsTxt.parse("User-agent: Bot/2\nUser-agent: x\nSitemap: /both\nSitemap: /new")
+    found = difference(before, after, "bot")
+    assert found
+    assert found.paths == ()
+    assert (found.before.names, found.after.names) == (("*",), ("bot",))
+    assert (found.before.crawl_delay, found.after.crawl_delay) == (2, None)
+    assert found.before.request_rate == before.request_rate("bot")
+    assert found.before.visit_time == before.visit_time("bot")
+    assert found.after == Terms(("bot",), sitemaps=("/both", "/new"))
+    assert found.sitemaps_added == ("/new",)
+    assert found.sitemaps_removed == ("/old",)
+    assert difference(before, Reason.UNAVAILABLE, "bot").after == Terms()
+
+
+@pytest.mark.parametrize(
+    "line", ["Crawl-delay: 1", "Request-rate: 1/5s", "Visit-time: 0600-0700", "Sitemap: /a"]
+)
+def test_each_of_these_alone_is_a_difference(line: str) -> None:
+    plain = RobotsTxt.parse("User-agent: *\n")
+    other = RobotsTxt.parse(f"User-agent: *\n{line}")
+    assert difference(plain, other, "bot")
+    assert difference(other, plain, "bot")
+
+
+def test_the_order_of_sitemaps_is_no_difference() -> None:
+    one, other = (RobotsTxt.parse(f"Sitemap: /{a}\nSitemap: /{b}") for a, b in ("ab", "ba"))
+    assert not difference(one, other, "bot")
+
+
+def test_a_group_that_names_the_crawler_by_a_part_of_a_name() -> None:
+    names = DIALECTS["FIRST_MATCH"]
+    one, other = (RobotsTxt.parse(f"User-agent: {name}", names) for name in ("bo*", "*"))
+    found = difference(one, other, "bot")
+    assert (found.before.names, found.after.names) == (("bo*",), ("*",))
+
+
+def versions(size: int) -> tuple[str, str]:
+    """A file of *size* rules, of which some have wildcards, and its next version."""
+    word = random.Random(5).randrange
+    kinds = ["Disallow: /{}/", "Disallow: /*?p{}=", "Allow: /{}/*.css$", "Disallow: /a/{}.html"]
+    lines = [kinds[number % 4].format(word(10**6)) for number in range(size)]
+    return "\n".join(lines), "\n".join(
+        [*lines[: size // 2], "Disallow: /*&new=", *lines[size // 2 + 3 :]]
+    )
+
+
+def test_a_changed_version_of_a_long_file_is_compared_completely() -> None:
+    before, after = versions(400)
+    found = changes(before, after)
+    assert len(found) >= 4
+    assert {"Disallow: /*&new="} == {each[1] for each in found} - {"no_rule"}
+
+
+def test_thousands_of_literal_rules_are_compared_completely() -> None:
+    before, after = ("\n".join(f"Disallow: /{step * n}/" for n in range(3000)) for step in (7, 11))
+    found = changes(before, after)
+    both = set(range(0, 21_000, 7)) ^ set(range(0, 33_000, 11))
+    assert {each[-1] for each in found} >= {f"/{number}/" for number in both}
+
+
+@pytest.mark.parametrize("name", ["stars", "chains", "escapes"])
+def test_a_search_that_would_take_too_long_ends_and_says_so(name: str) -> None:
+    file = RobotsTxt.parse(hostile(name))
+    found = difference(file, RobotsTxt.parse("User-agent: *\nDisallow: /z\n"), "bot", 100_000)
+    assert not found.complete
+    for change in found.paths:
+        assert verdict(file, change.examples[0]) == change.before
+
+
+def test_a_search_that_was_ended_has_what_the_rules_spell() -> None:
+    stars = "".join(f"Disallow: /*{n}*{n}\n" for n in range(10, 99))
+    before = RobotsTxt.parse("User-agent: *\n" + stars)
+    after = RobotsTxt.parse("User-agent: *\n" + stars + "Disallow: /quite/far\nDisallow: /bad%zz")
+    found = difference(before, after, "bot", 5_000)
+    assert not found.complete
+    assert [each.examples for each in found.paths] == [("/quite/far",)]
+
+
+def test_memory_is_bounded() -> None:
+    before, after = RobotsTxt.parse(hostile("stars")), RobotsTxt.parse(hostile("ends"))
+    tracemalloc.start()
+    try:
+        assert not difference(before, after, "bot", 400_000).complete
+        assert tracemalloc.get_traced_memory()[1] < 100 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_change_says_which_way_it_went() -> None:
+    allowed, denied = (
+        RobotsTxt.parse(f"User-agent: *\n{word}: /").verdict("/", "bot")
+        for word in ("Allow", "Disallow")
+    )
+    assert PathChange(denied, allowed, ("/",)).allowed
+    assert not PathChange(allowed, denied, ("/",)).allowed
