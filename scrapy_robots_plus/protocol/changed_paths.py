@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from .dialect import Escapes
     from .pattern import Pattern
 
-MOST_STEPS = 4_000_000
-"""After so many steps the search ends. One takes about a microsecond."""
+MOST_STEPS = 10_000_000
+"""After so many steps the search ends. A million take about half a second."""
 
 MOST_EXAMPLES = 3
 """For each pair of rules."""
@@ -180,11 +180,11 @@ class Search:
         return to, raw
 
 
-def spelled_by(side: Side) -> Iterator[bytes]:
+def spelled_by(patterns: Iterable[Pattern], escapes: Escapes) -> Iterator[bytes]:
     """The paths that patterns spell, if their wildcards stand for nothing."""
-    for prefix, parts, tail in side.patterns:
+    for prefix, parts, tail in patterns:
         octets = b"".join((prefix, *parts, tail or b""))
-        raw = spelled(b"/" + octets.removeprefix(b"/"), side.escapes)
+        raw = spelled(b"/" + octets.removeprefix(b"/"), escapes)
         if raw is not None:
             yield raw
 

@@ -22,9 +22,8 @@ _NICE = _LETTERS + b"0123456789" + _LETTERS.upper()
 _PLAIN = _NICE + bytes(
     sorted((rfc9309.UNRESERVED | rfc9309.RESERVED) - frozenset(_NICE) - frozenset(b"#[]"))
 )
-"""What a path and query may contain unescaped (RFC 3986 3.3, 3.4), the most readable first."""
+"""What a path and query may contain unescaped (RFC 3986 3.3, 3.4)."""
 
-_HEX = "0123456789ABCDEF"
 _VALID = re.compile(rb"/(?:[" + re.escape(_PLAIN) + rb"]|%[0-9A-Fa-f]{2})*")
 _OTHER = "\u0100"
 _OTHERS = re.compile(f"{_OTHER}+")
@@ -68,11 +67,18 @@ def _spelled(octets: bytes, escapes: Escapes) -> bytes:
     return b"%%%02X" % octets[0] + octets[1:]
 
 
-def _escapes() -> Iterator[bytes]:
-    """All of them; those in lower case come last."""
-    hexes = _HEX + "abcdef"
-    found = [f"%{high}{low}" for high in hexes for low in hexes]
-    return (each.encode() for each in sorted(found, key=lambda each: each != each.upper()))
+def _all_units() -> Iterator[bytes]:
+    """The most readable first: octets, escapes of printable ones, others, lower case, ``'``, which
+    most clients escape."""
+    digits = "0123456789ABCDEFabcdef"
+    escapes = [f"%{high}{low}" for high in digits for low in digits]
+    yield from (bytes((octet,)) for octet in _PLAIN if octet != ord("'"))
+    yield from (each.encode() for each in sorted(escapes, key=_oddity))
+    yield b"'"
+
+
+def _oddity(escape: str) -> tuple[bool, bool]:
+    return escape != escape.upper(), not chr(int(escape[1:], 16)).isprintable()
 
 
 def units_of(before: Escapes, after: Escapes, special: Iterable[int]) -> tuple[Unit, ...]:
@@ -83,7 +89,7 @@ def units_of(before: Escapes, after: Escapes, special: Iterable[int]) -> tuple[U
     """
     kept = frozenset(special)
     found: dict[tuple[str, str], Unit] = {}
-    for raw in (*(bytes((octet,)) for octet in _PLAIN), *_escapes()):
+    for raw in _all_units():
         unit = Unit(raw, read_as(raw, before), read_as(raw, after))
         found.setdefault((_told(unit.before, kept), _told(unit.after, kept)), unit)
     return tuple(found.values())
