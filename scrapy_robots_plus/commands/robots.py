@@ -28,12 +28,14 @@ def subcommands() -> Iterator[Subcommand]:
     """All of them, in the order of the help. Imported here: Scrapy loads this module at the start
     of each of its commands."""
     from .check import Check
+    from .diff import Diff
     from .explain import Explain
     from .show import Show
 
     yield Check()
     yield Explain()
     yield Show()
+    yield Diff()
 
 
 class RobotsCommand(ScrapyCommand):

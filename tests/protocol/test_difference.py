@@ -149,8 +149,8 @@ def test_a_missing_file_allows_all_and_an_unreadable_one_denies_all(
 def changes(before: str, after: str, dialect: Dialect = RFC9309) -> list[tuple[str, ...]]:
     """Each class in words, with its examples."""
     head = "User-agent: *\n"
-    files = (RobotsTxt.parse(head + body, dialect) for body in (before, after))
-    found = difference(*files, "bot")
+    one, other = (RobotsTxt.parse(head + body, dialect) for body in (before, after))
+    found = difference(one, other, "bot")
     assert found.complete
     return [(_told(each.before), _told(each.after), *each.examples) for each in found.paths]
 
