@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.protocol import Reason, RequestRate, VisitTime
 
 from .output import Style
@@ -50,9 +51,11 @@ def in_words(
     ):
         if changes:
             yield ()
-            yield (title, style), (f"  {len(changes):,}", Style.FAINT)
+            yield (title, style), (f" ({len(changes):,})", Style.FAINT)
             yield from _paths(changes, style, most)
-    others = list(_others(found))
+    # An unreadable file says nothing: what it says besides rules has not changed to nothing.
+    are_known = all(copy.access is not Access.UNREACHABLE for copy in copies)
+    others = list(_others(found)) if are_known else []
     if others:
         yield ()
         yield from others

@@ -1,0 +1,281 @@
+"""``scrapy robots diff``."""
+
+from __future__ import annotations
+
+import os
+import time
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_robots_plus.policy.access import Access
+from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.policy.record import RobotsRecord
+from scrapy_robots_plus.storage import open_store
+
+from ..protocol.hostile_files import hostile
+from ..sites import answer, hang
+from .running import Done, Robots
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..sites import Host, Sites
+
+OLD = "User-agent: *\nCrawl-delay: 2\nDisallow: /private/\nSitemap: http://site.example/old.xml\n"
+NEW = (
+    "User-agent: *\nAllow: /private/open/\nDisallow: /private/\nDisallow: /*?sort=\n"
+    "Request-rate: 1/10s 0600-0845\nVisit-time: 0600-0845\nSitemap: http://site.example/new.xml\n"
+)
+
+
+def put(robots: Robots, **files: str) -> None:
+    for name, text in files.items():
+        (robots.folder / name).write_text(text)
+
+
+def became(done: Done) -> list[tuple[str, str | None, str | None, str]]:
+    """For each change of paths: what, the rule before, the rule after, and the first example."""
+    return [
+        (path["became"], path["before"]["rule"], path["after"]["rule"], path["examples"][0])
+        for path in done.json[0]["paths"]
+    ]
+
+
+def test_what_changed_in_words(robots: Robots) -> None:
+    put(robots, old=OLD, new=NEW)
+    done = robots("diff", "old", "new", "--agent", "foobot")
+    assert done.lines == [
+        "before  old",
+        "after   new",
+        "agent   foobot",
+        "",
+        "became denied (1)",
+        "  /?sort=",
+        "      no rule -> Disallow: /*?sort= (line 4)",
+        "",
+        "became allowed (1)",
+        "  /private/open/",
+        "      Disallow: /private/ (line 3) -> Allow: /private/open/ (line 2)",
+        "",
+        "crawl-delay  2 s -> none",
+        "request-rate none -> 1 in 10 s, 06:00-08:45 UTC",
+        "visit-time   none -> 06:00-08:45 UTC",
+        "sitemap      - http://site.example/old.xml",
+        "sitemap      + http://site.example/new.xml",
+    ]
+    assert (done.status, done.errors) == (1, "")
+
+
+def test_what_changed_as_json(robots: Robots) -> None:
+    put(robots, old=OLD, new=NEW)
+    done = robots("diff", "old", "new", "--agent", "foobot", "--json")
+    assert became(done) == [
+        ("allowed", "Disallow: /private/", "Allow: /private/open/", "/private/open/"),
+        ("denied", None, "Disallow: /*?sort=", "/?sort="),
+    ]
+    (found,) = done.json
+    assert (found["agent"], found["differs"], found["complete"]) == ("foobot", True, True)
+    assert found["before"] == {
+        "name": "old",
+        "status": None,
+        "access": "rules",
+        "names": ["*"],
+        "crawl_delay": 2.0,
+        "request_rate": None,
+        "visit_time": None,
+    }
+    assert found["after"]["request_rate"] == "1 in 10 s, 06:00-08:45 UTC"
+    assert found["sitemaps_added"] == ["http://site.example/new.xml"]
+    assert found["sitemaps_removed"] == ["http://site.example/old.xml"]
+    assert found["paths"][0]["after"] == {
+        "reason": "rule",
+        "rule": "Allow: /private/open/",
+        "line": 2,
+        "group": ["*"],
+    }
+
+
+def test_nothing_changed(robots: Robots) -> None:
+    put(robots, old=OLD, same=OLD.replace("\n", "\r\n# nothing\n"))
+    done = robots("diff", "old", "same", "--agent", "foobot")
+    assert done.lines[-2:] == ["", "no difference"]
+    assert done.status == 0
+
+
+def test_another_group_applies_now(robots: Robots) -> None:
+    put(robots, old="User-agent: *\n", new="User-agent: *\nUser-agent: foobot\n")
+    assert robots("diff", "old", "new", "--agent", "foobot").lines[-1] == "group        * -> foobot"
+    assert robots("diff", "old", "new", "--agent", "barbot").status == 0
+
+
+def test_one_of_them_is_standard_input(robots: Robots) -> None:
+    put(robots, old=OLD)
+    for arguments in (("old", "-"), ("-", "old")):
+        done = robots("diff", *arguments, "--json", stdin=NEW)
+        assert len(became(done)) == 2
+        assert done.status == 1
+
+
+def test_one_file_in_two_dialects(robots: Robots) -> None:
+    put(robots, file="User-agent: *\nAllow: /\nDisallow: /a\n")
+    assert robots("diff", "file", "file").status == 0
+    done = robots("diff", "file", "file", "--dialect-b", "first_match", "--json")
+    assert became(done) == [("allowed", "Disallow: /a", "Allow: /", "/a")]
+    both = ("--dialect", "FIRST_MATCH", "--dialect-b", "FIRST_MATCH")
+    assert robots("diff", "file", "file", *both).status == 0
+
+
+def test_many_changes_are_counted_and_shown_on_request(robots: Robots) -> None:
+    many = "".join(f"Disallow: /{number}/\n" for number in range(1_000))
+    put(robots, old="", new=f"User-agent: *\n{many}")
+    short, whole = robots("diff", "old", "new"), robots("diff", "old", "new", "--all")
+    assert "became denied (1,000)" in short.lines
+    assert "  and 980 more, which --all shows" in short.lines
+    assert len(short.lines) < 60
+    assert len(whole.lines) > 2_000
+    assert len(robots("diff", "old", "new", "--json").json[0]["paths"]) == 1_000
+
+
+def test_sites_are_asked_as_by_a_crawl(sites: Sites, robots: Robots) -> None:
+    host, other, missing = sites.host(OLD), sites.host(NEW), sites.host(answer(status=404))
+    done = robots("diff", host.origin, other.url("/robots.txt"), "--json")
+    assert [each[0] for each in became(done)] == ["allowed", "denied"]
+    assert done.json[0]["after"]["status"] == "200, rules"
+    gone = robots("diff", host.origin, missing.origin)
+    assert f"after   {missing.origin} (404, all allowed)" in gone.lines
+    assert "      Disallow: /private/ (line 3) -> no robots.txt" in gone.lines
+    assert (done.status, gone.status) == (1, 1)
+    assert (host.robots_hits, host.fetched) == (2, [])
+
+
+def test_an_empty_file_is_not_the_same_as_none(sites: Sites, robots: Robots) -> None:
+    put(robots, empty="")
+    done = robots("diff", sites.host(answer(status=404)).origin, "empty")
+    assert done.status == 1
+    assert "no difference" not in done.output
+    assert "(404, all allowed)" in done.lines[0]
+
+
+def test_the_status_policy_decides_about_a_missing_file(sites: Sites, tmp_path: Path) -> None:
+    robots = Robots.in_project(tmp_path, ROBOTS_STATUS_POLICY={"403": "disallow"})
+    put(robots, old=OLD)
+    done = robots("diff", "old", sites.host(answer(status=403)).origin)
+    assert "      no rule -> robots.txt unreadable" in done.lines
+    assert "crawl-delay" not in done.output
+    assert done.status == 1
+
+
+def test_a_dead_site_denies_all_and_is_said_to_be_unreadable(sites: Sites, robots: Robots) -> None:
+    closed = sites.closed_host().rstrip("/")
+    broken = sites.host(answer(status=503)).origin
+    put(robots, old=OLD)
+    for dead, why in ((closed, "connection"), (broken, "503")):
+        done = robots("diff", "old", dead, "-sROBOTS_FETCH_RETRIES=0")
+        assert f"after   {dead} ({why}, all denied)" in done.lines
+        assert "became denied (1)" in done.lines
+        assert done.status == 2
+
+
+@pytest.fixture
+def stored(tmp_path: Path, sites: Sites) -> tuple[Robots, Host]:
+    """A project whose store has a site's old file, and the site, which has a new one."""
+    robots, host = Robots.in_project(tmp_path, ROBOTS_STORE="sqlite:known.db"), sites.host(NEW)
+    origin = Origin.of(host.origin)
+    assert origin is not None
+    body, now = OLD.encode(), time.time()
+    digest = sha256(body).hexdigest()
+    record = RobotsRecord(
+        origin, Access.RULES, 200, origin.robots_url, now, 9e4, sha256=digest, body=body
+    )
+    with open_store(f"sqlite:{tmp_path}/known.db", 10) as store:
+        assert store.put(record)
+    return robots, host
+
+
+def test_a_stored_copy_and_what_the_site_has_now(stored: tuple[Robots, Host]) -> None:
+    robots, host = stored
+    kept = f"store:{host.origin}"
+    for _ in range(2):  # the comparison leaves the store as it is
+        done = robots("diff", kept, host.origin, "--json")
+        assert [each[0] for each in became(done)] == ["allowed", "denied"]
+        assert done.json[0]["before"]["status"] == "200, rules"
+        assert done.status == 1
+    assert robots("diff", kept, kept).status == 0
+    assert host.robots_hits == 2
+
+
+def test_what_no_store_has_cannot_be_compared(stored: tuple[Robots, Host]) -> None:
+    robots, host = stored
+    for store, name in (("known.db", "http://other.example"), ("no.db", host.origin)):
+        done = robots("diff", f"store:{name}", host.origin, f"-sROBOTS_STORE=sqlite:{store}")
+        assert (done.status, done.output) == (2, "")
+        assert done.errors.startswith(f"scrapy robots diff: store:{name}: ")
+    assert not (robots.folder / "no.db").exists()
+    assert host.robots_hits == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("a",),
+        ("-", "-"),
+        ("a", "b", "c"),
+        ("a", "missing"),
+        ("missing", "a"),
+        ("a", "."),
+        ("a", "http://site.example/page"),
+        ("a", "http://site.example:x/"),
+        ("a", "http://"),
+        ("a", "store:http://site.example"),
+        ("a", "store:somewhere"),
+        ("a", "a", "--dialect", "KLINGON"),
+        ("a", "a", "--dialect-b", "KLINGON"),
+    ],
+)
+def test_wrong_usage_says_what_is_expected(robots: Robots, arguments: tuple[str, ...]) -> None:
+    put(robots, a=OLD)
+    done = robots("diff", *arguments)
+    assert (done.status, done.output) == (2, "")
+    assert "error: " in done.errors or done.errors.startswith("scrapy robots")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can read everything")
+def test_an_unreadable_file_is_named(robots: Robots) -> None:
+    put(robots, a=OLD)
+    (robots.folder / "a").chmod(0)
+    done = robots("diff", "a", "a")
+    assert (done.status, done.output) == (2, "")
+    assert "a cannot be read" in done.errors
+
+
+def test_a_closed_pipe_ends_it_silently(robots: Robots) -> None:
+    many = "".join(f"Disallow: /{number}/\n" for number in range(5_000))
+    put(robots, old="", new=f"User-agent: *\n{many}")
+    done = robots.into_closed_pipe("diff", "old", "new", "--all")
+    assert (done.status, done.errors) == (141, "")
+
+
+def test_ctrl_c_while_a_site_is_asked(sites: Sites, robots: Robots) -> None:
+    host = sites.host(OLD)
+    host.robots(hang)
+    put(robots, old=OLD)
+    started = ("diff", "old", host.origin, "-sROBOTS_FETCH_TIMEOUT=60")
+    done = robots.interrupted(*started, when=lambda: host.robots_hits > 0)
+    assert (done.status, done.output) == (130, "")
+
+
+def test_a_hostile_pair_ends_and_is_said_to_be_not_complete(tmp_path: Path) -> None:
+    robots = Robots(tmp_path)
+    put(robots, old=hostile("stars").decode(), new="User-agent: *\nDisallow: /z\n")
+    done = robots("diff", "old", "new")
+    assert done.lines[-1].startswith("not complete: ")
+    assert done.status == 1
+
+
+def test_text_of_a_site_cannot_write_to_the_terminal(robots: Robots) -> None:
+    put(robots, old="", new="User-agent: *\nDisallow: /\x1b]0;owned\x07\nSitemap: /\x1b[31m\n")
+    done = robots("diff", "old", "new")
+    assert "\x1b" not in done.output
+    assert "\\x1b" in done.output
