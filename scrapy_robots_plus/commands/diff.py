@@ -31,7 +31,8 @@ class Diff(Subcommand):
     details = (
         "A and B: a file, - for standard input, a site such as https://site.example, or "
         "store:https://site.example, which is the copy in ROBOTS_STORE. Exit status: 0 if nothing "
-        "changed, 1 if something did, 2 if a copy cannot be read or the comparison is not complete."
+        "changed, 1 if something did, 2 if a copy cannot be read, or if rules have so many "
+        "wildcards that the comparison ended before it found a change."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
