@@ -32,7 +32,7 @@ _ABOVE_ALL = rank_of(2**32, 0, True)
 @dataclass(frozen=True, slots=True)
 class PathChange:
     """The paths that were decided by one rule, and now are decided by another, which says the
-    opposite. Where no rule decided, the reason says what did."""
+    opposite (RFC 9309 2.2.2). Where no rule decided, the reason says what did."""
 
     before: Verdict
     """What the first file says of each of these paths."""
@@ -49,7 +49,8 @@ class PathChange:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a file tells a crawler besides rules. Without a file, all of it is empty."""
+    """What a file tells a crawler besides rules: its group, and other records (RFC 9309 2.2.1,
+    2.2.4). Without a file, all of it is empty."""
 
     names: tuple[str, ...] = ()
     """The names, in lower case, by which user-agent lines address the crawler: its own, or ``*``;
@@ -66,7 +67,8 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What changed for a crawler from one file to another. True if anything did."""
+    """What changed for a crawler when its robots.txt changed (RFC 9309 2.4). True if anything
+    did."""
 
     paths: tuple[PathChange, ...]
     """One for each two rules that decided before and decide now, in the order of their lines."""
@@ -122,9 +124,9 @@ def difference(
 ) -> Difference:
     """What changed for *agent* from *before* to *after*, which may be read in different dialects.
 
-    In place of a file that does not exist stands :attr:`Reason.UNAVAILABLE`, which allows all, and
-    of one that cannot be read :attr:`Reason.UNREACHABLE`, which denies all but ``/robots.txt`` (RFC
-    9309 2.3.1). Any other reason raises ValueError.
+    In place of a file that does not exist stands ``Reason.UNAVAILABLE``, which allows all, and of
+    one that cannot be read ``Reason.UNREACHABLE``, which denies all but ``/robots.txt`` (RFC 9309
+    2.3.1). Any other reason raises ValueError.
 
     Every example changed. Unless ``complete`` is false, every path that changed belongs to one of
     ``paths``; a path is one that URLs can have (RFC 3986), its escapes valid. The search takes time
