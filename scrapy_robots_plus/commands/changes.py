@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.protocol import Reason, RequestRate, VisitTime
+from scrapy_robots_plus.protocol.printable import printable
 
 from .output import Style
 
@@ -30,6 +31,9 @@ _WORDS = {
     Reason.UNAVAILABLE: "no robots.txt",
     Reason.UNREACHABLE: "robots.txt unreadable",
 }
+_SHOWN = 200
+"""Characters of a rule or a path that are shown; JSON has them whole."""
+
 _TERMS = ("crawl_delay", "request_rate", "visit_time")
 
 
@@ -55,7 +59,7 @@ def in_words(
             yield from _paths(changes, style, most)
     # An unreadable file says nothing: what it says besides rules has not changed to nothing.
     are_known = all(copy.access is not Access.UNREACHABLE for copy in copies)
-    others = list(_others(found)) if are_known else []
+    others = list(_others(found, most)) if are_known else []
     if others:
         yield ()
         yield from others
@@ -73,19 +77,23 @@ def _titled(title: str, text: str) -> Line:
 
 def _paths(changes: tuple[PathChange, ...], style: Style, most: int | None) -> Iterator[Line]:
     for change in islice(changes, most):
-        yield "  ", (" ".join(change.examples), style)
+        yield "  ", (" ".join(printable(path, _SHOWN) for path in change.examples), style)
         yield "      ", f"{_because(change.before)} -> {_because(change.after)}"
-    if most is not None and len(changes) > most:
-        yield ((f"  and {len(changes) - most:,} more, which --all shows", Style.FAINT),)
+    yield from _left_out(len(changes), most)
+
+
+def _left_out(count: int, most: int | None) -> Iterator[Line]:
+    if most is not None and count > most:
+        yield ((f"  and {count - most:,} more, which --all shows", Style.FAINT),)
 
 
 def _because(verdict: Verdict) -> str:
     if verdict.rule is None:
         return _WORDS[verdict.reason]
-    return f"{verdict.rule} (line {verdict.line})"
+    return f"{printable(verdict.rule, _SHOWN)} (line {verdict.line})"
 
 
-def _others(found: Difference) -> Iterator[Line]:
+def _others(found: Difference, most: int | None) -> Iterator[Line]:
     before, after = found.before, found.after
     if before.names != after.names:
         yield _changed("group", ", ".join(before.names), ", ".join(after.names))
@@ -94,8 +102,9 @@ def _others(found: Difference) -> Iterator[Line]:
         if old != new:
             yield _changed(name.replace("_", "-"), _term(old), _term(new))
     for mark, urls in (("-", found.sitemaps_removed), ("+", found.sitemaps_added)):
-        for url in urls:
+        for url in islice(urls, most):
             yield _other("sitemap"), f"{mark} {url}"
+        yield from _left_out(len(urls), most)
 
 
 def _other(title: str) -> tuple[str, Style]:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 MOST_STEPS = 10_000_000
 """After so many steps the search ends. A million take about half a second."""
 
+_STEPS_OF_A_MOVE = 2
+"""What a move from one pair of states to another takes, besides the steps in both automata."""
+
 MOST_EXAMPLES = 3
 """For each pair of rules."""
 
@@ -89,7 +92,7 @@ class Search:
 
     @property
     def _steps(self) -> int:
-        return self._before.steps + self._after.steps + self._moves
+        return self._before.steps + self._after.steps + _STEPS_OF_A_MOVE * self._moves
 
     def _reach(self, to: _Pair, pair: _Pair | None, raw: bytes, waiting: deque[_Pair]) -> None:
         """Notes a pair of states that was reached, if it is new and matters."""

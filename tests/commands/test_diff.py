@@ -279,3 +279,13 @@ def test_text_of_a_site_cannot_write_to_the_terminal(robots: Robots) -> None:
     done = robots("diff", "old", "new")
     assert "\x1b" not in done.output
     assert "\\x1b" in done.output
+
+
+def test_long_text_is_cut_in_words_and_whole_as_json(robots: Robots) -> None:
+    path = "/" + "a" * 5_000
+    sitemaps = "".join(f"Sitemap: /{number}\n" for number in range(500))
+    put(robots, old="", new=f"User-agent: *\nDisallow: {path}\n{sitemaps}")
+    done = robots("diff", "old", "new")
+    assert len(done.output) < 3_000
+    assert "  and 480 more, which --all shows" in done.lines
+    assert became(robots("diff", "old", "new", "--json"))[0][3] == path
