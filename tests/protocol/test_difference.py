@@ -328,3 +328,12 @@ def test_the_change_says_which_way_it_went() -> None:
     )
     assert PathChange(denied, allowed, ("/",)).allowed
     assert not PathChange(allowed, denied, ("/",)).allowed
+
+
+def test_rules_that_wait_for_every_octet() -> None:
+    dialect = DIALECTS["MK1996"]
+    octets = ["/" if value == 0x2F else f"%{value:02X}" for value in range(256)]
+    body = "User-agent: *\n" + "".join(f"Disallow: /{octet}1\n" for octet in octets)
+    paths = [f"/{octet}{end}" for octet in octets for end in ("", "1", "2")]
+    found = check(RobotsTxt.parse(body, dialect), RobotsTxt.parse("", dialect), paths)
+    assert len(found.paths) == 256
