@@ -99,6 +99,17 @@ def access_at(record: RobotsRecord, now: float, limits: Limits) -> Access:
     return Access.UNREACHABLE if _outlived(record, now, limits) else record.access
 
 
+def under_statuses(record: RobotsRecord, statuses: StatusTable) -> RobotsRecord:
+    """*record*, made under another status policy, as *statuses* have it.
+
+    Where they make rules of an answer whose text was not kept, nothing may be crawled.
+    """
+    access = access_of(record.outcome, statuses)
+    if access is Access.RULES and record.access is not Access.RULES:
+        access = Access.UNREACHABLE
+    return record if access is record.access else replace(record, access=access)
+
+
 def _outlived(record: RobotsRecord, now: float, limits: Limits) -> bool:
     """Whether *record* is a copy that is too old to be obeyed during an outage."""
     failing = record.readable and record.failure is not None

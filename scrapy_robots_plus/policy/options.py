@@ -20,3 +20,12 @@ class OnVisitTime(str, Enum):
     IGNORE = "ignore"
     OBEY = "obey"
     """The host's requests wait in the queue for its visiting hours."""
+
+
+class Mode(str, Enum):
+    """What a crawl does with verdicts."""
+
+    OBEY = "obey"
+    """What they deny is not sent."""
+    AUDIT = "audit"
+    """They are counted and logged only; nothing is denied or delayed."""

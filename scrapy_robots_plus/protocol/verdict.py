@@ -44,6 +44,8 @@ class Reason(str, Enum):
     """The Crawl-delay is over ``ROBOTS_CRAWL_DELAY_MAX``, so the host is skipped."""
     CLOSING = "closing", "the spider closed before {} was read"
     """The spider closed before the robots.txt was read."""
+    NOT_OBEYED = "not_obeyed", "{} is not obeyed"
+    """``ROBOTSTXT_OBEY`` or an override is ``False`` here: allowed, whatever the rules say."""
     NOT_HTTP = "not_http", "not an HTTP URL"
     """robots.txt does not apply to this URL's scheme: allowed."""
 
@@ -82,12 +84,20 @@ class Verdict:
     """The Crawl-delay in seconds, if the reason is :attr:`Reason.CRAWL_DELAY`."""
     form: str | None = None
     """The path and query that decided, if a download handler may rewrite those of the URL."""
+    override: str | None = None
+    """The reason of the override that the URL was judged under, or its keys if it has no reason.
+    None if there is none."""
 
     def describe(self) -> str:
         """What decided, in words, e.g. ``Disallow: /a, line 3 of https://x.example/robots.txt``.
 
         Safe to print: control characters from the site are escaped, and long rules are cut short.
         """
+        override = f"; override: {printable(self.override, _SHOWN)}" if self.override else ""
+        return self._why + override
+
+    @property
+    def _why(self) -> str:
         where = printable(self.robots_url or "robots.txt", _SHOWN)
         words = self.reason.words.format(where)
         if self.reason is Reason.RULE:

@@ -1,0 +1,98 @@
+"""What an override changes, what it is called, and how it is shown."""
+
+from __future__ import annotations
+
+import json
+from types import MappingProxyType
+
+from scrapy_robots_plus.policy.access import PRESETS, Access, Failure
+from scrapy_robots_plus.policy.decide import under_statuses
+from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.policy.override import Override
+from scrapy_robots_plus.policy.record import RobotsRecord
+from scrapy_robots_plus.protocol.dialect import GOOGLE, RFC9309, Dialect, Names
+
+ORIGIN = Origin("http", "a.example", 80)
+
+
+def test_it_is_called_by_its_reason_else_by_its_keys() -> None:
+    given = {"user_agent": "A", "crawl_delay": 1}
+    assert Override(user_agent="A", crawl_delay=1, given=given).label == "crawl_delay, user_agent"
+    assert Override(obey=False, reason="ours", given={"obey": False}).label == "ours"
+
+
+def test_it_changes_the_settings_that_it_names_and_no_others() -> None:
+    table = PRESETS["fail-open"]
+    override = Override(obey=False, reason="x", crawl_delay=1, robots_txt="", status_policy=table)
+    assert override.settings == {"obey": False, "status_policy": table}
+    assert Override(user_agent="A", dialect=GOOGLE).settings == {
+        "user_agent": "A",
+        "dialect": GOOGLE,
+    }
+    assert Override().settings == {}
+
+
+def test_another_is_laid_over_it_key_by_key() -> None:
+    one = Override(
+        obey=False,
+        reason="one",
+        crawl_delay=2,
+        given={"obey": 0, "reason": "one", "crawl_delay": 2},
+    )
+    other = Override(crawl_delay=0, dialect=GOOGLE, given={"crawl_delay": 0, "dialect": "google"})
+    both = one.with_changes(other)
+    assert (both.obey, both.reason, both.crawl_delay, both.dialect) == (False, "one", 0, GOOGLE)
+    assert both.given == {"obey": 0, "reason": "one", "crawl_delay": 0, "dialect": "google"}
+
+
+def test_two_that_say_the_same_are_two() -> None:
+    assert Override(obey=True) != Override(obey=True)
+    assert len({Override(obey=True), Override(obey=True)}) == 2
+
+
+def test_as_json_it_has_the_keys_as_they_are_configured() -> None:
+    own = Dialect("OWN", wildcards=False, names=Names.GLOB)
+    liar = Dialect("RFC9309", wildcards=False)
+    given = {
+        "obey": False,
+        "reason": "ours",
+        "crawl_delay": 0.5,
+        "user_agent": ("A", "B"),
+        "status_policy": MappingProxyType({404: "disallow", "x": b"?"}),
+        "robots_txt": "x",
+        "dialect": None,
+    }
+    shown = Override(robots_txt="x", given=given).as_json()
+    assert json.loads(json.dumps(shown)) == {
+        "obey": False,
+        "reason": "ours",
+        "crawl_delay": 0.5,
+        "user_agent": ["A", "B"],
+        "status_policy": {"404": "disallow", "x": "b'?'"},
+        "robots_txt": "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881",
+        "dialect": None,
+    }
+    assert Override(given={"dialect": RFC9309}).as_json() == {"dialect": "RFC9309"}
+    for dialect in (own, liar):
+        fields = Override(given={"dialect": dialect}).as_json()["dialect"]
+        assert fields["name"] == dialect.name
+        assert fields["wildcards"] is False
+        assert fields["names"] == dialect.names.value
+    assert Override(robots_txt="\ud800", given={}).as_json()["robots_txt"]
+
+
+def record(access: Access, outcome: int | Failure) -> RobotsRecord:
+    return RobotsRecord(ORIGIN, access, outcome, ORIGIN.robots_url, 0.0, 60.0)
+
+
+def test_a_record_is_read_under_another_status_policy() -> None:
+    rules, open_, closed = Access.RULES, Access.UNAVAILABLE, Access.UNREACHABLE
+    strict, lax = PRESETS["fail-closed"], PRESETS["fail-open"]
+    none = {**PRESETS["rfc9309"], "2xx": open_}
+    same = record(rules, 200)
+    assert under_statuses(same, strict) is same
+    assert under_statuses(record(open_, 403), strict).access is closed
+    assert under_statuses(record(closed, 403), lax).access is open_
+    assert under_statuses(record(closed, Failure.TIMEOUT), lax).access is open_
+    assert under_statuses(record(rules, 200), none).access is open_
+    assert under_statuses(record(open_, 200), strict).access is closed  # its text was not kept
