@@ -59,7 +59,12 @@ PARTS = (
         "settings",
         "crawl/settings/**/*.py",
         # Without test_wrong_settings.py: it starts processes, which take seconds each.
-        tests=("test_readme.py", "test_scrapys_own_settings.py", "test_settings.py"),
+        tests=(
+            "test_override_settings.py",
+            "test_readme.py",
+            "test_scrapys_own_settings.py",
+            "test_settings.py",
+        ),
     ),
     of_crawl(
         "parsers",

@@ -7,6 +7,7 @@ from .errors import RobotsSettingsError as RobotsSettingsError
 from .errors import SettingProblem as SettingProblem
 from .groups import GROUPS as GROUPS
 from .groups import names as names
+from .overrides import override_from as override_from
 from .robots_settings import RobotsSettings as RobotsSettings
 from .robots_settings import dialect_in as dialect_in
 from .scrapys_own import job_folder as job_folder

@@ -118,7 +118,7 @@ def one_of(choices: type[_E]) -> Check[str, _E]:
     return Check(words.replace("'", "`"), read)
 
 
-def _json_if_text(value: object, opening: str = "{") -> object:
+def json_if_text(value: object, opening: str = "{") -> object:
     """Dicts come from ``-s`` and from environment files as JSON, as elsewhere in Scrapy."""
     if isinstance(value, str) and value.lstrip().startswith(opening):
         try:
@@ -129,7 +129,7 @@ def _json_if_text(value: object, opening: str = "{") -> object:
 
 
 def _status_policy(value: object) -> StatusTable:
-    return status_table(_json_if_text(value))
+    return status_table(json_if_text(value))
 
 
 status_policy: Check[str | Mapping[str, str], StatusTable] = Check(
@@ -138,7 +138,7 @@ status_policy: Check[str | Mapping[str, str], StatusTable] = Check(
 
 
 def _string_keyed(value: object) -> Mapping[str, Any]:
-    value = _json_if_text(value)
+    value = json_if_text(value)
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise ValueError("expected a dict whose keys are strings")
     return dict(value)
@@ -201,8 +201,14 @@ _LIST_OF_NAMES = re.compile(r"[\w.-]+(/[\w.-]+)?(\s*,\s*[\w.-]+(/[\w.-]+)?)+")
 """``Foobot,Barbot``: no User-Agent header looks so, but lists on Scrapy's command line do."""
 
 
+AN_AGENT = (
+    "expected a product token (Foobot), a User-Agent header, or a list of them in order of "
+    "preference"
+)
+
+
 def _user_agent(value: object) -> str | tuple[str, ...] | None:
-    value = _json_if_text(value, "[")
+    value = json_if_text(value, "[")
     if value is None or value == "":
         return None
     if isinstance(value, bytes):
@@ -212,10 +218,7 @@ def _user_agent(value: object) -> str | tuple[str, ...] | None:
         return tuple(name.strip() for name in names) or value
     names = tuple(value) if isinstance(value, (list, tuple)) else ()
     if not names or not all(isinstance(name, str) and name.strip() for name in names):
-        raise ValueError(
-            "expected a product token (Foobot), a User-Agent header, or a list of them in order of "
-            "preference"
-        )
+        raise ValueError(AN_AGENT)
     return names
 
 

@@ -24,15 +24,26 @@ class SettingProblem(NamedTuple):
     name: str
     """Its name, such as ``ROBOTS_TTL``."""
     value: object
-    """As the project has it."""
+    """As the project has it, or as it has the part."""
     expected: str
     """What is wrong, or what would be right."""
+    part: str = ""
+    """Which part of it, if it is a dict: ``['example.com']['obey']``."""
 
     def __str__(self) -> str:
         value = repr(self.value)
         if len(value) > _MOST_OF_A_VALUE:
             value = value[:_MOST_OF_A_VALUE] + "..."
-        return f"{self.name} = {value}: {self.expected}"
+        return f"{self.name}{self.part} = {value}: {self.expected}"
+
+
+class WrongPartsError(ValueError):
+    """A value that is a dict has wrong parts."""
+
+    def __init__(self, parts: Iterable[SettingProblem]) -> None:
+        self.parts = tuple(parts)
+        """Each of them, without the name of the setting."""
+        super().__init__("; ".join(map(str, self.parts)))
 
 
 class RobotsSettingsError(UsageError, ValueError):

@@ -2,47 +2,57 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy_robots_plus.policy.decide import Rulebook
 from scrapy_robots_plus.policy.freshness import Limits
-from scrapy_robots_plus.policy.options import Unreachable
+from scrapy_robots_plus.policy.options import Mode, Unreachable
 
-from .errors import RobotsSettingsError, SettingProblem
+from .errors import RobotsSettingsError, SettingProblem, WrongPartsError
 from .groups import DECLARED
 from .groups.delays import Delays
 from .groups.failures import Failures
 from .groups.fetching import Fetching
 from .groups.freshness import Freshness
 from .groups.obeyed import Obeyed
+from .groups.overrides import Overriding
 from .groups.queue import Queue
 from .groups.reporting import Reporting
 from .groups.storage import Storage
 from .unknown import report_unknown_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
+    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.policy.override import Override
     from scrapy_robots_plus.protocol.dialect import Dialect
 
     from .setting import Setting
 
 
 @dataclass(frozen=True)
-class RobotsSettings(Obeyed, Failures, Freshness, Delays, Queue, Fetching, Storage, Reporting):
-    """The settings of one crawl, checked. :meth:`from_settings` makes it."""
+class RobotsSettings(
+    Obeyed, Overriding, Failures, Freshness, Delays, Queue, Fetching, Storage, Reporting
+):
+    """The settings of one crawl, checked. :meth:`from_settings` makes it.
+
+    Those of one origin may differ: :meth:`for_origin`.
+    """
+
+    override: Override | None = None
+    """What makes these settings differ from those of the crawl; None if they are those."""
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> RobotsSettings:
         """Reads and checks all. Raises :class:`RobotsSettingsError` naming all that are wrong."""
         read = {name: _read(settings, declared) for name, declared in DECLARED.items()}
-        problems = [value for value in read.values() if isinstance(value, SettingProblem)]
-        problems += _contradictions(settings, read)
+        problems = [*_problems_in(read.values()), *_contradictions(settings, read)]
         if problems:
             raise RobotsSettingsError(problems)
         return cls(**read)
@@ -57,9 +67,84 @@ class RobotsSettings(Obeyed, Failures, Freshness, Delays, Queue, Fetching, Stora
             error.end_crawl(crawler)
             raise
 
+    # Overrides
+
+    def for_origin(self, origin: Origin) -> RobotsSettings:
+        """The settings for *origin*: these, unless ``ROBOTS_OVERRIDES`` names it.
+
+        Each override always gives the same object.
+        """
+        if not self._by_override:
+            return self
+        override = self.overrides.of(origin)
+        return self if override is None else self._by_override[override]
+
+    @cached_property
+    def _by_override(self) -> Mapping[Override, RobotsSettings]:
+        return {override: self.under(override) for override in self.overrides.values()}
+
+    def under(self, override: Override) -> RobotsSettings:
+        """These settings with *override* laid over them, and over the override they have."""
+        merged = override if self.override is None else self.override.with_changes(override)
+        return replace(self, override=merged, **override.settings)
+
+    def for_fetching(self, origin: Origin) -> RobotsSettings:
+        """The settings under which the file of *origin* is fetched and kept, if it is."""
+        settings = self.for_origin(origin)
+        if settings.needs_file:
+            return settings
+        return self if self.needs_file else self._for_one_that_obeys
+
+    @cached_property
+    def _for_one_that_obeys(self) -> RobotsSettings:
+        return replace(self, obey=True)
+
+    @property
+    def fixed_delay(self) -> float | None:
+        """The delay that an override sets; None if the robots.txt decides."""
+        return self.override.crawl_delay if self.override else None
+
+    @property
+    def robots_txt(self) -> str | None:
+        """The text that an override puts in place of the site's; None if it does not."""
+        return self.override.robots_txt if self.override else None
+
+    @cached_property
+    def needs_file(self) -> bool:
+        """Whether a robots.txt must be fetched: for its rules, or for its delay."""
+        if self.robots_txt is not None:
+            return False
+        return self.obey or (self.fixed_delay is None and self.keeps_delays)
+
+    @cached_property
+    def is_on(self) -> bool:
+        """Whether rules or delays are obeyed, of any origin."""
+        return self.keeps_any_delays or any(each.obey for each in self._of_all_origins)
+
+    @property
+    def keeps_any_delays(self) -> bool:
+        """Whether delays are kept, of any origin."""
+        return any(each.keeps_delays or each.fixed_delay for each in self._of_all_origins)
+
+    @property
+    def _of_all_origins(self) -> tuple[RobotsSettings, ...]:
+        return (self, *self._by_override.values())
+
+    # What follows from several settings
+
+    @property
+    def may_delay(self) -> bool:
+        """Whether requests may have to wait in their slots."""
+        return self.keeps_delays or self.retry_after or bool(self.overrides)
+
+    @property
+    def enforces(self) -> bool:
+        """Whether requests are denied and delayed, not just judged."""
+        return self.mode is Mode.OBEY
+
     @property
     def keeps_delays(self) -> bool:
-        """Whether Crawl-delay is kept."""
+        """Whether the Crawl-delay of a robots.txt is kept."""
         return self.obey if self.crawl_delay is None else self.crawl_delay
 
     @cached_property
@@ -86,14 +171,22 @@ class RobotsSettings(Obeyed, Failures, Freshness, Delays, Queue, Fetching, Stora
 
 
 def _read(settings: BaseSettings, declared: Setting[Any, Any]) -> Any:
-    """What *settings* say of one setting; a SettingProblem if that is wrong."""
+    """What *settings* say of one setting; a SettingProblem if that is wrong, or a list of them."""
     # Unset, ROBOTSTXT_OBEY is off as in Scrapy: turning it on is the add-on's affair.
     unset = False if declared.name == "ROBOTSTXT_OBEY" else declared.default
     value = settings.get(declared.name, unset)
     try:
         return declared.check.read(value)
+    except WrongPartsError as error:
+        return [part._replace(name=declared.name) for part in error.parts]
     except ValueError as error:
         return SettingProblem(declared.name, value, str(error))
+
+
+def _problems_in(read: Iterable[Any]) -> Iterator[SettingProblem]:
+    for value in read:
+        found = value if isinstance(value, list) else [value]
+        yield from (each for each in found if isinstance(each, SettingProblem))
 
 
 _IN_ORDER = (("error_ttl", "error_ttl_max"), ("ttl_min", "ttl_max"))

@@ -10,11 +10,22 @@ from .failures import Failures
 from .fetching import Fetching
 from .freshness import Freshness
 from .obeyed import Obeyed
+from .overrides import Overriding
 from .queue import Queue
 from .reporting import Reporting
 from .storage import Storage
 
-GROUPS = (Obeyed, Failures, Freshness, Delays, Queue, Fetching, Storage, Reporting)
+GROUPS = (
+    Obeyed,
+    Overriding,
+    Failures,
+    Freshness,
+    Delays,
+    Queue,
+    Fetching,
+    Storage,
+    Reporting,
+)
 """In the order of docs/settings.md."""
 
 DECLARED = {field: declared for group in GROUPS for field, declared in declared_in(group)}

@@ -1,0 +1,153 @@
+"""``ROBOTS_OVERRIDES`` is checked when the crawl starts: each host, key and value."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from scrapy.settings import Settings
+
+from scrapy_robots_plus import Dialect, Origin, RobotsSettingsError
+from scrapy_robots_plus.crawl.settings import RobotsSettings
+from scrapy_robots_plus.policy.access import Access
+from scrapy_robots_plus.protocol import GOOGLE
+
+OFF = {"obey": False, "reason": "our own site"}
+KEYS = "obey, reason, user_agent, dialect, status_policy, crawl_delay and robots_txt"
+
+
+def settings_with(overrides: Any, **values: Any) -> RobotsSettings:
+    return RobotsSettings.from_settings(Settings({"ROBOTS_OVERRIDES": overrides, **values}))
+
+
+def problems_with(overrides: Any) -> list[str]:
+    with pytest.raises(RobotsSettingsError) as caught:
+        settings_with(overrides)
+    assert {problem.name for problem in caught.value.problems} == {"ROBOTS_OVERRIDES"}
+    return [str(problem) for problem in caught.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        ("off", f" = 'off': expected a dict of {KEYS}"),
+        ({}, f" = {{}}: expected at least one of {KEYS}"),
+        ({"obey": 2, "reason": "x"}, "['obey'] = 2: expected True or False"),
+        ({"obey": True}, "['obey'] = True: expected a reason beside it, "),
+        ({"obey": False, "reason": ""}, "['reason'] = '': expected a text that is not empty"),
+        ({"obey": False, "reason": 5}, "['reason'] = 5: expected a text that is not empty"),
+        ({"reason": "x"}, "['reason'] = 'x': expected something to override beside the reason"),
+        ({"user_agent": ""}, "['user_agent'] = '': expected a product token"),
+        ({"user_agent": []}, "['user_agent'] = []: expected a product token"),
+        ({"dialect": "RFC1"}, "['dialect'] = 'RFC1': 'RFC1' is not a dialect; choose one of "),
+        ({"status_policy": {"4x": "allow"}}, "['status_policy'] = {'4x': 'allow'}: '4x' is not a"),
+        ({"crawl_delay": -1}, "['crawl_delay'] = -1: expected a number of seconds between 0 and"),
+        ({"crawl_delay": True}, "['crawl_delay'] = True: expected a number of seconds"),
+        ({"crawl_delay": float("nan")}, "['crawl_delay'] = nan: expected a number of seconds"),
+        ({"robots_txt": None}, "['robots_txt'] = None: expected the text of a robots.txt"),
+        ({"crawldelay": 1}, "['crawldelay'] = 1: there is no such key; did you mean crawl_delay?"),
+        ({"Obey": 1}, "['Obey'] = 1: there is no such key; did you mean obey?"),
+        ({"zzz": 1}, f"['zzz'] = 1: there is no such key; expected {KEYS}"),
+        ({5: 1}, f"[5] = 1: there is no such key; expected {KEYS}"),
+    ],
+)
+def test_a_wrong_key_or_value_is_named_with_its_host(keys: Any, problem: str) -> None:
+    (told,) = problems_with({"a.example": keys})
+    assert told.startswith(f"ROBOTS_OVERRIDES['a.example']{problem}")
+
+
+def test_all_that_is_wrong_is_named_at_once() -> None:
+    assert len(problems_with({"a.example": {"obay": 1, "crawl_delay": "x"}, "b c": OFF})) == 3
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("A.example", "a.example."),
+        ("bücher.example", "xn--bcher-kva.example"),
+        ("http://a.example", "http://a.example:80/"),
+        ("::1", "[::1]"),
+    ],
+)
+def test_a_host_cannot_have_two(one: str, other: str) -> None:
+    (told,) = problems_with({one: OFF, other: OFF})
+    expected = f"ROBOTS_OVERRIDES[{other!r}] = {OFF!r}: there is another override for the same"
+    assert told.startswith(expected)
+
+
+def test_a_long_value_is_cut() -> None:
+    (told,) = problems_with({"a.example": {"robots_text": "x" * 10_000}})
+    assert len(told) < 700
+
+
+def test_it_comes_from_the_command_line_as_json() -> None:
+    overrides = {"a.example": {**OFF, "crawl_delay": "0.5", "status_policy": {"404": "disallow"}}}
+    settings = settings_with(json.dumps(overrides)).for_origin(Origin("http", "a.example", 80))
+    assert settings.obey is False
+    assert settings.fixed_delay == 0.5
+    assert settings.status_policy["404"] is Access.UNREACHABLE
+
+
+def test_each_key_changes_what_it_says_and_nothing_else() -> None:
+    keys = {
+        "user_agent": ["Barbot", "Foobot"],
+        "dialect": "google",
+        "status_policy": "fail-open",
+        "crawl_delay": 0,
+        "robots_txt": b"User-agent: *\n",
+    }
+    settings = settings_with({"a.example": keys}, ROBOTSTXT_OBEY=True, ROBOTS_TTL=600)
+    there = settings.for_origin(Origin("https", "a.example", 8443))
+    assert there.user_agent == ("Barbot", "Foobot")
+    assert there.dialect is GOOGLE
+    assert there.status_policy["timeout"] is Access.UNAVAILABLE
+    assert (there.fixed_delay, there.robots_txt) == (0, "User-agent: *\n")
+    assert there.obey
+    assert there.ttl == 600
+    assert there.override is not None
+    assert there.override.label == "crawl_delay, dialect, robots_txt, status_policy, user_agent"
+
+
+def test_an_origin_always_gets_the_same_settings() -> None:
+    settings = settings_with({"*.example": OFF})
+    one, other = (Origin("http", host, 80) for host in ("a.example", "b.example"))
+    assert settings.for_origin(one) is settings.for_origin(other)
+    assert settings.for_origin(Origin("http", "x.org", 80)) is settings
+
+
+@pytest.mark.parametrize(
+    ("keys", "more", "needed"),
+    [
+        ({"dialect": "GOOGLE"}, {}, True),
+        (OFF, {}, False),
+        (OFF, {"ROBOTS_CRAWL_DELAY": True}, True),
+        ({**OFF, "crawl_delay": 1}, {"ROBOTS_CRAWL_DELAY": True}, False),
+        ({"robots_txt": ""}, {}, False),
+        ({"crawl_delay": 1}, {}, True),
+        ({"crawl_delay": 1}, {"ROBOTSTXT_OBEY": False}, False),
+    ],
+)
+def test_a_file_is_needed_for_rules_or_for_a_delay(
+    keys: dict[str, Any], more: dict[str, Any], needed: bool
+) -> None:
+    settings = settings_with({"a.example": keys}, **{"ROBOTSTXT_OBEY": True, **more})
+    assert settings.for_origin(Origin("http", "a.example", 80)).needs_file is needed
+
+
+def test_an_override_is_shown_as_it_is_configured() -> None:
+    own = Dialect("OWN", wildcards=False)
+    keys = {**OFF, "dialect": own, "robots_txt": "x", "user_agent": ("A", "B")}
+    settings = settings_with({"a.example": keys, "b.example": {"dialect": GOOGLE}})
+    override = settings.for_origin(Origin("http", "a.example", 80)).override
+    assert override is not None
+    shown = json.loads(json.dumps(override.as_json()))
+    assert list(shown) == ["obey", "reason", "dialect", "robots_txt", "user_agent"]
+    digest = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
+    assert shown["robots_txt"] == digest
+    assert shown["dialect"]["wildcards"] is False
+    assert shown["dialect"]["names"] == "token"
+    assert shown["user_agent"] == ["A", "B"]
+    other = settings.for_origin(Origin("http", "b.example", 80)).override
+    assert other is not None
+    assert other.as_json() == {"dialect": "GOOGLE"}
