@@ -13,7 +13,12 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .addon import Addon
-    from .crawl.exceptions import RobotsDisallowed, RobotsIgnored, RobotsUnreachable
+    from .crawl.exceptions import (
+        RobotsDisallowed,
+        RobotsIgnored,
+        RobotsOverrideError,
+        RobotsUnreachable,
+    )
     from .crawl.gate.downloader import RobotsDownloader
     from .crawl.gate.middleware import RobotsMiddleware
     from .crawl.parsers.our_parser import RobotsParser
@@ -42,6 +47,7 @@ _HOMES = {
     "RobotsExtension": "crawl.reporting.extension",
     "RobotsIgnored": "crawl.exceptions",
     "RobotsMiddleware": "crawl.gate.middleware",
+    "RobotsOverrideError": "crawl.exceptions",
     "RobotsParser": "crawl.parsers.our_parser",
     "RobotsPriorityQueue": "crawl.scheduling.queue",
     "RobotsSettingsError": "crawl.settings.errors",
@@ -65,6 +71,7 @@ __all__ = [
     "RobotsExtension",
     "RobotsIgnored",
     "RobotsMiddleware",
+    "RobotsOverrideError",
     "RobotsParser",
     "RobotsPriorityQueue",
     "RobotsSettingsError",

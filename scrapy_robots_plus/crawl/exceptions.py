@@ -35,6 +35,14 @@ class RobotsUnreachable(RobotsIgnored):
     """The robots.txt cannot be read, so nothing may be fetched (RFC 9309 2.3.1.4)."""
 
 
+class RobotsOverrideError(IgnoreRequest, ValueError):
+    """The ``robots_override`` in the meta of a request is wrong, so the request is not sent.
+
+    The message names key, value, and what is expected; the keys are those of ``ROBOTS_OVERRIDES``.
+    It is an :exc:`~scrapy.exceptions.IgnoreRequest`.
+    """
+
+
 def exception_for(url: str, verdict: Verdict) -> RobotsIgnored:
     """The exception to raise when *verdict* denies *url*."""
     kind = RobotsUnreachable if verdict.reason.is_unread else RobotsDisallowed

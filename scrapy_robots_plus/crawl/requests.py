@@ -1,5 +1,4 @@
-"""What a request says: its meta keys, its origin, its User-Agent, its downloader slot, and whether
-it is ours.
+"""What a request says: its meta keys, its origin, its downloader slot, and whether it is ours.
 
 The tables of docs/meta-keys.md are made from the descriptions of the keys.
 """
@@ -7,10 +6,9 @@ The tables of docs/meta-keys.md are made from the descriptions of the keys.
 from __future__ import annotations
 
 import re
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import Any
 from urllib.parse import SplitResult
-from weakref import WeakKeyDictionary
 
 from scrapy import Request
 from scrapy.utils.httpobj import urlparse_cached
@@ -18,14 +16,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy_robots_plus.policy.origin import Origin
 
 from . import compat
-from .parsers.adapter import takes_several_names
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from scrapy_robots_plus.protocol.product_token import AgentNames
-
-    from .settings import RobotsSettings
+from .request_settings import MEANT_FOR_META_KEY, OVERRIDE_META_KEY
 
 PAGE_META: dict[str, str] = {}
 """What each key does that is read or set on the requests of spiders."""
@@ -68,6 +59,15 @@ START_META_KEY = _of_pages(
     "is_start_request",
     "Read; set by Scrapy. If all start requests are denied, the crawl closes with the reason "
     "`robotstxt_denied`.",
+)
+_of_pages(
+    OVERRIDE_META_KEY,
+    "Read. What is different for this request, with the keys of `ROBOTS_OVERRIDES`. See "
+    "[overrides](overrides.md#one-request).",
+)
+_of_pages(
+    MEANT_FOR_META_KEY,
+    "Set beside `robots_override`: the origin that it is for. Leave it alone.",
 )
 PUT_BACK_META_KEY = _of_pages(
     "robots_put_back",
@@ -147,6 +147,13 @@ def origin_to_ask(request: Request) -> Origin | None:
     return _origin(parts.scheme, parts.netloc)
 
 
+def says_not_to_ask(request: Request) -> bool:
+    """Whether a robots.txt applies to *request*, and ``dont_obey_robotstxt`` says not to ask it."""
+    if not request.meta.get(DONT_OBEY_META_KEY):
+        return False
+    return urlparse_cached(request).scheme in ("http", "https")
+
+
 def slot_is_left_over(request: Request) -> bool:
     """Whether the slot in the meta belongs to the host that redirected to this one.
 
@@ -165,68 +172,3 @@ def chosen_slot(request: Request) -> str | None:
     """The slot in the meta, unless it is a left-over."""
     key: str | None = request.meta.get(compat.SLOT_META_KEY)
     return None if key is None or slot_is_left_over(request) else key
-
-
-class Agents:
-    """Finds the agent of a request before its User-Agent header is set, and checks it after."""
-
-    def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
-        self._crawler = crawler
-        self.fixed = _understood(settings.user_agent, crawler)
-        """``ROBOTSTXT_USER_AGENT``: if set, the headers of requests do not matter."""
-        # Not in the meta, which spiders hand on to other requests.
-        self._judged: WeakKeyDictionary[Request, str] = WeakKeyDictionary()
-
-    @cached_property
-    def default(self) -> AgentNames:
-        """The agent that Scrapy's middlewares will set on a request without a User-Agent."""
-        if self.fixed is not None:
-            return self.fixed
-        settings = self._crawler.settings
-        for name, value in (settings.getdict("DEFAULT_REQUEST_HEADERS") or {}).items():
-            if name.lower() == "user-agent" and value:
-                return str(value)
-        return str(
-            getattr(self._crawler.spider, "user_agent", None) or settings["USER_AGENT"] or ""
-        )
-
-    def of(self, request: Request) -> AgentNames:
-        """The agent to judge *request* by, as far as it can be known before it is sent."""
-        if self.fixed is not None:
-            return self.fixed
-        header = _user_agent(request)
-        return self.default if header is None else header
-
-    def judged_by(self, request: Request) -> AgentNames:
-        """Like :meth:`of`, remembered until :meth:`changed` compares it with the sent agent."""
-        agent = self.of(request)
-        if agent is not self.fixed and agent is not self.default:
-            self._judged[request] = str(agent)
-        elif self._judged:
-            self._judged.pop(request, None)
-        return agent
-
-    def changed(self, request: Request) -> str | None:
-        """The agent that *request* is sent with, if it was judged by another one."""
-        if self.fixed is not None:
-            return None
-        judged: AgentNames = self.default
-        if self._judged:
-            judged = self._judged.pop(request, judged)
-        sent = _user_agent(request) or ""
-        return sent if sent != judged else None
-
-
-def _understood(names: AgentNames | None, crawler: Crawler) -> AgentNames | None:
-    """*names* as the parser takes them: parsers other than ours only get the first."""
-    if names is None or isinstance(names, str):
-        return names
-    return names if takes_several_names(crawler.settings) else names[0]
-
-
-def _user_agent(request: Request) -> str | None:
-    headers = request.headers
-    if b"User-Agent" not in headers:  # costs a third of get()
-        return None
-    value = headers[b"User-Agent"]
-    return None if value is None else value.decode("latin-1")

@@ -33,6 +33,24 @@ FORBIDDEN_IN_A_FORM = _stat(
     "those of them whose URL is allowed, but not in ",
     "[another form](usage.md#what-is-sent-is-what-is-checked) that it may be sent in",
 )
+OVERRIDDEN = _stat(
+    "robotstxt/override",
+    "requests that were judged under an [override](overrides.md), allowed or denied",
+)
+OVERRIDDEN_BY_REASON = _stat(
+    "robotstxt/override/<reason>",
+    "the same by the reason of the override, or by its keys if it has none; the first 100 only",
+)
+OVERRIDE_ERRORS = _stat(
+    "robotstxt/override_errors",
+    "requests that were not sent because their `robots_override` is wrong",
+)
+NOT_ASKED = _stat("robotstxt/dont_obey", "requests that were sent with `dont_obey_robotstxt`")
+UNDECIDED = _stat(
+    "robotstxt/undecided",
+    "requests of a crawl in [audit mode](overrides.md#audit-mode) that were sent before their ",
+    "robots.txt was known, and not judged later either",
+)
 FAILURES = _stat(
     "robotstxt/failure_count/<failure>",
     "robots.txt files that could not be read, by failure: `timeout`, `dns`, `connection`, ",

@@ -43,7 +43,7 @@ async def test_names_that_come_once_are_not_kept(sites: Sites) -> None:
     policy = next(iter(crawler.get_downloader_middleware(RobotsMiddleware).policies))
     assert len(host.fetched) == 200
     assert len(policy.paces._asked) < 100
-    assert len(policy.paces._hourly) < 100
+    assert len(policy.paces.in_force.hourly) < 100
     if isinstance(policy.parser, RobotsParser):
         assert len(policy.parser._shared._known) < 100
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import time
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -17,7 +18,7 @@ from scrapy_robots_plus.crawl.parsers.adapter import (
     charset_of,
     takes_several_names,
 )
-from scrapy_robots_plus.protocol import Reason, VisitTime
+from scrapy_robots_plus.protocol import FIRST_MATCH, RFC9309, Reason, VisitTime
 from tests.crawl.parsers_in_use import OURS, PROTEGO, PYTHON, RERP, PlainParser, read
 
 FILE = b"""\
@@ -268,3 +269,31 @@ def test_a_parser_that_lacks_something_is_found_at_the_start() -> None:
 def test_several_names_are_for_ours_alone(parser: Any, takes: bool) -> None:
     crawler = get_crawler(settings_dict={"ROBOTSTXT_PARSER": parser})
     assert takes_several_names(crawler.settings) is takes
+
+
+FIRST_OR_LONGEST = b"User-agent: *\nAllow: /\nDisallow: /b\xfccher\n"
+
+
+def test_our_parser_reads_the_same_file_in_another_dialect() -> None:
+    file = read(FIRST_OR_LONGEST, charset="iso-8859-1")
+    other = file.read_as(FIRST_MATCH)
+    url = "http://x.example/b%C3%BCcher"
+    assert not file.allowed(url, "Foobot")
+    assert other.allowed(url, "Foobot")
+    assert other.ours is not None
+    assert other.ours.dialect is FIRST_MATCH
+    assert file.read_as(RFC9309) is file
+    assert not other.read_as(RFC9309).allowed(url, "Foobot")
+
+
+@pytest.mark.parametrize("parser", [PROTEGO, PlainParser])
+def test_other_parsers_read_it_as_they_do(parser: Any) -> None:
+    file = read(FIRST_OR_LONGEST, parser)
+    assert file.read_as(FIRST_MATCH) is file
+
+
+def test_memory_for_dialects_is_bounded() -> None:
+    file = read(FIRST_OR_LONGEST)
+    for number in range(200):
+        assert file.read_as(replace(RFC9309, name=f"OWN{number}")).allowed("http://x.example/", "a")
+    assert len(file.parser._shared._dialects) <= 64  # type: ignore[attr-defined]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
     from scrapy.settings import BaseSettings
 
-    from scrapy_robots_plus.protocol import RobotsTxt, Rule, Verdict
+    from scrapy_robots_plus.protocol import Dialect, RobotsTxt, Rule, Verdict
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
 
@@ -92,6 +92,13 @@ class ParsedFile:
 
     def __init__(self, parser: RobotParser) -> None:
         self.parser = parser
+
+    def read_as(self, dialect: Dialect) -> ParsedFile:
+        """The same file in another dialect. Parsers other than ours know one only."""
+        ours = self.parser
+        if not isinstance(ours, RobotsParser) or ours.dialect == dialect:
+            return self
+        return ParsedFile(ours.read_as(dialect))
 
     def allowed(self, url: str, agent: AgentNames) -> bool:
         """Whether *agent* may fetch *url*."""

@@ -25,7 +25,14 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from typing_extensions import Self
 
-    from scrapy_robots_plus.protocol import Agent, Explanation, RequestRate, Verdict, VisitTime
+    from scrapy_robots_plus.protocol import (
+        Agent,
+        Dialect,
+        Explanation,
+        RequestRate,
+        Verdict,
+        VisitTime,
+    )
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +46,9 @@ would cost half a second of parsing per request. One takes up to some 18 MB."""
 
 _AGENTS_KNOWN = 64
 """How many checked names are remembered: a crawl may send another name each time."""
+
+_DIALECTS_KNOWN = 64
+"""For how many dialects this is kept: each request may have one of its own."""
 
 _OVERHEAD = 512
 """The overhead of a parsed file besides its lines, in octets."""
@@ -75,12 +85,22 @@ _hot = HotFiles()
 class _Shared:
     """State shared by all parsers of a crawler."""
 
-    def __init__(self, crawler: Crawler | None) -> None:
-        self.dialect = dialect_in(crawler.settings) if crawler else RFC9309
+    def __init__(self, crawler: Crawler | None, dialect: Dialect | None = None) -> None:
+        self.dialect = dialect or (dialect_in(crawler.settings) if crawler else RFC9309)
+        self._dialects: dict[Dialect, _Shared] = {}
         # A weak reference: the crawler is the key under which this is kept.
         self._crawler = ref(crawler) if crawler else None
         self._known: set[Agent] = set()
         self._warned = self.dialect.names is not Names.TOKEN
+
+    def in_dialect(self, dialect: Dialect) -> _Shared:
+        """The same for another dialect."""
+        if dialect not in self._dialects:
+            if len(self._dialects) >= _DIALECTS_KNOWN:
+                self._dialects.clear()
+            crawler = self._crawler() if self._crawler else None
+            self._dialects[dialect] = _Shared(crawler, dialect)
+        return self._dialects[dialect]
 
     def check(self, agent: Agent) -> None:
         """Warns, once per crawl, about a name that no site can address."""
@@ -155,6 +175,16 @@ class RobotsParser(RobotParser):
         file = self._file = RobotsTxt.parse(body, self._shared.dialect, self._charset, None)
         _hot.add(self, file.size + _OVERHEAD)
         return file
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the file is read."""
+        return self._shared.dialect
+
+    def read_as(self, dialect: Dialect) -> Self:
+        """The same file, read in another dialect."""
+        body, shared = zlib.decompress(self._packed), self._shared.in_dialect(dialect)
+        return type(self)(body, shared, self._charset)
 
     def cool(self) -> None:
         """Keeps only the compressed file and the compact rules, until the next question."""

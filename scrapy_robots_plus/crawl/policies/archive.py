@@ -97,7 +97,8 @@ class Archive:
 
         A failure since then adds nothing until that answer is too old to be obeyed.
         """
-        access = access_at(record, self._clock.wall(), self._settings.limits)
+        limits = self._settings.for_fetching(record.origin).limits
+        access = access_at(record, self._clock.wall(), limits)
         return record.failure is None or access is not record.access
 
     def _found(self, origin: Origin) -> RobotsRecord | None:
@@ -107,9 +108,10 @@ class Archive:
             self._trust.withdraw_all(self._clock.wall())
         if record is None or not self._trust.believes(record):
             return None
-        if access_of(record.outcome, self._settings.status_policy) is not record.access:
+        settings = self._settings.for_fetching(origin)
+        if access_of(record.outcome, settings.status_policy) is not record.access:
             return None
-        return held_to(record, self._settings.limits)
+        return held_to(record, settings.limits)
 
     def _count(self, found: RobotsRecord | None) -> None:
         if found is None:

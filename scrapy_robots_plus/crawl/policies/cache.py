@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
@@ -13,27 +11,27 @@ from scrapy_robots_plus.crawl.compat import ClosingWatch
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.policy.decide import Lookup
 from scrapy_robots_plus.policy.origin import Origin
-from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
-from .fetch import Fetch
+from .fetch import Fetch, announce, log_failure
+from .recent import RecentPolicies
+from .views import Views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from scrapy import Request
     from scrapy.crawler import Crawler
-    from twisted.python.failure import Failure as TwistedFailure
 
-    from scrapy_robots_plus.crawl.requests import Agents
+    from scrapy_robots_plus.crawl.agents import Agents
+    from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.record import RobotsRecord
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
     from .policy import Policy
     from .retrieval import Retrieval
-
-logger = logging.getLogger(__name__)
 
 
 class Policies:
@@ -46,18 +44,20 @@ class Policies:
     def __init__(
         self,
         crawler: Crawler,
+        settings: RobotsSettings,
         retrieval: Retrieval,
         agents: Agents,
-        size: int,
+        clock: Clock,
     ) -> None:
         self._crawler = crawler
+        self._settings = settings
         self._retrieval = retrieval
         self._agents = agents
-        self._size = size
         self._stats = compat.stats_of(crawler)
-        self._cache: OrderedDict[Origin, Policy] = OrderedDict()
-        self._unused: set[Origin] = set()
-        """Origins in the cache that no request has used yet: the first one will have waited."""
+        self._views = Views(retrieval, clock, self._stats, settings.cache_size)
+        self._recent = RecentPolicies(
+            settings.cache_size, lambda: self._stats.inc_value(stats.CACHE_EVICTIONS)
+        )
         self._fetches: dict[Origin, Fetch] = {}
         self._closing_watch = ClosingWatch(crawler, self._call_off)
         self._listeners: list[Callable[[Origin, Policy | None], None]] = []
@@ -67,10 +67,10 @@ class Policies:
         self._listeners.append(listener)
 
     def __iter__(self) -> Iterator[Policy]:
-        return iter(list(self._cache.values()))
+        return iter(self._recent)
 
     def __len__(self) -> int:
-        return len(self._cache)
+        return len(self._recent)
 
     async def allowed(self, url: str, agent: AgentNames | None = None) -> bool:
         """Whether a request for *url* would pass, fetching its robots.txt if needed.
@@ -95,16 +95,23 @@ class Policies:
         policy = await self.obtain(origin)
         if policy is None:
             return closing_verdict(origin)
+        default = self._agents.default_under(policy.settings)
         if agent is None:
-            policy.paces.enforce(self._agents.default)  # so that ``Policy.delay`` shows it
-        return policy.verdict(url, agent or self._agents.default)
+            policy.paces.enforce(default)  # so that ``Policy.delay`` shows it
+        return policy.verdict(url, agent or default)
 
-    def usable(self, origin: Origin) -> Policy | None:
-        """The policy of *origin* if it may answer now. Asking starts nothing."""
-        policy = self._cache.get(origin)
+    def usable(self, origin: Origin, settings: RobotsSettings | None = None) -> Policy | None:
+        """The policy of *origin* if it may answer now. Asking starts nothing.
+
+        *settings*: those of a request, if they are not those of its origin.
+        """
+        settings = settings or self._settings.for_origin(origin)
+        policy = self._recent.get(origin)
+        if not settings.needs_file:
+            return self._views.without_file(origin, settings, policy)
         if policy is None or policy.lookup in (Lookup.FETCH, Lookup.REVALIDATE):
             return None
-        return policy
+        return self._under(settings, policy)
 
     def stored(self, origin: Origin) -> RobotsRecord | None:
         """The record of *origin* with its text, which policies do without; None if there is none.
@@ -131,9 +138,17 @@ class Policies:
             self._retrieval.reserve(origin)
             self._start_fetch(origin, Fetch(request))
 
-    def usable_or_refresh(self, origin: Origin, request: Request | None = None) -> Policy | None:
-        """The policy of *origin* if it may answer now. Starts a refresh if it has expired."""
-        policy = self._cache.get(origin)
+    def usable_or_refresh(
+        self,
+        origin: Origin,
+        request: Request | None = None,
+        settings: RobotsSettings | None = None,
+    ) -> Policy | None:
+        """Like :meth:`usable`, and starts a refresh if it has expired."""
+        settings = settings or self._settings.for_origin(origin)
+        policy = self._recent.get(origin)
+        if not settings.needs_file:
+            return self._views.without_file(origin, settings, policy)
         if policy is None:
             return None
         todo = policy.lookup
@@ -142,12 +157,18 @@ class Policies:
         if todo is Lookup.USE_AND_REFRESH and origin not in self._fetches:
             self._stats.inc_value(stats.REFRESHES)
             self._start_fetch(origin, Fetch(request))
-        self._cache.move_to_end(origin)
-        return policy
+        self._recent.touch(origin)
+        return self._under(settings, policy)
 
-    async def obtain(self, origin: Origin, request: Request | None = None) -> Policy | None:
+    async def obtain(
+        self,
+        origin: Origin,
+        request: Request | None = None,
+        settings: RobotsSettings | None = None,
+    ) -> Policy | None:
         """The policy of *origin*, fetched if needed; None if the spider closes first."""
-        policy = self.usable_or_refresh(origin, request)
+        settings = settings or self._settings.for_origin(origin)
+        policy = self.usable_or_refresh(origin, request, settings)
         if policy is not None:
             return policy
         if compat.is_closing(self._crawler):
@@ -161,28 +182,32 @@ class Policies:
             fetch = Fetch(request)
             fetch.waiters.append(waiter)
             self._start_fetch(origin, fetch)
-        return await compat.wait_for(waiter)
+        policy = await compat.wait_for(waiter)
+        return policy and self._under(settings, policy)
+
+    def _under(self, settings: RobotsSettings, policy: Policy) -> Policy:
+        return policy if policy.settings is settings else self._views.of(policy, settings)
 
     def was_used(self, origin: Origin) -> bool:
         """Whether a request has used the policy in memory of *origin*."""
-        return origin in self._cache and origin not in self._unused
+        return self._recent.was_used(origin)
 
     def mark_used(self, origin: Origin) -> None:
         """A request has used the policy in memory of *origin*."""
-        self._unused.discard(origin)
+        self._recent.mark_used(origin)
 
     def _start_fetch(self, origin: Origin, fetch: Fetch) -> None:
         """Starts the fetch independently of the request that needs it, which may be cancelled."""
         self._fetches[origin] = fetch
         self._closing_watch.start()
         fetch.running = compat.run_in_background(self._run_fetch(origin, fetch))
-        fetch.running.addErrback(self._log_failure, origin)
+        fetch.running.addErrback(log_failure, self._crawler, origin)
 
     async def _run_fetch(self, origin: Origin, fetch: Fetch) -> None:
-        previous = self._cache.get(origin)
+        previous = self._recent.get(origin)
         try:
             policy = await self._retrieve(origin, previous, fetch)
-            await self._announce(policy, previous, fetch.request)
+            await announce(self._crawler, policy, previous, fetch.request)
         finally:
             self._end_fetch(origin, fetch)
 
@@ -193,7 +218,7 @@ class Policies:
             fetch.policy = await self._retrieval.retrieve(origin, previous)
         finally:
             fetch.policy = fetch.policy or self._retrieval.failed(origin, previous)
-            self._remember(fetch.policy)
+            self._recent.put(fetch.policy)
             if is_refresh:
                 self.mark_used(origin)
         return fetch.policy
@@ -205,35 +230,6 @@ class Policies:
         fetch.answer(None if compat.is_closing(self._crawler) else fetch.policy)
         for listener in self._listeners:
             listener(origin, fetch.policy)
-
-    def _remember(self, policy: Policy) -> None:
-        self._cache[policy.origin] = policy
-        self._cache.move_to_end(policy.origin)
-        self._unused.add(policy.origin)
-        while len(self._cache) > self._size:
-            evicted, _ = self._cache.popitem(last=False)
-            self._unused.discard(evicted)
-            self._stats.inc_value(stats.CACHE_EVICTIONS)
-
-    async def _announce(
-        self, policy: Policy, previous: Policy | None, request: Request | None
-    ) -> None:
-        """Sends Scrapy's signal for newly parsed rules, not for unchanged ones."""
-        parsed = policy.file is not None and (previous is None or policy.file is not previous.file)
-        if compat.robots_parsed is not None and parsed and request is not None:
-            await self._crawler.signals.send_catch_log_async(
-                compat.robots_parsed, robotparser=policy.parser, request=request
-            )
-
-    def _log_failure(self, failure: TwistedFailure, origin: Origin) -> None:
-        if isinstance(failure.value, compat.CANCELLED) and compat.is_closing(self._crawler):
-            return  # by us
-        logger.error(
-            "Fetching the robots.txt of %s was interrupted: %s",
-            printable(origin),
-            printable(repr(failure.value)),
-            extra={"spider": self._crawler.spider},
-        )
 
     def _call_off(self) -> None:
         """Answers waiters and cancels fetches on closing, because the engine waits for both."""

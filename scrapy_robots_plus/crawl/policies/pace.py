@@ -23,6 +23,10 @@ AGENTS_REMEMBERED = 16
 """For how many agents the pace is remembered: a crawl may send another agent each time."""
 
 
+PACES_REMEMBERED = 1_000
+"""How many paces of one origin are told apart: each request may have a delay of its own."""
+
+
 class Pace(NamedTuple):
     """What a file asks of one agent, within the limits of the settings."""
 
@@ -39,6 +43,18 @@ ANY_PACE = Pace()
 
 def pace_of(file: ParsedFile, agent: AgentNames, settings: RobotsSettings) -> Pace:
     """The longer of Crawl-delay and Request-rate, and the visiting hours."""
+    visits = file.visit_time(agent) if settings.visit_time is OnVisitTime.OBEY else None
+    delay, hourly = _delays_of(file, agent, settings)
+    pace = Pace(delay, hourly, visits)
+    return ANY_PACE if pace == ANY_PACE else pace
+
+
+def _delays_of(
+    file: ParsedFile, agent: AgentNames, settings: RobotsSettings
+) -> tuple[Delay | None, tuple[VisitTime, Delay] | None]:
+    """The delay for all day, and that for some hours."""
+    if settings.fixed_delay is not None:
+        return _fixed(settings.fixed_delay), None
     delay = _bounded(file.crawl_delay(agent), settings)
     seconds, window = file.request_rate(agent) or (0.0, None)
     rate = _bounded(seconds, settings)
@@ -47,9 +63,12 @@ def pace_of(file: ParsedFile, agent: AgentNames, settings: RobotsSettings) -> Pa
         hourly = (window, replace(rate, skip=False))
     elif rate is not None and (delay is None or rate.asked > delay.asked):
         delay = rate
-    visits = file.visit_time(agent) if settings.visit_time is OnVisitTime.OBEY else None
-    pace = Pace(delay, hourly, visits)
-    return ANY_PACE if pace == ANY_PACE else pace
+    return delay, hourly
+
+
+def _fixed(seconds: float) -> Delay | None:
+    """The delay that an override sets, within no limits; None for 0."""
+    return Delay(seconds, seconds) if seconds else None
 
 
 def _bounded(asked: object, settings: RobotsSettings) -> Delay | None:
@@ -59,6 +78,28 @@ def _bounded(asked: object, settings: RobotsSettings) -> Delay | None:
     return delay_of(asked, settings.crawl_delay_max, too_long)
 
 
+class InForce:
+    """The paces that requests to one origin keep: the longest delay of any of them counts."""
+
+    __slots__ = ("hourly", "longest", "paces", "visits")
+
+    def __init__(self) -> None:
+        self.paces: tuple[Pace, ...] = ()
+        """Those that were added, so that each is counted once."""
+        self.longest: float | None = None
+        self.hourly: tuple[tuple[VisitTime, Delay], ...] = ()
+        self.visits: VisitTime | None = None
+
+    def add(self, pace: Pace) -> None:
+        if len(self.paces) < PACES_REMEMBERED:
+            self.paces += (pace,)
+        self.visits = pace.visits or self.visits
+        if pace.hourly is not None and pace.hourly not in self.hourly:
+            self.hourly += (pace.hourly,)
+        if pace.delay is not None and not pace.delay.skip:
+            self.longest = max(pace.delay.kept, self.longest or 0.0)
+
+
 class Paces:
     """The pace that requests to one origin keep, according to its current robots.txt.
 
@@ -66,17 +107,7 @@ class Paces:
     :meth:`of` only looks up what an agent is asked for; :meth:`enforce` puts it in force.
     """
 
-    __slots__ = (
-        "_asked",
-        "_file",
-        "_hourly",
-        "_in_force",
-        "_longest",
-        "_origin",
-        "_settings",
-        "_stats",
-        "_visits",
-    )  # fmt: skip
+    __slots__ = ("_asked", "_file", "_origin", "_settings", "_stats", "in_force")
 
     def __init__(
         self,
@@ -84,21 +115,20 @@ class Paces:
         file: ParsedFile | None,
         settings: RobotsSettings,
         stats: StatsCollector,
+        in_force: InForce | None = None,
     ) -> None:
+        """*in_force*: that of other settings for the same server, which these share."""
         self._origin = origin
         self._file = file if settings.keeps_delays else None
         self._settings = settings
         self._stats = stats
         self._asked: dict[AgentNames, Pace] = {}
-        self._in_force: tuple[Pace, ...] = ()
-        self._longest: float | None = None
-        self._hourly: tuple[tuple[VisitTime, Delay], ...] = ()
-        self._visits: VisitTime | None = None
+        self.in_force = in_force or InForce()
 
     def of(self, agent: AgentNames) -> Pace:
-        """What the file asks of *agent*."""
+        """What is asked of *agent*: by the file, or by an override."""
         if self._file is None:
-            return ANY_PACE
+            return self._without_file
         pace = self._asked.get(agent)
         if pace is None:
             pace = self._look_up(self._file, agent)
@@ -113,54 +143,60 @@ class Paces:
         Each pace in the file counts once, however many agents share it.
         """
         pace = self.of(agent)
-        if pace is ANY_PACE or pace in self._in_force:
+        if pace is ANY_PACE or pace in self.in_force.paces:
             return
-        self._in_force += (pace,)
-        self._visits = pace.visits or self._visits
-        if pace.hourly is not None and pace.hourly not in self._hourly:
-            self._hourly += (pace.hourly,)
-        if pace.delay is not None and not pace.delay.skip:
-            self._longest = max(pace.delay.kept, self._longest or 0.0)
+        self.in_force.add(pace)
+        if pace.delay is not None and not pace.delay.skip and self._settings.fixed_delay is None:
             self._count(pace.delay)
 
     @property
     def any(self) -> bool:
         """Whether a delay or visiting hours are in force."""
-        return bool(self._longest or self._hourly or self._visits)
+        kept = self.in_force
+        return bool(kept.longest or kept.hourly or kept.visits)
 
     def delay(self, now: float) -> float | None:
         """The longest delay in force, in seconds. *now*: seconds since the epoch."""
-        if not self._hourly:
-            return self._longest
-        hourly = (delay.kept for window, delay in self._hourly if window.includes(now))
-        return max((self._longest or 0.0, *hourly)) or None
+        kept = self.in_force
+        if not kept.hourly:
+            return kept.longest
+        hourly = (delay.kept for window, delay in kept.hourly if window.includes(now))
+        return max((kept.longest or 0.0, *hourly)) or None
 
     @property
     def longest_delay(self) -> float | None:
         """The longest delay in force, in seconds, at any hour of the day."""
-        hourly = (delay.kept for _, delay in self._hourly)
-        return max((self._longest or 0.0, *hourly)) or None
+        hourly = (delay.kept for _, delay in self.in_force.hourly)
+        return max((self.in_force.longest or 0.0, *hourly)) or None
 
     def opens_in(self, now: float) -> float:
         """Seconds until the visiting hours begin; 0 during them, or if there are none."""
-        return self._visits.begins_in(now) if self._visits else 0.0
+        visits = self.in_force.visits
+        return visits.begins_in(now) if visits else 0.0
 
     @property
     def asked_delay(self) -> Delay | None:
         """The longest delay that the file asks of any agent looked up so far, at any hour, kept or
         not; one that is too long comes before all others.
         """
+        if self._settings.fixed_delay is not None:
+            return None  # whatever it asks for
         paces = self._asked.values()
         delays = [pace.delay for pace in paces if pace.delay is not None]
         delays += [pace.hourly[1] for pace in paces if pace.hourly is not None]
         return max(delays, key=lambda delay: (delay.skip, delay.asked), default=None)
+
+    @property
+    def _without_file(self) -> Pace:
+        fixed = self._settings.fixed_delay
+        return Pace(_fixed(fixed)) if fixed else ANY_PACE
 
     def _look_up(self, file: ParsedFile, agent: AgentNames) -> Pace:
         try:
             return pace_of(file, agent, self._settings)
         except Exception as error:  # noqa: BLE001 - any parser may be in use
             parser_failed(error, f"the pace of {self._origin}", self._stats)
-            return ANY_PACE
+            return self._without_file
 
     def _count(self, delay: Delay) -> None:
         self._stats.inc_value(keys.DELAYS_KEPT)

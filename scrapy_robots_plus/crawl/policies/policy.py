@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.parsers.failing import parser_failed
 from scrapy_robots_plus.policy.access import Access
-from scrapy_robots_plus.policy.decide import Lookup, access_at, fresh_for, lookup
+from scrapy_robots_plus.policy.decide import Lookup, access_at, fresh_for, lookup, under_statuses
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt, sent_forms, target_of
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
-from .pace import Paces
+from .pace import InForce, Paces
+from .words import described, status_of
 
 if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
@@ -36,12 +38,12 @@ class Policy:
         "_clock",
         "_epoch",
         "_fresh_until",
-        "_settings",
         "_stats",
         "detail",
         "file",
         "paces",
         "record",
+        "settings",
     )  # fmt: skip
 
     def __init__(
@@ -52,18 +54,21 @@ class Policy:
         clock: Clock,
         stats: StatsCollector,
         detail: str = "",
+        in_force: InForce | None = None,
     ) -> None:
         self.record = record
         self.file = file
         """The parsed rules; None if there are none."""
         self.detail = detail
         """Why the file could not be read just now, if the status does not say so."""
-        self.paces = Paces(record.origin, file, settings, stats)
-        self._settings = settings
+        self.paces = Paces(record.origin, file, settings, stats, in_force)
+        self.settings = settings
+        """The settings that it was made under, and answers under."""
         self._clock = clock
         self._stats = stats
         self._epoch = clock.wall() - clock.monotonic()
-        self._fresh_until = clock.monotonic() + fresh_for(record, self.now)
+        lasts = fresh_for(record, self.now) if settings.needs_file else inf
+        self._fresh_until = clock.monotonic() + lasts
 
     @property
     def parser(self) -> RobotParser | None:
@@ -85,39 +90,31 @@ class Policy:
         """Whether there are rules, no file, or an unreadable one (RFC 9309 2.3.1)."""
         if self.record.failure is None:
             return self.record.access
-        return access_at(self.record, self.now, self._settings.limits)
+        return access_at(self.record, self.now, self.settings.limits)
 
     @property
     def lookup(self) -> Lookup:
         """Whether it may answer without a refresh."""
         if self._clock.monotonic() < self._fresh_until:  # called several times per request
             return Lookup.USE
-        return lookup(self.record, self.now, self._settings.limits)
+        return lookup(self.record, self.now, self.settings.limits)
 
     @property
     def status(self) -> str:
         """The HTTP status of the robots.txt, or the failure to get it: ``200``, ``timeout``.
 
-        Both for the last good copy in an outage: ``200, now 503``.
+        Both for the last good copy in an outage: ``200, now 503``. Without a file of the site:
+        ``own text``, ``not asked``.
         """
-        record = self.record
-        if record.failure is None or not record.readable:
-            return str(record.outcome)
-        return f"{record.outcome}, now {record.failure}"
+        return status_of(self.record, self.settings)
 
     @property
     def in_words(self) -> str:
         """The status and what it means: ``200, rules``, ``404, all allowed``, ``503, all denied``;
-        for the last good copy in an outage ``200, rules, now 503``.
+        for the last good copy in an outage ``200, rules, now 503``. Under an override also what
+        it is for: ``not obeyed (override: our own site)``.
         """
-        record, access = self.record, self.access
-        if access is Access.UNREACHABLE:
-            # Without ROBOTSTXT_OBEY nothing is denied.
-            follows = "all denied" if self._settings.obey else "no rules"
-            return f"{record.outcome if record.failure is None else record.failure}, {follows}"
-        follows = "rules" if access is Access.RULES else "all allowed"
-        is_outage = record.failure is not None and record.readable
-        return f"{record.outcome}, {follows}" + (f", now {record.failure}" if is_outage else "")
+        return described(self.record, self.access, self.settings)
 
     def __repr__(self) -> str:
         return f"<Policy {self.origin}: {self.in_words}>"
@@ -135,7 +132,7 @@ class Policy:
     @property
     def denies_as_unreachable(self) -> bool:
         """Whether all requests fail because the file cannot be read (RFC 9309 2.3.1.4)."""
-        return self._settings.obey and self.access is Access.UNREACHABLE
+        return self.settings.obey and self.access is Access.UNREACHABLE
 
     @property
     def opens_in(self) -> float:
@@ -167,6 +164,15 @@ class Policy:
         """As ``delay``, at any hour of the day."""
         return self.paces.longest_delay
 
+    def under(self, settings: RobotsSettings) -> Policy:
+        """What is known, read under other *settings*. It keeps the same pace."""
+        record = under_statuses(self.record, settings.status_policy)
+        file = self.file and self.file.read_as(settings.dialect)
+        in_force = self.paces.in_force
+        return Policy(
+            record, file, settings, self._clock, self._stats, self.detail, in_force=in_force
+        )
+
     def refusal(self, url: str, agent: AgentNames) -> Verdict | None:
         """Why *agent* may not fetch *url*; None if it may."""
         if self.access is Access.UNAVAILABLE:
@@ -181,6 +187,8 @@ class Policy:
         refusal = self.refusal(url, agent)
         if refusal is not None:
             return refusal
+        if not self.settings.obey:
+            return self._verdict(Reason.NOT_OBEYED, allowed=True)
         if self.access is Access.UNAVAILABLE:
             return self._verdict(Reason.UNAVAILABLE, allowed=True)
         if self.access is Access.UNREACHABLE:  # /robots.txt itself, or ROBOTSTXT_OBEY is off
@@ -190,7 +198,7 @@ class Policy:
         return self._explained(self.file, url, agent, allowed=True)
 
     def _refusal(self, url: str, agent: AgentNames) -> Verdict | None:
-        if not self._settings.obey:
+        if not self.settings.obey:
             return None
         if self.file is None or self.access is Access.UNREACHABLE:
             return self._verdict(Reason.UNREACHABLE)
@@ -215,14 +223,24 @@ class Policy:
         named = file.verdict(url, agent)
         if named is None:
             return self._verdict(Reason.RULE, allowed=allowed)
-        return replace(named, robots_url=self.record.url, outcome=self.status)
+        url, override = self.record.url, self._override
+        return replace(named, robots_url=url, outcome=self.status, override=override)
 
     def _verdict(
         self, reason: Reason, *, allowed: bool = False, delay: float | None = None
     ) -> Verdict:
         return Verdict(
-            allowed, reason, robots_url=self.record.url, outcome=self.status, delay=delay
+            allowed,
+            reason,
+            robots_url=self.record.url,
+            outcome=self.status,
+            delay=delay,
+            override=self._override,
         )
+
+    @property
+    def _override(self) -> str | None:
+        return self.settings.override.label if self.settings.override else None
 
 
 def _disallowed_form(file: ParsedFile, url: str, agent: AgentNames) -> str | None:

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
+    from scrapy_robots_plus.crawl.agents import Agents
     from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.fetching.budget import BudgetedFetcher
-    from scrapy_robots_plus.crawl.requests import Agents
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import RobotsRecord
@@ -51,6 +51,8 @@ class Source(str, Enum):
     """``ROBOTS_STORE``."""
     CACHE = "cache"
     """Scrapy's HTTP cache."""
+    OVERRIDE = "override"
+    """The text of an override."""
 
     def __str__(self) -> str:
         return self.value
@@ -86,7 +88,8 @@ class Retrieval:
         self._agents = agents
         self._clock = clock
         self._stats = compat.stats_of(crawler)
-        self._parsers = Parsers(crawler)
+        self.parsers = Parsers(crawler)
+        """Those of the crawl."""
         self._listeners: list[Callable[[Retrieved], None]] = []
 
     def subscribe(self, listener: Callable[[Retrieved], None]) -> None:
@@ -133,12 +136,13 @@ class Retrieval:
         stored_at = http_date(result.headers.get("date", ""))
         if stored_at is None:
             return None
-        rulebook = self._settings.rulebook
+        rulebook = self._settings.for_fetching(origin).rulebook
         record = receive(origin, result, None, stored_at, rulebook, self._clock.jitter())
         return record if record.readable else None
 
     def _may_answer(self, stored: RobotsRecord, previous: Policy | None) -> bool:
-        todo = lookup(stored, self._clock.wall(), self._settings.limits)
+        limits = self._settings.for_fetching(stored.origin).limits
+        todo = lookup(stored, self._clock.wall(), limits)
         if previous is not None and stored.fetched_at < previous.record.fetched_at:
             return False  # it would bring back rules that are known to be outdated
         # If the policy in memory has expired, only a record that another process has fetched
@@ -153,7 +157,7 @@ class Retrieval:
         previous: Policy | None,
     ) -> Policy:
         clock = self._clock
-        rulebook = self._settings.rulebook
+        rulebook = self._settings.for_fetching(origin).rulebook
         record = receive(origin, result, known, clock.wall(), rulebook, clock.jitter())
         policy = self._policy(record, previous, result.detail)
         # Useful to this crawl only, not to the next.
@@ -167,7 +171,7 @@ class Retrieval:
         source = Source.CACHE if result.replayed else Source.NETWORK
         retrieved = Retrieved(previous, policy, record, source)
         if passing:
-            return self._told(retrieved)
+            return self.tell(retrieved)
         if isinstance(result.outcome, Failure):
             self._stats.inc_value(stats.filled(stats.FAILURES, result.outcome))
         return self._compared(retrieved)
@@ -175,16 +179,18 @@ class Retrieval:
     def _compared(self, retrieved: Retrieved) -> Policy:
         if retrieved.previous is not None:
             self._report_change(retrieved.previous, retrieved.policy, retrieved.record)
-        return self._told(retrieved)
+        return self.tell(retrieved)
 
-    def _told(self, retrieved: Retrieved) -> Policy:
+    def tell(self, retrieved: Retrieved) -> Policy:
+        """Tells the listeners; returns the policy."""
         for listener in self._listeners:
             listener(retrieved)
         return retrieved.policy
 
     def _report_change(self, before: Policy, after: Policy, record: RobotsRecord) -> None:
         try:
-            change = change_between(before, after, self._agents.default)
+            agent = self._agents.default_under(after.settings)
+            change = change_between(before, after, agent)
             why = suspicion(before, after, record)
         except Exception as error:  # noqa: BLE001 - any parser may be in use
             parser_failed(error, record.url, self._stats)
@@ -211,7 +217,7 @@ class Retrieval:
 
     def _policy(self, record: RobotsRecord, previous: Policy | None, detail: str = "") -> Policy:
         """Memory holds the parsed rules; only the archive keeps their text and most headers."""
-        file = None
+        settings, file = self._settings.for_fetching(record.origin), None
         charset = charset_of(record.headers)
         headers = _charset_alone(charset)
         slim = replace(record, body=b"", headers=headers)
@@ -220,10 +226,10 @@ class Retrieval:
                 file = previous.file
             else:
                 try:
-                    file = self._parsers.read(record.body, charset)
+                    file = self.parsers.read(record.body, charset).read_as(settings.dialect)
                 except Exception as error:  # noqa: BLE001 - any parser may be in use
                     detail = parser_failed(error, record.url, self._stats)
-        return Policy(slim, file, self._settings, self._clock, self._stats, detail)
+        return Policy(slim, file, settings, self._clock, self._stats, detail)
 
 
 @cache

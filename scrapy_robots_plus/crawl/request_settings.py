@@ -1,0 +1,110 @@
+"""The settings that apply to one request: those of its origin, under an override of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.protocol.printable import printable
+
+from .exceptions import RobotsOverrideError
+from .settings import override_from
+from .settings.errors import WrongPartsError
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+    from scrapy_robots_plus.policy.origin import Origin
+
+    from .settings import RobotsSettings
+
+logger = logging.getLogger(__name__)
+
+OVERRIDE_META_KEY = "robots_override"
+MEANT_FOR_META_KEY = "robots_override_for"
+
+_REMEMBERED = 256
+"""Overrides of requests whose settings are kept."""
+
+
+class RequestSettings:
+    """Finds the settings of each request.
+
+    The override of a request belongs to the origin of its URL. Redirects copy the meta, and so do
+    spiders: at another origin the copy counts for nothing, and is removed.
+    """
+
+    def __init__(self, settings: RobotsSettings) -> None:
+        self._settings = settings
+        self._made: OrderedDict[tuple[int, str], tuple[RobotsSettings, RobotsSettings]]
+        self._made = OrderedDict()
+
+    def of(self, request: Request, origin: Origin) -> RobotsSettings:
+        """The settings of *request* to *origin*; the same object for the same override.
+
+        Raises RobotsOverrideError, naming key and value, if its own override is wrong.
+        """
+        settings = self._settings.for_origin(origin)
+        if OVERRIDE_META_KEY in request.meta:
+            return self._under_its_own(request, origin, settings)
+        return settings
+
+    def of_origin(self, origin: Origin) -> RobotsSettings:
+        """The settings of requests to *origin* without an override of their own."""
+        return self._settings.for_origin(origin)
+
+    def needs_no_file(self, request: Request, origin: Origin) -> bool:
+        """Whether an override of its own lets *request* go without the file of *origin*."""
+        return OVERRIDE_META_KEY in request.meta and not self.of(request, origin).needs_file
+
+    def _under_its_own(
+        self, request: Request, origin: Origin, settings: RobotsSettings
+    ) -> RobotsSettings:
+        value = request.meta[OVERRIDE_META_KEY]
+        if value is None:
+            return settings
+        digest = _digest(value)
+        if not _belongs(request, origin, digest):
+            return settings
+        key = id(settings), digest
+        if key not in self._made:
+            # The settings it was laid over are kept with it, so that their id stays theirs.
+            self._made[key] = settings, self._laid_over(settings, value)
+            if len(self._made) > _REMEMBERED:
+                self._made.popitem(last=False)
+        self._made.move_to_end(key)
+        return self._made[key][1]
+
+    def _laid_over(self, settings: RobotsSettings, value: object) -> RobotsSettings:
+        try:
+            return settings.under(override_from(value))
+        except WrongPartsError as error:
+            problems = (str(each._replace(name=OVERRIDE_META_KEY)) for each in error.parts)
+            raise RobotsOverrideError("; ".join(problems)) from error
+
+
+def _digest(value: object) -> str:
+    try:
+        return hashlib.sha256(repr(value).encode("utf-8", "backslashreplace")).hexdigest()[:16]
+    except Exception as error:  # whatever somebody has put there
+        raise RobotsOverrideError(f"{OVERRIDE_META_KEY} cannot be read: {error!r}") from error
+
+
+def _belongs(request: Request, origin: Origin, digest: str) -> bool:
+    """Whether the override was made for *origin*. The first origin it is seen with owns it."""
+    here = f"{origin} {digest}"
+    meant_for = str(request.meta.setdefault(MEANT_FOR_META_KEY, here))
+    if meant_for == here:
+        return True
+    if not meant_for.endswith(f" {digest}"):  # another one, which took the place of a copy
+        request.meta[MEANT_FOR_META_KEY] = here
+        return True
+    del request.meta[OVERRIDE_META_KEY], request.meta[MEANT_FOR_META_KEY]
+    logger.info(
+        "The robots_override of a request for %s does not apply to %s, where it came with the meta",
+        printable(meant_for.partition(" ")[0]),
+        printable(request),
+    )
+    return False
