@@ -25,6 +25,7 @@ FLOORS = (
     "crawl.policies",
     "crawl.fetching",
     "crawl.requests",
+    "crawl.agents",
     "crawl.parsers",
     "crawl",
     "audit",

@@ -77,8 +77,12 @@ class OwnDownloader(Downloader):
         {"DOWNLOADER_MIDDLEWARES": {OwnMiddleware: 100}},
         {"SCHEDULER_PRIORITY_QUEUE": ScrapyPriorityQueue},
         {"DOWNLOADER": OwnDownloader},
+        {
+            "ROBOTSTXT_PARSER": "scrapy.robotstxt.ProtegoRobotParser",
+            "ROBOTS_OVERRIDES": {"a.example": {"dialect": "GOOGLE"}},
+        },
     ],
-    ids=["no middleware", "two middlewares", "queue", "downloader"],
+    ids=["no middleware", "two middlewares", "queue", "downloader", "dialect"],
 )
 @pytest_twisted.ensureDeferred
 async def test_what_is_said_at_the_start_is_in_the_docs(

@@ -45,4 +45,5 @@ def fields_of(verdict: Verdict) -> dict[str, Any]:
         "status": verdict.outcome,
         "delay": verdict.delay,
         "form": verdict.form,
+        "override": verdict.override,
     }

@@ -157,6 +157,6 @@ def _ask_ahead(url: str, policies: Policies) -> None:
 
 async def _answer(url: str, policies: Policies, project: Project) -> Answer:
     try:
-        return Answer(url, await policies.verdict(url, project.agent))
+        return Answer(url, await policies.verdict(url, project.named_agent))
     except ValueError as error:
         return Answer(url, None, str(error))

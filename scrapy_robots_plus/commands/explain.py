@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.protocol.product_token import AgentNames
 
     from .project import Project
 
@@ -52,8 +53,10 @@ class Explain(Subcommand):
         if origin is None:
             raise WrongUsageError(f"{url} is not an http or https URL; robots.txt is not about it")
 
-        def explained(policy: Policy, record: RobotsRecord, *, is_file: bool) -> int:
-            found = explanation(url, project.agent, policy, record, is_file=is_file)
+        def explained(
+            agent: AgentNames, policy: Policy, record: RobotsRecord, *, is_file: bool
+        ) -> int:
+            found = explanation(url, agent, policy, record, is_file=is_file)
             if arguments.json:
                 output.json(found)
             else:
@@ -63,14 +66,16 @@ class Explain(Subcommand):
 
         if arguments.file is not None:
             record = project.record_of(read_file(arguments.file), arguments.file, origin)
-            return explained(project.policy_of(record), record, is_file=True)
+            return explained(project.agent, project.policy_of(record), record, is_file=True)
 
         async def work(crawl: Crawl) -> int:
             policy = await crawl.policies.obtain(origin)
             if policy is None:
                 raise UnreadableError(f"stopped before {origin.robots_url} was read")
-            record = crawl.policies.stored(origin) or policy.record
-            return explained(policy, record, is_file=False)
+            stored = crawl.policies.stored(origin) if policy.settings.needs_file else None
+            record = stored or policy.record
+            agent = project.named_agent or crawl.agents.default_under(policy.settings)
+            return explained(agent, policy, record, is_file=not policy.settings.needs_file)
 
         return project.ask(work)
 

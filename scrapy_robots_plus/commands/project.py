@@ -15,6 +15,7 @@ from scrapy.utils.python import global_object_name
 
 from scrapy_robots_plus.addon import Addon
 from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.agents import Agents
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.crawl.gate.crawl import Crawl
 from scrapy_robots_plus.crawl.parsers.adapter import ParsedFile, charset_of
@@ -22,7 +23,6 @@ from scrapy_robots_plus.crawl.parsers.our_parser import RobotsParser
 from scrapy_robots_plus.crawl.policies.archive import FILE_IN_JOBDIR, uri_in_job
 from scrapy_robots_plus.crawl.policies.policy import Policy
 from scrapy_robots_plus.crawl.reporting.extension import RobotsExtension
-from scrapy_robots_plus.crawl.requests import Agents
 from scrapy_robots_plus.crawl.settings import RobotsSettings, job_folder
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.record import RobotsRecord
@@ -54,6 +54,7 @@ _FOR_A_QUESTION: dict[str, Any] = {
     "ITEM_PIPELINES": {},
     "JOBDIR": None,
     "LOG_STDOUT": False,
+    "ROBOTS_MODE": "obey",
     "SCHEDULER": "scrapy.core.scheduler.Scheduler",
     "SPIDER_MIDDLEWARES": {},
     "SPIDER_MODULES": [],
@@ -67,7 +68,8 @@ class Project:
         self.settings = settings
         if getattr(arguments, "dialect", None):
             settings.set("ROBOTS_DIALECT", arguments.dialect, "cmdline")
-        self._agent: str | None = getattr(arguments, "agent", None)
+        self.named_agent: str | None = getattr(arguments, "agent", None)
+        """``--agent``."""
         _use_store_of_job(settings)
         for name, value in _FOR_A_QUESTION.items():
             settings.set(name, value, "cmdline")
@@ -81,7 +83,7 @@ class Project:
     @cached_property
     def agent(self) -> AgentNames:
         """``--agent``, else the agent of the project's crawls."""
-        return self._agent or Agents(self._idle_crawler, self.robots).default
+        return self.named_agent or Agents(self._idle_crawler, self.robots).default
 
     @cached_property
     def _idle_crawler(self) -> Crawler:

@@ -47,7 +47,7 @@ class Judged:
     def judge(self, request: str | Request, *, again: bool = False) -> Awaitable[Decision]:
         if isinstance(request, str):
             request = Request(request)
-        judged = self.crawl.judge.judge(request, ORIGIN, "foobot", again=again)
+        judged = self.crawl.judge.judge(request, ORIGIN, "foobot", self.crawl.settings, again=again)
         return deferred_from_coro(judged)
 
     @property
@@ -166,10 +166,12 @@ async def test_those_that_wait_are_counted_until_the_file_has_come() -> None:
 async def test_what_is_known_to_be_disallowed_is_refused_before_it_is_scheduled() -> None:
     host = Judged()
     judge = host.crawl.judge
-    assert judge.known_refusal(Request(CLOSED), ORIGIN, "foobot") is None  # nothing is known
+    assert (
+        judge.known_refusal(Request(CLOSED), ORIGIN, "foobot", host.crawl.settings) is None
+    )  # nothing is known
     await host.know(RULES)
-    assert judge.known_refusal(Request(OPEN), ORIGIN, "foobot") is None
-    refused = judge.known_refusal(Request(CLOSED), ORIGIN, "foobot")
+    assert judge.known_refusal(Request(OPEN), ORIGIN, "foobot", host.crawl.settings) is None
+    refused = judge.known_refusal(Request(CLOSED), ORIGIN, "foobot", host.crawl.settings)
     assert refused is not None
     assert refused.verdict.reason is Reason.RULE
 
@@ -177,7 +179,9 @@ async def test_what_is_known_to_be_disallowed_is_refused_before_it_is_scheduled(
 @pytest_twisted.ensureDeferred
 async def test_what_cannot_be_read_now_may_be_when_the_request_is_handed_out() -> None:
     host = await judged(UNREADABLE)
-    assert host.crawl.judge.known_refusal(Request(OPEN), ORIGIN, "foobot") is None
+    assert (
+        host.crawl.judge.known_refusal(Request(OPEN), ORIGIN, "foobot", host.crawl.settings) is None
+    )
 
 
 @pytest_twisted.ensureDeferred

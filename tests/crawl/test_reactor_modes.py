@@ -8,7 +8,7 @@ import pytest
 
 from tests.crawl_process import MODES, crawl_in_process
 from tests.sending import HICCUP, gaps
-from tests.sites import after, answer, drip, gzipped, half, hang, hang_up, redirect
+from tests.sites import after, answer, drip, gzipped, half, hang, hang_up, redirect, when
 
 if TYPE_CHECKING:
     from tests.sites import Sites
@@ -93,3 +93,22 @@ def test_closing_while_a_fetch_hangs(sites: Sites, mode: str) -> None:
     assert result["stats"]["robotstxt/forbidden/closing"] == 2
     assert host.fetched == []
     assert host.robots_hits == 1
+
+
+def test_overrides_and_audit_mode(sites: Sites, mode: str) -> None:
+    off, own, late = sites.host(CLOSED), sites.host(hang), sites.host()
+    late.robots(when(lambda: late.fetched, answer(CLOSED)))
+    overrides = {
+        off.address: {"obey": False, "reason": "ours"},
+        own.address: {"robots_txt": RULES, "crawl_delay": 0.5},
+    }
+    urls = [off.url("/a"), own.url("/closed"), own.url("/1"), own.url("/2")]
+    result = crawl_in_process(mode, *urls, ROBOTS_OVERRIDES=overrides)
+    assert result["failures"] == {own.url("/closed"): "RobotsDisallowed"}
+    assert min(gaps(result["sent"], own)) >= 0.5 - HICCUP
+    assert off.robots_hits == own.robots_hits == 0
+    urls = [*urls, late.url("/a")]
+    result = crawl_in_process(mode, *urls, ROBOTS_OVERRIDES=overrides, ROBOTS_MODE="audit")
+    assert sorted(result["got"]) == sorted(urls)
+    assert result["stats"]["robotstxt/forbidden"] == 2
+    assert "robotstxt/undecided" not in result["stats"]

@@ -21,7 +21,7 @@ DENY = {
 }
 ONLY_ALLOW = {
     *(Reason.NO_RULE, Reason.NO_GROUP, Reason.ROBOTS_TXT),
-    *(Reason.UNAVAILABLE, Reason.NOT_HTTP),
+    *(Reason.UNAVAILABLE, Reason.NOT_HTTP, Reason.NOT_OBEYED),
 }
 
 

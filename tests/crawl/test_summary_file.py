@@ -73,11 +73,14 @@ async def test_it_says_what_became_of_each_origin(sites: Sites, tmp_path: Path) 
         "version": __version__,
         "spider": "probe",
         "finish_reason": "finished",
+        "mode": "obey",
         "obey": True,
         "delays": True,
         "origins": 3,
         "allowed": 3,
         "denied": 2,
+        "undecided": 0,
+        "dont_obey": 0,
         "denied_by_reason": {"rule": 1, "unreachable": 1},
         "forgotten": {"origins": 0, "allowed": 0, "denied": 0},
     }
@@ -85,7 +88,7 @@ async def test_it_says_what_became_of_each_origin(sites: Sites, tmp_path: Path) 
     hashes = [site.pop("sha256") for site in sites_found.values()]
     assert [hash_ is not None and len(hash_) == 64 for hash_ in hashes] == [True, False, False]
     assert all(site.pop("fetched_at").endswith("Z") for site in sites_found.values())
-    nothing = {"delay_asked": None, "delay": None, "skipped": False}
+    nothing = {"delay_asked": None, "delay": None, "skipped": False, "override": None}
     assert list(sites_found.values()) == [
         {
             "origin": slow.origin,
@@ -98,6 +101,7 @@ async def test_it_says_what_became_of_each_origin(sites: Sites, tmp_path: Path) 
             "skipped": False,
             "allowed": 2,
             "denied": 1,
+            "override": None,
         },
         {
             "origin": dead.origin,

@@ -9,6 +9,7 @@ from weakref import ReferenceType, WeakKeyDictionary
 from scrapy import signals
 
 from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.agents import Agents
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
 from scrapy_robots_plus.crawl.fetching.budget import BudgetedFetcher, FetchBudget
 from scrapy_robots_plus.crawl.fetching.fetcher import Fetcher
@@ -16,7 +17,7 @@ from scrapy_robots_plus.crawl.pacing.pacing import Pacing
 from scrapy_robots_plus.crawl.policies.archive import Archive
 from scrapy_robots_plus.crawl.policies.cache import Policies
 from scrapy_robots_plus.crawl.policies.retrieval import Retrieval
-from scrapy_robots_plus.crawl.requests import Agents
+from scrapy_robots_plus.crawl.request_settings import RequestSettings
 from scrapy_robots_plus.crawl.settings import RobotsSettings
 
 from .judge import Judge
@@ -94,18 +95,27 @@ class Crawl:
     @property
     def is_on(self) -> bool:
         """Whether the crawl obeys rules or delays of robots.txt."""
-        return self.settings.obey or self.settings.keeps_delays
+        return self.settings.is_on
 
     @cached_property
     def settings(self) -> RobotsSettings:
         """The checked settings of the crawl. Raises RobotsSettingsError, which stops the crawl."""
         return RobotsSettings.of(self.crawler)
 
+    @property
+    def holds_requests(self) -> bool:
+        """Whether requests wait for robots.txt files and delays."""
+        return self.has_middleware and self.settings.enforces
+
     # For the middleware, and for other parts if it is in use
 
     @cached_property
     def agents(self) -> Agents:
         return Agents(self.crawler, self.settings)
+
+    @cached_property
+    def request_settings(self) -> RequestSettings:
+        return RequestSettings(self.settings)
 
     @cached_property
     def budget(self) -> FetchBudget:
@@ -127,7 +137,7 @@ class Crawl:
 
     @cached_property
     def policies(self) -> Policies:
-        return Policies(self.crawler, self.retrieval, self.agents, self.settings.cache_size)
+        return Policies(self.crawler, self.settings, self.retrieval, self.agents, self.clock)
 
     @cached_property
     def pacing(self) -> Pacing:

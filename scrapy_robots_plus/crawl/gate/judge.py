@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.policies.cache import closing_verdict
@@ -30,6 +30,11 @@ class Passes:
     policy: Policy
     """The policy that allows it."""
 
+    @property
+    def override(self) -> dict[str, Any] | None:
+        """The override that it was judged under, for JSON."""
+        return _override_of(self.policy)
+
 
 @dataclass(frozen=True, slots=True)
 class Unasked:
@@ -55,6 +60,16 @@ class Refused:
     verdict: Verdict
     policy: Policy | None
     """None if the spider closed before there was one."""
+
+    @property
+    def override(self) -> dict[str, Any] | None:
+        """The override that it was judged under, for JSON."""
+        return None if self.policy is None else _override_of(self.policy)
+
+
+def _override_of(policy: Policy) -> dict[str, Any] | None:
+    override = policy.settings.override
+    return None if override is None else override.as_json()
 
 
 Decision = Passes | Unasked | Requeued | Refused
@@ -87,54 +102,76 @@ class Judge:
         return is_fetching and asks_for_robots_txt(request.url)
 
     async def judge(
-        self, request: Request, origin: Origin, agent: AgentNames, *, again: bool = False
+        self,
+        request: Request,
+        origin: Origin,
+        agent: AgentNames,
+        settings: RobotsSettings,
+        *,
+        again: bool = False,
     ) -> Decision:
-        """The decision about *request*; *again*: it was judged before, as another agent."""
+        """The decision about *request* under its *settings*; *again*: it was judged before, as
+        another agent.
+        """
         self._requeue.welcome(request)
-        policy = self._policies.usable_or_refresh(origin, request)
+        policy = self._policies.usable_or_refresh(origin, request, settings)
         if policy is None:
             if self.is_exempt(request, origin):
                 return Unasked()
-            policy = await self._wait(request, origin)
+            policy = await self._wait(request, origin, settings)
         elif self._policies.was_used(origin) and not again:
             self._stats.inc_value(keys.CACHE_HITS)
         if policy is None:
-            return self._closed_first(request, origin)
+            return self._closed_first(request, origin, settings)
         self._policies.mark_used(origin)
         verdict = policy.refusal(request.url, agent)
         if verdict is None:
             return Passes(policy)
-        if policy.denies_as_unreachable:
+        if policy.denies_as_unreachable and self._holds(origin, policy):
             copy = self._requeue.copy_for_scheduler(request, origin)
             if copy is not None:
                 return Requeued(copy)
         return Refused(verdict, policy)
 
-    def known_refusal(self, request: Request, origin: Origin, agent: AgentNames) -> Refused | None:
+    def known_refusal(
+        self, request: Request, origin: Origin, agent: AgentNames, settings: RobotsSettings
+    ) -> Refused | None:
         """The refusal if rules that are already known disallow *request*: do not schedule it.
 
         An unreadable robots.txt refuses nothing here: it may be readable when the request's turn
         comes.
         """
-        policy = self._policies.usable_or_refresh(origin, request)
+        policy = self._policies.usable_or_refresh(origin, request, settings)
         if policy is None or policy.denies_as_unreachable:
             return None
         verdict = policy.refusal(request.url, agent)
         return None if verdict is None else Refused(verdict, policy)
 
-    async def _wait(self, request: Request, origin: Origin) -> Policy | None:
+    def _holds(self, origin: Origin, policy: Policy) -> bool:
+        """Whether the queue would hold a request that this *policy* denies as unreachable.
+
+        It looks at the origin, not at the override of a request.
+        """
+        if policy.settings is self._settings.for_origin(origin):
+            return True
+        known = self._policies.usable(origin)
+        return known is not None and known.denies_as_unreachable
+
+    async def _wait(
+        self, request: Request, origin: Origin, settings: RobotsSettings
+    ) -> Policy | None:
         """The policy, when it is known; None if the spider closes first."""
         self.waiting += 1
         try:
-            return await self._policies.obtain(origin, request)
+            return await self._policies.obtain(origin, request, settings)
         finally:
             self.waiting -= 1
 
-    def _closed_first(self, request: Request, origin: Origin) -> Decision:
+    def _closed_first(self, request: Request, origin: Origin, settings: RobotsSettings) -> Decision:
         """The spider closed before there was a policy."""
         copy = self._requeue.copy_for_scheduler(request, origin)
         if copy is not None:
             return Requeued(copy)
-        if not self._settings.obey:
+        if not settings.obey:
             return Unasked()  # without ROBOTSTXT_OBEY nothing is dropped
         return Refused(closing_verdict(origin), None)

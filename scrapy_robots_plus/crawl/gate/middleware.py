@@ -11,25 +11,30 @@ from typing_extensions import assert_never
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
-from scrapy_robots_plus.crawl.exceptions import RobotsIgnored, exception_for
+from scrapy_robots_plus.crawl.exceptions import (
+    RobotsIgnored,
+    RobotsOverrideError,
+    exception_for,
+)
 from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing
 from scrapy_robots_plus.crawl.requests import origin_to_ask
 from scrapy_robots_plus.crawl.settings import report_unknown_settings
-from scrapy_robots_plus.crawl.signals import request_disallowed
 from scrapy_robots_plus.protocol.printable import printable
 
+from .audit_mode import AuditMode
 from .crawl import Crawl
 from .judge import Passes, Refused, Requeued, Unasked
 from .late_errbacks import LateErrbacks
+from .outcomes import Outcomes
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from typing_extensions import Self
 
+    from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.protocol.verdict import Verdict
 
 logger = logging.getLogger(__name__)
 
@@ -58,14 +63,20 @@ class RobotsMiddleware:
         self.policies = crawl.policies
         self.tally = crawl.tally
         self._crawler = crawler
-        self._stats = compat.stats_of(crawler)
         self._agents = crawl.agents
+        self._settings_of = crawl.request_settings.of
         self._judge = crawl.judge
+        self._outcomes = Outcomes(crawl)
+        if not self.settings.enforces:
+            self._audit_mode: AuditMode | None = AuditMode(crawl, self._outcomes)
+            crawler.signals.connect(self._append_last_process_request, signals.spider_opened)
+            return
+        self._audit_mode = None
         # It connects to signals after the extensions, so that its floors have the last word.
         self._pacing = crawl.pacing
         self._late_errbacks = LateErrbacks(crawler, crawl.clock)
         crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
-        if self._agents.fixed is None or self.settings.keeps_delays or self.settings.retry_after:
+        if self._agents.fixed is None or self.settings.may_delay:
             crawler.signals.connect(self._append_last_process_request, signals.spider_opened)
 
     @classmethod
@@ -84,32 +95,40 @@ class RobotsMiddleware:
         origin = origin_to_ask(request)
         if origin is None:
             return
-        agent = self._agents.of(request)
-        refused = self._judge.known_refusal(request, origin, agent)
+        try:
+            settings = self._settings_of(request, origin)
+        except RobotsOverrideError:  # it will fail in process_request()
+            return
+        agent = self._agents.of(request, settings)
+        refused = self._judge.known_refusal(request, origin, agent, settings)
         if refused is not None:
             self._late_errbacks.dropped(request)
             raise self._report_refusal(request, origin, agent, refused)
 
     async def process_request(self, request: Request) -> Request | None:
-        """Lets *request* pass, or raises RobotsDisallowed or RobotsUnreachable.
+        """Lets *request* pass, or raises RobotsDisallowed, RobotsUnreachable or
+        RobotsOverrideError.
 
         Returns a request that the scheduler is to keep for later.
         """
+        if self._audit_mode is not None:
+            self._audit_mode.judge(request)
+            return None
         origin = origin_to_ask(request)
         if origin is None:
-            self.tally.exempt(request)
+            self._outcomes.exempt(request)
             return None
-        agent = self._agents.judged_by(request)
-        decision = await self._judge.judge(request, origin, agent)
+        settings = self._checked_settings(request, origin)
+        agent = self._agents.judged_by(request, settings)
+        decision = await self._judge.judge(request, origin, agent, settings)
         match decision:
             case Passes(policy):
-                self.tally.allow(request, origin, policy)
                 policy.paces.enforce(agent)
                 self._pacing.assign_slot(request, origin, policy)
-                self._tell(request, origin, agent, decision)
+                self._outcomes.passed(request, origin, agent, decision)
                 return None
             case Unasked():
-                self.tally.exempt(request)
+                self._outcomes.exempt(request)
                 return None
             case Requeued(copy):
                 return copy
@@ -120,6 +139,9 @@ class RobotsMiddleware:
 
     async def _process_request_last(self, request: Request) -> Request | None:
         """Runs after all middlewares, which may have changed the User-Agent or the slot."""
+        if self._audit_mode is not None:
+            self._audit_mode.judge_again(request)
+            return None
         agent = self._agents.changed(request)
         if agent is None and not self._pacing.assigns_slots:
             return None
@@ -130,12 +152,13 @@ class RobotsMiddleware:
             if not self._judge.is_exempt(request, origin):
                 self._pacing.pin(request, origin)
             return None
-        decision = await self._judge.judge(request, origin, agent, again=True)
+        settings = self._checked_settings(request, origin)
+        decision = await self._judge.judge(request, origin, agent, settings, again=True)
         match decision:
             case Passes(policy):
                 policy.paces.enforce(agent)
                 self._pacing.assign_slot(request, origin, policy)
-                self._tell(request, origin, agent, decision)
+                self._outcomes.passed(request, origin, agent, decision, again=True)
                 return None
             case Unasked():
                 return None
@@ -143,8 +166,8 @@ class RobotsMiddleware:
                 self.tally.revoke(request, origin)
                 return copy
             case Refused():
-                self.tally.revoke(request, origin)
-                raise self._report_refusal(request, origin, agent, decision)
+                self._outcomes.refused(request, origin, agent, decision, again=True)
+                raise exception_for(request.url, decision.verdict)
             case _:
                 assert_never(decision)
 
@@ -159,36 +182,27 @@ class RobotsMiddleware:
 
     # What follows
 
+    def _checked_settings(self, request: Request, origin: Origin) -> RobotsSettings:
+        """The settings of *request*. Raises RobotsOverrideError if its own override is wrong."""
+        try:
+            return self._settings_of(request, origin)
+        except RobotsOverrideError as error:
+            compat.stats_of(self._crawler).inc_value(stats.OVERRIDE_ERRORS)
+            logger.error(
+                "%s is not sent: %s",
+                printable(request),
+                printable(error),
+                extra={"spider": self._crawler.spider},
+            )
+            raise
+
     def _report_refusal(
         self, request: Request, origin: Origin, agent: AgentNames, refused: Refused
     ) -> RobotsIgnored:
         """Counts and reports the refusal; returns the exception to raise."""
         if not self._late_errbacks.was_counted(request):
-            self.tally.deny(request, origin, refused.policy)
-            self._announce(request, refused.verdict)
-            self._tell(request, origin, agent, refused)
+            self._outcomes.refused(request, origin, agent, refused)
         return exception_for(request.url, refused.verdict)
-
-    def _tell(
-        self, request: Request, origin: Origin, agent: AgentNames, decision: Passes | Refused
-    ) -> None:
-        for listener in self.crawl.decision_listeners:
-            listener(request, origin, agent, decision)
-
-    def _announce(self, request: Request, verdict: Verdict) -> None:
-        spider = self._crawler.spider
-        self._stats.inc_value(stats.FORBIDDEN)
-        self._stats.inc_value(stats.filled(stats.FORBIDDEN_BY_REASON, verdict.reason))
-        if verdict.form is not None:
-            self._stats.inc_value(stats.FORBIDDEN_IN_A_FORM)
-        logger.debug(
-            "Forbidden by robots.txt: %(request)s (%(why)s)",
-            {"request": printable(request), "why": verdict.describe()},
-            extra={"spider": spider},
-        )
-        self._crawler.signals.send_catch_log(
-            request_disallowed, request=request, verdict=verdict, spider=spider
-        )
 
     def _append_last_process_request(self) -> None:
         compat.last_process_request(self._crawler, self._process_request_last)

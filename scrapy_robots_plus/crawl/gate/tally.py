@@ -42,6 +42,10 @@ class Tally:
         self._rows: OrderedDict[Origin, Row] = OrderedDict()
         self._others = Row()
         self._others_count = 0
+        self.not_asked = 0
+        """Requests with ``dont_obey_robotstxt``, which are in no row."""
+        self.undecided = 0
+        """Requests of a crawl in audit mode that are not judged, or not yet."""
         self._starts = Row()
         """Start requests, including those without an origin."""
 

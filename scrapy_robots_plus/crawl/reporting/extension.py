@@ -68,14 +68,15 @@ class RobotsExtension:
             self._summary_file.prepare()
 
     def _spider_idle(self) -> None:
-        if self._crawl.has_middleware and self._crawl.tally.denied_from_the_start:
+        if self._crawl.holds_requests and self._crawl.tally.denied_from_the_start:
             raise CloseSpider("robotstxt_denied")
 
     def _spider_closed(self, spider: Spider, reason: str) -> None:
         if self._loop is not None and self._loop.running:
             self._loop.stop()
         self._outages.sum_up()
-        if self._crawl.has_middleware and len(self._crawl.tally):
+        tally = self._crawl.tally
+        if self._crawl.has_middleware and (len(tally) or tally.undecided):
             self._log_table(spider)
         if self._summary_file is not None:
             self._summary_file.write(reason)
@@ -86,8 +87,8 @@ class RobotsExtension:
             "robots.txt (%(name)s): %(headline)s\n%(table)s",
             {
                 "name": printable(spider.name),
-                "headline": headline(tally),
-                "table": table(tally, delays=self._crawl.settings.keeps_delays),
+                "headline": headline(tally, self._crawl.settings.mode),
+                "table": table(tally, delays=self._crawl.settings.keeps_any_delays),
             },
             extra={"spider": spider},
         )

@@ -128,13 +128,16 @@ class Outages:
 
     def _follows(self, policy: Policy) -> str:
         if policy.denies_as_unreachable:
+            if not self._settings.enforces:
+                return "all its requests would be denied"
             if not self._settings.defers or self._crawl.readiness is None:
                 return "all its requests are denied"
             return f"its requests wait in the queue for up to {duration(self._settings.defer_max)}"
         if policy.record.readable:
             return f"the copy from {duration(policy.age)} ago is obeyed ({policy.in_words})"
         if policy.access is Access.UNAVAILABLE:
-            return "everything is allowed, as ROBOTS_STATUS_POLICY says"
+            says = "ROBOTS_OVERRIDES" if policy.settings.override else "ROBOTS_STATUS_POLICY"
+            return f"everything is allowed, as {says} says"
         return "its Crawl-delay is unknown"
 
     def _hint(self, policy: Policy) -> str:

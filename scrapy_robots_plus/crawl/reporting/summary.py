@@ -44,11 +44,14 @@ def _head(crawl: Crawl, started: float, reason: str) -> dict[str, Any]:
         "started": timestamp(started),
         "finished": timestamp(crawl.clock.wall()),
         "finish_reason": reason,
+        "mode": settings.mode,
         "obey": settings.obey,
         "delays": settings.keeps_delays,
         "origins": len(tally),
         "allowed": tally.allowed,
         "denied": tally.denied,
+        "undecided": tally.undecided,
+        "dont_obey": tally.not_asked,
         "denied_by_reason": _reasons(crawl),
         "forgotten": tally.forgotten._asdict(),
     }
@@ -66,6 +69,7 @@ def _reasons(crawl: Crawl) -> dict[str, int]:
 
 def _site(site: Site, gap: float | None) -> dict[str, Any]:
     policy = site.policy
+    override = None if policy is None else policy.settings.override
     return {
         "origin": str(site.origin),
         "robots_url": site.origin.robots_url if policy is None else policy.record.url,
@@ -80,6 +84,7 @@ def _site(site: Site, gap: float | None) -> dict[str, Any]:
         "skipped": site.is_skipped,
         "allowed": site.allowed,
         "denied": site.denied,
+        "override": override.label if override else None,
     }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_robots_plus.policy.options import Mode
 from scrapy_robots_plus.protocol.printable import printable
 
 from .sites import sites_of
@@ -46,10 +47,20 @@ class Line(NamedTuple):
     denied: int
 
 
-def headline(tally: Tally) -> str:
+def headline(tally: Tally, mode: Mode = Mode.OBEY) -> str:
     """The totals in words."""
     origins, requests = counted(len(tally), "origin"), counted(tally.allowed, "request")
-    return f"{origins}, {requests} allowed, {tally.denied:,} denied"
+    enforces = mode is Mode.OBEY
+    parts = [
+        origins,
+        f"{requests} allowed",
+        f"{tally.denied:,} {'' if enforces else 'to be '}denied",
+    ]
+    if tally.undecided:
+        parts.append(f"{tally.undecided:,} undecided")
+    if tally.not_asked:
+        parts.append(f"{tally.not_asked:,} with dont_obey_robotstxt")
+    return ("" if enforces else "audit mode, nothing was enforced: ") + ", ".join(parts)
 
 
 def table(tally: Tally, most: int = MOST_LINES, *, delays: bool = True) -> str:

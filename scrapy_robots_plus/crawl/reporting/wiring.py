@@ -12,7 +12,8 @@ from scrapy.utils.python import global_object_name
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
 from scrapy_robots_plus.crawl.gate.middleware import RobotsMiddleware
-from scrapy_robots_plus.crawl.settings import queue_class, scheduler_class
+from scrapy_robots_plus.crawl.parsers.adapter import takes_several_names
+from scrapy_robots_plus.crawl.settings import parser_class, queue_class, scheduler_class
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -53,6 +54,13 @@ def _mistakes(crawler: Crawler, settings: RobotsSettings) -> list[str]:
             "Every robots.txt is fetched and counted more than once, because RobotsMiddleware runs "
             f"alongside {' and '.join(names)}. Remove it from DOWNLOADER_MIDDLEWARES: "
             f"{', '.join(f'{name!r}: None' for name in names)}."
+        )
+    dialects = any(each.dialect for each in settings.overrides.values())
+    if ours and dialects and not takes_several_names(crawler.settings):
+        found.append(
+            "dialect in ROBOTS_OVERRIDES has no effect, because ROBOTSTXT_PARSER is "
+            f"{global_object_name(parser_class(crawler.settings))}. To change that, set "
+            'ROBOTSTXT_PARSER = "scrapy_robots_plus.RobotsParser".'
         )
     return found
 

@@ -34,7 +34,7 @@ def readiness_of(crawler: Crawler) -> Readiness:
     readiness = readiness_in_use(crawler)
     if readiness is None:
         crawl = Crawl.of(crawler)
-        surroundings = RobotsSurroundings if crawl.has_middleware else CrawlSurroundings
+        surroundings = RobotsSurroundings if crawl.holds_requests else CrawlSurroundings
         readiness = surroundings(crawl).readiness
         crawl.use_readiness(readiness)
     return readiness
@@ -49,7 +49,8 @@ def readiness_in_use(crawler: Crawler) -> Readiness | None:
 class CrawlSurroundings:
     """Answers :class:`.Readiness` from a running crawl.
 
-    Without :class:`RobotsMiddleware` there are no policies to wait for, only slots.
+    Without :class:`RobotsMiddleware`, or in audit mode, there are no policies to wait for, only
+    slots.
     """
 
     def __init__(self, crawl: Crawl) -> None:
@@ -75,7 +76,7 @@ class CrawlSurroundings:
         slot = chosen_slot(request)
         return Address(None, slot or compat.slot_key(self._downloader, request))
 
-    # Policies: never called, because no lane has an origin
+    # Policies: not called, unless a lane of a resumed job has an origin
 
     def origin_state(self, origin: Origin) -> OriginState | None:  # noqa: ARG002
         return OriginState()
@@ -151,19 +152,25 @@ class RobotsSurroundings(CrawlSurroundings):
         )
 
     def address(self, request: Request) -> Address:
-        try:
-            origin = origin_to_ask(request)
-        except ValueError:  # it will fail in the middleware, which calls its errback
-            origin = None
+        origin = self._origin_to_wait_for(request)
         if origin is None:
             return super().address(request)
         return Address(origin, chosen_slot(request) or origin.host)
+
+    def _origin_to_wait_for(self, request: Request) -> Origin | None:
+        """The origin whose robots.txt must be known first; None if there is none."""
+        try:
+            origin = origin_to_ask(request)
+            free = origin is None or self._crawl.request_settings.needs_no_file(request, origin)
+        except ValueError:  # it will fail in the middleware, which calls its errback
+            return None
+        return None if free else origin
 
     def origin_state(self, origin: Origin) -> OriginState | None:
         policy = self._policies.usable(origin) or self._just_fetched.get(origin)
         if policy is None:
             return None
-        policy.paces.enforce(self._agents.default)
+        policy.paces.enforce(self._agents.default_under(policy.settings))
         if policy.denies_as_unreachable:
             return OriginState(unreachable=True, again_at=self.clock() + policy.fresh_for)
         if not policy.is_paced:

@@ -1,0 +1,109 @@
+"""Counts what became of each request, and tells those who want to know."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.requests import TAP_META_KEY, says_not_to_ask
+from scrapy_robots_plus.crawl.signals import request_disallowed
+from scrapy_robots_plus.protocol.printable import printable
+
+from .override_stats import OverrideStats
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+    from scrapy_robots_plus.crawl.policies.policy import Policy
+    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.protocol.verdict import Verdict
+
+    from .crawl import Crawl
+    from .judge import Passes, Refused
+
+logger = logging.getLogger(__name__)
+
+
+class Outcomes:
+    """The tally, the stats, the log and the signal of a crawl, and what listens to decisions."""
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+        self._crawler = crawl.crawler
+        self._tally = crawl.tally
+        self._stats = compat.stats_of(crawl.crawler)
+        self._overrides = OverrideStats(self._stats)
+
+    def exempt(self, request: Request) -> None:
+        """*request* passes without a robots.txt check."""
+        self._tally.exempt(request)
+        if says_not_to_ask(request) and TAP_META_KEY not in request.meta:
+            self._tally.not_asked += 1
+            self._stats.inc_value(stats.NOT_ASKED)
+
+    def passed(
+        self,
+        request: Request,
+        origin: Origin,
+        agent: AgentNames,
+        decision: Passes,
+        *,
+        again: bool = False,
+    ) -> None:
+        """*request* is allowed; *again*: for another agent too, so that it is counted already."""
+        if not again:
+            self._tally.allow(request, origin, self._shown(origin, decision.policy))
+            self._overrides.count(decision.policy)
+        self._tell(request, origin, agent, decision)
+
+    def refused(
+        self,
+        request: Request,
+        origin: Origin,
+        agent: AgentNames,
+        decision: Refused,
+        *,
+        again: bool = False,
+    ) -> None:
+        """*request* is denied; *again*: after it was counted as allowed for another agent."""
+        if again:
+            self._tally.revoke(request, origin)
+        else:
+            self._overrides.count(decision.policy)
+        self._tally.deny(request, origin, self._shown(origin, decision.policy))
+        self._announce(request, decision.verdict)
+        self._tell(request, origin, agent, decision)
+
+    def _shown(self, origin: Origin, policy: Policy | None) -> Policy | None:
+        """What the table shows of *origin*: its own policy, not that of one request."""
+        if policy is None or policy.settings is self._crawl.settings.for_origin(origin):
+            return policy
+        return self._crawl.policies.usable(origin)
+
+    def _tell(
+        self, request: Request, origin: Origin, agent: AgentNames, decision: Passes | Refused
+    ) -> None:
+        for listener in self._crawl.decision_listeners:
+            listener(request, origin, agent, decision)
+
+    def _announce(self, request: Request, verdict: Verdict) -> None:
+        spider, enforces = self._crawler.spider, self._crawl.settings.enforces
+        self._stats.inc_value(stats.FORBIDDEN)
+        self._stats.inc_value(stats.filled(stats.FORBIDDEN_BY_REASON, verdict.reason))
+        if verdict.form is not None:
+            self._stats.inc_value(stats.FORBIDDEN_IN_A_FORM)
+        logger.debug(
+            "%(is)s by robots.txt: %(request)s (%(why)s)",
+            {
+                "is": "Forbidden" if enforces else "Would be forbidden",
+                "request": printable(request),
+                "why": verdict.describe(),
+            },
+            extra={"spider": spider},
+        )
+        if enforces:  # the signal says that a request was dropped
+            self._crawler.signals.send_catch_log(
+                request_disallowed, request=request, verdict=verdict, spider=spider
+            )

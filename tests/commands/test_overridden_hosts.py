@@ -1,0 +1,66 @@
+"""Commands answer as crawls of the project do: under its overrides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .running import Robots
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..sites import Sites
+
+CLOSED = "User-agent: *\nDisallow: /\n"
+
+
+def test_check_and_explain_answer_under_the_overrides_of_the_project(
+    sites: Sites, tmp_path: Path
+) -> None:
+    off, own, named = sites.host(CLOSED), sites.host(CLOSED), sites.host()
+    named.robots("User-agent: Barbot\nDisallow: /bar\n")
+    robots = Robots.in_project(
+        tmp_path,
+        ROBOTS_MODE="audit",
+        ROBOTS_OVERRIDES={
+            off.address: {"obey": False, "reason": "ours"},
+            own.address: {"robots_txt": "User-agent: *\nDisallow: /own\nCrawl-delay: 2\n"},
+            named.address: {"user_agent": "Barbot"},
+        },
+    )
+    urls = [off.url("/a"), own.url("/own"), own.url("/a"), named.url("/bar")]
+    done = robots("check", *urls)
+    words = ["allowed", "denied", "allowed", "denied"]
+    assert [line.split()[0] for line in done.lines] == words
+    labels = ["ours", "robots_txt", "robots_txt", "user_agent"]
+    assert [line.rpartition("; override: ")[2] for line in done.lines] == [
+        f"{label})" for label in labels
+    ]
+    assert done.errors == ""
+    assert off.robots_hits == own.robots_hits == 0
+    for url, word in zip(urls, words, strict=True):
+        explained = robots("explain", url)
+        assert explained.lines[0].split() == [word, url]
+        assert explained.errors == ""
+    (found,) = robots("explain", own.url("/own"), "--json").json
+    assert found["pace"]["asked"] == 2
+    assert found["override"] == "robots_txt"
+    assert found["robots_txt"]["in_words"] == "own text (override: robots_txt)"
+
+
+def test_an_agent_on_the_command_line_goes_before_an_override(sites: Sites, tmp_path: Path) -> None:
+    host = sites.host("User-agent: Barbot\nDisallow: /\n")
+    overrides = {host.address: {"user_agent": "Barbot"}}
+    robots = Robots.in_project(tmp_path, ROBOTS_OVERRIDES=overrides)
+    for command in ("check", "explain"):
+        assert robots(command, host.url("/a")).lines[0].startswith("denied")
+        named = robots(command, host.url("/a"), "--agent", "Foobot")
+        assert named.lines[0].startswith("allowed")
+
+
+def test_wrong_overrides_are_wrong_usage(tmp_path: Path) -> None:
+    robots = Robots.in_project(tmp_path, ROBOTS_OVERRIDES={"a.example": {"obay": True}})
+    done = robots("check", "http://a.example/")
+    assert done.status == 2
+    assert "ROBOTS_OVERRIDES['a.example']['obay'] = True: there is no such key" in done.errors
+    assert "Traceback" not in done.errors
