@@ -95,11 +95,11 @@ def _digest(value: object) -> str:
 def _belongs(request: Request, origin: Origin, digest: str) -> bool:
     """Whether the override was made for *origin*. The first origin it is seen with owns it."""
     here = f"{origin} {digest}"
-    meant_for = str(request.meta.setdefault(MEANT_FOR_META_KEY, here))
+    meant_for = request.meta.get(MEANT_FOR_META_KEY)
     if meant_for == here:
         return True
-    if not meant_for.endswith(f" {digest}"):  # another one, which took the place of a copy
-        request.meta[MEANT_FOR_META_KEY] = here
+    if not isinstance(meant_for, str) or not meant_for.endswith(f" {digest}"):
+        request.meta[MEANT_FOR_META_KEY] = here  # a new one, or one in the place of a copy
         return True
     del request.meta[OVERRIDE_META_KEY], request.meta[MEANT_FOR_META_KEY]
     logger.info(

@@ -17,7 +17,14 @@ from scrapy_robots_plus import (
     RobotsMiddleware,
     RobotsUnreachable,
 )
-from tests.crawling import OTHER_PARSER, ProbeSpider, StepSpider, crawl, names_rules, stat
+from tests.crawling import (
+    OTHER_PARSER,
+    ProbeSpider,
+    StepSpider,
+    crawl,
+    names_rules,
+    stat,
+)
 from tests.sending import HICCUP, TimedSpider, gaps
 from tests.sites import Sites, answer, hang, redirect
 
@@ -366,3 +373,24 @@ async def test_the_table_says_what_was_overridden(
     assert "0 denied, 1 with dont_obey_robotstxt" in caplog.text
     assert stat(crawler, "robotstxt/dont_obey") == 1
     assert stat(crawler, "robotstxt/override/our own\\x1b site") == 1
+
+
+class SubdomainSpider(ProbeSpider):
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        policies = self.crawler.get_downloader_middleware(RobotsMiddleware).policies
+        origins = [Origin("http", f"h{number}.example", 80) for number in range(3_000)]
+        found = [policies.usable(origin) for origin in origins]
+        self.bodies = {id(policy.record.body) for policy in found}
+        self.files = {id(policy.file) for policy in found}
+        self.fetched = len(policies)
+        return
+        yield
+
+
+@pytest_twisted.ensureDeferred
+async def test_thousands_of_subdomains_share_one_text() -> None:
+    text = f"User-agent: *\nDisallow: /closed\n{'# ' + 'x' * 997}\n" * 100
+    overrides = {"*.example": {"robots_txt": text}}
+    crawler = await crawl(spider=SubdomainSpider, ROBOTS_OVERRIDES=overrides)
+    assert len(crawler.spider.bodies) == len(crawler.spider.files) == 1
+    assert crawler.spider.fetched == 0

@@ -227,13 +227,15 @@ async def test_whatever_stands_there_the_crawl_goes_on(sites: Sites, queue: str)
     endless["status_policy"] = endless
     odd = [Rude(), {"reason": Rude()}, endless, "\ud800", b"\xff", 1j, object, [{}], float("nan")]
     others = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue"}
+    marked = asked(host.url("/closed"), OFF, meta={"robots_override_for": Rude()})
     crawler = await crawl(
         *(asked(host.url(f"/{number}"), each) for number, each in enumerate(odd)),
+        marked,
         host.url("/right"),
         spider=Spider,
         **(others if queue == "Scrapy's" else {}),
     )
-    assert host.fetched == ["/right"]
+    assert sorted(host.fetched) == ["/closed", "/right"]
     assert {type(error) for error in crawler.spider.failures.values()} == {RobotsOverrideError}
     assert stat(crawler, "robotstxt/override_errors") == len(odd)
 

@@ -132,5 +132,7 @@ def _record_of(origin: Origin, text: str, now: float) -> RobotsRecord:
     return RobotsRecord(origin, Access.RULES, 200, url, now, inf, headers, digest, body=body)
 
 
+@lru_cache(TEXTS_PARSED)
 def _encoded(text: str) -> bytes:
+    """The same object for the same text, which may be that of thousands of subdomains."""
     return text.encode("utf-8", "replace")
