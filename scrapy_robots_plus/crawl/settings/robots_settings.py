@@ -42,7 +42,7 @@ class RobotsSettings(
 ):
     """The settings of one crawl, checked. :meth:`from_settings` makes it.
 
-    Those of one origin may differ: :meth:`for_origin`.
+    Those of one origin may differ: ``for_origin()`` returns them.
     """
 
     override: Override | None = None
