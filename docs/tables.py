@@ -101,7 +101,9 @@ def _described(declared: Setting[Any, Any]) -> str:
 
 def shown(value: object) -> str:
     """A value as it is written in settings.py, with the quotes that Scrapy's docs use."""
-    return json.dumps(value) if isinstance(value, (str, dict)) else repr(value)
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{shown(key)}: {shown(each)}' for key, each in value.items())}}}"
+    return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
 def page_meta_table() -> str:
