@@ -1,0 +1,165 @@
+"""The chain of lines: whatever is done to a log is found, and named by its line."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_robots_plus.audit.chain import START, Checker, Link, parse, seal
+from scrapy_robots_plus.audit.entries import EndEntry, Entry, from_fields, to_fields
+
+from .entries import any_entry
+
+
+def chained(entries: list[Entry]) -> list[bytes]:
+    link, lines = START, []
+    for entry in entries:
+        line, link = seal(to_fields(entry), link)
+        lines.append(line)
+    return lines
+
+
+def some_lines(count: int) -> list[bytes]:
+    return chained(
+        [
+            EndEntry(time=float(number), crawl="a", reason="é", allowed=1, denied=2, lost=0)
+            for number in range(count)
+        ]
+    )
+
+
+def found_in(lines: list[bytes]) -> list[str]:
+    checker = Checker()
+    return [str(damage) for line in lines for damage in checker.check(line)]
+
+
+@given(st.lists(any_entry, max_size=5))
+def test_what_is_sealed_is_whole_and_read_again(entries: list[Entry]) -> None:
+    lines = chained(entries)
+    assert found_in(lines) == []
+    assert [from_fields(parse(line).fields) for line in lines] == entries
+
+
+def test_a_line_is_ascii_json_with_its_hash_at_the_end() -> None:
+    first, second = some_lines(2)
+    fields = json.loads(first)
+    assert list(fields)[:3] == ["v", "n", "type"]
+    assert list(fields)[-2:] == ["prev", "hash"]
+    assert (fields["v"], fields["n"], fields["prev"]) == (1, 0, "0" * 64)
+    assert json.loads(second)["prev"] == fields["hash"]
+    without = first[: first.index(b',"hash"')] + b"}"
+    assert sha256(without).hexdigest() == fields["hash"]
+    assert b" " not in first
+    assert first.isascii()
+    assert first.endswith(b"\n")
+
+
+@given(st.data())
+def test_one_changed_byte_is_found_in_its_line(data: st.DataObject) -> None:
+    lines = some_lines(4)
+    number = data.draw(st.integers(0, 3))
+    line = bytearray(lines[number])
+    position = data.draw(st.integers(0, len(line) - 2))  # a newline is another line
+    line[position] = data.draw(st.integers(0, 255).filter(lambda byte: byte != line[position]))
+    lines[number] = bytes(line)
+    damages = found_in(b"".join(lines).splitlines(keepends=True) if 10 in line[:-1] else lines)
+    assert damages
+    assert damages[0].startswith(f"line {number + 1}: ")
+    if 10 not in line[:-1]:
+        assert len(damages) == 1
+
+
+@given(st.data())
+def test_a_removed_line_is_found(data: st.DataObject) -> None:
+    lines = some_lines(5)
+    number = data.draw(st.integers(0, 3))  # the last is told by the missing end of the crawl
+    del lines[number]
+    (damage,) = found_in(lines)
+    assert damage.startswith(f"line {number + 1}: 1 line is missing before it: its number is")
+
+
+@given(st.data())
+def test_two_exchanged_lines_are_found(data: st.DataObject) -> None:
+    lines = some_lines(6)
+    one, other = sorted(data.draw(st.sets(st.integers(0, 5), min_size=2, max_size=2)))
+    lines[one], lines[other] = lines[other], lines[one]
+    damages = found_in(lines)
+    assert damages[0].startswith(
+        f"line {one + 1}: {'1 line is' if other == one + 1 else other - one}"
+    )
+    assert any(damage.startswith(f"line {other + 1}: out of order") for damage in damages)
+
+
+@given(st.integers(0, 4))
+def test_a_line_that_stands_twice_is_found(number: int) -> None:
+    lines = some_lines(5)
+    lines.insert(number, lines[number])
+    assert found_in(lines) == [f"line {number + 2}: stands twice"]
+
+
+@given(st.integers(0, 4), st.binary(max_size=30))
+def test_an_inserted_text_is_found(number: int, text: bytes) -> None:
+    lines = some_lines(5)
+    lines.insert(number, text.replace(b"\n", b"") + b"\n")
+    (damage,) = found_in(lines)
+    assert damage.startswith(f"line {number + 1}: not a line of a log: ")
+
+
+@given(st.integers(1, 4))
+def test_an_inserted_line_with_a_right_hash_is_found(number: int) -> None:
+    lines = some_lines(5)
+    before = parse(lines[number - 1]).link
+    forged, _ = seal({"type": "forged"}, before)
+    lines.insert(number, forged)
+    damages = found_in(lines)
+    assert damages[0].startswith(f"line {number + 2}: out of order")
+
+
+@given(st.integers(1, 4))
+def test_a_line_replaced_by_one_with_a_right_hash_is_found(number: int) -> None:
+    lines = some_lines(6)
+    before = parse(lines[number - 1]).link
+    lines[number], _ = seal({"type": "forged"}, before)
+    assert found_in(lines) == [
+        f"line {number + 2}: does not follow the line before it, which was put there later"
+    ]
+
+
+def test_a_log_whose_first_lines_are_gone_is_found() -> None:
+    assert found_in(some_lines(5)[2:]) == [
+        "line 1: 2 lines are missing before it: its number is 2, not 0"
+    ]
+
+
+@given(st.binary(max_size=200))
+def test_no_line_makes_it_fail(raw: bytes) -> None:
+    assert len(found_in([raw])) == 1
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"n": -1},
+        {"n": True},
+        {"n": 1.0},
+        {"n": None},
+        {"prev": 1},
+        {"prev": "0"},
+    ],
+)
+def test_a_line_without_its_place_in_the_chain_is_refused(changed: dict[str, object]) -> None:
+    text = json.dumps({"v": 1, "n": 0, "prev": "0" * 64, **changed}, separators=(",", ":"))
+    digest = sha256(text.encode()).hexdigest()
+    with pytest.raises(ValueError, match=r"it has no number|it does not name the line before it"):
+        parse(f'{text[:-1]},"hash":"{digest}"}}\n'.encode())
+
+
+def test_numbers_go_on_from_any_line() -> None:
+    line, link = seal({"type": "end"}, Link(41, "a" * 64))
+    assert link.number == 42
+    assert parse(line).link == link
+    assert parse(line).previous == "a" * 64
