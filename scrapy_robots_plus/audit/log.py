@@ -1,0 +1,187 @@
+"""Appends the entries of a crawl to an audit log, in batches."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, BinaryIO
+
+from .chain import LONGEST_LINE, Link, seal
+from .entries import to_fields
+from .locks import try_lock, unlock
+from .tail import find_tail, repair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from .entries import CrawlEntry, Entry
+
+ROOM = 10_000
+"""How many lines wait in memory while the file cannot be written; further ones are lost."""
+
+
+class AuditLog:
+    """One crawl's access to an audit log, which others may write to at the same time.
+
+    Nothing here raises OSError: what goes wrong is warned of once, counted, and tried again.
+    """
+
+    def __init__(self, path: Path, begin: CrawlEntry, warn: Callable[[str], None]) -> None:
+        """*begin* is written first, and again if the file is replaced. *warn* gets the problems."""
+        self.path = path
+        self.written = 0
+        """Lines."""
+        self.lost = 0
+        """Lines that were not written and will not be."""
+        self.errors = 0
+        """Times that the file could not be written, or was gone."""
+        self.repairs = 0
+        """Times that its last line was repaired."""
+        self._begin = begin
+        self._warn = warn
+        self._warned: set[str] = set()
+        self._waiting: list[Entry] = []
+        self._file: BinaryIO | None = None
+        self._last: Link | None = None
+        """The last line that this crawl has written to the file."""
+        self._size = 0
+        """That of the file then."""
+
+    @property
+    def waiting(self) -> int:
+        """Lines in memory."""
+        return len(self._waiting)
+
+    def add(self, entry: Entry) -> None:
+        """Takes *entry*, to be written by the next :meth:`flush`."""
+        if len(self._waiting) < ROOM:
+            self._waiting.append(entry)
+        else:
+            self.lost += 1
+
+    def flush(self) -> bool:
+        """Writes what waits. False if that was not possible: it waits further."""
+        if self._last is not None and not self._waiting:
+            return True
+        try:
+            file = self._opened()
+            if not try_lock(file):
+                return False
+            try:
+                self._append(file, self._end_of(file))
+            finally:
+                unlock(file)
+        except OSError as error:
+            self.errors += 1
+            self._warn_once(f"it cannot be written ({error.strerror or error}); {_MEANWHILE}")
+            return False
+        return True
+
+    def close(self) -> None:
+        """Closes the file, and waits until it is on the disk. What still waits is lost."""
+        self.lost += len(self._waiting)
+        self._waiting.clear()
+        if self._file is None:
+            return
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            self._warn_once(f"it may not be on the disk ({error.strerror})")
+        self._let_go()
+
+    # The file
+
+    def _opened(self) -> BinaryIO:
+        if self._file is not None:
+            if _is_at(self._file, self.path):
+                return self._file
+            self.errors += 1
+            self._warn_once("it was removed or replaced; the crawl goes on in a new one")
+            self._let_go()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = _open(self.path)
+        return self._file
+
+    def _let_go(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._file = self._last = None
+
+    def _end_of(self, file: BinaryIO) -> Link:
+        """The last line of *file*, repaired if that is needed."""
+        if self._last is not None and file.seek(0, os.SEEK_END) == self._size:
+            return self._last
+        tail = find_tail(file)
+        done = repair(file, tail, self.path.with_name(f"{self.path.name}.torn"))
+        if done:
+            self.repairs += 1
+            self._warn(f"{self.path}: {done}")
+        return tail.link
+
+    def _append(self, file: BinaryIO, last: Link) -> None:
+        # The file was emptied if its numbers are lower than before.
+        is_new = self._last is None or last.number < self._last.number
+        entries = [*([self._begin] if is_new else ()), *self._waiting]
+        lines = []
+        for entry in entries:
+            line = self._sealed(entry, last)
+            if line is not None:
+                lines.append(line[0])
+                last = line[1]
+        size = file.seek(0, os.SEEK_END)
+        data = b"".join(lines)
+        try:
+            _write_all(file, data)
+        except OSError:
+            file.truncate(size)  # rather no line than a half one
+            raise
+        self._waiting.clear()
+        self.written += len(lines)
+        self.lost += len(entries) - len(lines)
+        self._last, self._size = last, size + len(data)
+
+    def _sealed(self, entry: Entry, after: Link) -> tuple[bytes, Link] | None:
+        """The line of *entry*; None if it cannot be one."""
+        try:
+            line = seal(to_fields(entry), after)
+            if len(line[0]) > LONGEST_LINE:
+                raise ValueError(f"it has {len(line[0]):,} octets")
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            self._warn_once(f"a line was left out ({type(error).__name__}: {error})")
+            return None
+        return line
+
+    def _warn_once(self, text: str) -> None:
+        kind = text.partition("(")[0]
+        if kind not in self._warned:
+            self._warned.add(kind)
+            self._warn(f"{self.path}: {text}")
+
+
+_MEANWHILE = f"up to {ROOM:,} lines wait in memory meanwhile"
+
+
+def _open(path: Path) -> BinaryIO:
+    """*path*, to read and append; made if it is missing. Raises OSError."""
+    # Not to wait for the other end of a pipe.
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0), 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError("it is not a regular file")
+    return os.fdopen(descriptor, "r+b", buffering=0)
+
+
+def _is_at(file: BinaryIO, path: Path) -> bool:
+    """Whether *file* is still the one at *path*."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except OSError:
+        return False
+
+
+def _write_all(file: BinaryIO, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]

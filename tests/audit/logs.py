@@ -1,0 +1,85 @@
+"""Audit logs made and read by tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
+from scrapy_robots_plus.audit.log import AuditLog
+from scrapy_robots_plus.audit.reading import LogReader
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scrapy_robots_plus.audit.entries import Entry
+
+
+def begin(crawl: str = "a") -> CrawlEntry:
+    return CrawlEntry(
+        time=0.0,
+        crawl=crawl,
+        spider="probe",
+        version="1",
+        mode="obey",
+        obey=True,
+        agent="Foobot",
+        parser="ours",
+        dialect={"name": "RFC9309"},
+        status_policy={},
+        keeps_delays=True,
+        crawl_delay_max=60.0,
+        crawl_delay_too_long="clamp",
+        stale_max=1.0,
+        allowed_share=1.0,
+    )
+
+
+def verdict(url: str = "http://x.example/", **others: Any) -> VerdictEntry:
+    fields = {"time": 1.0, "crawl": "a", "agent": "Foobot", "tokens": ("foobot",), "mode": "obey"}
+    return VerdictEntry(**{**fields, "url": url, "allowed": False, "reason": "rule", **others})
+
+
+def end(crawl: str = "a", lost: int = 0) -> EndEntry:
+    return EndEntry(time=2.0, crawl=crawl, reason="finished", allowed=0, denied=0, lost=lost)
+
+
+class Warned(list[str]):
+    """What a log warned of."""
+
+    def __call__(self, text: str) -> None:
+        self.append(text)
+
+
+def open_log(path: Path, crawl: str = "a", warned: Warned | None = None) -> AuditLog:
+    return AuditLog(path, begin(crawl), Warned() if warned is None else warned)
+
+
+def write(path: Path, *entries: Entry, crawl: str = "a") -> AuditLog:
+    """A log with a whole crawl of *entries*."""
+    log = open_log(path, crawl)
+    for entry in (*entries, end(crawl)):
+        log.add(entry)
+    assert log.flush()
+    log.close()
+    return log
+
+
+def entries_in(path: Path) -> list[Entry]:
+    return [read.entry for read in LogReader(path, _unexpected)]
+
+
+def urls_in(path: Path) -> list[str]:
+    return [entry.url for entry in entries_in(path) if isinstance(entry, VerdictEntry)]
+
+
+def damages_in(path: Path) -> list[str]:
+    """What is found by verifying."""
+    found: list[str] = []
+    reader = LogReader(path, lambda damage: found.append(str(damage)), verify=True)
+    for _ in reader:
+        pass
+    return found
+
+
+def _unexpected(damage: object) -> None:
+    raise AssertionError(damage)
