@@ -51,7 +51,7 @@ class Bodies:
         return True
 
     def get(self, digest: str) -> bytes:
-        """The text with this *digest*. Raises :exc:`BodyError` if it is not there or another one."""
+        """The text with this *digest*. Raises :exc:`BodyError` if that is not to be had."""
         if not _HASH.fullmatch(digest):  # it comes from a file, and becomes a path
             raise BodyError(f"{digest!r:.100} is not a hash")
         path = self._path(digest)

@@ -103,7 +103,7 @@ class FileEntry(Entry):
     sha256: str | None = optional(
         TEXT, "Hash of its text, and its name in `bodies`; null without rules."
     )
-    size: int | None = optional(COUNT, "Octets of its text.")
+    size: int | None = optional(COUNT, "Octets of its lines, without their ends.")
     charset: str | None = optional(TEXT, "From its Content-Type, as Python names it.")
     fetched_at: float = required(MOMENT, "When it was received or last found unchanged.")
     lifetime: float = required(

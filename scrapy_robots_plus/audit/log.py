@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
 from typing import TYPE_CHECKING, BinaryIO
 
+from .appending import append, is_at, open_to_append
 from .chain import LONGEST_LINE, Link, seal
-from .entries import to_fields
+from .entries import EndEntry, to_fields
 from .locks import try_lock, unlock
 from .tail import find_tail, repair
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 ROOM = 10_000
 """How many lines wait in memory while the file cannot be written; further ones are lost."""
+
+BATCH = 256
+"""Lines that are written at once: so few that the crawl does not notice."""
 
 
 class AuditLog:
@@ -38,13 +41,17 @@ class AuditLog:
         """Times that the file could not be written, or was gone."""
         self.repairs = 0
         """Times that its last line was repaired."""
+        self.is_locked_out = False
+        """Whether the last :meth:`flush` found somebody else writing."""
         self._begin = begin
         self._warn = warn
         self._warned: set[str] = set()
         self._waiting: list[Entry] = []
         self._file: BinaryIO | None = None
-        self._last: Link | None = None
-        """The last line that this crawl has written to the file."""
+        self.last: Link | None = None
+        """The last line that this crawl has written."""
+        self._is_begun = False
+        """Whether the file has its beginning."""
         self._size = 0
         """That of the file then."""
 
@@ -55,21 +62,22 @@ class AuditLog:
 
     def add(self, entry: Entry) -> None:
         """Takes *entry*, to be written by the next :meth:`flush`."""
-        if len(self._waiting) < ROOM:
+        if len(self._waiting) < ROOM or isinstance(entry, EndEntry):
             self._waiting.append(entry)
         else:
             self.lost += 1
 
     def flush(self) -> bool:
         """Writes what waits. False if that was not possible: it waits further."""
-        if self._last is not None and not self._waiting:
+        if self._is_begun and not self._waiting:
             return True
         try:
             file = self._opened()
-            if not try_lock(file):
+            self.is_locked_out = not try_lock(file)
+            if self.is_locked_out:
                 return False
             try:
-                self._append(file, self._end_of(file))
+                self._append_all(file)
             finally:
                 unlock(file)
         except OSError as error:
@@ -94,24 +102,23 @@ class AuditLog:
 
     def _opened(self) -> BinaryIO:
         if self._file is not None:
-            if _is_at(self._file, self.path):
+            if is_at(self._file, self.path):
                 return self._file
             self.errors += 1
             self._warn_once("it was removed or replaced; the crawl goes on in a new one")
             self._let_go()
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = _open(self.path)
+        self._file = open_to_append(self.path)
         return self._file
 
     def _let_go(self) -> None:
         if self._file is not None:
             self._file.close()
-        self._file = self._last = None
+        self._file, self._is_begun = None, False
 
     def _end_of(self, file: BinaryIO) -> Link:
         """The last line of *file*, repaired if that is needed."""
-        if self._last is not None and file.seek(0, os.SEEK_END) == self._size:
-            return self._last
+        if self._is_begun and self.last is not None and file.seek(0, os.SEEK_END) == self._size:
+            return self.last
         tail = find_tail(file)
         done = repair(file, tail, self.path.with_name(f"{self.path.name}.torn"))
         if done:
@@ -119,27 +126,29 @@ class AuditLog:
             self._warn(f"{self.path}: {done}")
         return tail.link
 
-    def _append(self, file: BinaryIO, last: Link) -> None:
-        # The file was emptied if its numbers are lower than before.
-        is_new = self._last is None or last.number < self._last.number
-        entries = [*([self._begin] if is_new else ()), *self._waiting]
+    def _append_all(self, file: BinaryIO) -> None:
+        last = self._end_of(file)
+        if self.last is not None and last.number < self.last.number:
+            self._is_begun = False  # somebody has emptied the file
+        while self._waiting or not self._is_begun:
+            last = self._append(file, last)
+
+    def _append(self, file: BinaryIO, after: Link) -> Link:
+        """Appends a batch; returns its last line."""
+        waiting = self._waiting[:BATCH]
+        entries = waiting if self._is_begun else [self._begin, *waiting]
         lines = []
         for entry in entries:
-            line = self._sealed(entry, last)
+            line = self._sealed(entry, after)
             if line is not None:
                 lines.append(line[0])
-                last = line[1]
-        size = file.seek(0, os.SEEK_END)
-        data = b"".join(lines)
-        try:
-            _write_all(file, data)
-        except OSError:
-            file.truncate(size)  # rather no line than a half one
-            raise
-        self._waiting.clear()
+                after = line[1]
+        self._size = append(file, b"".join(lines))
+        self.last, self._is_begun = after, True
+        del self._waiting[: len(waiting)]
         self.written += len(lines)
         self.lost += len(entries) - len(lines)
-        self._last, self._size = last, size + len(data)
+        return after
 
     def _sealed(self, entry: Entry, after: Link) -> tuple[bytes, Link] | None:
         """The line of *entry*; None if it cannot be one."""
@@ -160,28 +169,3 @@ class AuditLog:
 
 
 _MEANWHILE = f"up to {ROOM:,} lines wait in memory meanwhile"
-
-
-def _open(path: Path) -> BinaryIO:
-    """*path*, to read and append; made if it is missing. Raises OSError."""
-    # Not to wait for the other end of a pipe.
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
-    descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0), 0o666)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError("it is not a regular file")
-    return os.fdopen(descriptor, "r+b", buffering=0)
-
-
-def _is_at(file: BinaryIO, path: Path) -> bool:
-    """Whether *file* is still the one at *path*."""
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except OSError:
-        return False
-
-
-def _write_all(file: BinaryIO, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[file.write(rest) :]

@@ -135,3 +135,17 @@ QUEUE_KEPT_IN_MEMORY = _stat(
     "robotstxt/queue/kept_in_memory",
     "requests of a job that could not be written to disk",
 )
+AUDIT_LINES = _stat("robotstxt/audit/lines", "lines that were written to the audit log")
+AUDIT_LOST = _stat(
+    "robotstxt/audit/lost",
+    "lines that could not be written, and no longer wait to be",
+)
+AUDIT_ERRORS = _stat(
+    "robotstxt/audit/errors",
+    "times that the audit log, a robots.txt beside it or the WARC file could not be written, or ",
+    "the log was removed",
+)
+AUDIT_REPAIRS = _stat(
+    "robotstxt/audit/repairs",
+    "times that the last line of the audit log was torn, and was set aside",
+)

@@ -23,6 +23,7 @@ from .handlers import DownloadFunction as DownloadFunction
 from .handlers import StandIn as StandIn
 from .handlers import make_room as make_room
 from .handlers import stand_before_handlers as stand_before_handlers
+from .handlers import watch_handovers as watch_handovers
 from .middlewares import http_cache as http_cache
 from .middlewares import last_process_request as last_process_request
 from .middlewares import robots_parsed as robots_parsed

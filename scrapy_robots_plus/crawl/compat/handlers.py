@@ -10,7 +10,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from .crawler import engine_of
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from scrapy import Request
     from scrapy.core.downloader import Downloader
@@ -53,6 +53,26 @@ def stand_before_handlers(crawler: Crawler, stand_in: StandIn) -> None:
         return stand_in(download, request, stops=_can_be_stopped(handler))
 
     handlers.download_request_async = instead
+
+
+def watch_handovers(crawler: Crawler, listener: Callable[[Request], None]) -> bool:
+    """Calls *listener* with each request, just before its download handler gets it.
+
+    False if the downloader is of another kind. Needed by 2.14 to 2.19, whose last signal before,
+    ``request_reached_downloader``, is sent before the delay of the slot. Can go when there is one.
+    """
+    handlers: Any = getattr(engine_of(crawler).downloader, "handlers", None)
+    download = getattr(handlers, "download_request_async", None)
+    if download is None:
+        return False
+
+    def instead(request: Request) -> Coroutine[Any, Any, Response]:
+        listener(request)
+        coroutine: Coroutine[Any, Any, Response] = download(request)
+        return coroutine
+
+    handlers.download_request_async = instead
+    return True
 
 
 def _can_be_stopped(handler: object) -> bool:

@@ -13,6 +13,7 @@ from scrapy_robots_plus.crawl.gate.crawl import Crawl
 from scrapy_robots_plus.crawl.settings import log_interval
 from scrapy_robots_plus.protocol.printable import printable
 
+from .audit.audit import Audit
 from .outages import Outages
 from .progress import Estimate
 from .summary_file import SummaryFile
@@ -44,6 +45,7 @@ class RobotsExtension:
             raise NotConfigured
         self.estimate = Estimate(crawler)
         self._outages = Outages(crawl)
+        self.audit = Audit(crawl)
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._summary_file: SummaryFile | None = None
         crawler.signals.connect(self._spider_opened, signals.spider_opened)

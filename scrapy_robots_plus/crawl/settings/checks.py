@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Mapping
 from functools import partial
+from importlib.util import find_spec
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -184,6 +185,39 @@ _STANDS_FOR = re.compile(r"%%|%\((?:name|time)\)s")
 """What Python's ``%`` puts something else for; it would take more, ``%s`` for example."""
 
 file_name: Check[str, str] = Check("the path of a file, with `%(name)s` and `%(time)s`", _file_name)
+
+
+def _share(value: object) -> float:
+    expected = "expected True, False, or a number between 0 and 1"
+    try:
+        return float(_boolean(value))
+    except ValueError:
+        return _number(value, 0, 1, expected)
+
+
+share: Check[bool | float, float] = Check("`True`, `False`, or a number between 0 and 1", _share)
+
+
+def _boolean_or_path(value: object) -> bool | str:
+    try:
+        return _boolean(value)
+    except ValueError:
+        return _file_name(value)
+
+
+boolean_or_path: Check[bool | str, bool | str] = Check(
+    "`True`, `False`, or the path of a folder", _boolean_or_path
+)
+
+
+def _warc_file(value: object) -> str:
+    name = _file_name(value)
+    if find_spec("warcio") is None:
+        raise ValueError("warcio is not installed: pip install 'scrapy-robots-plus[warc]'")
+    return name
+
+
+warc_file: Check[str, str] = Check(file_name.type, _warc_file)
 
 
 def _dialect(value: object) -> Dialect:

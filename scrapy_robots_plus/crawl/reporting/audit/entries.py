@@ -1,0 +1,155 @@
+"""The entries of the audit log, from what a crawl knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.utils.python import global_object_name
+
+from scrapy_robots_plus._version import __version__
+from scrapy_robots_plus.audit.dialects import dialect_to_json
+from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, FileEntry, VerdictEntry
+from scrapy_robots_plus.crawl.gate.judge import Passes, Refused
+from scrapy_robots_plus.crawl.parsers.adapter import charset_of
+from scrapy_robots_plus.crawl.policies.changes import suspicion
+from scrapy_robots_plus.crawl.settings import parser_class
+from scrapy_robots_plus.protocol.product_token import product_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scrapy import Request
+
+    from scrapy_robots_plus.crawl.gate.crawl import Crawl
+    from scrapy_robots_plus.crawl.policies.policy import Policy
+    from scrapy_robots_plus.crawl.policies.retrieval import Retrieved
+    from scrapy_robots_plus.policy.access import Outcome
+    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.protocol.verdict import Verdict
+
+
+class Entries:
+    """Makes the entries of one crawl, each with its time."""
+
+    def __init__(self, crawl: Crawl, name: str) -> None:
+        """*name*: the ``crawl`` of each line."""
+        self._crawl = crawl
+        self._name = name
+        self._now = crawl.clock.wall
+        self._strict = crawl.settings.dialect.tokens_only
+
+    def begin(self, bodies: str | None) -> CrawlEntry:
+        """The crawl begins; *bodies*: the folder of the texts."""
+        crawler, settings = self._crawl.crawler, self._crawl.settings
+        return CrawlEntry(
+            time=self._now(),
+            crawl=self._name,
+            spider=crawler.spider.name if crawler.spider else "",
+            version=__version__,
+            mode="obey",
+            obey=settings.obey,
+            agent=self._crawl.agents.default,
+            parser=global_object_name(parser_class(crawler.settings)),
+            dialect=dialect_to_json(settings.dialect),
+            status_policy=_plain(settings.status_policy),
+            keeps_delays=settings.keeps_delays,
+            crawl_delay_max=settings.crawl_delay_max,
+            crawl_delay_too_long=settings.crawl_delay_too_long.value,
+            stale_max=settings.stale_max,
+            allowed_share=settings.audit_log_allowed,
+            bodies=bodies,
+        )
+
+    def file(self, retrieved: Retrieved) -> FileEntry:
+        """A robots.txt was retrieved."""
+        before, policy, record = retrieved.previous, retrieved.policy, retrieved.record
+        changed = before is not None and _differs(before, policy)
+        delay = policy.paces.of(self._crawl.agents.default).delay
+        return FileEntry(
+            time=self._now(),
+            crawl=self._name,
+            origin=str(policy.origin),
+            robots_url=record.url,
+            source=str(retrieved.source),
+            status=str(record.outcome),
+            failure=_text(record.failure),
+            detail=policy.detail or None,
+            access=str(policy.access),
+            sha256=record.sha256 or None,
+            size=None if policy.file is None else policy.file.size,
+            charset=charset_of(record.headers),
+            fetched_at=record.fetched_at,
+            lifetime=record.lifetime if record.failure is None else record.retry_in,
+            changed=changed,
+            previous=(before.record.sha256 or None) if before else None,
+            suspicion=suspicion(before, policy, record) if before and changed else None,
+            delay_asked=None if delay is None else delay.asked,
+            delay=None if delay is None or delay.skip else delay.kept,
+        )
+
+    def verdict(
+        self, request: Request, origin: Origin, agent: AgentNames, decision: Passes | Refused
+    ) -> VerdictEntry:
+        """A request was judged. ``sent`` is for whoever knows."""
+        policy = decision.policy
+        if isinstance(decision, Passes):
+            verdict = decision.policy.verdict(request.url, agent)
+        else:
+            verdict = decision.verdict
+        entry = VerdictEntry(
+            time=self._now(),
+            crawl=self._name,
+            url=request.url,
+            origin=str(origin),
+            agent=agent,
+            tokens=product_tokens(agent, self._strict),
+            allowed=verdict.allowed,
+            reason=verdict.reason.value,
+            rule=verdict.rule,
+            line=verdict.line,
+            group=verdict.group,
+            form=verdict.form,
+            robots_url=verdict.robots_url,
+            mode="obey",
+        )
+        if policy is not None:
+            _add_file(entry, policy, verdict)
+        return entry
+
+    def end(self, reason: str, lost: int) -> EndEntry:
+        """The crawl ends for *reason*."""
+        tally = self._crawl.tally
+        return EndEntry(
+            time=self._now(),
+            crawl=self._name,
+            reason=reason,
+            allowed=tally.allowed,
+            denied=tally.denied,
+            lost=lost,
+        )
+
+
+def _add_file(entry: VerdictEntry, policy: Policy, verdict: Verdict) -> None:
+    """What *entry* says of the robots.txt that decided."""
+    record = policy.record
+    entry.sha256 = record.sha256 or None
+    entry.charset = charset_of(record.headers) if record.headers else None
+    entry.status = str(record.outcome)
+    entry.failure = _text(record.failure)
+    entry.access = policy.access.value
+    entry.fetched_at = record.fetched_at
+    entry.age = round(policy.age, 3)
+    entry.delay = policy.delay if verdict.delay is None else verdict.delay
+
+
+def _differs(before: Policy, after: Policy) -> bool:
+    return before.record.sha256 != after.record.sha256 or before.access is not after.access
+
+
+def _text(outcome: Outcome | None) -> str | None:
+    return None if outcome is None else str(outcome)
+
+
+def _plain(table: Mapping[str, object]) -> dict[str, str]:
+    return {key: str(value) for key, value in table.items()}
