@@ -150,6 +150,17 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_SUMMARY_FILE", b"robots.json", FILE_NAME),
     ("ROBOTS_SUMMARY_FILE", True, FILE_NAME),
     ("ROBOTS_SUMMARY_FILE", "s3://bucket/robots.json", f"{FILE_NAME}; a URL is not a path"),
+    ("ROBOTS_AUDIT_LOG", "audit-%(spider)s.jsonl", FILE_NAME),
+    ("ROBOTS_AUDIT_LOG", True, FILE_NAME),
+    ("ROBOTS_AUDIT_LOG", "logs/", FILE_NAME),
+    ("ROBOTS_AUDIT_LOG_ALLOWED", "some", "expected True, False, or a number between 0 and 1"),
+    ("ROBOTS_AUDIT_LOG_ALLOWED", 1.5, "expected True, False, or a number between 0 and 1"),
+    ("ROBOTS_AUDIT_LOG_ALLOWED", -0.1, "expected True, False, or a number between 0 and 1"),
+    ("ROBOTS_AUDIT_LOG_ALLOWED", float("nan"), "expected True, False, or a number between 0 and"),
+    ("ROBOTS_AUDIT_BODIES", "", FILE_NAME),
+    ("ROBOTS_AUDIT_BODIES", 2, FILE_NAME),
+    ("ROBOTS_AUDIT_WARC", "robots-%d.warc", FILE_NAME),
+    ("ROBOTS_AUDIT_WARC", "s3://bucket/robots.warc", f"{FILE_NAME}; a URL is not a path"),
 ]
 
 
@@ -486,7 +497,7 @@ def test_unknown_settings_are_found_with_the_nearest_name() -> None:
         ("ROBOTS_PARSER", "ROBOTSTXT_PARSER"),
         ("ROBOTS_QQQ", None),
         ("ROBOTS_T", None),
-        ("ROBOTS_AUDIT", None),
+        ("ROBOTS_AUDIT", "ROBOTS_AUDIT_LOG"),
         ("ROBOTS_", None),
     ],
 )
