@@ -44,3 +44,10 @@ def delay_of(value: object, maximum: float, too_long: TooLong) -> Delay | None:
     if asked <= maximum or too_long is TooLong.OBEY:
         return Delay(asked, asked)
     return Delay(asked, maximum, skip=too_long is TooLong.SKIP)
+
+
+def longer_delay(one: Delay | None, other: Delay | None) -> Delay | None:
+    """The one of two delays that asks for more; the first if both ask for the same."""
+    if one is None or other is None:
+        return other if one is None else one
+    return other if other.asked > one.asked else one

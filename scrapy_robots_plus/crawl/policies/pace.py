@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.parsers.failing import parser_failed
-from scrapy_robots_plus.policy.delay import Delay, TooLong, delay_of
+from scrapy_robots_plus.policy.delay import Delay, TooLong, delay_of, longer_delay
 from scrapy_robots_plus.policy.options import OnVisitTime
 
 if TYPE_CHECKING:
@@ -58,12 +58,9 @@ def _delays_of(
     delay = _bounded(file.crawl_delay(agent), settings)
     seconds, window = file.request_rate(agent) or (0.0, None)
     rate = _bounded(seconds, settings)
-    hourly = None
     if rate is not None and window is not None:
-        hourly = (window, replace(rate, skip=False))
-    elif rate is not None and (delay is None or rate.asked > delay.asked):
-        delay = rate
-    return delay, hourly
+        return delay, (window, replace(rate, skip=False))
+    return longer_delay(delay, rate), None
 
 
 def _fixed(seconds: float) -> Delay | None:

@@ -7,10 +7,9 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.parsers.failing import parser_failed
+from scrapy_robots_plus.policy import judging
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.decide import Lookup, access_at, fresh_for, lookup, under_statuses
-from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt, sent_forms, target_of
-from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from .pace import InForce, Paces
 from .words import described, status_of
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import RobotsRecord
     from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.protocol.verdict import Verdict
 
 
 class Policy:
@@ -173,81 +173,34 @@ class Policy:
             record, file, settings, self._clock, self._stats, self.detail, in_force=in_force
         )
 
+    @property
+    def obeys(self) -> bool:
+        """Whether the rules are obeyed."""
+        return self.settings.obey
+
+    def delay_for(self, agent: AgentNames) -> Delay | None:
+        """The Crawl-delay that requests of *agent* keep, or are skipped for."""
+        return self.paces.of(agent).delay
+
     def refusal(self, url: str, agent: AgentNames) -> Verdict | None:
         """Why *agent* may not fetch *url*; None if it may."""
-        if self.access is Access.UNAVAILABLE:
-            return None
-        verdict = self._refusal(url, agent)
-        # 2.2.2: "The /robots.txt URI is implicitly allowed." Parsers apply that to rules.
-        unreachable = verdict is not None and verdict.reason is Reason.UNREACHABLE
-        return None if unreachable and asks_for_robots_txt(url) else verdict
+        try:
+            refusal = judging.refusal(self, url, agent)
+        except Exception as error:  # noqa: BLE001 - any parser may be in use
+            parser_failed(error, url, self._stats)
+            refusal = judging.unreachable(url)
+        return None if refusal is None else self._signed(refusal)
 
     def verdict(self, url: str, agent: AgentNames) -> Verdict:
         """Whether *agent* may fetch *url*, and why."""
         refusal = self.refusal(url, agent)
-        if refusal is not None:
-            return refusal
-        if not self.settings.obey:
-            return self._verdict(Reason.NOT_OBEYED, allowed=True)
-        if self.access is Access.UNAVAILABLE:
-            return self._verdict(Reason.UNAVAILABLE, allowed=True)
-        if self.access is Access.UNREACHABLE:  # /robots.txt itself, or ROBOTSTXT_OBEY is off
-            return self._verdict(Reason.UNREACHABLE, allowed=True)
-        if self.file is None:  # the parser in use failed on the rules
-            return self._verdict(Reason.UNREACHABLE, allowed=True)
-        return self._explained(self.file, url, agent, allowed=True)
+        return self._signed(judging.permission(self, url, agent)) if refusal is None else refusal
 
-    def _refusal(self, url: str, agent: AgentNames) -> Verdict | None:
-        if not self.settings.obey:
-            return None
-        if self.file is None or self.access is Access.UNREACHABLE:
-            return self._verdict(Reason.UNREACHABLE)
-        try:
-            disallowed = _disallowed_form(self.file, url, agent)
-            if disallowed is not None:
-                refusal = self._explained(self.file, disallowed, agent, allowed=False)
-                is_own = disallowed is url
-                return refusal if is_own else replace(refusal, form=target_of(disallowed))
-        except Exception as error:  # noqa: BLE001 - any parser may be in use
-            parser_failed(error, url, self._stats)
-            return self._verdict(Reason.UNREACHABLE)
-        delay = self.paces.of(agent).delay
-        if delay is not None and delay.skip:
-            return self._verdict(Reason.CRAWL_DELAY, delay=delay.asked)
-        return None
-
-    def _explained(
-        self, file: ParsedFile, url: str, agent: AgentNames, *, allowed: bool
-    ) -> Verdict:
-        """The parser's decision, with rule and line if the parser names them."""
-        named = file.verdict(url, agent)
-        if named is None:
-            return self._verdict(Reason.RULE, allowed=allowed)
-        url, override = self.record.url, self._override
-        return replace(named, robots_url=url, outcome=self.status, override=override)
-
-    def _verdict(
-        self, reason: Reason, *, allowed: bool = False, delay: float | None = None
-    ) -> Verdict:
-        return Verdict(
-            allowed,
-            reason,
-            robots_url=self.record.url,
-            outcome=self.status,
-            delay=delay,
-            override=self._override,
-        )
+    def _signed(self, verdict: Verdict) -> Verdict:
+        """*verdict*, with the names of what it is about."""
+        url, status = self.record.url, self.status
+        return replace(verdict, robots_url=url, outcome=status, override=self._override)
 
     @property
     def _override(self) -> str | None:
         return self.settings.override.label if self.settings.override else None
-
-
-def _disallowed_form(file: ParsedFile, url: str, agent: AgentNames) -> str | None:
-    """*url* if the rules disallow it, else the first form of it on the wire that they disallow."""
-    if not file.allowed(url, agent):
-        return url
-    for form in sent_forms(url):
-        if not file.allowed(form, agent):
-            return form
-    return None

@@ -37,6 +37,7 @@ class Entries:
         self._crawl = crawl
         self._name = name
         self._now = crawl.clock.wall
+        self._mode = crawl.settings.mode.value
         self._strict = crawl.settings.dialect.tokens_only
 
     def begin(self, bodies: str | None) -> CrawlEntry:
@@ -47,7 +48,7 @@ class Entries:
             crawl=self._name,
             spider=crawler.spider.name if crawler.spider else "",
             version=__version__,
-            mode="obey",
+            mode=settings.mode.value,
             obey=settings.obey,
             agent=self._crawl.agents.default,
             parser=global_object_name(parser_class(crawler.settings)),
@@ -111,7 +112,8 @@ class Entries:
             group=verdict.group,
             form=verdict.form,
             robots_url=verdict.robots_url,
-            mode="obey",
+            override=decision.override,
+            mode=self._mode,
         )
         if policy is not None:
             _add_file(entry, policy, verdict)

@@ -12,6 +12,7 @@ from scrapy_robots_plus.audit.bodies import Bodies
 from scrapy_robots_plus.audit.log import BATCH, AuditLog
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.gate.judge import Passes, Refused
+from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 
 from .entries import Entries
 from .paths import as_seen_from, bodies_folder
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.audit.entries import Entry, VerdictEntry
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
+    from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.crawl.policies.retrieval import Retrieved
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
@@ -39,9 +41,14 @@ class Recorder:
         self._crawl = crawl
         self._problems = problems
         self._entries = Entries(crawl, uuid4().hex[:12])
+        self._enforces = crawl.settings.enforces
         self._share = crawl.settings.audit_log_allowed
         self._under_way: WeakKeyDictionary[Request, VerdictEntry] = WeakKeyDictionary()
-        """Allowed requests that no download handler has got yet."""
+        """Requests with a verdict that no download handler has got yet."""
+        self._sent: WeakKeyDictionary[Request, float] = WeakKeyDictionary()
+        """When those without one were sent, in seconds since the epoch."""
+        self._own_texts: set[str] = set()
+        """Hashes of the texts of overrides that are stored."""
         folder = bodies_folder(crawl.settings.audit_bodies, path)
         self._bodies = None if folder is None else Bodies(folder)
         begin = self._entries.begin(as_seen_from(path, folder))
@@ -93,31 +100,49 @@ class Recorder:
     def _decided(
         self, request: Request, origin: Origin, agent: AgentNames, decision: Passes | Refused
     ) -> None:
-        if isinstance(decision, Refused):
+        is_denied = isinstance(decision, Refused)
+        if not is_denied and not is_in_share(request.url, self._share):
             self._under_way.pop(request, None)
-            self._add(self._entries.verdict(request, origin, agent, decision))
-        elif self._share and is_in_share(request.url, self._share):
-            entry = self._entries.verdict(request, origin, agent, decision)
-            if self._knows_departures:
-                self._under_way[request] = entry
-            else:
-                self._add(entry)
+            return
+        entry = self._entries.verdict(request, origin, agent, decision)
+        self._store_own_text(decision.policy)
+        if is_denied and self._enforces:
+            self._under_way.pop(request, None)
+            self._add(entry)
+        elif not self._knows_departures:
+            self._add(entry)
+        elif request in self._sent:  # ROBOTS_MODE = "audit" holds up no request
+            entry.sent = self._sent[request]
+            self._add(entry)
+        else:
+            self._under_way[request] = entry
 
     def _handed_over(self, request: Request) -> None:
-        if not self._under_way:
-            return
-        entry = self._under_way.pop(request, None)
-        if entry is not None:
-            entry.sent = self._crawl.clock.wall()
-            self._add(entry)
+        if self._under_way:
+            entry = self._under_way.pop(request, None)
+            if entry is not None:
+                entry.sent = self._crawl.clock.wall()
+                self._add(entry)
+        if not self._enforces and TAP_META_KEY not in request.meta:
+            self._sent[request] = self._crawl.clock.wall()
 
     def _retrieved(self, retrieved: Retrieved) -> None:
         self._add(self._entries.file(retrieved))
-        record = retrieved.record
-        if self._bodies is None or not record.body:
+        if retrieved.record.body:
+            self._store(retrieved.record.sha256, retrieved.record.body)
+
+    def _store_own_text(self, policy: Policy | None) -> None:
+        """Stores the text of an override, which is in no file of a site."""
+        text = None if policy is None else policy.settings.robots_txt
+        if policy is not None and text is not None and policy.record.sha256 not in self._own_texts:
+            self._own_texts.add(policy.record.sha256)
+            self._store(policy.record.sha256, text.encode("utf-8", "replace"))
+
+    def _store(self, digest: str, body: bytes) -> None:
+        if self._bodies is None:
             return
         try:
-            self._bodies.put(record.sha256, record.body)
+            self._bodies.put(digest, body)
         except OSError as error:
             self._problems.count()
             self._problems.warn_once(
@@ -132,7 +157,7 @@ class Recorder:
 
 def is_in_share(url: str, share: float) -> bool:
     """Whether *url* is in a *share*, from 0 to 1, of all URLs: the same ones each time."""
-    if share >= 1:
-        return True
+    if share in (0, 1):
+        return bool(share)
     digest = blake2b(url.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") < share * 2**64
