@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def dialect_to_json(dialect: Dialect) -> dict[str, Any]:
@@ -25,6 +23,8 @@ def dialect_from_json(value: str | Mapping[str, Any]) -> Dialect:
     """
     if isinstance(value, str):
         return dialect_named(value)
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{value!r:.100} is not a dialect")
     found: dict[str, Any] = {"name": str(value.get("name", "of one's own"))}
     for each in fields(Dialect):
         default = getattr(RFC9309, each.name)

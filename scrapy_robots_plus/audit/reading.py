@@ -23,6 +23,10 @@ class Read(NamedTuple):
     entry: Entry
 
 
+class MissingEnd(Damage):
+    """A crawl has no end in the log: it was killed, still runs, or its last lines were removed."""
+
+
 class LogReader:
     """Reads one log. What is wrong with it is reported, and the rest is read.
 
@@ -85,7 +89,7 @@ class LogReader:
                 f"the end of crawl {crawl}, which begins in line {began}, is missing: it was "
                 "killed or still runs, or lines were removed"
             )
-            self._report(Damage(self._position, what))
+            self._report(MissingEnd(self._position, what))
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:

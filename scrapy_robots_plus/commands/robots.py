@@ -30,12 +30,14 @@ def subcommands() -> Iterator[Subcommand]:
     from .check import Check
     from .diff import Diff
     from .explain import Explain
+    from .replay import Replay
     from .show import Show
 
     yield Check()
     yield Explain()
     yield Show()
     yield Diff()
+    yield Replay()
 
 
 class RobotsCommand(ScrapyCommand):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from .access import Access, StatusTable, access_of, is_definite, says_unavailable
+from .access import Access, Outcome, StatusTable, access_of, is_definite, says_unavailable
 from .freshness import (
     Limits,
     elapsed,
@@ -89,6 +89,22 @@ def conditions(known: RobotsRecord | None, url: str) -> dict[str, str]:
     if not known.body and known.sha256 != _NOTHING:
         return {}
     return validators(known.headers)
+
+
+def access_under(
+    statuses: StatusTable, outcome: Outcome, failure: Outcome | None, *, is_outlived: bool
+) -> Access:
+    """What may be crawled under *statuses* when *outcome* was the last readable answer.
+
+    *failure*: why the last fetch could not read the file; None if it could. *is_outlived*: the last
+    answer is too old to be obeyed during an outage. A status policy decides what is an answer, so
+    it does not matter under which one the file was fetched.
+    """
+    answered = access_of(outcome, statuses)
+    readable = answered is not Access.UNREACHABLE and is_definite(outcome)
+    if failure is None or (readable and not is_outlived):
+        return answered
+    return access_of(failure, statuses)
 
 
 def access_at(record: RobotsRecord, now: float, limits: Limits) -> Access:

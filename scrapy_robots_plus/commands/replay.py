@@ -1,0 +1,223 @@
+"""``scrapy robots replay``: decides again about all that is in an audit log, or checks the log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy_robots_plus.audit.bodies import Bodies
+from scrapy_robots_plus.audit.differences import Differences
+from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
+from scrapy_robots_plus.audit.parsed_files import UndecidedError
+from scrapy_robots_plus.audit.reading import LogReader
+from scrapy_robots_plus.audit.replay import Changes, CrawlReplay, Decided
+from scrapy_robots_plus.policy.access import status_table
+from scrapy_robots_plus.protocol.dialect import dialect_named
+
+from .errors import UnreadableError, WrongUsageError
+from .log_check import SHOWN, TURN, Damages, Verification
+from .output import Style
+from .subcommand import Exit, Subcommand, add_json
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from scrapy_robots_plus.audit.differences import Group
+
+    from .output import Output
+    from .project import Project
+
+
+class Replay(Subcommand):
+    """In constant memory. What counts is the settings in the log, not those of the project."""
+
+    name = "replay"
+    syntax = (
+        "AUDIT.JSONL [--agent NAME] [--dialect NAME] [--status-policy NAME] [--verify] [--json]"
+    )
+    help = "Decide again about each request of an audit log, or check the log"
+    details = (
+        "Without --agent, --dialect and --status-policy, each verdict should come out as it was "
+        "logged; with them, it says what would have changed. Exit status: 0 if nothing differs, "
+        "1 if something does, or if the log is damaged, 2 if a verdict could not be recomputed."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("log", metavar="AUDIT.JSONL", help="the file of ROBOTS_AUDIT_LOG")
+        parser.add_argument("--agent", metavar="NAME", help="what if the crawl were this crawler")
+        parser.add_argument(
+            "--dialect", metavar="NAME", help="what if files were read in this dialect"
+        )
+        parser.add_argument(
+            "--status-policy", metavar="NAME", help="what if this were ROBOTS_STATUS_POLICY"
+        )
+        parser.add_argument(
+            "--bodies", metavar="FOLDER", help="where the robots.txt files are (default: as logged)"
+        )
+        parser.add_argument(
+            "--verify", action="store_true", help="check the chain of the lines; replay nothing"
+        )
+        add_json(parser)
+
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
+        try:
+            if arguments.verify:
+                return Verification(arguments, output).run()
+            return _Replaying(arguments, output).run()
+        except OSError as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            raise UnreadableError(f"{arguments.log} cannot be read: {error.strerror}") from error
+
+
+class _Replaying:
+    """Decides again about each request."""
+
+    def __init__(self, arguments: Namespace, output: Output) -> None:
+        self._output = output
+        self._as_json = arguments.json
+        self._log = Path(arguments.log)
+        self._bodies: str | None = arguments.bodies
+        self._changes = _changes(arguments)
+        self._damages = Damages(output, as_json=arguments.json)
+        self._crawls: dict[str, CrawlReplay] = {}
+        self._differences = Differences()
+        self._undecided: Counter[str] = Counter()
+        self._files: dict[str | None, Bodies | None] = {}
+
+    def run(self) -> int:
+        for line, entry in LogReader(self._log, self._damages.add):
+            match entry:
+                case CrawlEntry():
+                    self._begin(line, entry)
+                case VerdictEntry():
+                    self._decide(line, entry)
+                case EndEntry(crawl=crawl):
+                    self._crawls.pop(crawl, None)
+            if line % TURN == 0:
+                self._output.progress(f"{line:,} lines")
+        self._damages.end()
+        self._output.end_progress()
+        if self._as_json:
+            self._print_json()
+        else:
+            self._print()
+        if self._undecided:
+            return Exit.UNDECIDED
+        return Exit.FOUND if self._differences.total or self._damages.count else Exit.OK
+
+    def _begin(self, line: int, entry: CrawlEntry) -> None:
+        try:
+            replay = CrawlReplay(entry, self._bodies_of(entry), self._changes)
+        except ValueError as error:
+            self._undecided[f"line {line}: {error}"] += 1
+            return
+        self._crawls[entry.crawl] = replay
+
+    def _decide(self, line: int, entry: VerdictEntry) -> None:
+        replay = self._crawls.get(entry.crawl)
+        try:
+            if replay is None:
+                raise UndecidedError("the log does not say how its crawl began")
+            after = Decided.of(replay.verdict(entry))
+        except UndecidedError as error:
+            if entry.reason != "closing":  # nothing was known then
+                self._undecide(str(error))
+            return
+        before = Decided.logged(entry)
+        if not replay.names_rules:
+            before, after = _without_names(before), _without_names(after)
+        self._differences.add(line, entry.url, entry.origin or "", before, after)
+
+    def _undecide(self, why: str) -> None:
+        if why in self._undecided or len(self._undecided) < SHOWN:
+            self._undecided[why] += 1
+        else:
+            self._undecided["other reasons"] += 1
+
+    def _bodies_of(self, entry: CrawlEntry) -> Bodies | None:
+        folder = self._bodies or entry.bodies
+        return (
+            None
+            if folder is None
+            else Bodies(Path(folder) if self._bodies else self._log.parent / folder)
+        )
+
+    # What is printed
+
+    def _print(self) -> None:
+        found, output = self._differences, self._output
+        for why, count in self._undecided.most_common(SHOWN):
+            output.line(("undecided", Style.UNSURE), f"  {count:,} x {why}")
+        groups = list(found.groups())
+        for group in groups[:SHOWN]:
+            self._print_group(group)
+        left_out = found.total - sum(group.count for group in groups[:SHOWN])
+        if left_out:
+            output.line(f"and {left_out:,} more")
+        differ = "would differ" if self._changes else "differ"
+        output.line(f"{found.verdicts:,} verdicts, {found.total:,} {differ}{_parts(found)}")
+
+    def _print_group(self, group: Group) -> None:
+        style = Style.GOOD if group.after.allowed else Style.BAD
+        self._output.line(
+            f"{group.count:,} x {group.origin}: {group.before} -> ", (str(group.after), style)
+        )
+        for line, url in group.examples:
+            self._output.line((f"    line {line}: {url}", Style.FAINT))
+
+    def _print_json(self) -> None:
+        for group in self._differences.groups():
+            self._output.json(_fields(group))
+        found = self._differences
+        self._output.json(
+            {
+                "verdicts": found.verdicts,
+                "differ": found.total,
+                "now_denied": found.denied,
+                "now_allowed": found.allowed,
+                "other_reason": found.others,
+                "undecided": dict(self._undecided),
+                "damages": self._damages.count,
+            }
+        )
+
+
+def _changes(arguments: Namespace) -> Changes:
+    try:
+        return Changes(
+            arguments.agent,
+            arguments.dialect and dialect_named(arguments.dialect),
+            arguments.status_policy and status_table(arguments.status_policy),
+        )
+    except ValueError as error:
+        raise WrongUsageError(str(error)) from None
+
+
+def _without_names(decided: Decided) -> Decided:
+    """What is left to be compared if the crawl's parser names no rules."""
+    return Decided(decided.allowed, "")
+
+
+def _parts(found: Differences) -> str:
+    parts = [
+        f"{count:,} {words}"
+        for count, words in (
+            (found.denied, "denied instead of allowed"),
+            (found.allowed, "allowed instead of denied"),
+            (found.others, "for another reason"),
+        )
+        if count
+    ]
+    return f": {', '.join(parts)}" if parts else ""
+
+
+def _fields(group: Group) -> dict[str, Any]:
+    return {
+        "origin": group.origin,
+        "count": group.count,
+        "before": group.before._asdict(),
+        "after": group.after._asdict(),
+        "examples": [{"line": line, "url": url} for line, url in group.examples],
+    }

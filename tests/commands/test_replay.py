@@ -1,0 +1,323 @@
+"""``scrapy robots replay``: verdicts come out again, damage is found."""
+
+from __future__ import annotations
+
+import fcntl
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import termios
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+import scrapy
+
+from scrapy_robots_plus.audit.entries import VerdictEntry
+from tests.audit.logs import begin, end, entries_in, verdict, write
+from tests.crawling import crawl, names_rules
+from tests.sites import Sites, answer, hang_up
+
+from .running import Robots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parent.parent.parent
+RULES = "User-agent: *\nDisallow: /closed\n\nUser-agent: barbot\nDisallow: /open\n"
+ALL: dict[str, Any] = {"ROBOTS_AUDIT_LOG_ALLOWED": True, "ROBOTS_FETCH_RETRIES": 0}
+
+
+async def crawl_of_a_site(sites: Sites, log: Path, **settings: Any) -> str:
+    """A log with verdicts of many kinds; the origin of a host with :data:`RULES`."""
+    ruled, missing, locked = sites.host(RULES), sites.host(), sites.host(answer("", 403))
+    failing, slow = sites.host(hang_up), sites.host("User-agent: *\nCrawl-delay: 100\n")
+    google = sites.host("User-agent: *\nDisallow: /\n")
+    urls: list[str | scrapy.Request] = [
+        ruled.url("/closed"),
+        ruled.url("/open"),
+        ruled.url("/a/../closed"),
+        missing.url("/a"),
+        locked.url("/a"),
+        failing.url("/a"),
+        slow.url("/a"),
+        google.url("/robots.txt"),
+        scrapy.Request(ruled.url("/open/as"), headers={"User-Agent": "Barbot"}),
+    ]
+    long_: dict[str, Any] = {
+        "ROBOTS_CRAWL_DELAY_MAX": 10,
+        "ROBOTS_CRAWL_DELAY_TOO_LONG": "skip",
+    }
+    await crawl(*urls, ROBOTS_AUDIT_LOG=log, **ALL, **long_, **settings)
+    return ruled.origin
+
+
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_every_verdict_of_a_crawl_comes_out_again(
+    sites: Sites, robots: Robots, tmp_path: Path
+) -> None:
+    log = tmp_path / "audit.jsonl"
+    await crawl_of_a_site(sites, log)
+    done = robots("replay", log.name)
+    assert (done.status, done.errors) == (0, "")
+    assert done.lines == ["9 verdicts, 0 differ"]
+    done = robots("replay", log.name, "--verify")
+    assert done.status == 0
+    assert done.lines[0] == "whole: 17 lines"
+    assert re.fullmatch("the last is number 16, its hash is [0-9a-f]{64}", done.lines[1])
+
+
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_what_would_have_changed_is_printed_in_groups(sites: Sites, tmp_path: Path) -> None:
+    log, robots = tmp_path / "audit.jsonl", Robots(tmp_path)
+    ruled = await crawl_of_a_site(sites, log)
+    by_agent = robots("replay", log, "--agent", "Barbot")
+    assert by_agent.status == 1
+    assert by_agent.lines[-1] == (
+        "9 verdicts, 3 would differ: 1 denied instead of allowed, 2 allowed instead of denied"
+    )
+    denied = f"1 x {ruled}: allowed (no_rule) -> denied (Disallow: /open, line 5)"
+    assert denied in by_agent.lines
+    example = by_agent.lines[by_agent.lines.index(denied) + 1]
+    assert re.fullmatch(rf" +line \d+: {ruled}/open", example)
+    by_dialect = robots("replay", log, "--dialect", "google")
+    assert by_dialect.lines[-1].endswith("1 would differ: 1 denied instead of allowed")
+    by_policy = robots("replay", log, "--status-policy", "mk1996")
+    assert by_policy.lines[-1].endswith(
+        "2 would differ: 1 denied instead of allowed, 1 allowed instead of denied"
+    )
+    (*groups, summed) = robots("replay", log, "--agent", "Barbot", "--json").json
+    assert sum(group["count"] for group in groups) == 3
+    assert groups[0]["after"]["allowed"] is not groups[0]["before"]["allowed"]
+    assert summed == {
+        "verdicts": 9,
+        "differ": 3,
+        "now_denied": 1,
+        "now_allowed": 2,
+        "other_reason": 0,
+        "undecided": {},
+        "damages": 0,
+    }
+
+
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_overrides_and_audit_mode_are_replayed(sites: Sites, tmp_path: Path) -> None:
+    log, robots = tmp_path / "audit.jsonl", Robots(tmp_path)
+    hosts = [sites.host(RULES) for _ in range(5)]
+    own = "User-agent: *\nDisallow: /mine\n"
+    overrides = {
+        hosts[0].origin: {"obey": False, "reason": "ours"},
+        hosts[1].origin: {"user_agent": "Barbot"},
+        hosts[2].origin: {"robots_txt": own},
+        hosts[3].origin: {"dialect": "GOOGLE", "crawl_delay": 0.01},
+    }
+    paths = ("/closed", "/open", "/mine", "/robots.txt")
+    urls = [host.url(path) for host in hosts for path in paths]
+    for mode in ("obey", "audit"):
+        await crawl(
+            *urls, ROBOTS_AUDIT_LOG=log, ROBOTS_OVERRIDES=overrides, ROBOTS_MODE=mode, **ALL
+        )
+    found = [entry for entry in entries_in(log) if isinstance(entry, VerdictEntry)]
+    assert len(found) == 2 * len(urls)
+    assert all(entry.sent for entry in found if entry.mode == "audit")
+    assert sum(entry.override is not None for entry in found) == 2 * 4 * len(paths)
+    done = robots("replay", log)
+    assert done.lines == [f"{len(found)} verdicts, 0 differ"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_of_another_parser_only_the_answer_is_compared(sites: Sites, tmp_path: Path) -> None:
+    log, robots = tmp_path / "audit.jsonl", Robots(tmp_path)
+    host, protego = sites.host(RULES), "scrapy.robotstxt.ProtegoRobotParser"
+    urls = [host.url("/closed"), host.url("/open")]
+    await crawl(*urls, ROBOTS_AUDIT_LOG=log, ROBOTSTXT_PARSER=protego, **ALL)
+    assert robots("replay", log).lines == ["2 verdicts, 0 differ"]
+    assert robots("replay", log, "--agent", "barbot").status == 1
+
+
+@pytest.mark.parametrize("spider", ["s1_basic", "s2_why", "s4_failures"])
+def test_a_crawl_of_the_sample_site_comes_out_again(spider: str, tmp_path: Path) -> None:
+    log = tmp_path / "audit.jsonl"
+    given = {"ROBOTS_AUDIT_LOG": log, "ROBOTS_AUDIT_LOG_ALLOWED": True}
+    options = itertools.chain.from_iterable(
+        ("-s", f"{key}={value}") for key, value in given.items()
+    )
+    subprocess.run(
+        [sys.executable, "-m", "scrapy", "crawl", spider, *options],
+        cwd=ROOT / "sample_project",
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    robots = Robots(tmp_path)
+    assert robots("replay", log, "--verify").status == 0
+    done = robots("replay", log, "--json")
+    assert done.status == 0, done.output
+    assert done.json[-1]["verdicts"] >= 4
+
+
+# Damage
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Path:
+    log = tmp_path / "audit.jsonl"
+    write(log, *(verdict(f"http://x.example/{number}") for number in range(5)))
+    return log
+
+
+def _changed(lines: list[bytes]) -> None:
+    lines[3] = lines[3].replace(b"x.example", b"y.example")
+
+
+def _without(number: int) -> Callable[[list[bytes]], None]:
+    def remove(lines: list[bytes]) -> None:
+        del lines[number]
+
+    return remove
+
+
+def _exchanged(lines: list[bytes]) -> None:
+    lines[2], lines[3] = lines[3], lines[2]
+
+
+def _twice(lines: list[bytes]) -> None:
+    lines.insert(3, lines[3])
+
+
+def _inserted(lines: list[bytes]) -> None:
+    lines.insert(3, b'{"v":1,"n":3,"type":"end"}\n')
+
+
+@pytest.mark.parametrize(
+    ("damage", "found"),
+    [
+        (_changed, ["line 4: changed"]),
+        (_without(0), ["line 1: 1 line is missing before it"]),
+        (_without(3), ["line 4: 1 line is missing before it"]),
+        (_without(-1), ["line 6: the end of crawl a"]),
+        (_exchanged, ["line 3: 1 line is missing before it", "line 4: out of order"]),
+        (_twice, ["line 5: stands twice"]),
+        (_inserted, ["line 4: not a line of a log"]),
+    ],
+)
+def test_damage_is_found_and_named_by_its_line(
+    whole: Path, damage: Callable[[list[bytes]], None], found: list[str]
+) -> None:
+    lines = whole.read_bytes().splitlines(keepends=True)
+    damage(lines)
+    whole.write_bytes(b"".join(lines))
+    robots = Robots(whole.parent)
+    done = robots("replay", whole, "--verify")
+    assert done.status == 1
+    told = [line for line in done.lines if line.startswith("line ")]
+    assert [line.startswith(start) for line, start in zip(told, found, strict=True)] == [
+        True for _ in found
+    ]
+    assert done.lines[-2] == f"damaged: {len(lines)} lines"
+    *damages, summed = robots("replay", whole, "--verify", "--json").json
+    assert len(damages) == summed["damages"] == len(found)
+    assert damages[0]["line"] == int(found[0].split()[1].rstrip(":"))
+
+
+def test_a_log_full_of_damage_is_summed_up(tmp_path: Path) -> None:
+    log = tmp_path / "audit.jsonl"
+    log.write_bytes(b"x\n" * 1000)
+    done = Robots(tmp_path)("replay", log, "--verify")
+    assert done.status == 1
+    assert len(done.lines) == 23
+    assert done.lines[20] == "and 980 more"
+
+
+def test_what_cannot_be_recomputed_is_told_with_status_2(tmp_path: Path) -> None:
+    log = tmp_path / "audit.jsonl"
+    about: dict[str, Any] = {"status": "200", "access": "rules", "sha256": "a" * 64, "age": 0.0}
+    other = verdict("http://x.example/b", crawl="b", **about)
+    write(log, verdict("http://x.example/a", **about), other)
+    done = Robots(tmp_path)("replay", log)
+    assert done.status == 2
+    assert sorted(done.lines) == [
+        "0 verdicts, 0 differ",
+        "undecided  1 x no robots.txt files were kept beside the log",
+        "undecided  1 x the log does not say how its crawl began",
+    ]
+
+
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_bodies_that_were_moved_can_be_named(sites: Sites, tmp_path: Path) -> None:
+    log, robots = tmp_path / "audit.jsonl", Robots(tmp_path)
+    await crawl(sites.host(RULES).url("/closed"), ROBOTS_AUDIT_LOG=log)
+    shutil.move(tmp_path / "audit.bodies", tmp_path / "elsewhere")
+    assert robots("replay", log).status == 2
+    assert robots("replay", log, "--bodies", "elsewhere").status == 0
+
+
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_a_text_that_was_changed_is_told(sites: Sites, tmp_path: Path) -> None:
+    log, robots = tmp_path / "audit.jsonl", Robots(tmp_path)
+    await crawl(sites.host(RULES).url("/closed"), ROBOTS_AUDIT_LOG=log)
+    (body,) = tmp_path.joinpath("audit.bodies").rglob("*.gz")
+    body.write_bytes(b"")
+    done = robots("replay", log)
+    assert done.status == 2
+    assert "cannot be read" in done.output or "was changed" in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "the following arguments are required: AUDIT.JSONL"),
+        (("audit.jsonl", "--dialect", "NOBODYS"), "'NOBODYS' is not a dialect"),
+        (("audit.jsonl", "--status-policy", "lax"), "'lax' is not a preset"),
+        (("missing.jsonl",), "missing.jsonl cannot be read: No such file or directory"),
+        ((".",), ". cannot be read: Is a directory"),
+    ],
+)
+def test_wrong_usage(whole: Path, arguments: tuple[str, ...], words: str) -> None:
+    done = Robots(whole.parent)("replay", *arguments)
+    assert done.status == 2
+    assert words in done.errors
+    assert done.output == ""
+
+
+def test_a_closed_pipe_ends_it_silently(tmp_path: Path) -> None:
+    log = tmp_path / "audit.jsonl"
+    log.write_bytes(b"x\n" * 100_000)
+    done = Robots(tmp_path).into_closed_pipe("replay", log, "--verify", "--json")
+    assert (done.status, done.errors) == (141, "")
+
+
+def test_ctrl_c_ends_it(tmp_path: Path) -> None:
+    pipe = tmp_path / "audit.jsonl"
+    os.mkfifo(pipe)
+    writer = -1
+
+    def has_read_a_line() -> bool:
+        nonlocal writer
+        if writer < 0:
+            with suppress(OSError):  # nobody has opened the other end yet
+                writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+                os.write(writer, b"x\n")
+            return False
+        return fcntl.ioctl(writer, termios.FIONREAD, bytes(4)) == bytes(4)
+
+    done = Robots(tmp_path).interrupted("replay", pipe, when=has_read_a_line)
+    os.close(writer)
+    assert done.status == 130
+
+
+def test_entries_of_a_log_by_hand_are_as_a_crawl_writes_them(whole: Path) -> None:
+    entries = entries_in(whole)
+    assert entries[0] == begin()
+    assert entries[-1] == end()
