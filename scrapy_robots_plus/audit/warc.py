@@ -109,12 +109,11 @@ class Warc:
             self._warn(f"{self.path}: it cannot be written ({error.strerror or error})")
 
     def _records(self, write: Callable[[Any], None]) -> bytes:
-        from warcio.warcwriter import BufferWARCWriter  # an extra
+        from warcio.warcwriter import WARCWriter  # an extra
 
-        writer = BufferWARCWriter(gzip=self._compresses, warc_version=_VERSION)
-        write(writer)
-        contents: bytes = writer.get_contents()
-        return contents
+        written = BytesIO()
+        write(WARCWriter(written, gzip=self._compresses, warc_version=_VERSION))
+        return written.getvalue()
 
 
 def _write_info(writer: Any, name: str, software: str) -> None:
@@ -129,6 +128,7 @@ def _write_pair(writer: Any, each: Exchanged) -> None:
         each.url,
         "response",
         payload=BytesIO(each.body),
+        length=len(each.body),
         http_headers=_head(f"{each.protocol} {each.status}", _true_of(each)),
         warc_headers_dict={**about, **({"WARC-Truncated": "length"} if each.is_cut else {})},
     )

@@ -52,7 +52,9 @@ class Exchange(NamedTuple):
     """When it was sent, in seconds since the epoch."""
     request: Request
     response: Response
-    """As the download handler returned it, before any middleware saw it."""
+    """As the download handler returned it, but for a header that is in *encoding*."""
+    encoding: bytes
+    """Its Content-Encoding, in lower case, which Scrapy's middleware removes from it."""
 
 
 class Fetcher:
@@ -168,7 +170,7 @@ class Fetcher:
             self._taps.close()
             if tap.response is not None:
                 for listener in self._listeners:
-                    listener(Exchange(began, request, tap.response))
+                    listener(Exchange(began, request, tap.response, tap.encoding))
         return self._results.answered(url, response, tap)
 
     async def _look_up(self, url: str) -> FetchResult:

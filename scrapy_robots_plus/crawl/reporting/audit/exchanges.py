@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy.utils.httpobj import urlparse_cached
+
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.audit.warc import Exchanged, Warc
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from scrapy import Request
     from scrapy.http import Headers
 
     from scrapy_robots_plus.crawl.fetching.fetcher import Exchange
@@ -56,13 +59,24 @@ def exchanged(exchange: Exchange) -> Exchanged:
         url=request.url,
         method=request.method,
         protocol=response.protocol or "HTTP/1.1",
-        request_headers=_pairs(request.headers),
+        request_headers=[*_host(request), *_pairs(request.headers)],
         status=response.status,
-        response_headers=_pairs(response.headers),
+        response_headers=[*_pairs(response.headers), *_removed(exchange)],
         body=response.body,
         address=None if address is None else str(address),
         is_cut="download_stopped" in response.flags,
     )
+
+
+def _host(request: Request) -> list[tuple[str, str]]:
+    """The header that every download handler adds (RFC 9110 7.2)."""
+    return [] if b"Host" in request.headers else [("Host", urlparse_cached(request).netloc)]
+
+
+def _removed(exchange: Exchange) -> list[tuple[str, str]]:
+    if exchange.encoding and not exchange.response.headers.getlist("Content-Encoding"):
+        return [("Content-Encoding", exchange.encoding.decode("latin-1"))]
+    return []
 
 
 def _pairs(headers: Headers) -> list[tuple[str, str]]:
