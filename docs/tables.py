@@ -9,6 +9,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.audit.entries import ENTRIES
+from scrapy_robots_plus.audit.fields import fields_of
 from scrapy_robots_plus.crawl.requests import FETCH_META, PAGE_META
 from scrapy_robots_plus.crawl.settings.groups import DECLARED, GROUPS
 from scrapy_robots_plus.crawl.settings.setting import declared_in
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from scrapy_robots_plus.audit.entries import Entry
     from scrapy_robots_plus.crawl.settings.setting import Setting
 
 ROOT = Path(__file__).parent.parent
@@ -29,6 +32,7 @@ META_KEYS = ROOT / "docs" / "meta-keys.md"
 FAILURES = ROOT / "docs" / "failures.md"
 STATS = ROOT / "docs" / "stats.md"
 LINTER = ROOT / "docs" / "linter.md"
+AUDIT_LOG = ROOT / "docs" / "audit-log.md"
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -160,6 +164,16 @@ def stats_table() -> str:
 
 def codes_table() -> str:
     return table(("code", "means"), [(f"`{code}`", code.means) for code in Code])
+def entries_tables() -> str:
+    return "\n\n".join(_entry(entry) for entry in ENTRIES)
+
+
+def _entry(entry: type[Entry]) -> str:
+    rows = [
+        (f"`{name}`", f"{each.kind.type}{', or null' if each.nullable else ''}", each.doc)
+        for name, each in fields_of(entry)
+    ]
+    return f"### `{entry.type}`\n\n{entry.__doc__}.\n\n{table(('field', 'type', 'meaning'), rows)}"
 
 
 TABLES = [
@@ -170,6 +184,7 @@ TABLES = [
     (FAILURES, "presets", presets_table),
     (STATS, "stats", stats_table),
     (LINTER, "codes", codes_table),
+    (AUDIT_LOG, "entries", entries_tables),
 ]
 
 if __name__ == "__main__":
