@@ -78,9 +78,10 @@ class Recorder:
         log.close()
         collector = compat.stats_of(self._crawl.crawler)
         collector.set_value(stats.AUDIT_LINES, log.written)
-        for key, count in ((stats.AUDIT_LOST, log.lost), (stats.AUDIT_REPAIRS, log.repairs)):
-            if count:
-                collector.set_value(key, count)
+        if log.lost:
+            collector.set_value(stats.AUDIT_LOST, log.lost)
+        if log.repairs:
+            collector.set_value(stats.AUDIT_REPAIRS, log.repairs)
         self._problems.count(log.errors)
         if log.last is not None:
             logger.info(
