@@ -164,6 +164,8 @@ def stats_table() -> str:
 
 def codes_table() -> str:
     return table(("code", "means"), [(f"`{code}`", code.means) for code in Code])
+
+
 def entries_tables() -> str:
     return "\n\n".join(_entry(entry) for entry in ENTRIES)
 
