@@ -105,5 +105,5 @@ class RobotFileParser(_RobotFileParser):
         return list(self._file.sitemaps) or None
 
     def __str__(self) -> str:
-        """The groups as a robots.txt, those for ``*`` last."""
+        """The groups as a robots.txt; see :meth:`.RobotsTxt.as_text`."""
         return self._file.as_text()

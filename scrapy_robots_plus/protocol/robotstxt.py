@@ -186,8 +186,12 @@ class RobotsTxt:
         return tuple(map(self._group, self._scanner.sections))
 
     def as_text(self) -> str:
-        """The groups as a robots.txt: agents, Crawl-delay and Request-rate, rules. Groups for ``*``
-        come last."""
+        """The groups as a robots.txt: agents, their Crawl-delay and the like, rules.
+
+        Parsed again in the same dialect, it gives every crawler the same answers; only rules as
+        long as a line may be (``Dialect.max_line``) may lose their end. Groups for ``*`` come last,
+        unless the dialect goes by the order of groups. Octets that are not UTF-8 are escaped.
+        """
         return as_text(self._scanner.sections, self._lines, self.dialect)
 
     def _group(self, section: Section) -> Group:

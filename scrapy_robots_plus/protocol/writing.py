@@ -1,26 +1,48 @@
-"""Groups back to text."""
+"""Groups back to text that says the same."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from . import pace
+from .dialect import Choice, Order
+from .escapes import upper
 from .groups import STAR
 from .lines import Kind
 from .rules import read_rules, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from .dialect import Dialect
-    from .groups import Section
+    from .groups import Members, Section
     from .lines import Line
 
+_READERS: dict[Kind, Callable[[bytes], object | None]] = {
+    Kind.CRAWL_DELAY: pace.crawl_delay,
+    Kind.REQUEST_RATE: pace.request_rate,
+    Kind.VISIT_TIME: pace.visit_time,
+}
 
-def as_text(sections: Iterable[Section], lines: list[bytes], dialect: Dialect) -> str:
-    """The groups as a robots.txt, in file order, except that those for ``*`` come last."""
-    in_order = sorted(sections, key=_is_for_all)
+
+def as_text(sections: Sequence[Section], lines: list[bytes], dialect: Dialect) -> str:
+    """The groups as a robots.txt."""
+    in_order = _written_order(sections, dialect)
     return "\n\n".join("\n".join(_lines_of(each, lines, dialect)) for each in in_order)
+
+
+def _written_order(sections: Sequence[Section], dialect: Dialect) -> Sequence[Section]:
+    """File order where that may decide; else as the standard library writes them, ``*`` last.
+
+    A group without rules comes after all others: it would share those of the next.
+    """
+    if dialect.choice is not Choice.MERGED or _first_rule_may_win(dialect):
+        return sections
+    return sorted(sections, key=lambda each: (not each.rules, _is_for_all(each)))
+
+
+def _first_rule_may_win(dialect: Dialect) -> bool:
+    return dialect.order is Order.FIRST or not dialect.allow_wins_ties
 
 
 def _is_for_all(section: Section) -> bool:
@@ -28,27 +50,40 @@ def _is_for_all(section: Section) -> bool:
 
 
 def _lines_of(section: Section, lines: list[bytes], dialect: Dialect) -> Iterator[str]:
-    """The agents, each run with its own Crawl-delay and Request-rate, then the rules."""
+    """The agents, each run with its own Crawl-delay and the like, then the rules."""
     start = 0
     for members in section.members:
         yield from _agents(section.agents[start : members.end])
-        yield from map(_pace, filter(_asks_for_a_pace, members.lines))
+        yield from map(_member, _to_write(members, section))
         start = members.end
     yield from _agents(section.agents[start:])
     for _, allow, pattern in read_rules(section.rules, lines, dialect):
-        yield f"{'Allow' if allow else 'Disallow'}: {text(pattern)}"
+        yield f"{'Allow' if allow else 'Disallow'}: {_pattern(pattern)}"
 
 
 def _agents(values: Iterable[bytes]) -> Iterator[str]:
-    return (f"User-agent: {text(value)}" for value in values)
+    """User-agent lines; octets that are not UTF-8 become what names are read from."""
+    return (f"User-agent: {value.decode('utf-8', 'replace')}" for value in values)
 
 
-def _asks_for_a_pace(line: Line) -> bool:
-    if line.kind is Kind.CRAWL_DELAY:
-        return pace.crawl_delay(line.value) is not None
-    return line.kind is Kind.REQUEST_RATE and pace.request_rate(line.value) is not None
+def _to_write(members: Members, section: Section) -> list[Line]:
+    """The lines with a valid value. If none has one, any line keeps the next agents apart."""
+    valid = list(filter(_is_valid, members.lines))
+    return valid or (members.lines[:1] if members.end < len(section.agents) else [])
 
 
-def _pace(line: Line) -> str:
-    key = "Crawl-delay" if line.kind is Kind.CRAWL_DELAY else "Request-rate"
-    return f"{key}: {text(line.value)}"
+def _is_valid(line: Line) -> bool:
+    read = _READERS.get(line.kind)
+    return read is None or read(line.value) is not None
+
+
+def _member(line: Line) -> str:
+    return f"{line.kind.name.capitalize().replace('_', '-')}: {text(line.value)}"
+
+
+def _pattern(octets: bytes) -> str:
+    """A rule's value. Octets that are not UTF-8 are escaped: all dialects take both for equal."""
+    try:
+        return octets.decode()
+    except UnicodeDecodeError:
+        return upper(octets).decode()
