@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import MK1996, RFC9309, Dialect, RobotsTxt
-from scrapy_robots_plus.protocol.compact_rules import MOST_RULES
+from scrapy_robots_plus.protocol.compact_rules import MOST_OCTETS, MOST_RULES
 from scrapy_robots_plus.protocol.rules import allowed_by_compact_rules
 from tests.protocol.test_engine_properties import dialects, loose, mutated, paths, patterns
 
@@ -60,3 +62,33 @@ def test_a_star_is_an_octet_like_any_other_in_a_dialect_without_wildcards() -> N
     assert compact is not None
     assert not allowed_by_compact_rules(compact, "/a*b", MK1996)
     assert allowed_by_compact_rules(compact, "/axb", MK1996)
+
+
+def test_a_rule_takes_its_octets_and_two() -> None:
+    compact = compact_of("User-agent: *\nDisallow: /abc\nAllow: /ab*c\nAllow: /\nDisallow: /c$")
+    assert len(compact) == len("/abc") + len("/ab*c") + len("/") + len("/c$") + 4 * 2 - 1
+    assert compact_of("User-agent: *\nDisallow: /%7e\nDisallow:") == b"d/~"
+
+
+@pytest.mark.parametrize("octets", [MOST_OCTETS, MOST_OCTETS + 1])
+def test_so_many_octets_at_most(octets: int) -> None:
+    rules = [f"Disallow: /{'x' * (octets // 4 - 3)}{n}" for n in range(3)]
+    left = octets - sum(len(rule) - len("Disallow: ") + 2 for rule in rules)
+    body = "\n".join(["User-agent: bot", *rules, f"Disallow: /{'x' * (left - 2)}"])
+    compact = RobotsTxt.parse(body).rules_for("bot").compact()
+    assert (compact is None) is (octets > MOST_OCTETS)
+    assert compact is None or len(compact) == octets
+
+
+@pytest.mark.parametrize("pattern", ["/a*b", "/a$", "/a*$", "*"])
+@pytest.mark.parametrize("path", ["/a*b", "/axb", "/a", "/a$", "/ab", "/a*$", "*"])
+@pytest.mark.parametrize("key", ["Allow", "Disallow"])
+@pytest.mark.parametrize("wildcards", [True, False])
+def test_it_knows_wildcards_from_octets(pattern: str, path: str, key: str, wildcards: bool) -> None:
+    other = "Disallow" if key == "Allow" else "Allow"
+    dialect = replace(RFC9309, wildcards=wildcards)
+    body = f"User-agent: bot\n{key}: {pattern}\n{other}: /"
+    rules = RobotsTxt.parse(body, dialect).rules_for("bot")
+    compact = rules.compact()
+    assert compact is not None
+    assert allowed_by_compact_rules(compact, path, dialect) is rules.allowed(path)
