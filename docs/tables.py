@@ -15,7 +15,8 @@ from scrapy_robots_plus.crawl.requests import FETCH_META, PAGE_META
 from scrapy_robots_plus.crawl.settings.groups import DECLARED, GROUPS
 from scrapy_robots_plus.crawl.settings.setting import declared_in
 from scrapy_robots_plus.crawl.stats import MEANINGS as MEANINGS_OF_STATS
-from scrapy_robots_plus.policy.access import PRESETS, Access
+from scrapy_robots_plus.policy.access import Access
+from scrapy_robots_plus.policy.status_policy import PRESETS
 from scrapy_robots_plus.protocol.lint import Code
 
 if TYPE_CHECKING:

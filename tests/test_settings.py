@@ -22,10 +22,11 @@ from scrapy_robots_plus.crawl.settings import (
 )
 from scrapy_robots_plus.crawl.settings.checks import number, whole_number
 from scrapy_robots_plus.crawl.settings.groups import DECLARED
-from scrapy_robots_plus.policy.access import PRESETS, Access
+from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.delay import TooLong
 from scrapy_robots_plus.policy.freshness import lifetime
 from scrapy_robots_plus.policy.options import OnVisitTime, Unreachable
+from scrapy_robots_plus.policy.status_policy import PRESETS
 from scrapy_robots_plus.protocol import GOOGLE, RFC9309
 
 from .crawling import crawl, make_crawler, run

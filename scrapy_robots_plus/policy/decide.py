@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from .access import Access, Outcome, StatusTable, access_of, is_definite, says_unavailable
+from .access import Access, Outcome, is_definite, says_unavailable
 from .freshness import (
     Limits,
     elapsed,
@@ -21,6 +21,7 @@ from .freshness import (
     validators,
 )
 from .record import KEPT_HEADERS, FetchResult, RobotsRecord
+from .status_policy import StatusTable, access_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,9 +16,10 @@ from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.crawl.policies.changes import RobotsChange, change_between, suspicion
 from scrapy_robots_plus.crawl.policies.policy import Policy
 from scrapy_robots_plus.crawl.settings import RobotsSettings
-from scrapy_robots_plus.policy.access import Access, access_of
+from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.origin import Origin
 from scrapy_robots_plus.policy.record import RobotsRecord
+from scrapy_robots_plus.policy.status_policy import access_of
 from tests.crawl.parsers_in_use import OURS, PlainParser, read
 
 SETTINGS = RobotsSettings.from_settings(Settings({"ROBOTSTXT_OBEY": True}))

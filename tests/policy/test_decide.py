@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_robots_plus.policy.access import PRESETS, Access, Failure
+from scrapy_robots_plus.policy.access import Access, Failure
 from scrapy_robots_plus.policy.decide import (
     Lookup,
     Rulebook,
@@ -21,6 +21,7 @@ from scrapy_robots_plus.policy.decide import (
 from scrapy_robots_plus.policy.freshness import CLOCK_SKEW, REFRESH_GRACE, Limits
 from scrapy_robots_plus.policy.origin import Origin
 from scrapy_robots_plus.policy.record import FetchResult, RobotsRecord
+from scrapy_robots_plus.policy.status_policy import PRESETS
 
 DAY = 86_400.0
 NOW = 1_800_000_000.0

@@ -12,9 +12,10 @@ from scrapy import signals
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.settings import job_folder
-from scrapy_robots_plus.policy.access import access_of, says_unavailable
+from scrapy_robots_plus.policy.access import says_unavailable
 from scrapy_robots_plus.policy.decide import access_at, held_to
 from scrapy_robots_plus.policy.freshness import span_of_use
+from scrapy_robots_plus.policy.status_policy import access_of
 from scrapy_robots_plus.storage import StoreError, open_store
 from scrapy_robots_plus.storage.trust import Trust
 

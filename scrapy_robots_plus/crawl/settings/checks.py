@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scrapy_robots_plus.policy.access import StatusTable, status_table
+from scrapy_robots_plus.policy.status_policy import StatusTable, status_table
 from scrapy_robots_plus.protocol.dialect import Dialect, dialect_named
 from scrapy_robots_plus.protocol.rfc9309 import EXPIRY
 from scrapy_robots_plus.storage import check_store_uri

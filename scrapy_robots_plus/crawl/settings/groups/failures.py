@@ -16,7 +16,7 @@ from scrapy_robots_plus.crawl.settings.setting import setting
 from scrapy_robots_plus.policy.options import Unreachable
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.policy.access import StatusTable
+    from scrapy_robots_plus.policy.status_policy import StatusTable
 
 
 @dataclass(frozen=True)
