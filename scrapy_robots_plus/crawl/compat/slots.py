@@ -34,20 +34,25 @@ Can go with 2.15.
 """
 
 
+_of_spider: Any = getattr(downloader_module, "_get_concurrency_delay", None)
+"""The concurrency and delay that a spider and the settings ask for.
+
+Can go with 2.17.
+"""
+
+
 def new_slot(downloader: Downloader, key: str) -> tuple[int, float, float]:
     """The concurrency, delay and jitter that a slot not yet created will have.
 
-    2.14 to 2.17 ask the spider and the settings for the delay, 2.18 and 2.19 the downloader.
+    2.14 to 2.17 ask the spider for the delay, too; 2.18 and 2.19 only the downloader.
     """
     own: dict[str, Any] = downloader.per_slot_settings.get(key, {})
-    places = own.get("concurrency", downloader.ip_concurrency or downloader.domain_concurrency)
-    default: Any = getattr(downloader, "_delay", None)  # from 2.18
-    if default is None:  # up to 2.17
-        settings = downloader.settings
-        spider = downloader.crawler.spider
-        default = getattr(spider, "download_delay", settings.getfloat("DOWNLOAD_DELAY"))
+    places = downloader.ip_concurrency or downloader.domain_concurrency
+    delay: Any = getattr(downloader, "_delay", None)  # from 2.18
+    if _of_spider is not None:  # up to 2.17
+        places, delay = _of_spider(places, downloader.crawler.spider, downloader.settings)
     jitter = own.get("jitter", getattr(downloader, "_jitter", 0.5))  # from 2.19
-    return int(places), float(own.get("delay", default)), float(jitter)
+    return int(own.get("concurrency", places)), float(own.get("delay", delay)), float(jitter)
 
 
 def least_delay(delay: float, jitter: float) -> float:
