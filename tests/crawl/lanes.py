@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy.squeues import LifoMemoryQueue
 
+from scrapy_robots_plus.crawl.lanes.files import LaneFiles
 from scrapy_robots_plus.crawl.lanes.lane import Address, LaneStates
 from scrapy_robots_plus.crawl.lanes.losses import Losses
 from scrapy_robots_plus.crawl.lanes.open_lanes import OpenLanes
@@ -22,7 +23,8 @@ class Lanes:
 
     def __init__(self) -> None:
         crawler: Any = SimpleNamespace(spider=None, stats=None)
-        self.open = OpenLanes(self, crawler, LifoMemoryQueue, None, "", Losses(crawler, ""))
+        losses = Losses(crawler, "")
+        self.open = OpenLanes(self, LaneFiles(crawler, LifoMemoryQueue, None, "", losses), losses)
         self.states = LaneStates()
         self.ready: list[Lane] = []
 

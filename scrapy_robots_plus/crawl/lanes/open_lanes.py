@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .files import LaneFiles
 from .lane import Address, Lane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.pqueues import QueueProtocol
 
+    from .files import LaneFiles
     from .lane import LaneQueue
     from .losses import Losses
 
@@ -25,18 +23,9 @@ class OpenLanes:
     when others are finished; those left at the end stay in the state of the job.
     """
 
-    def __init__(
-        self,
-        queue: LaneQueue,
-        crawler: Crawler,
-        downstream: type[QueueProtocol],
-        start_queue: type[QueueProtocol] | None,
-        folder: str,
-        losses: Losses,
-    ) -> None:
-        """*folder*: the job's; empty for a queue in memory."""
+    def __init__(self, queue: LaneQueue, files: LaneFiles, losses: Losses) -> None:
         self._queue = queue
-        self._files = LaneFiles(crawler, downstream, start_queue, folder, losses)
+        self._files = files
         self._losses = losses
         self._lanes: dict[Address, Lane] = {}
         self._unopened: dict[str, list[int]] = {}

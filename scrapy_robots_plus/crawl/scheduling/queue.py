@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy import signals
 
+from scrapy_robots_plus.crawl.lanes.files import LaneFiles
 from scrapy_robots_plus.crawl.lanes.lane import Address, Lane, LaneState
 from scrapy_robots_plus.crawl.lanes.losses import Losses
 from scrapy_robots_plus.crawl.lanes.open_lanes import OpenLanes
@@ -52,9 +53,8 @@ class RobotsPriorityQueue:
                 "separate hosts. Resume it with the SCHEDULER_PRIORITY_QUEUE that it started with."
             )
         self._losses = Losses(crawler, key)
-        self._lanes = OpenLanes(
-            self, crawler, downstream_queue_cls, start_queue_cls, key, self._losses
-        )
+        files = LaneFiles(crawler, downstream_queue_cls, start_queue_cls, key, self._losses)
+        self._lanes = OpenLanes(self, files, self._losses)
         self._readiness = readiness or readiness_of(crawler)
         self._surroundings = self._readiness.surroundings
         self._ready: TicketHeap[Lane] = TicketHeap()
