@@ -15,13 +15,13 @@ def _stat(key: str, *counts: str) -> str:
 
 
 def filled(key: str, part: object) -> str:
-    """*key* with *part* in the place of what it has in angle brackets."""
+    """*key* with *part* in place of the placeholder in angle brackets."""
     return f"{key.partition('<')[0]}{part}"
 
 
 REQUESTS = _stat("robotstxt/request_count", "robots.txt requests, with redirects and retries")
-RESPONSES = _stat("robotstxt/response_count", "answers to them")
-RESPONSES_BY_STATUS = _stat("robotstxt/response_status_count/<status>", "answers by HTTP status")
+RESPONSES = _stat("robotstxt/response_count", "responses to them")
+RESPONSES_BY_STATUS = _stat("robotstxt/response_status_count/<status>", "responses by HTTP status")
 EXCEPTIONS = _stat(
     "robotstxt/exception_count/<exception>",
     "requests that ended in an exception, by its type",
@@ -30,8 +30,8 @@ FORBIDDEN = _stat("robotstxt/forbidden", "requests that were denied")
 FORBIDDEN_BY_REASON = _stat("robotstxt/forbidden/<reason>", "the same by reason, see below")
 FORBIDDEN_IN_A_FORM = _stat(
     "robotstxt/forbidden/form",
-    "those of them whose URL is allowed, but not in ",
-    "[another form](usage.md#what-is-sent-is-what-is-checked) that it may be sent in",
+    "those of them whose URL itself is allowed, but not ",
+    "[another form](usage.md#what-is-sent-is-what-is-checked) in which it may be sent",
 )
 OVERRIDDEN = _stat(
     "robotstxt/override",
@@ -63,73 +63,72 @@ REDIRECTS = _stat(
 RETRIES = _stat("robotstxt/retry_count", "robots.txt requests that were sent again")
 REFRESHES = _stat(
     "robotstxt/refresh_count",
-    "times an expired robots.txt was looked for anew, in the store and on the site, while ",
-    "the old one answered",
+    "times an expired robots.txt was looked up again, in the store and on the site, while ",
+    "the old copy was still used",
 )
 CACHE_HITS = _stat(
     "robotstxt/cache_hits",
-    "requests whose robots.txt was in memory because an earlier request had needed it. The ",
-    "first request that needs it is not a hit, nor is one that waits for it in the ",
-    "middleware; one that waits in the queue behind the first is",
+    "requests whose robots.txt was in memory because an earlier request had needed it. A ",
+    "request that waits in the queue behind the first one is a hit; the first one is not, nor ",
+    "is one that waits in the middleware",
 )
 CACHE_EVICTIONS = _stat(
     "robotstxt/cache_evictions",
-    "times an origin was forgotten because `ROBOTS_CACHE_SIZE` was reached",
+    "origins removed from memory because `ROBOTS_CACHE_SIZE` was reached",
 )
 STORE_HITS = _stat(
     "robotstxt/store/hits",
     "times a robots.txt that was not in memory, or had expired there, was found in the ",
-    "store, expired or not; with `memory` nothing is counted",
+    "store, expired or not; not counted if the store is `memory`",
 )
 STORE_MISSES = _stat(
     "robotstxt/store/misses",
-    "times it was not there, or of no use: its status means something else by now, or the ",
-    "crawl knows that it is out of date",
+    "times it was not in the store, or could not be used: its status has another meaning now, ",
+    "or the crawl knows that it is out of date",
 )
 STORE_ERRORS = _stat(
     "robotstxt/store/errors",
-    "times the store failed and the crawl went on from memory; such a time is neither a hit ",
-    "nor a miss",
+    "times the store failed and the crawl continued from memory; neither a hit nor a miss",
 )
 HTTPCACHE_HITS = _stat(
     "robotstxt/httpcache/hits",
-    "robots.txt requests that Scrapy's HTTP cache has answered, in a replay or without a network",
+    "robots.txt requests answered by Scrapy's HTTP cache, in a replay or without a network",
 )
-HTTPCACHE_MISSES = _stat("robotstxt/httpcache/misses", "those that it had nothing for")
-HTTPCACHE_STORED = _stat("robotstxt/httpcache/stored", "answers that were put into it")
-HTTPCACHE_ERRORS = _stat("robotstxt/httpcache/errors", "times that cache failed")
-CHANGED = _stat("robotstxt/changed", "files that have changed")
+HTTPCACHE_MISSES = _stat("robotstxt/httpcache/misses", "those for which it had nothing")
+HTTPCACHE_STORED = _stat("robotstxt/httpcache/stored", "responses that were added to it")
+HTTPCACHE_ERRORS = _stat("robotstxt/httpcache/errors", "times it failed")
+CHANGED = _stat("robotstxt/changed", "robots.txt files that changed")
 CHANGED_SUSPICIOUSLY = _stat(
     "robotstxt/changed/suspicious",
-    "those of them that look like a mistake of the site: rules that became an HTML page, a ",
-    "401 or 403, or a tenth of their size",
+    "those of them that look like a mistake of the site: the rules became an HTML page, a 401 ",
+    "or 403, or shrank to a tenth of their size",
 )
 PARSER_ERRORS = _stat(
     "robotstxt/parser_errors",
-    "times that `ROBOTSTXT_PARSER` failed, on a file, a URL or a delay",
+    "times `ROBOTSTXT_PARSER` failed, on a file, a URL or a delay",
 )
-DELAYS_KEPT = _stat("robotstxt/crawl_delay/applied", "Crawl-delays that are honoured")
+DELAYS_KEPT = _stat("robotstxt/crawl_delay/applied", "Crawl-delays that were honoured")
 DELAYS_CLAMPED = _stat(
     "robotstxt/crawl_delay/clamped",
     "those of them that were longer than `ROBOTS_CRAWL_DELAY_MAX`",
 )
 RETRY_AFTER = _stat(
     "robotstxt/retry_after",
-    "pages whose 429 or 503 asked with Retry-After to be left alone",
+    "responses 429 or 503 to pages whose Retry-After asked for a pause",
 )
 REQUEUED = _stat(
     "robotstxt/put_back",
     "requests that went back to the scheduler, to be sent when their robots.txt can be ",
-    "read, or when the job is resumed; those that waited for a Retry-After or Visit-time when ",
-    "the crawl was stopped are among them",
+    "read, or when the job is resumed; includes those that were waiting for a Retry-After or ",
+    "Visit-time when the crawl was stopped",
 )
 QUEUE_LOST = _stat(
     "robotstxt/queue/lost",
-    "requests of a job that could not be read again, see [queue](queue.md#a-kill-is-not-a-stop)",
+    "requests of a job that could not be read back, see [queue](queue.md#a-kill-is-not-a-stop)",
 )
 QUEUE_UNREADABLE = _stat(
     "robotstxt/queue/unreadable",
-    "files of a job that could not be read, and were set aside",
+    "files of a job that could not be read and were set aside",
 )
 QUEUE_KEPT_IN_MEMORY = _stat(
     "robotstxt/queue/kept_in_memory",

@@ -60,7 +60,7 @@ def number(unit: str, low: float, high: float, why: str = "") -> Check[float, fl
 
 
 def whole_number(unit: str, low: int, high: int, why: str = "") -> Check[int, int]:
-    """As :func:`number`, without a fraction."""
+    """Like :func:`number`, without a fraction."""
     words = f"whole number of {unit} between {_plain(low)} and {_plain(high)}"
     expected = _expected(words, why)
 
@@ -90,7 +90,7 @@ def _expected(words: str, why: str) -> str:
 
 
 def or_unset(check: Check[_W, _T]) -> Check[_W | None, _T | None]:
-    """As *check*, and None if there is no value."""
+    """Like *check*; None if there is no value."""
 
     def read(value: object) -> _T | None:
         return None if value is None or value == "" else check.read(value)
@@ -99,12 +99,12 @@ def or_unset(check: Check[_W, _T]) -> Check[_W | None, _T | None]:
 
 
 def _plain(bound: float) -> str:
-    """A number as people write it: ``:g`` makes ``1e+08`` of a hundred million."""
+    """A number as people write it: ``:g`` would write a hundred million as ``1e+08``."""
     return f"{int(bound):,}" if bound == int(bound) else f"{bound:g}"
 
 
 def one_of(choices: type[_E]) -> Check[str, _E]:
-    """A check for one of the values of an enumeration of strings, in any case."""
+    """A check for the values of an enumeration of strings, in any case."""
     by_name = {str(choice.value): choice for choice in choices}
     *others, last = map(repr, by_name)
     words = f"{', '.join(others)} or {last}"
@@ -232,7 +232,7 @@ dialect: Check[str | Dialect, Dialect] = Check("the name of a dialect, or a `Dia
 
 
 _LIST_OF_NAMES = re.compile(r"[\w.-]+(/[\w.-]+)?(\s*,\s*[\w.-]+(/[\w.-]+)?)+")
-"""``Foobot,Barbot``: no User-Agent header looks so, but lists on Scrapy's command line do."""
+"""``Foobot,Barbot``: lists on Scrapy's command line look like this, User-Agent headers do not."""
 
 
 AN_AGENT = (

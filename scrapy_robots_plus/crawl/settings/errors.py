@@ -1,4 +1,4 @@
-"""How a crawl ends whose settings are wrong: all of them named at once, without a traceback."""
+"""How a crawl with wrong settings ends: all of them are named at once, without a traceback."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 _MOST_OF_A_VALUE = 500
-"""Characters of a value that are shown."""
+"""How many characters of a value are shown."""
 
 
 class SettingProblem(NamedTuple):
-    """One setting of a Scrapy project that is wrong."""
+    """A wrong setting of a Scrapy project."""
 
     name: str
     """Its name, such as ``ROBOTS_TTL``."""
     value: object
-    """As the project has it, or as it has the part."""
+    """Its value in the project, or that of the part."""
     expected: str
-    """What is wrong, or what would be right."""
+    """What is wrong, or what is expected."""
     part: str = ""
     """Which part of it, if it is a dict: ``['example.com']['obey']``."""
 
@@ -55,7 +55,7 @@ class RobotsSettingsError(UsageError, ValueError):
 
     def __init__(self, problems: Iterable[SettingProblem]) -> None:
         self.problems = tuple(problems)
-        """Each setting that is wrong, a
+        """Each wrong setting, a
         :class:`~scrapy_robots_plus.crawl.settings.SettingProblem`."""
         lines = [str(problem) for problem in self.problems]
         if len(lines) > 1:
@@ -71,7 +71,7 @@ class RobotsSettingsError(UsageError, ValueError):
 
 
 def _without_traceback(record: logging.LogRecord) -> bool:
-    """A filter for the loggers that tell why a crawl failed. What is in the message is enough."""
+    """A filter for the loggers that report why a crawl failed: the message says enough."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, RobotsSettingsError):
         record.msg, record.args, record.exc_info = str(error), (), None

@@ -50,7 +50,7 @@ class RobotsSettings(
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> RobotsSettings:
-        """Reads and checks all. Raises :class:`RobotsSettingsError` naming all that are wrong."""
+        """Reads and checks all. Raises :class:`RobotsSettingsError`, which names all wrong ones."""
         read = {name: _read(settings, declared) for name, declared in DECLARED.items()}
         problems = [*_problems_in(read.values()), *_contradictions(settings, read)]
         if problems:
@@ -59,7 +59,7 @@ class RobotsSettings(
 
     @classmethod
     def of(cls, crawler: Crawler) -> RobotsSettings:
-        """Those of a crawl. Raises :class:`RobotsSettingsError`, which stops it."""
+        """The settings of a crawl. Raises :class:`RobotsSettingsError`, which stops it."""
         try:
             return cls.from_settings(crawler.settings)
         except RobotsSettingsError as error:
@@ -144,7 +144,7 @@ class RobotsSettings(
 
     @property
     def keeps_delays(self) -> bool:
-        """Whether the Crawl-delay of a robots.txt is kept."""
+        """Whether the Crawl-delay of a robots.txt is honoured."""
         return self.obey if self.crawl_delay is None else self.crawl_delay
 
     @cached_property
@@ -171,7 +171,7 @@ class RobotsSettings(
 
 
 def _read(settings: BaseSettings, declared: Setting[Any, Any]) -> Any:
-    """What *settings* say of one setting; a SettingProblem if that is wrong, or a list of them."""
+    """The value of one setting; a SettingProblem if it is wrong, or a list of them."""
     # Unset, ROBOTSTXT_OBEY is off as in Scrapy: turning it on is the add-on's affair.
     unset = False if declared.name == "ROBOTSTXT_OBEY" else declared.default
     value = settings.get(declared.name, unset)
@@ -194,7 +194,7 @@ _IN_ORDER = (("error_ttl", "error_ttl_max"), ("ttl_min", "ttl_max"))
 
 
 def _contradictions(settings: BaseSettings, read: Mapping[str, Any]) -> Iterator[SettingProblem]:
-    """Settings that are right by themselves and wrong together: of a pair the one that was set."""
+    """Settings that are valid alone but not together: of each pair, the one that was set."""
     for low, high in _IN_ORDER:
         least, most = read[low], read[high]
         if isinstance(least, SettingProblem) or isinstance(most, SettingProblem) or least <= most:

@@ -1,4 +1,4 @@
-"""How a setting is declared: all that is said of it stands in one call of :func:`setting`."""
+"""How a setting is declared: in one call of :func:`setting`, which says everything about it."""
 
 from __future__ import annotations
 
@@ -25,17 +25,16 @@ class Check(Generic[_W, _T]):
 
 @dataclass(frozen=True)
 class Setting(Generic[_W, _T]):
-    """One setting, as it is declared."""
+    """The declaration of one setting."""
 
     name: str
     check: Check[_W, _T]
     default: _W
-    """As a user would write it; it is checked like what users write."""
+    """As a user would write it; it is checked like any other value."""
     example: _W
     """Another value, as a user would write it."""
     doc: str
-    """A paragraph of Markdown, as it stands in docs/settings.md. The first sentence says it all in
-    short; the README has that alone."""
+    """A paragraph of Markdown for docs/settings.md. The README shows only its first sentence."""
 
     @property
     def summary(self) -> str:
@@ -44,7 +43,7 @@ class Setting(Generic[_W, _T]):
 
 
 def setting(name: str, check: Check[_W, _T], *, default: _W, example: _W, doc: str) -> _T:
-    """A field of a dataclass that declares *name*, of the type that *check* returns."""
+    """A dataclass field that declares the setting *name*, of the type that *check* returns."""
     made: _T = field(metadata={"setting": Setting(name, check, default, example, doc)})
     return made
 

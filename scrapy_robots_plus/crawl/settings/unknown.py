@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _SCRAPYS_OWN = "ROBOTSTXT_PARSER"
-"""The one setting of robots.txt that is Scrapy's alone."""
+"""Scrapy's only robots.txt setting that is not declared here."""
 _NEAR = 0.6
-"""How much of two names must agree, from 0 to 1, for one to be a slip of the other."""
+"""How similar two names must be, from 0 to 1, for one to be a misspelling of the other."""
 
 
 def unknown_settings(settings: BaseSettings) -> dict[str, str | None]:
@@ -35,12 +35,12 @@ def unknown_settings(settings: BaseSettings) -> dict[str, str | None]:
 
 
 def report_unknown_settings(settings: BaseSettings) -> None:
-    """Warns of each in the log."""
+    """Logs a warning about each."""
     for name, nearest in unknown_settings(settings).items():
         hint = f"; did you mean {nearest}?" if nearest else ""
         logger.warning("There is no setting %s%s", name, hint)
 
 
 def _without_prefix(name: str) -> str:
-    """What tells a setting from the others: that all begin alike would make all of them near."""
+    """The part that tells settings apart: their common beginning would make all names similar."""
     return name.partition("_")[2]
