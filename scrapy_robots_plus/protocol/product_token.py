@@ -178,7 +178,7 @@ def _candidates(header: str) -> Iterator[str]:
 
 
 def _unless_browser(product: str) -> str:
-    return "" if product[:1] == "*" or token_in(product) in _BROWSERS else word_in(product)
+    return "" if token_in(product) in _BROWSERS else word_in(product)
 
 
 def _in_comments(header: str) -> Iterator[str]:

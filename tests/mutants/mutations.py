@@ -43,7 +43,7 @@ OPERATORS: list[tuple[type, Operator]] = [
     (cst.While, negate),
 ]
 
-_FALSE = re.compile(r"\bFalse\b")
+_SYNONYM = re.compile(r"\bFalse\b|(?<=['\"])(UTF-8|ISO-8859-1)(?=['\"])")
 
 NO_BEHAVIOUR = (
     m.Annotation()
@@ -52,7 +52,7 @@ NO_BEHAVIOUR = (
     | m.ImportFrom()
     | m.Expr(m.SimpleString())
     | m.If(test=m.Name("TYPE_CHECKING"))
-    | m.Call(func=m.Name("TypeVar"))
+    | m.Assign(value=m.Call(func=m.Name("TypeVar")))
     | m.AnnAssign(annotation=m.Annotation(m.Name("TypeAlias")))
     | m.Assign(targets=[m.AssignTarget(m.Name("__all__") | m.Name("__slots__"))])
 )
@@ -106,9 +106,13 @@ class Mutant:
 
 
 def means_the_same(node: cst.CSTNode, changed: cst.CSTNode) -> bool:
-    """Whether all that is changed is a False to a None: both are no."""
+    """Whether only a False became None, both of which are no, or the name of a codec changed case."""
     before, after = (cst.Module([]).code_for_node(each) for each in (node, changed))
-    return _FALSE.sub("None", before) == _FALSE.sub("None", after)
+    return _SYNONYM.sub(_one_form, before) == _SYNONYM.sub(_one_form, after)
+
+
+def _one_form(match: re.Match[str]) -> str:
+    return match[1].lower() if match[1] else "None"
 
 
 def stripped(lines: list[str]) -> str:

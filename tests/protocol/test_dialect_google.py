@@ -58,6 +58,7 @@ class TestAgents:
         assert not allowed(body, "/", "Foo")
         assert allowed(body, "/", "Foo Bar")
         assert allowed("user-agent: 008\ndisallow: /", "/", "008")
+        assert allowed("user-agent: 008\ndisallow: /", "/", "008/0.83 (+https://e.example)")
 
     def test_no_name_is_compared_as_it_is(self) -> None:
         assert not allowed("user-agent: 1\ndisallow: /", "/", "")

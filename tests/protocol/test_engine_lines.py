@@ -120,6 +120,7 @@ def test_keys_that_mean_nothing(key: str) -> None:
         ("Disallow\t/x", True),
         ("  Disallow  \t /x  # why", True),
         ("Disallow /x and /y", False),
+        ("Disallow\f/x", False),
         ("Disallow", False),
         ("Disallow/x", False),
     ],

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 import pytest
 
-from scrapy_robots_plus.protocol import Explanation, Reason, RobotsTxt, Verdict
+from scrapy_robots_plus.protocol import FIRST_MATCH, Explanation, Reason, RobotsTxt, Verdict
 
 BODY = """\
 # example
@@ -46,6 +48,20 @@ def test_no_rule_and_no_group() -> None:
     assert FILE.verdict("/x", "Other") == Verdict(True, Reason.NO_RULE)
     assert RobotsTxt.parse("").verdict("/x", "Other") == Verdict(True, Reason.NO_GROUP)
     assert FILE.verdict("/robots.txt", "Foobot") == Verdict(True, Reason.ROBOTS_TXT)
+
+
+def test_a_verdict_leaves_out_what_it_does_not_know() -> None:
+    verdict = Verdict(True, Reason.NO_GROUP)
+    known = {field.name: getattr(verdict, field.name) for field in fields(verdict)}
+    assert {name for name, value in known.items() if value is not None} == {"allowed", "reason"}
+    assert Explanation(verdict).beaten == ()
+
+
+def test_robots_txt_itself_beats_a_rule_on_the_first_line() -> None:
+    file = RobotsTxt.parse("Disallow: /", replace(FIRST_MATCH, robots_txt_allowed=True))
+    told = file.explain("/robots.txt", "bot")
+    assert told.verdict == Verdict(True, Reason.ROBOTS_TXT)
+    assert [each.line for each in told.beaten] == [1]
 
 
 def test_octets_that_are_no_utf8_are_shown() -> None:

@@ -1,18 +1,73 @@
-"""Every kind of line has a key that is found, however it is written."""
+"""Every kind of line has keys, and each is found, however it is written."""
 
 from __future__ import annotations
 
 import pytest
 
-from scrapy_robots_plus.protocol import RFC9309
+from scrapy_robots_plus.protocol import GYM2008, RFC9309
 from scrapy_robots_plus.protocol.groups import Scanner
 from scrapy_robots_plus.protocol.lines import _EXACT, _FORGIVEN, _PREFIXES, Kind, kind_of
 
-KEYS = [*_EXACT, *_FORGIVEN, *(prefix for prefix, _ in _PREFIXES)]
+EXACT = {
+    Kind.USER_AGENT: (b"user-agent", b"useragent"),
+    Kind.ALLOW: (b"allow",),
+    Kind.DISALLOW: (b"disallow",),
+    Kind.SITEMAP: (b"sitemap",),
+    Kind.CRAWL_DELAY: (b"crawl-delay",),
+    Kind.REQUEST_RATE: (b"request-rate",),
+    Kind.VISIT_TIME: (b"visit-time",),
+    Kind.HOST: (b"host",),
+    Kind.CLEAN_PARAM: (b"clean-param",),
+    Kind.CONTENT_USAGE: (b"content-usage",),
+    Kind.CONTENT_SIGNAL: (b"content-signal", b"content-signals"),
+    Kind.LICENSE: (b"license",),
+}
+PREFIXES = {
+    Kind.USER_AGENT: (b"user-agent", b"useragent", b"user agent"),
+    Kind.ALLOW: (b"allow",),
+    Kind.DISALLOW: (
+        *(b"disallow", b"dissallow", b"dissalow", b"disalow", b"diasllow", b"disallaw"),
+    ),
+    Kind.SITEMAP: (b"sitemap", b"site-map"),
+}
+FORGIVEN = {
+    Kind.CRAWL_DELAY: (b"crawl delay", b"crawldelay"),
+    Kind.REQUEST_RATE: (b"request rate", b"requestrate"),
+    Kind.VISIT_TIME: (b"visit time", b"visittime"),
+    Kind.SITEMAP: (b"site map",),
+}
 
 
-def test_each_kind_has_a_key() -> None:
+def pairs(table: dict[Kind, tuple[bytes, ...]]) -> list[tuple[bytes, Kind]]:
+    return [(key, kind) for kind, keys in table.items() for key in keys]
+
+
+KEYS = sorted({key for table in (EXACT, PREFIXES, FORGIVEN) for key, _ in pairs(table)})
+
+
+def test_each_kind_has_a_key_and_each_key_is_tested() -> None:
     assert {kind_of(key, RFC9309) for key in KEYS} == set(Kind) - {Kind.NOTHING}
+    assert {*_EXACT, *_FORGIVEN, *(prefix for prefix, _ in _PREFIXES)} == {*KEYS}
+
+
+@pytest.mark.parametrize(("key", "kind"), pairs(EXACT))
+def test_a_key_is_known_in_every_dialect(key: bytes, kind: Kind) -> None:
+    for written in (key, key.upper(), key.title()):
+        assert kind_of(written, RFC9309) is kind
+        assert kind_of(written, GYM2008) is kind
+
+
+@pytest.mark.parametrize(("key", "kind"), [*pairs(FORGIVEN), *pairs(PREFIXES)])
+def test_some_dialects_forgive_how_it_is_written(key: bytes, kind: Kind) -> None:
+    assert kind_of(key, RFC9309) is kind
+    assert kind_of(key, GYM2008) is (kind if key in EXACT[kind] else Kind.NOTHING)
+
+
+@pytest.mark.parametrize(("prefix", "kind"), pairs(PREFIXES))
+def test_and_what_follows_the_key(prefix: bytes, kind: Kind) -> None:
+    assert kind_of(prefix + b"x", RFC9309) is kind
+    assert kind_of(prefix + b"x", GYM2008) is Kind.NOTHING
+    assert kind_of(b"x" + prefix, RFC9309) is Kind.NOTHING
 
 
 @pytest.mark.parametrize("key", KEYS)

@@ -142,9 +142,6 @@ def test_colons_may_be_missing() -> None:
     assert file.visit_time("bot") == VisitTime(time(2), time(6, 30))
     assert file.request_rate("bot").requests == 1
     assert file.crawl_delay("bot") == 3
-    assert RobotsTxt.parse("Sitemap https://e.example/s.xml").sitemaps == (
-        "https://e.example/s.xml",
-    )
 
 
 @pytest.mark.parametrize(

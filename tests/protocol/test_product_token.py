@@ -28,6 +28,9 @@ NAMED = [
     f"{MAC} Version/8.0.2 Safari/600.2.5 (Foobot/0.1; +http://foo.example)",
     f"{CHROME} Foobot/1.0",
     "Mozilla/5.0 (X11) Mobile Foobot/1.0",
+    "Mozilla/5.0 Foobot/1.0",
+    "Mozilla/5.0 (COMPATIBLE; Foobot/2.1)",
+    "*/* Foobot/1.0",
 ]
 
 
@@ -93,6 +96,8 @@ def test_the_names_of_browsers_name_no_crawler(browser: str) -> None:
         ("https://foo.example/; Foobot/1.0", ("foobot",)),
         ("Foobot/1.0; bot@foo.example", ("foobot",)),
         ("Foobot/1.0; www.foo.example", ("foobot",)),
+        ("Foobot/1.0; HTTPS://FOO.EXAMPLE", ("foobot",)),
+        ("Foo bot/1.0; +https://foo.example", ("foo",)),
         ("Chrome/1.0; Foobot/1.0; +https://foo.example", ("foobot",)),
         ("+https://foo.example", ()),
         ("Foobot; +https://foo.example", ()),
@@ -102,6 +107,27 @@ def test_the_names_of_browsers_name_no_crawler(browser: str) -> None:
 def test_a_comment_with_an_address_names_the_crawler(comment: str, tokens: tuple[str, ...]) -> None:
     assert product_tokens(f"Mozilla/5.0 ({comment})") == tokens
     assert product_tokens(f"Mozilla/5.0 (X11) Safari/1 ({comment})") == tokens
+
+
+@pytest.mark.parametrize(
+    ("agent", "tokens"),
+    [
+        ("008", ()),
+        ("go!zilla", ()),
+        ("008/0.83", ("008",)),
+        ("Crawler (compatible; 008)", ("008",)),
+        ("Foobot", ("foobot",)),
+        (["008", "Foobot"], ("foobot",)),
+    ],
+)
+def test_strictly_a_name_is_a_token_or_stands_in_a_header(
+    agent: str | list[str], tokens: tuple[str, ...]
+) -> None:
+    assert product_tokens(agent, strict=True) == tokens
+
+
+def test_not_strictly_any_word_is_a_name() -> None:
+    assert product_tokens(["008", "go!zilla"]) == ("008", "go!zilla")
 
 
 def test_mozilla_may_be_a_name_of_its_own() -> None:

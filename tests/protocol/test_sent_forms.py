@@ -94,7 +94,9 @@ def test_every_octet_literal_and_escaped(sent_by: Callable[[Request], str], pref
         ("/a;b?c", ["/a?c"]),
         ("/a;b/c", []),
         ("/a?", ["/a"]),
+        ("/a;b;c", ["/a"]),
         ("/100%", ["/100%25"]),
+        ("/%0X", ["/%250X"]),
         ("/%2540", []),
         ("/?n=o%27b", ["/?n=o'b"]),
         ("/ordinary/page.html?a=b&c[]=d/e", []),
@@ -111,6 +113,7 @@ def test_scheme_host_and_fragment_are_no_part_of_a_form() -> None:
         "https://u%40:p@x.example:8443/@",
     )
     assert target_of("https://x.example?a#b") == "/?a"
+    assert sent_forms("https://x.example/a?#b") == ("https://x.example/a",)
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,11 @@ def test_groups_for_all_come_last_and_each_agent_keeps_its_pace() -> None:
         ("User-agent: a\nDisallow: /\x1b", "User-agent: a\nDisallow: /\x1b"),
         ("User-agent: *\nUser-agent: a", "User-agent: *\nUser-agent: a"),
         ("User-agent: a\nCrawl-delay: 2\nUser-agent: b", None),
+        ("User-agent: a\nCrawl-delay: soon", "User-agent: a"),
+        (
+            "User-agent: a\nCrawl-delay: soon\nCrawl-delay: now\nUser-agent: b",
+            "User-agent: a\nCrawl-delay: soon\nUser-agent: b",
+        ),
     ],
 )
 def test_of_little(body: str, text: str | None) -> None:

@@ -1,0 +1,65 @@
+"""Which octets mean the same whether escaped or not: all octets, in each way of comparing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from scrapy_robots_plus.protocol import RFC9309, RobotsTxt
+from scrapy_robots_plus.protocol.dialect import Escapes
+
+LETTERS_AND_DIGITS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+UNRESERVED = LETTERS_AND_DIGITS + b"-._~"
+MAY_STAND_IN_A_URL = UNRESERVED + b":/?#@!$&()*+,;="  # RFC 3986 2; clients escape [ ] and '
+NOT_IN_A_RULE = b"\t\n\v\f\r #*$\0"
+OCTETS = [bytes((octet,)) for octet in range(256) if octet not in NOT_IN_A_RULE]
+
+
+def same(escapes: Escapes, rule: bytes, url: bytes) -> bool:
+    dialect = replace(RFC9309, escapes=escapes, charset="utf-8")
+    file = RobotsTxt.parse(b"User-agent: *\nDisallow: /-" + rule + b"-", dialect)
+    return not file.allowed(b"https://e.example/-" + url + b"-", "bot")
+
+
+def escape(octet: bytes) -> bytes:
+    return b"%%%02X" % octet[0]
+
+
+def is_meant(octet: bytes, escapes: Escapes) -> bool:
+    """Whether a rule with the octet means a URL with its escape, and the reverse."""
+    if escapes is Escapes.UNRESERVED:
+        return octet in UNRESERVED or (octet not in MAY_STAND_IN_A_URL and octet != b"%")
+    kept = {Escapes.BUT_SLASH: b"/", Escapes.BUT_DELIMITERS: b"/?&="}[escapes]
+    return octet not in kept
+
+
+@pytest.mark.parametrize("escapes", [each for each in Escapes if each is not Escapes.NONE])
+def test_an_octet_and_its_escape(escapes: Escapes) -> None:
+    for octet in OCTETS:
+        meant = is_meant(octet, escapes)
+        assert same(escapes, octet, escape(octet)) is meant, octet
+        if octet != b"#":
+            assert same(escapes, escape(octet), octet) is meant, octet
+
+
+def test_without_escapes_a_rule_is_written_as_urls_are() -> None:
+    for octet in OCTETS:
+        assert same(Escapes.NONE, octet, escape(octet)) is (octet[0] >= 0x80), octet
+        assert same(Escapes.NONE, octet, octet) is (octet[0] < 0x80), octet
+        assert same(Escapes.NONE, escape(octet).lower(), escape(octet))
+        assert not same(Escapes.NONE, escape(octet), octet) or octet[0] >= 0x80
+
+
+@pytest.mark.parametrize("escapes", [each for each in Escapes if each is not Escapes.NONE])
+def test_digits_of_an_escape_have_no_case(escapes: Escapes) -> None:
+    for octet in OCTETS:
+        small = escape(octet).lower()
+        assert same(escapes, small, escape(octet)), octet
+        assert same(escapes, escape(octet), small), octet
+
+
+@pytest.mark.parametrize("escapes", Escapes)
+@pytest.mark.parametrize("rest", [b"%", b"%4", b"%zz", b"%%41"])
+def test_a_percent_sign_may_stand_alone(escapes: Escapes, rest: bytes) -> None:
+    assert same(escapes, rest, rest)
