@@ -11,8 +11,6 @@ from encodings import normalize_encoding
 from encodings.aliases import aliases
 from typing import overload
 
-_UTF8 = frozenset({"utf_8", "ascii"})
-
 _SUPERSETS_OF_ASCII = frozenset(
     {
         *("latin_1", *(f"iso8859_{part}" for part in range(2, 17) if part != 12)),
@@ -51,11 +49,9 @@ def _without_mark(body: bytes) -> bytes:
 def _transcoded(body: bytes, charset: str) -> bytes:
     name = normalize_encoding(charset).lower()
     name = aliases.get(name, name)
-    if name in _UTF8:
-        return body
     if name in _WIDE:
         return _from_utf16(body, _WIDE[name])
-    if name not in _SUPERSETS_OF_ASCII:
+    if name not in _SUPERSETS_OF_ASCII:  # as UTF-8 is not, which needs no decoding
         return body
     try:
         return body.decode(name).encode("utf-8", "surrogatepass")

@@ -43,7 +43,7 @@ OPERATORS: list[tuple[type, Operator]] = [
     (cst.While, negate),
 ]
 
-_SYNONYM = re.compile(r"\bFalse\b|(?<=['\"])(UTF-8|ISO-8859-1)(?=['\"])")
+_SYNONYM = re.compile(r"\bFalse\b|(?<=['\"])(UTF-8|UTF-16|ISO-8859-1)(?=['\"])")
 
 NO_BEHAVIOUR = (
     m.Annotation()
@@ -106,7 +106,7 @@ class Mutant:
 
 
 def means_the_same(node: cst.CSTNode, changed: cst.CSTNode) -> bool:
-    """Whether only a False became None, both of which are no, or the name of a codec changed case."""
+    """Whether only a False became None, which is a no as well, or a codec's name changed case."""
     before, after = (cst.Module([]).code_for_node(each) for each in (node, changed))
     return _SYNONYM.sub(_one_form, before) == _SYNONYM.sub(_one_form, after)
 

@@ -133,6 +133,24 @@ def test_text_may_hold_what_utf8_cannot() -> None:
     assert len(file.rules("bot")) == 2
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+class TestWhatIsLabelledUtf16IsReadSo:
+    @pytest.mark.parametrize(("more", "is_read"), [(0, True), (1, False)])
+    def test_if_a_character_of_eight_has_a_nul(
+        self, encoding: str, more: int, *, is_read: bool
+    ) -> None:
+        body = ("\u4e0a" * (7 * len(ASCII) + more) + ASCII.decode()).encode(encoding)
+        assert (to_utf8(body, encoding) != body) is is_read
+
+    @pytest.mark.parametrize("charset", ["utf-16", ""])
+    @pytest.mark.parametrize(("fewer", "is_read"), [(1, True), (0, False)])
+    def test_if_most_nuls_are_where_those_of_ascii_are(
+        self, encoding: str, charset: str, fewer: int, *, is_read: bool
+    ) -> None:
+        body = ("\u0100" * (len(ASCII) - fewer) + ASCII.decode()).encode(encoding)
+        assert (to_utf8(body, charset or encoding) != body) is is_read
+
+
 def test_so_may_utf16() -> None:
     body = "User-agent: *\nDisallow: /x\nDisallow: /\ud800y".encode("utf-16", "surrogatepass")
     assert denies(body, "/x")
