@@ -170,3 +170,15 @@ class TestFields:
         body = "User-agent: *\nDisallow: /a\n\nDisallow: /b"
         strict = replace(GOOGLE, blank_line_ends_group=True)
         assert RobotsTxt.parse(body, strict).allowed("/b", "bot")
+
+
+@pytest.mark.parametrize(
+    ("rules", "want"),
+    [
+        ("Allow: /a/index.html\nDisallow: /a/", True),
+        ("Disallow: /a/\nAllow: /a/index.html", False),
+    ],
+)
+def test_if_the_first_rule_wins_so_does_that_of_an_index_page(rules: str, *, want: bool) -> None:
+    dialect = replace(RFC9309, order=Order.FIRST)
+    assert RobotsTxt.parse(f"User-agent: *\n{rules}", dialect).allowed("/a/", "bot") is want

@@ -88,6 +88,9 @@ def test_in_names_with_stars_the_parts_come_one_behind_the_other() -> None:
     file = RobotsTxt.parse("User-agent: foo*bar\nDisallow: /", dialect)
     assert not file.allowed("/", "fooxbar")
     assert file.allowed("/", "barxfoo")
+    file = RobotsTxt.parse("User-agent: foo*bar*baz\nDisallow: /", dialect)
+    assert not file.allowed("/", "foo-bar-baz")
+    assert file.allowed("/", "foobaz--bar")
 
 
 @pytest.mark.parametrize(
