@@ -68,3 +68,8 @@ def test_digits_of_an_escape_have_no_case(escapes: Escapes) -> None:
 @pytest.mark.parametrize("rest", [b"%", b"%4", b"%zz", b"%%41"])
 def test_a_percent_sign_may_stand_alone(escapes: Escapes, rest: bytes) -> None:
     assert same(escapes, rest, rest)
+
+
+def test_a_capital_letter_is_one_octet_of_a_rule() -> None:
+    file = RobotsTxt.parse("User-agent: *\nDisallow: /ABC\nAllow: /*b-c-d")
+    assert file.allowed("/ABCb-c-d", "bot")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_robots_plus.protocol import DIALECTS, RFC9309, Dialect, RobotsTxt
-from scrapy_robots_plus.protocol.octets import to_utf8
+from scrapy_robots_plus.protocol.octets import to_utf8, whole_lines
 
 RULES = "User-agent: *\nDisallow: /caf\u00e9\nDisallow: /x\n"
 ASCII = b"User-agent: *\nDisallow: /x\n"
@@ -160,3 +160,8 @@ def test_characters_whose_first_octet_is_nul_do_not_turn_the_order_around() -> N
     text = "User-agent: *\nDisallow: /" + "\u0100" * 15
     assert to_utf8(text.encode("utf-16-le"), "utf-16") == text.encode()
     assert to_utf8(text.encode("utf-16-be"), "utf-16") == text.encode()
+
+
+def test_of_a_single_line_that_is_too_long_the_beginning_is_left() -> None:
+    assert whole_lines(b"0123456789", 3) == b"012"
+    assert whole_lines("0123456789", 3) == "012"

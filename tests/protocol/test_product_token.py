@@ -196,3 +196,7 @@ class TestNamesThatAreNoTokens:
             assert len(folded) == 1
             assert not folded.isascii()
             assert folded in (character, character.lower())
+
+
+def test_a_name_is_folded_and_otherwise_as_it_was() -> None:
+    assert fold("Jävla-BÖT") == "jävla-böt"
