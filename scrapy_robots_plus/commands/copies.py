@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.parsers.adapter import charset_of
-from scrapy_robots_plus.policy.access import Access, access_of, is_definite
+from scrapy_robots_plus.policy.access import Access, is_definite
+from scrapy_robots_plus.policy.status_policy import access_of
 from scrapy_robots_plus.protocol import Reason, RobotsTxt
 from scrapy_robots_plus.protocol.sent_forms import target_of
 from scrapy_robots_plus.storage import open_store
