@@ -10,9 +10,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.policy import judging
-from scrapy_robots_plus.policy.access import PRESETS, Access, Failure, status_table
+from scrapy_robots_plus.policy.access import Access, Failure
 from scrapy_robots_plus.policy.decide import access_under
 from scrapy_robots_plus.policy.delay import TooLong, delay_of, longer_delay
+from scrapy_robots_plus.policy.status_policy import PRESETS, status_table
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from .dialects import dialect_from_json
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from scrapy_robots_plus.policy.access import Outcome, StatusTable
+    from scrapy_robots_plus.policy.access import Outcome
     from scrapy_robots_plus.policy.delay import Delay
+    from scrapy_robots_plus.policy.status_policy import StatusTable
     from scrapy_robots_plus.protocol import RobotsTxt
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.product_token import AgentNames

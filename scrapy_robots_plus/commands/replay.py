@@ -12,7 +12,7 @@ from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
 from scrapy_robots_plus.audit.parsed_files import UndecidedError
 from scrapy_robots_plus.audit.reading import LogReader
 from scrapy_robots_plus.audit.replay import Changes, CrawlReplay, Decided
-from scrapy_robots_plus.policy.access import status_table
+from scrapy_robots_plus.policy.status_policy import status_table
 from scrapy_robots_plus.protocol.dialect import dialect_named
 
 from .errors import UnreadableError, WrongUsageError

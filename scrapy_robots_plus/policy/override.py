@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.protocol.dialect import DIALECTS, Dialect
 
 if TYPE_CHECKING:
-    from .access import StatusTable
+    from .status_policy import StatusTable
 
 
 _LIKE_SETTINGS = ("obey", "user_agent", "dialect", "status_policy")

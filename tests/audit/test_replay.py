@@ -14,7 +14,7 @@ from scrapy_robots_plus.audit.differences import EXAMPLES, Differences
 from scrapy_robots_plus.audit.entries import CrawlEntry, VerdictEntry
 from scrapy_robots_plus.audit.parsed_files import UndecidedError
 from scrapy_robots_plus.audit.replay import Changes, CrawlReplay, Decided
-from scrapy_robots_plus.policy.access import PRESETS, status_table
+from scrapy_robots_plus.policy.status_policy import PRESETS, status_table
 from scrapy_robots_plus.protocol.dialect import DIALECTS, GOOGLE, RFC9309, dialect_named
 from tests.audit.logs import begin, verdict
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from types import MappingProxyType
 
-from scrapy_robots_plus.policy.access import PRESETS, Access, Failure
+from scrapy_robots_plus.policy.access import Access, Failure
 from scrapy_robots_plus.policy.decide import under_statuses
 from scrapy_robots_plus.policy.origin import Origin
 from scrapy_robots_plus.policy.override import Override
 from scrapy_robots_plus.policy.record import RobotsRecord
+from scrapy_robots_plus.policy.status_policy import PRESETS
 from scrapy_robots_plus.protocol.dialect import GOOGLE, RFC9309, Dialect, Names
 
 ORIGIN = Origin("http", "a.example", 80)
