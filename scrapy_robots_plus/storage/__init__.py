@@ -1,6 +1,16 @@
 """Where records live between crawls. No Scrapy, no Twisted, no clock."""
 
-from .base import Standing, Store, StoreError
-from .opening import check_store_uri, open_store
+from .base import Scanned, Standing, Store, StoreDamagedError, StoreError, StoreReader
+from .opening import check_store_uri, open_reader, open_store
 
-__all__ = ["Standing", "Store", "StoreError", "check_store_uri", "open_store"]
+__all__ = [
+    "Scanned",
+    "Standing",
+    "Store",
+    "StoreDamagedError",
+    "StoreError",
+    "StoreReader",
+    "check_store_uri",
+    "open_reader",
+    "open_store",
+]

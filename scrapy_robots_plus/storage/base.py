@@ -1,4 +1,4 @@
-"""The interface of all stores, and the exception they raise."""
+"""The interface of all stores, and the exceptions they raise."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
 
     from typing_extensions import Self
@@ -19,6 +20,13 @@ class StoreError(Exception):
 
     The message names the store and says why. Nothing is half done: what was stored before still
     is. The crawl can go on without the store.
+    """
+
+
+class StoreDamagedError(StoreError):
+    """What a store (``ROBOTS_STORE``) has on disk is damaged.
+
+    Only readers raise it: a store sets the damaged file aside and begins a new one.
     """
 
 
@@ -48,20 +56,25 @@ class Standing(NamedTuple):
         return max(self.fetched_at, self.failed_at)
 
 
-class Store(ABC):
-    """Records by origin, outliving what is in memory: what ``ROBOTS_STORE`` names.
+class Scanned(NamedTuple):
+    """One record of a store (``ROBOTS_STORE``), as :meth:`StoreReader.scan` finds it."""
 
-    No body is longer than the store was opened for: a longer one is neither taken nor given.
+    origin: str
+    """Under which it is stored, such as ``https://site.example``."""
+    record: RobotsRecord | None
+    """None if what is stored cannot be trusted."""
+    fault: str = ""
+    """Why it cannot be trusted."""
+
+
+class StoreReader(ABC):
+    """What can be asked of a store, as ``ROBOTS_STORE`` names it, without changing it.
+
+    No record that is returned has a body longer than the store was opened for.
 
     All methods but :meth:`close` raise :exc:`~scrapy_robots_plus.StoreError`, and nothing else,
-    if the store fails (disk full, read-only, locked, closed). Times are wall clock, in
-    seconds since the epoch. A store has no clock: whoever asks says what time it is.
-    """
-
-    losses = 0
-    """How many times all stored records may have been lost: the file was damaged or replaced.
-
-    Records found afterwards may be older than those put before.
+    if the store fails (locked, closed, unreadable). Times are wall clock, in seconds since the
+    epoch.
     """
 
     @abstractmethod
@@ -69,26 +82,18 @@ class Store(ABC):
         """The record of *origin*; None if there is none, or none that can be trusted."""
 
     @abstractmethod
-    def put(self, record: RobotsRecord) -> bool:
-        """Stores *record*. Returns False if the stored record is newer (:class:`Standing`).
+    def scan(self, after: str = "") -> Iterator[Scanned]:
+        """Goes through all records by origin, in the order of its text, in constant memory.
 
-        When this returns True, the whole record is stored and survives a kill of the process. The
-        record must have its body; one whose ``sha256`` does not match its body is refused. A store
-        over its maximum drops its least valuable records first.
+        *after*: only origins whose text comes after this one. Each record is as it is at the
+        moment when it is returned; between two of them nothing is locked, and no old state of the
+        store is kept for the reader. So a record that is there all the time is returned once, and
+        one that is added or deleted meanwhile once or not at all.
         """
 
     @abstractmethod
-    def delete(self, origin: Origin) -> None:
-        """Forgets *origin*, known or not."""
-
-    @abstractmethod
-    def purge(self, before: float, after: float = float("inf"), limit: int | None = None) -> int:
-        """Deletes outdated records, at most *limit* of them; returns how many it deleted.
-
-        A record is outdated if its ``fetched_at`` and ``failed_at`` are both earlier than *before*.
-        With *after*, a record with a later time than that is deleted too: a fast clock wrote it,
-        and no correct record could ever replace it.
-        """
+    def faults(self) -> Iterator[str]:
+        """What is wrong with the store itself, apart from its records: a line each."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -111,6 +116,45 @@ class Store(ABC):
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class Store(StoreReader):
+    """Records by origin, outliving what is in memory: what ``ROBOTS_STORE`` names.
+
+    No body is longer than the store was opened for: a longer one is neither taken nor given.
+
+    All methods but ``close()`` raise :exc:`~scrapy_robots_plus.StoreError`, and nothing else,
+    if the store fails (disk full, read-only, locked, closed). Times are wall clock, in
+    seconds since the epoch. A store has no clock: whoever asks says what time it is.
+    """
+
+    losses = 0
+    """How many times all stored records may have been lost: the file was damaged or replaced.
+
+    Records found afterwards may be older than those put before.
+    """
+
+    @abstractmethod
+    def put(self, record: RobotsRecord) -> bool:
+        """Stores *record*. Returns False if the stored record is newer (:class:`Standing`).
+
+        When this returns True, the whole record is stored and survives a kill of the process. The
+        record must have its body; one whose ``sha256`` does not match its body is refused. A store
+        over its maximum drops its least valuable records first.
+        """
+
+    @abstractmethod
+    def delete(self, origin: Origin) -> None:
+        """Forgets *origin*, known or not."""
+
+    @abstractmethod
+    def purge(self, before: float, after: float = float("inf"), limit: int | None = None) -> int:
+        """Deletes outdated records, at most *limit* of them; returns how many it deleted.
+
+        A record is outdated if its ``fetched_at`` and ``failed_at`` are both earlier than *before*.
+        With *after*, a record with a later time than that is deleted too: a fast clock wrote it,
+        and no correct record could ever replace it.
+        """
 
 
 def checked_maximum(max_records: int) -> int:

@@ -119,7 +119,7 @@ def decode(data: bytes, max_body: int = MAX_BYTES) -> RobotsRecord:
         body_at = _HEADER_LENGTH.size + header_length
         _check_sizes(header_length, len(content) - body_at, max_body)
         fields = json.loads(content[_HEADER_LENGTH.size : body_at].decode("ascii"))
-        record = _record(fields, fetched_at, failed_at, content[body_at:])
+        record = record_of(fields, fetched_at, failed_at, content[body_at:])
     except (KeyError, RecursionError, TypeError, ValueError, struct.error, zlib.error) as error:
         raise CodecError(f"not a record: {error!r}") from error
     _check(record)
@@ -137,6 +137,32 @@ def most_octets(max_body: int) -> int:
     """The longest output of :func:`encode` for bodies of up to *max_body* octets."""
     content = _most_content(max_body)
     return _PREFIX.size + content + content // 4 + 64  # zlib's overhead for incompressible data
+
+
+def record_of(fields: object, fetched_at: float, failed_at: float, body: bytes) -> RobotsRecord:
+    """The record whose header has these *fields*. Does not check that the parts agree.
+
+    Raises KeyError, TypeError or ValueError for what is not a header.
+    """
+    if not isinstance(fields, dict):
+        raise TypeError("the header is not an object")
+    headers = _typed(fields["headers"], dict)
+    failure = fields["failure"]
+    return RobotsRecord(
+        origin=_origin(fields["origin"]),
+        access=Access(_typed(fields["access"], str)),
+        outcome=_outcome(fields["outcome"]),
+        url=_typed(fields["url"], str),
+        fetched_at=fetched_at,
+        lifetime=_typed(fields["lifetime"], float),
+        headers={name: _typed(value, str) for name, value in headers.items()},
+        sha256=_typed(fields["sha256"], str),
+        failure=None if failure is None else _outcome(failure),
+        failures=_whole(fields["failures"], 2**31),
+        failed_at=failed_at,
+        retry_in=_typed(fields["retry_in"], float),
+        body=body,
+    )
 
 
 def _most_content(max_body: int) -> int:
@@ -190,28 +216,6 @@ def _check(record: RobotsRecord) -> None:
         raise CodecError(f"{record.origin} has a time that is not finite: {times}")
     if (record.body or record.sha256) and record.sha256 != sha256(record.body).hexdigest():
         raise CodecError(f"{record.origin} has a body that does not match its sha256")
-
-
-def _record(fields: object, fetched_at: float, failed_at: float, body: bytes) -> RobotsRecord:
-    if not isinstance(fields, dict):
-        raise TypeError("the header is not an object")
-    headers = _typed(fields["headers"], dict)
-    failure = fields["failure"]
-    return RobotsRecord(
-        origin=_origin(fields["origin"]),
-        access=Access(_typed(fields["access"], str)),
-        outcome=_outcome(fields["outcome"]),
-        url=_typed(fields["url"], str),
-        fetched_at=fetched_at,
-        lifetime=_typed(fields["lifetime"], float),
-        headers={name: _typed(value, str) for name, value in headers.items()},
-        sha256=_typed(fields["sha256"], str),
-        failure=None if failure is None else _outcome(failure),
-        failures=_whole(fields["failures"], 2**31),
-        failed_at=failed_at,
-        retry_in=_typed(fields["retry_in"], float),
-        body=body,
-    )
 
 
 def _origin(value: object) -> Origin:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from . import codec
-from .base import Standing, Store, StoreError, checked_maximum
+from .base import Scanned, Standing, Store, StoreError, checked_maximum
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import RobotsRecord
 
@@ -33,6 +35,17 @@ class MemoryStore(Store):
             return None
         encoded.move_to_end(origin)
         return codec.decode(data, self._max_body)
+
+    def scan(self, after: str = "") -> Iterator[Scanned]:
+        found = sorted((str(origin), origin) for origin in self._open() if str(origin) > after)
+        for name, origin in found:
+            data = self._open().get(origin)
+            if data is not None:
+                yield Scanned(name, codec.decode(data, self._max_body))
+
+    def faults(self) -> Iterator[str]:
+        self._open()
+        return iter(())
 
     def put(self, record: RobotsRecord) -> bool:
         encoded = self._open()

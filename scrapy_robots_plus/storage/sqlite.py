@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
-from . import codec, sqlite_file, sqlite_layout
-from .base import Standing, Store, StoreError, checked_maximum
+from . import codec, sqlite_file, sqlite_layout, sqlite_rows
+from .base import Scanned, Standing, Store, StoreError, checked_maximum
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import RobotsRecord
@@ -25,12 +25,6 @@ logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
-# A record that is too large is not even read: SQLite stores its length separately.
-_GET = """
-    SELECT readable, fetched_at, failed_at,
-        CASE WHEN typeof(data) = 'blob' AND length(data) <= ? THEN data END
-    FROM records WHERE origin = ?
-"""
 _PUT = """
     INSERT INTO records (origin, readable, fetched_at, failed_at, data) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (origin) DO UPDATE SET
@@ -90,22 +84,24 @@ class SqliteStore(Store):
             raise StoreError(f"{self._path}: {error}") from error
 
     def get(self, origin: Origin) -> RobotsRecord | None:
-        asked = (codec.most_octets(self._max_body), str(origin))
-        row = self._run(lambda connection: connection.execute(_GET, asked).fetchone())
+        row = self._run(
+            lambda connection: sqlite_rows.read(connection, str(origin), self._max_body)
+        )
         if row is None:
             return None
         try:
-            record = codec.decode(row[3], self._max_body)
+            return sqlite_rows.record_in(row, str(origin), self._max_body)
         except codec.NewerVersionError as error:
             logger.warning("%s: %s: %s; the record is ignored", self._path, origin, error)
-            return None
         except codec.CodecError as error:
             self._drop(origin, str(error))
-            return None
-        if record.origin != origin or Standing.of(record) != row[:3]:
-            self._drop(origin, "its row contradicts it")
-            return None
-        return record
+        return None
+
+    def scan(self, after: str = "") -> Iterator[Scanned]:
+        return sqlite_rows.scan(self._run, after, self._max_body)
+
+    def faults(self) -> Iterator[str]:
+        return iter(self._run(sqlite_rows.faults))
 
     def put(self, record: RobotsRecord) -> bool:
         try:

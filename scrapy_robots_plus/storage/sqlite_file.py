@@ -73,7 +73,7 @@ def connect(path: Path, wait: float = BUSY_SECONDS) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
     if not is_store(path):
         return _prepared(path, wait)
-    if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+    if not may_write(path):
         # SQLite would open it anyway and leave a log beside it that nobody may write.
         raise StoreError(f"{path} is read-only")
     opened = identity(path)
@@ -110,6 +110,11 @@ def is_store(path: Path) -> bool:
     if not ours:
         raise StoreError(f"{path} is not a store of scrapy-robots-plus; it is left unchanged")
     return True
+
+
+def may_write(path: Path) -> bool:
+    """Whether this process may change the file or folder."""
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def is_damage(error: Exception) -> bool:

@@ -49,13 +49,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     A new file is still in rollback mode here, so application_id goes into the file itself.
     """
     newest = len(MIGRATIONS)
-    version = pragma(connection, "user_version")
-    if version > newest:
-        raise StoreError(
-            f"{path} has layout {version}, made by a newer scrapy-robots-plus; this version knows "
-            f"up to {newest}. Upgrade, or use another file"
-        )
-    if version == newest:
+    if check_version(connection, path) == newest:
         return
     with _transaction(connection):
         # Another process may have been faster.
@@ -64,6 +58,18 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {newest}")
+
+
+def check_version(connection: sqlite3.Connection, path: Path) -> int:
+    """The layout of the file. Raises StoreError if a newer version of this package made it."""
+    newest = len(MIGRATIONS)
+    version = pragma(connection, "user_version")
+    if version > newest:
+        raise StoreError(
+            f"{path} has layout {version}, made by a newer scrapy-robots-plus; this version knows "
+            f"up to {newest}. Upgrade, or use another file"
+        )
+    return version
 
 
 def count(connection: sqlite3.Connection) -> int:

@@ -196,6 +196,67 @@ class StoreConformance(ABC):
         assert len(store) == 0
         assert store
 
+    def test_a_scan_returns_each_record_once_by_origin(self, open_store: Opener) -> None:
+        store = open_store(10_000)
+        records = {str(origin(number)): rules(number) for number in range(1_234)}
+        for each in (Origin("http", "host1.example", 8080), Origin("http", "2001:db8::1", 80)):
+            records[str(each)] = rules(1, origin=each)
+        for record in records.values():
+            store.put(record)
+        found = list(store.scan())
+        assert [each.origin for each in found] == sorted(records)
+        assert {each.origin: each.record for each in found} == records
+        assert {each.fault for each in found} == {""}
+
+    def test_a_scan_can_go_on_after_any_origin(self, store: Store) -> None:
+        for number in range(1, 6):
+            store.put(rules(number))
+        after = [each.origin for each in store.scan("https://host3.example")]
+        assert after == ["https://host4.example", "https://host5.example"]
+        assert [each.origin for each in store.scan("https://host3")] == [
+            "https://host3.example",
+            *after,
+        ]
+        assert list(store.scan("https://host9")) == []
+
+    def test_an_empty_store_has_nothing_to_scan(self, store: Store) -> None:
+        assert list(store.scan()) == []
+
+    def test_a_store_can_be_changed_while_it_is_scanned(self, open_store: Opener) -> None:
+        """What is there all the time is found once, in its state of that moment."""
+        store = open_store(10_000)
+        for number in range(1_000, 3_000):
+            store.put(rules(number))
+        found = {}
+        for count, each in enumerate(store.scan()):
+            assert each.origin not in found
+            found[each.origin] = each.record
+            if count == 10:
+                for number in range(1_500, 2_000):
+                    store.delete(origin(number))
+                store.put(rules(2_500, START + 1))
+                for number in range(100):  # before and after where the scan is
+                    store.put(rules(number * 100))
+        assert all(
+            found[str(origin(number))] == rules(number, START + (number == 2_500))
+            for number in (*range(1_000, 1_500), *range(2_000, 3_000))
+        )
+        assert not any(str(origin(number)) in found for number in range(1_501, 2_000, 100))
+
+    def test_a_scan_counts_as_no_use(self, open_store: Opener) -> None:
+        store = open_store(3)
+        for number in (1, 2, 3):
+            store.put(rules(number, START + number))
+        for _ in store.scan("https://host0"):
+            pass
+        store.put(rules(4, START + 4))
+        assert store.get(origin(1)) is None
+        assert len(store) == 3
+
+    def test_a_sound_store_has_no_faults(self, store: Store) -> None:
+        store.put(rules(1))
+        assert list(store.faults()) == []
+
     def test_closed_it_says_so(self, store: Store) -> None:
         store.put(rules(1))
         store.close()
@@ -206,6 +267,8 @@ class StoreConformance(ABC):
             lambda: store.delete(origin(1)),
             lambda: store.purge(START),
             lambda: len(store),
+            lambda: list(store.scan()),
+            lambda: list(store.faults()),
         ):
             with pytest.raises(StoreError, match="closed"):
                 use()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.storage import StoreError
+from scrapy_robots_plus.storage import StoreError, sqlite, sqlite_rows
 from scrapy_robots_plus.storage.sqlite import SqliteStore
 
 from .conformance import StoreConformance
@@ -68,12 +68,13 @@ def test_a_lower_maximum_is_reached_in_small_steps(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "statement", ["_GET", "_PUT", "_DELETE", "_EVICT", "_PURGE_BEFORE", "_PURGE_AFTER"]
+    "sql",
+    [
+        *(sqlite._PUT, sqlite._DELETE, sqlite._EVICT, sqlite._PURGE_BEFORE, sqlite._PURGE_AFTER),
+        *(sqlite_rows._READ, sqlite_rows._ORIGINS_AFTER),
+    ],
 )
-def test_no_statement_scans_the_table(path: Path, statement: str) -> None:
-    from scrapy_robots_plus.storage import sqlite
-
-    sql = getattr(sqlite, statement)
+def test_no_statement_scans_the_table(path: Path, sql: str) -> None:
     with SqliteStore(path, 10) as store:
         plan = store._connection.execute(f"EXPLAIN QUERY PLAN {sql}", [1] * sql.count("?"))
         scans = [row[3] for row in plan if "SCAN" in row[3]]

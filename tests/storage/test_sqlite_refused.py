@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import subprocess
 import sys
 import time
 from contextlib import closing, contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
@@ -129,25 +126,6 @@ def test_a_file_that_becomes_read_only(path: Path) -> None:
         assert store.get(origin(1)) == rules(1)
         store._connection.execute("PRAGMA query_only = OFF")
         usable_again(store)
-
-
-@pytest.fixture
-def path_of_nobody() -> Iterator[Path]:
-    """A path to use as a user who is not root: to root, nothing is read-only."""
-    if not hasattr(os, "geteuid"):
-        pytest.skip("no user ids")
-    user = os.geteuid()
-    with TemporaryDirectory() as made:
-        if not user:
-            os.chown(made, 65_534, -1)
-            os.seteuid(65_534)
-        try:
-            if not os.path.isdir(f"{made}/."):
-                pytest.skip("temporary folders are root's alone")
-            yield Path(made) / "robots.db"
-        finally:
-            if not user:
-                os.seteuid(user)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,286 @@
+"""Reading a store's file leaves it, and whoever uses it, alone."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import sqlite3
+from contextlib import closing
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
+from scrapy_robots_plus.storage import StoreDamagedError, StoreError, open_reader
+from scrapy_robots_plus.storage.sqlite import SqliteStore
+from scrapy_robots_plus.storage.sqlite_reader import SqliteReader
+
+from .records import START, never_read, origin, rules
+from .sqlite_files import ROWS, fill
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def change(path: Path, statement: str, *values: object) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(statement, values)
+        connection.commit()
+
+
+def listing(folder: Path) -> dict[str, bytes]:
+    return {found.name: found.read_bytes() for found in folder.iterdir()}
+
+
+def test_it_returns_what_was_put(path: Path) -> None:
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        store.put(never_read(2))
+    with SqliteReader(path) as reader:
+        assert reader.get(origin(1)) == rules(1)
+        assert reader.get(origin(3)) is None
+        assert [each.record for each in reader.scan()] == [rules(1), never_read(2)]
+        assert [each.record for each in reader.scan(str(origin(1)))] == [never_read(2)]
+        assert list(reader.faults()) == []
+        assert len(reader) == 2
+        assert reader
+
+
+def test_it_leaves_the_file_as_it_is(path: Path) -> None:
+    fill(path)
+    before = listing(path.parent)
+    with SqliteReader(path) as reader:
+        assert len(list(reader.scan())) == ROWS
+        assert list(reader.faults()) == []
+        with pytest.raises(StoreError, match="readonly"):
+            reader._run(lambda connection: connection.execute("DELETE FROM records"))
+    assert listing(path.parent) == before
+
+
+def test_it_reads_what_a_crawl_writes_meanwhile(path: Path) -> None:
+    with SqliteStore(path, 10_000) as store, SqliteReader(path) as reader:
+        for number in range(10, 90):
+            store.put(rules(number))
+        scan = reader.scan()
+        assert next(scan).origin == str(origin(10))
+        store.put(rules(99))
+        store.put(rules(50, START + 1))
+        store.delete(origin(60))
+        found = {each.origin: each.record for each in scan}
+        assert found[str(origin(50))] == rules(50, START + 1)
+        assert len(found) == 79
+
+
+def test_a_scan_does_not_keep_the_log_from_being_emptied(path: Path) -> None:
+    with SqliteStore(path, 10_000) as store, SqliteReader(path) as reader:
+        for number in range(20):
+            store.put(rules(number))
+        scan = reader.scan()
+        next(scan)
+        store.put(rules(20))
+        # busy, pages in the log, pages copied: with a reader in the way, busy is 1.
+        busy, *_ = store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        assert busy == 0
+        assert len(list(scan)) == 19
+
+
+def test_the_log_of_a_killed_crawl_is_read(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        shutil.copy(path, copy)
+        shutil.copy(f"{path}-wal", f"{copy}-wal")
+    with SqliteReader(copy) as reader:
+        assert reader.get(origin(1)) == rules(1)
+
+
+def test_a_missing_file_is_not_made(path: Path) -> None:
+    with pytest.raises(StoreError, match=r"there is no store at .*robots\.db"):
+        SqliteReader(path)
+    path.touch()
+    with pytest.raises(StoreError, match="there is no store at"):
+        SqliteReader(path)
+    assert listing(path.parent) == {path.name: b""}
+    with pytest.raises(StoreError, match="there is no store at"):
+        SqliteReader(path.parent / "folder" / "robots.db")
+    assert not (path.parent / "folder").exists()
+
+
+def test_another_programs_file_is_refused(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE records (mine TEXT)")
+    before = listing(path.parent)
+    with pytest.raises(StoreError, match="is not a store"):
+        SqliteReader(path)
+    assert listing(path.parent) == before
+
+
+def test_a_newer_layout_is_refused(path: Path) -> None:
+    fill(path, rows=1)
+    change(path, "PRAGMA user_version = 2")
+    with pytest.raises(StoreError, match="made by a newer"):
+        SqliteReader(path)
+
+
+def overwritten(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.seek(4_096)
+        file.write(random.Random(1).randbytes(path.stat().st_size - 4_096))
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, 9_000)
+
+
+def without_its_table(path: Path) -> None:
+    change(path, "DROP TABLE records")
+
+
+@pytest.mark.parametrize("damage", [overwritten, cut, without_its_table])
+def test_a_damaged_file_is_said_to_be_and_left_alone(
+    path: Path, damage: Callable[[Path], None]
+) -> None:
+    fill(path)
+    damage(path)
+    before = listing(path.parent)
+    with (
+        pytest.raises(StoreDamagedError, match=r"robots\.db is damaged: "),
+        SqliteReader(path) as reader,
+    ):
+        list(reader.scan())
+    assert listing(path.parent) == before
+
+
+def test_a_damaged_record_is_named_and_left_alone(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    fill(path, rows=5)
+    change(path, "UPDATE records SET data = 'text' WHERE origin = ?", str(origin(1)))
+    change(path, "UPDATE records SET data = x'01' WHERE origin = ?", str(origin(2)))
+    change(path, "UPDATE records SET fetched_at = 7 WHERE origin = ?", str(origin(3)))
+    before = listing(path.parent)
+    with SqliteReader(path) as reader:
+        found = {each.origin: each for each in reader.scan()}
+        assert reader.get(origin(1)) is None
+    assert {name: each.fault for name, each in found.items() if each.record is None} == {
+        str(origin(1)): "too large, or not a record",
+        str(origin(2)): "not a record",
+        str(origin(3)): "its row contradicts it",
+    }
+    assert found[str(origin(4))].record is not None
+    assert f"{path}: the record of https://host1.example is ignored: too large" in caplog.text
+    assert listing(path.parent) == before
+
+
+def test_a_row_under_a_name_that_is_not_text_is_named(path: Path) -> None:
+    fill(path, rows=1)
+    change(path, "INSERT INTO records VALUES (x'ff', 1, 1, 1, x'01')")
+    with SqliteReader(path) as reader:
+        assert [each.fault for each in reader.scan()] == ["", "not a record"]
+
+
+def test_a_record_of_a_longer_body_is_not_returned(path: Path) -> None:
+    body = b"#" * (MAX_BYTES + 1)
+    with SqliteStore(path, 10, len(body)) as store:
+        store.put(rules(1, body=body, sha256=sha256(body).hexdigest()))
+    with SqliteReader(path) as reader:
+        (found,) = reader.scan()
+    assert found.record is None
+    assert "too many" in found.fault
+    with SqliteReader(path, len(body)) as reader:
+        (found,) = reader.scan()
+    assert found.record is not None
+
+
+def test_a_wrong_counter_and_a_broken_index_are_faults(path: Path) -> None:
+    fill(path, rows=5)
+    change(path, "UPDATE tally SET records = 7")
+    with SqliteReader(path) as reader:
+        assert list(reader.faults()) == ["the counter says 7 records, and there are 5"]
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            "UPDATE sqlite_schema SET sql = replace(sql, 'max(fetched_at, failed_at)', 'failed_at')"
+            " WHERE name = 'records_touched_at'"
+        )
+        connection.commit()
+    with SqliteReader(path) as reader:
+        assert any("records_touched_at" in fault for fault in reader.faults())
+
+
+def test_a_lost_counter_is_damage(path: Path) -> None:
+    fill(path, rows=5)
+    change(path, "DELETE FROM tally")
+    with SqliteReader(path) as reader, pytest.raises(StoreDamagedError, match="the counter"):
+        len(reader)
+
+
+def test_closed_it_says_so(path: Path) -> None:
+    fill(path, rows=1)
+    reader = SqliteReader(path)
+    reader.close()
+    reader.close()
+    for use in (
+        lambda: reader.get(origin(1)),
+        lambda: list(reader.scan()),
+        lambda: list(reader.faults()),
+        lambda: len(reader),
+    ):
+        with pytest.raises(StoreError, match="closed"):
+            use()
+
+
+@pytest.mark.parametrize(
+    ("folder_mode", "file_mode"), [(0o555, 0o444), (0o755, 0o444), (0o555, 0o644)]
+)
+def test_what_may_not_be_written_is_read(
+    path_of_nobody: Path, folder_mode: int, file_mode: int
+) -> None:
+    path = path_of_nobody
+    fill(path, rows=5)
+    path.chmod(file_mode)
+    path.parent.chmod(folder_mode)
+    try:
+        before = listing(path.parent)
+        with SqliteReader(path) as reader:
+            assert len(list(reader.scan())) == 5
+        assert listing(path.parent) == before
+    finally:
+        path.parent.chmod(0o755)
+
+
+def test_a_crawls_file_that_may_not_be_written_is_read_with_its_log(path_of_nobody: Path) -> None:
+    path = path_of_nobody
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        path.chmod(0o444)
+        path.parent.chmod(0o555)
+        try:
+            with SqliteReader(path) as reader:
+                assert reader.get(origin(1)) == rules(1)
+                store.put(rules(2))
+                assert reader.get(origin(2)) == rules(2)
+        finally:
+            path.parent.chmod(0o755)
+
+
+def test_what_may_not_be_read_is_an_error(path_of_nobody: Path) -> None:
+    fill(path_of_nobody, rows=1)
+    path_of_nobody.chmod(0)
+    with pytest.raises(StoreError, match=r"robots\.db"):
+        SqliteReader(path_of_nobody)
+
+
+def test_a_reader_is_opened_by_uri(path: Path) -> None:
+    fill(path, rows=1)
+    with open_reader(f"sqlite:{path}") as reader:
+        assert len(reader) == 1
+    with pytest.raises(StoreError, match="'memory' ends with its crawl"):
+        open_reader("memory")
+    with pytest.raises(ValueError, match="is not a store"):
+        open_reader("mysql:x")
+    with pytest.raises(ValueError, match="needs a path"):
+        open_reader("sqlite:")
