@@ -10,23 +10,25 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 from scrapy.commands import ScrapyCommand
 
 from scrapy_robots_plus.crawl.settings import RobotsSettingsError
+from scrapy_robots_plus.storage import StoreError
 
 from .errors import UnreadableError, WrongUsageError
 from .output import Output
 from .project import Project
-from .subcommand import Exit
+from .subcommand import Exit, Group
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from scrapy.settings import Settings
 
     from .subcommand import Subcommand
 
 
-def subcommands() -> Iterator[Subcommand]:
+def subcommands() -> Iterator[Subcommand | Group]:
     """All of them, in the order of the help. Imported here: Scrapy loads this module at the start
     of each of its commands."""
+    from .cache import Cache
     from .check import Check
     from .diff import Diff
     from .explain import Explain
@@ -37,6 +39,7 @@ def subcommands() -> Iterator[Subcommand]:
     yield Explain()
     yield Show()
     yield Diff()
+    yield Cache()
     yield Replay()
 
 
@@ -57,23 +60,32 @@ class RobotsCommand(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Adds the subcommands; each has the options of all Scrapy commands besides its own."""
+        self._add(subcommands(), parser, "scrapy robots")
+
+    def _add(
+        self,
+        members: Iterable[Subcommand | Group],
+        parser: argparse.ArgumentParser,
+        program: str,
+    ) -> None:
         added = parser.add_subparsers(
-            title="Subcommands",
-            dest="subcommand",
-            metavar="SUBCOMMAND",
-            required=True,
-            prog="scrapy robots",
+            title="Subcommands", metavar="SUBCOMMAND", required=True, prog=program
         )
-        for subcommand in subcommands():
+        for member in members:
+            name = f"{program} {member.name}"
             own = added.add_parser(
-                subcommand.name,
-                usage=f"scrapy robots {subcommand.name} {subcommand.syntax}",
-                help=subcommand.help,
-                description=f"{subcommand.help}. {subcommand.details}".strip(),
+                member.name,
+                help=member.help,
+                description=f"{member.help}. {member.details}".strip(),
                 formatter_class=argparse.HelpFormatter,
             )
-            own.set_defaults(run=subcommand, parser=own)
-            subcommand.add_arguments(own)
+            if isinstance(member, Group):
+                own.usage = f"{name} SUBCOMMAND [options] ..."
+                self._add(member.subcommands(), own, name)
+                continue
+            own.usage = f"{name} {member.syntax}"
+            own.set_defaults(run=member, parser=own, program=name)
+            member.add_arguments(own)
             super().add_options(own)
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -96,8 +108,8 @@ class RobotsCommand(ScrapyCommand):
         except WrongUsageError as error:
             output.end_progress()
             opts.parser.error(str(error))
-        except (UnreadableError, RobotsSettingsError, OSError) as error:
-            output.error(f"scrapy robots {opts.subcommand}: {error}")
+        except (UnreadableError, RobotsSettingsError, StoreError, OSError) as error:
+            output.error(f"{opts.program}: {error}")
             self.exitcode = Exit.UNDECIDED
         finally:
             output.end_progress()

@@ -12,6 +12,7 @@ from .errors import UnreadableError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
 
     from .output import Output
     from .project import Project
@@ -30,6 +31,20 @@ class Exit(IntEnum):
     """Ctrl-C."""
     CLOSED_PIPE = 141
     """Nobody reads the output any more."""
+
+
+class Group(ABC):
+    """Several subcommands under one name: ``scrapy robots NAME SUBCOMMAND``."""
+
+    name: ClassVar[str]
+    help: ClassVar[str]
+    """One line, without a full stop."""
+    details: ClassVar[str] = ""
+    """A paragraph that follows it."""
+
+    @abstractmethod
+    def subcommands(self) -> Iterator[Subcommand]:
+        """All of them, in the order of the help."""
 
 
 class Subcommand(ABC):
