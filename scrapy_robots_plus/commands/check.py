@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
+from .ahead import TURN, asked_ahead
 from .answers import STYLES, fields_of, origin_of, word_for
 from .subcommand import Exit, Subcommand, add_agent, add_dialect, add_file, add_json, read_file
 from .urls import Urls, add_urls
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
 
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
     from scrapy_robots_plus.crawl.policies.cache import Policies
@@ -22,13 +22,6 @@ if TYPE_CHECKING:
 
     from .output import Output
     from .project import Project
-
-WINDOW = 5_000
-"""URLs that are looked at ahead of the one to answer, so that their hosts are asked side by side
-although the answers come in the order of the URLs."""
-
-_TURN = 100
-"""URLs that are answered before everything else gets a turn."""
 
 
 class Answer(NamedTuple):
@@ -72,8 +65,8 @@ class Check(Subcommand):
             return report.status
 
         async def work(crawl: Crawl) -> int:
-            async for answer in _answers(urls, crawl, project):
-                report.add(answer)
+            async for url in asked_ahead(urls.arriving(), crawl.policies):
+                report.add(await _answer(url, crawl.policies, project))
             return report.status
 
         return project.ask(work)
@@ -94,7 +87,7 @@ class _Report:
         else:
             style = STYLES[answer.word]
             self._output.line((f"{answer.word:9} ", style), answer.url, f"  ({_why(answer)})")
-        if self._counts.total() % _TURN == 0:
+        if self._counts.total() % TURN == 0:
             self._output.progress(", ".join(f"{n:,} {word}" for word, n in self._counts.items()))
 
     @property
@@ -128,31 +121,6 @@ def _answers_by_file(urls: Urls, project: Project, name: str) -> Iterator[Answer
             continue
         policy = policy or project.policy_of(project.record_of(body, name, origin))
         yield Answer(url, policy.verdict(requested, project.agent))
-
-
-async def _answers(urls: Urls, crawl: Crawl, project: Project) -> AsyncIterator[Answer]:
-    window: deque[str] = deque()
-    answered = 0
-    async for url in urls.arriving():
-        _ask_ahead(url, crawl.policies)
-        window.append(url)
-        if len(window) > WINDOW:
-            answered += 1
-            yield await _answer(window.popleft(), crawl.policies, project)
-            if answered % _TURN == 0:
-                await compat.sleep(0)
-    while window:
-        yield await _answer(window.popleft(), crawl.policies, project)
-
-
-def _ask_ahead(url: str, policies: Policies) -> None:
-    """Starts the fetch that the answer needs, if no other URL has started it."""
-    try:
-        _, origin = origin_of(url)
-    except ValueError:
-        return
-    if origin is not None and policies.usable(origin) is None and not policies.is_fetching(origin):
-        compat.run_in_background(policies.obtain(origin))
 
 
 async def _answer(url: str, policies: Policies, project: Project) -> Answer:

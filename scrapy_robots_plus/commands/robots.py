@@ -32,6 +32,7 @@ def subcommands() -> Iterator[Subcommand | Group]:
     from .check import Check
     from .diff import Diff
     from .explain import Explain
+    from .plan import Plan
     from .replay import Replay
     from .show import Show
 
@@ -39,6 +40,7 @@ def subcommands() -> Iterator[Subcommand | Group]:
     yield Explain()
     yield Show()
     yield Diff()
+    yield Plan()
     yield Cache()
     yield Replay()
 

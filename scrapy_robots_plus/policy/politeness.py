@@ -40,15 +40,18 @@ class Timetable:
         delays.
         """
         gaps = left = max(0, requests - 1)
-        now = self._opened(start) if requests else start
+        passed = self._opens_in(start) if requests else 0.0
         for _ in range(MOST_STEPS):
-            gap = self.delay_at(now)
+            gap = self.delay_at(start + passed)
             if not left or not gap:
-                return now - start
-            many = min(left, ceil(self._unchanged_for(now) / gap)) if self._varies else left
+                return passed
+            many = left
+            if self._varies:
+                many = min(left, ceil(self._unchanged_for(start + passed) / gap))
             left -= many
-            now = self._opened(now + many * gap)
-        return (now - start) * gaps / (gaps - left)
+            passed += many * gap
+            passed += self._opens_in(start + passed)
+        return passed * gaps / (gaps - left)
 
     def delay_at(self, moment: float) -> float:
         """The delay at a moment in seconds since the epoch."""
@@ -59,9 +62,9 @@ class Timetable:
     def _varies(self) -> bool:
         return bool(self.hourly or self.visits)
 
-    def _opened(self, moment: float) -> float:
-        """*moment*, or when the visiting hours begin after it."""
-        return moment + (self.visits.begins_in(moment) if self.visits else 0.0)
+    def _opens_in(self, moment: float) -> float:
+        """Seconds from *moment* until the visiting hours begin; 0 during them."""
+        return self.visits.begins_in(moment) if self.visits else 0.0
 
     def _unchanged_for(self, moment: float) -> float:
         """Seconds until any hours begin or end."""
