@@ -59,9 +59,11 @@ def test_a_line_for_each_host_longest_first(sites: Sites, robots: Robots) -> Non
     assert fast.robots_hits == slow.robots_hits == 1
 
 
-def test_for_machines(sites: Sites, robots: Robots) -> None:
+def test_for_machines(sites: Sites, tmp_path: Path) -> None:
     slow = sites.host(f"{SLOW}Disallow: /closed\nVisit-time: 0600-0845\n")
-    found = in_json(robots, urls=[*pages(slow, 11), slow.url("/closed"), "mailto:x@y", "no url"])
+    found = in_json(
+        Robots(tmp_path), urls=[*pages(slow, 11), slow.url("/closed"), "mailto:x@y", "no url"]
+    )
     hidden = {"host": slow.address, "allowed": 11, "denied": 1, "undecided": 0}
     assert found[slow.address] == {
         **hidden,
@@ -179,15 +181,19 @@ def test_hosts_go_side_by_side(sites: Sites, tmp_path: Path) -> None:
     assert found["total"]["seconds"] == 9
 
 
-def test_with_another_queue_waiting_requests_hold_places(sites: Sites, tmp_path: Path) -> None:
+def test_what_nobody_can_foresee_is_said(sites: Sites, tmp_path: Path) -> None:
     robots = Robots.in_project(
         tmp_path,
-        CONCURRENT_REQUESTS=2,
+        AUTOTHROTTLE_ENABLED=True,
         SCHEDULER_PRIORITY_QUEUE="scrapy.pqueues.DownloaderAwarePriorityQueue",
     )
-    hosts = [sites.host(SLOW) for _ in range(6)]
+    hosts = [sites.host(SLOW) for _ in range(2)]
     done = plan(robots, urls=[url for host in hosts for url in pages(host, 4)])
-    assert done.lines[-1].startswith("At least 27 s: requests that wait for their delay hold")
+    assert done.lines[-3].startswith("At least 9 s: ")
+    assert done.lines[-2:] == [
+        "More with this SCHEDULER_PRIORITY_QUEUE, in which hosts wait for each other.",
+        "More with AUTOTHROTTLE_ENABLED, which adds to the delays.",
+    ]
 
 
 def test_the_time_of_responses_can_be_counted(sites: Sites, tmp_path: Path) -> None:
@@ -226,17 +232,17 @@ def test_unreadable_hosts_are_undecided(sites: Sites, robots: Robots) -> None:
     ]
 
 
-def test_nothing_to_plan_with_is_status_2(sites: Sites, robots: Robots) -> None:
+def test_nothing_to_plan_with_is_status_2(sites: Sites, tmp_path: Path) -> None:
     dead = sites.host(hang_up)
-    assert plan(robots, dead.url(), "-sROBOTS_FETCH_RETRIES=0").status == 2
+    assert plan(Robots(tmp_path), dead.url(), "-sROBOTS_FETCH_RETRIES=0").status == 2
     for urls in ([], ["no url"], ["mailto:x@site.example"], ["# nothing"]):
-        done = plan(robots, urls=urls)
+        done = plan(Robots(tmp_path), urls=urls)
         assert done.status == 2
         assert done.lines[-1] == "Politeness takes no time."
 
 
-def test_a_host_that_is_denied_as_a_whole_is_a_plan(sites: Sites, robots: Robots) -> None:
-    done = plan(robots, sites.host("User-agent: *\nDisallow: /\n").url())
+def test_a_host_that_is_denied_as_a_whole_is_a_plan(sites: Sites, tmp_path: Path) -> None:
+    done = plan(Robots(tmp_path), sites.host("User-agent: *\nDisallow: /\n").url())
     assert done.status == 0
     assert done.lines[-2:] == [
         "1 host: 0 URLs allowed, 1 denied, 0 undecided",
@@ -260,7 +266,7 @@ def sitemap(*urls: str, compressed: bool = False, index: bool = False) -> Any:
 @pytest.fixture
 def mapped(sites: Sites) -> Host:
     host = sites.host()
-    host.robots(f"{SLOW}Sitemap: /index.xml\n")
+    host.robots(f"{RULES}Sitemap: /index.xml\n")
     index = sitemap(host.url("/1.xml"), host.url("/2.xml.gz"), host.url("/1.xml"), index=True)
     host.pages["/index.xml"] = index
     host.pages["/1.xml"] = sitemap(*pages(host, 5))
@@ -272,26 +278,26 @@ def mapped(sites: Sites) -> Host:
     ("path", "requests"),
     [("/robots.txt", 11), ("/index.xml", 11), ("/1.xml", 5), ("/2.xml.gz", 6)],
 )
-def test_the_urls_of_a_sitemap(mapped: Host, robots: Robots, path: str, requests: int) -> None:
-    done = plan(robots, "--sitemap", mapped.url(path))
+def test_the_urls_of_a_sitemap(mapped: Host, tmp_path: Path, path: str, requests: int) -> None:
+    done = plan(Robots(tmp_path), "--sitemap", mapped.url(path))
     assert (done.status, done.errors) == (0, "")
     assert f"1 host: {requests} URLs allowed" in done.output
     assert len(mapped.fetched) == len(set(mapped.fetched))
 
 
-def test_a_sitemap_of_a_file(mapped: Host, robots: Robots, tmp_path: Path) -> None:
+def test_a_sitemap_of_a_file(mapped: Host, tmp_path: Path) -> None:
     text = f"<urlset><url><loc> {mapped.url('/a')} </loc></url><url/></urlset>"
     (tmp_path / "map.xml").write_text(text)
     (tmp_path / "map.gz").write_bytes(gzip.compress(text.encode()))
     index = f"<sitemapindex><sitemap><loc>{mapped.url('/index.xml')}</loc></sitemap></sitemapindex>"
     (tmp_path / "index.xml").write_text(index)
     for name, requests in (("map.xml", 1), ("map.gz", 1), ("index.xml", 11)):
-        assert f"{requests} URL" in plan(robots, "--sitemap", name).lines[-2]
+        assert f"{requests} URL" in plan(Robots(tmp_path), "--sitemap", name).lines[-2]
 
 
-def test_a_sitemap_that_cannot_be_read_is_named(mapped: Host, robots: Robots) -> None:
+def test_a_sitemap_that_cannot_be_read_is_named(mapped: Host, tmp_path: Path) -> None:
     mapped.pages["/1.xml"] = answer("<html>Not found</html>", 404)
-    done = plan(robots, "--sitemap", mapped.url("/index.xml"))
+    done = plan(Robots(tmp_path), "--sitemap", mapped.url("/index.xml"))
     assert done.status == 1
     assert "Left out: 1 sitemap" in done.lines
     assert f"left out: {mapped.url('/1.xml')} cannot be read: status 404" in done.errors

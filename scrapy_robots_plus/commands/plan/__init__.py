@@ -118,7 +118,7 @@ def _limits(arguments: Namespace, crawl: Crawl) -> Limits:
     settings = crawl.crawler.settings
     return Limits(
         concurrency=compat.engine_of(crawl.crawler).downloader.total_concurrency,
-        waiting_holds_places=not issubclass(queue_class(settings), RobotsPriorityQueue),
+        other_queue=not issubclass(queue_class(settings), RobotsPriorityQueue),
         autothrottle=settings.getbool("AUTOTHROTTLE_ENABLED"),
         response_time=arguments.response_time,
         start=time.time(),

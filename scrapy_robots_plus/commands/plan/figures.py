@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 RESPONSES = "CONCURRENT_REQUESTS"
 """What takes longest, if it is not a host: so many responses at a time."""
-WAITING = "SCHEDULER_PRIORITY_QUEUE"
-"""The same, if requests hold their places among them while they wait for their delays."""
 
 
 class Limits(NamedTuple):
@@ -24,9 +22,9 @@ class Limits(NamedTuple):
 
     concurrency: int
     """``CONCURRENT_REQUESTS``; 0 for any number."""
-    waiting_holds_places: bool
-    """Whether a request that waits for its delay counts among them. With the queue of this package
-    none does: it waits in the queue."""
+    other_queue: bool
+    """Whether requests wait for their delay elsewhere than in the queue of this package, and so
+    keep those of other hosts from being sent."""
     autothrottle: bool
     """Whether AutoThrottle adds to delays, which nobody can foresee."""
     response_time: float
@@ -73,7 +71,7 @@ class Total(NamedTuple):
 
     seconds: float
     because: Host | str | None = None
-    """What takes that long: a host, :data:`RESPONSES`, :data:`WAITING`; None if nothing does."""
+    """What takes that long: a host, or :data:`RESPONSES`; None if nothing does."""
 
 
 class Figures:
@@ -126,25 +124,19 @@ class Figures:
         if not host.allowed:
             return 0.0
         response = self.limits.response_time
-        alone = self._polite_seconds(host) + response
+        alone = host.timetable.seconds_for(host.allowed, self.limits.start) + response
         return max(alone, host.allowed * response / (host.places or host.allowed))
 
     def total(self) -> Total:
-        """The longest host, or what ``CONCURRENT_REQUESTS`` makes of all of them."""
-        hosts = self._hosts.values()
-        longest = Total(0.0)
-        for host in hosts:
-            longest = max(longest, Total(self.seconds(host), host), key=_seconds)
-        if not self.limits.concurrency:
-            return longest
-        responses = sum(host.allowed for host in hosts) * self.limits.response_time
-        waiting = sum(map(self._polite_seconds, hosts)) * self.limits.waiting_holds_places
-        places = self.limits.concurrency
-        bounds = Total(responses / places, RESPONSES), Total(waiting / places, WAITING)
-        return max(longest, *bounds, key=_seconds)
-
-    def _polite_seconds(self, host: Host) -> float:
-        return host.timetable.seconds_for(host.allowed, self.limits.start)
+        """The longest host, or all responses if ``CONCURRENT_REQUESTS`` makes them take longer."""
+        total = Total(0.0)
+        for host in self._hosts.values():
+            total = max(total, Total(self.seconds(host), host), key=_seconds)
+        if self.limits.concurrency:
+            allowed = sum(host.allowed for host in self._hosts.values())
+            seconds = allowed * self.limits.response_time / self.limits.concurrency
+            total = max(total, Total(seconds, RESPONSES), key=_seconds)
+        return total
 
 
 def _seconds(total: Total) -> float:

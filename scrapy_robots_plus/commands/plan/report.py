@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.commands.output import Style
 from scrapy_robots_plus.crawl.reporting.progress import duration
 
-from .figures import RESPONSES, Host, Total
+from .figures import Host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from scrapy_robots_plus.commands.output import Output
 
-    from .figures import Figures
+    from .figures import Figures, Total
 
 _COLUMNS = "{:>14} {:>10} {:>10} {:>10} {:>8}  "
 _HEADINGS = ("TAKES", "ALLOWED", "DENIED", "UNDECIDED", "DELAY")
@@ -96,8 +96,10 @@ def _summary(figures: Figures, hosts: Sequence[Host]) -> Iterator[str]:
     if figures.sitemaps_unread:
         yield f"Left out: {_counted(figures.sitemaps_unread, 'sitemap')}"
     yield _total_in_words(total, figures)
+    if figures.limits.other_queue and len(hosts) > 1:
+        yield "More with this SCHEDULER_PRIORITY_QUEUE, in which hosts wait for each other."
     if figures.limits.autothrottle:
-        yield "AUTOTHROTTLE_ENABLED: what it adds to the delays depends on the answers."
+        yield "More with AUTOTHROTTLE_ENABLED, which adds to the delays."
 
 
 def _total_in_words(total: Total, figures: Figures) -> str:
@@ -108,14 +110,9 @@ def _total_in_words(total: Total, figures: Figures) -> str:
     if isinstance(because, Host):
         paced = f", {because.timetable.delay:g} s apart" if because.timetable.delay else ""
         return f"{least}{_counted(because.allowed, 'request')} to {because.name}{paced}"
-    if because is RESPONSES:
-        return (
-            f"{least}responses of {limits.response_time:g} s, {limits.concurrency:,} at a time "
-            "(CONCURRENT_REQUESTS)"
-        )
     return (
-        f"{least}requests that wait for their delay hold places among {limits.concurrency:,} "
-        "(CONCURRENT_REQUESTS), because SCHEDULER_PRIORITY_QUEUE is not RobotsPriorityQueue"
+        f"{least}responses of {limits.response_time:g} s, {limits.concurrency:,} at a time "
+        f"({because})"
     )
 
 
