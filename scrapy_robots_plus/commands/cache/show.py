@@ -89,7 +89,8 @@ def _facts(record: RobotsRecord, now: float, limits: Limits) -> Iterator[tuple[s
     yield "from", record.url
     if record.readable:
         yield "fetched", f"{moment(record.fetched_at)} UTC, {span(age_of(record, now))} ago"
-    yield "fresh for", span(freshness_of(record, now, limits))
+    fresh_for = freshness_of(record, now, limits)
+    yield "fresh for", span(fresh_for) if fresh_for else "no longer: the next request asks again"
     if record.failures:
         failed = f"{record.failures:,} in a row, the last at {moment(record.failed_at)} UTC"
         yield "failures", failed
