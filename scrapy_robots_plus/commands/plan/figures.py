@@ -61,7 +61,8 @@ class Host:
         """When its requests are sent: all origins of a slot keep the longest of their delays."""
         paces = self.origins.values()
         kept = [pace.delay.kept for pace in paces if pace.delay and not pace.delay.skip]
-        hourly = tuple(pace.hourly for pace in paces if pace.hourly)
+        hours = filter(None, (pace.hourly for pace in paces))
+        hourly = tuple((window, delay.kept) for window, delay in hours)
         visits = next((pace.visits for pace in paces if pace.visits), None)
         return Timetable(max((self.own_delay, *kept)), hourly, visits)
 
