@@ -77,22 +77,11 @@ def test_list_has_a_line_for_each_origin(robots: Robots) -> None:
     done = robots("cache", "list", *STORE)
     assert (done.status, done.errors) == (0, "")
     heading, *lines = done.lines
-    assert heading.split() == (
-        [
-            "STATUS",
-            "ACCESS",
-            "FETCHED",
-            "(UTC)",
-            "AGE",
-            "FRESH",
-            "FOR",
-            "OCTETS",
-            "FAILURES",
-            "ORIGIN",
-        ]
-    )
+    headings = "STATUS ACCESS FETCHED (UTC) AGE FRESH FOR OCTETS FAILURES ORIGIN"
+    assert " ".join(heading.split()) == headings
     fetched = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(NOW - 7_200))
-    assert lines[0].startswith(f"200                rules       {fetched}         2 h")
+    assert lines[0].startswith(f"200                rules       {fetched}  ")
+    assert " 2 h " in lines[0]
     assert [line.rpartition("  ")[2] for line in lines] == [str(origin(n)) for n in (1, 2, 3)]
     assert lines[0].index("https") == lines[2].index("https") == heading.index("ORIGIN")
     assert "200, now 503       rules" in lines[1]

@@ -324,6 +324,26 @@ def test_what_is_not_a_sitemap_is_refused(sites: Sites, tmp_path: Path, body: st
     assert done.errors.startswith(f"scrapy robots plan: {host.url('/map.xml')} ")
 
 
+@pytest.mark.parametrize(
+    "end", ["", "<url><loc>http://x", "<url></b>", "\x00", "\xff\xfe", "&nothing;</urlset>"]
+)
+def test_what_a_broken_sitemap_has_is_used_or_it_is_named(
+    sites: Sites, tmp_path: Path, end: str
+) -> None:
+    host = sites.host(RULES)
+    body = f"<urlset><url><loc>{host.url('/a')}</loc></url>{end}"
+    host.pages["/map.xml"] = answer(body.encode("latin-1"))
+    done = plan(Robots(tmp_path), "--sitemap", host.url("/map.xml"))
+    assert "1 URL allowed" in done.output or "is not a sitemap" in done.errors
+
+
+def test_the_sitemaps_of_an_unreadable_robots_txt_are_unknown(sites: Sites, tmp_path: Path) -> None:
+    host = sites.host(answer(status=503))
+    done = plan(Robots(tmp_path), "--sitemap", host.url("/robots.txt"), "-sROBOTS_FETCH_RETRIES=0")
+    assert (done.status, done.output) == (2, "")
+    assert f"{host.url('/robots.txt')} cannot be read" in done.errors
+
+
 def test_sitemaps_that_name_each_other_come_to_an_end(sites: Sites, tmp_path: Path) -> None:
     host = sites.host(RULES)
     for number in range(20):

@@ -93,7 +93,7 @@ class Plan(Subcommand):
             if given is not None:
                 await _count(given.arriving(), figures, crawl, output)
             else:
-                sitemaps = Sitemaps(arguments.sitemap, compat.engine_of(crawl.crawler), output)
+                sitemaps = Sitemaps(arguments.sitemap, crawl, output)
                 await _count(sitemaps.urls(), figures, crawl, output)
                 figures.sitemaps_unread = sitemaps.unread
             output.end_progress()

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request
 from scrapy.utils.gz import gunzip
-from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
+from scrapy.utils.sitemap import Sitemap
 
 from scrapy_robots_plus.commands.errors import UnreadableError
+from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.policy.access import Access
+from scrapy_robots_plus.policy.origin import Origin
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
-    from scrapy.core.engine import ExecutionEngine
+    from collections.abc import AsyncIterator, Iterable, Iterator
 
     from scrapy_robots_plus.commands.output import Output
+    from scrapy_robots_plus.crawl.gate.crawl import Crawl
 
 MOST_FILES = 10_000
 """Sitemaps that are read for one command."""
@@ -43,9 +45,9 @@ class Sitemaps:
     first: that raises UnreadableError.
     """
 
-    def __init__(self, name: str, engine: ExecutionEngine, output: Output) -> None:
+    def __init__(self, name: str, crawl: Crawl, output: Output) -> None:
         self._first = name
-        self._engine = engine
+        self._crawl = crawl
         self._output = output
         self.unread = 0
 
@@ -55,8 +57,7 @@ class Sitemaps:
         while waiting:
             here = waiting.pop()
             try:
-                entries = _entries(await self._body(here.name), here.name)
-                for url, is_sitemap in entries:
+                for url, is_sitemap in await self._entries(here.name):
                     if not is_sitemap:
                         yield url
                     elif url not in known and self._takes(url, here.level, len(known)):
@@ -77,6 +78,16 @@ class Sitemaps:
         self.unread += 1
         self._output.error(f"left out: {why}")
 
+    async def _entries(self, name: str) -> Iterable[tuple[str, bool]]:
+        """The URLs in a sitemap or robots.txt, and whether each is that of a sitemap."""
+        if not (_is_url(name) and urlsplit(name).path == "/robots.txt"):
+            return _entries_in(await self._body(name), name)
+        origin = Origin.of(name)
+        policy = await self._crawl.policies.obtain(origin) if origin else None
+        if policy is None or policy.access is Access.UNREACHABLE:
+            raise UnreadableError(f"{name} cannot be read")
+        return [(urljoin(name, url), True) for url in policy.sitemaps]
+
     async def _body(self, name: str) -> bytes:
         try:
             body = await self._fetched(name) if _is_url(name) else Path(name).read_bytes()
@@ -89,7 +100,8 @@ class Sitemaps:
 
     async def _fetched(self, url: str) -> bytes:
         meta = {"download_maxsize": MOST_OCTETS, "download_warnsize": 0}
-        response = await self._engine.download_async(Request(url, meta=meta, dont_filter=True))
+        engine = compat.engine_of(self._crawl.crawler)
+        response = await engine.download_async(Request(url, meta=meta, dont_filter=True))
         if response.status != 200:
             raise UnreadableError(f"status {response.status}")
         return response.body
@@ -99,18 +111,14 @@ def _is_url(name: str) -> bool:
     return urlsplit(name).scheme in ("http", "https")
 
 
-def _entries(body: bytes, name: str) -> Iterator[tuple[str, bool]]:
-    """The URLs in a sitemap, and whether each is that of another sitemap."""
-    if _is_url(name) and urlsplit(name).path == "/robots.txt":
-        for url in sitemap_urls_from_robots(body, base_url=name):
-            yield url, True
-        return
+def _entries_in(body: bytes, name: str) -> Iterator[tuple[str, bool]]:
     try:
         sitemap = Sitemap(body)
+        if sitemap.type in ("urlset", "sitemapindex"):
+            for entry in sitemap:
+                if entry.get("loc"):
+                    yield entry["loc"], sitemap.type == "sitemapindex"
+            return
     except Exception as error:  # of lxml, of Python, and others in each version of Scrapy
-        raise UnreadableError(f"{name} is not a sitemap") from error
-    if sitemap.type not in ("urlset", "sitemapindex"):
-        raise UnreadableError(f"{name} is not a sitemap")
-    for entry in sitemap:
-        if entry.get("loc"):
-            yield entry["loc"], sitemap.type == "sitemapindex"
+        raise UnreadableError(f"{name} is not a sitemap: {error!r:.200}") from error
+    raise UnreadableError(f"{name} is not a sitemap")
