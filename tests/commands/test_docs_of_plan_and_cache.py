@@ -49,7 +49,7 @@ def test_a_plan_is_printed_as_the_page_shows(
 
 
 def of_the_page() -> list[RobotsRecord]:
-    now = time.time()
+    now = time.time() - 20  # away from where durations change their words
     body = b"User-agent: *\nDisallow: /\n"
     slow = Origin("https", "slow.example", 443)
     return [
