@@ -1,0 +1,1 @@
+"""What an audit log says, as a page for people."""

@@ -1,0 +1,66 @@
+"""The sections about overrides and about the crawls of the log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import words
+from .html import Html, code, element, join, number
+from .tables import Column, paragraph, section, small, table
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.audit.summary.rows import Crawl, Override
+    from scrapy_robots_plus.audit.summary.summary import Summary
+
+_ALLOWED, _DENIED = Column("Allowed", is_number=True), Column("Denied", is_number=True)
+
+
+def overrides(summary: Summary) -> Html:
+    """What was set for some requests in place of what robots.txt says, and why."""
+    ranked = summary.overrides.ranked(lambda row: row.count)
+    if not ranked:
+        text = "Of the requests in the log, each was judged by what its robots.txt says."
+        return section("overrides", "Overrides", paragraph(text))
+    text = "For these requests the crawl was set to go by something else than their robots.txt."
+    rows = [_override(row) for _, row in ranked]
+    content = table([Column("Reason and override"), _ALLOWED, _DENIED], rows)
+    return section("overrides", "Overrides", paragraph(text), content)
+
+
+def _override(row: Override) -> list[Html]:
+    fields = {name: value for name, value in row.fields.items() if name != "reason"}
+    sets = join((code(f"{name}: {value}") for name, value in fields.items()), ", ")
+    reason = element("b", row.fields.get("reason", "No reason is given"))
+    what = join([reason, small(sets), small("for example ", code(row.example))])
+    is_exact = row.missed == 0
+    return [what, number(row.allowed, is_exact=is_exact), number(row.denied, is_exact=is_exact)]
+
+
+def crawls(summary: Summary) -> Html:
+    """Spider, begin, end, and how it ended."""
+    known = sorted(summary.crawls.ranked(lambda row: row.count), key=lambda item: item[1].first)
+    rows = [_crawl(name, row) for name, row in known]
+    content = [table([Column("Crawl"), _ALLOWED, _DENIED], rows)]
+    if not summary.crawls.is_complete:
+        began = words.counted(summary.totals.crawls, "crawl")
+        content.append(paragraph(f"The log holds {began}; those with most entries are shown."))
+    if not known:
+        content = [paragraph("The log holds no crawl.")]
+    return section("crawls", "Crawls", *content)
+
+
+def _crawl(name: str, crawl: Crawl) -> list[Html]:
+    spider = element("b", crawl.spider or "Its begin is not in the log")
+    settings = [
+        f"crawl {name}",
+        *([f"agent {crawl.agent}"] if crawl.agent else []),
+        *([f"dialect {crawl.dialect}"] if crawl.dialect else []),
+    ]
+    details = [small(", ".join(settings))]
+    if crawl.mode == "audit":
+        details.append(small("Audit mode: nothing was blocked or delayed"))
+    if crawl.lost:
+        details.append(small(f"{words.counted(crawl.lost, 'line')} could not be written"))
+    ended = "no end in the log" if crawl.ended is None else f"ended: {crawl.ended}"
+    when = element("div", words.span(crawl.first, crawl.last), ", ", ended)
+    return [join([spider, when, *details]), number(crawl.allowed), number(crawl.denied)]

@@ -1,0 +1,199 @@
+"""The report: one page of HTML that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from . import words
+from .crawls import crawls, overrides
+from .files import files
+from .html import Html, code, element, join, number
+from .pace import pace
+from .requests import hosts, over_time, reasons, rules
+from .style import STYLE
+from .tables import facts, note, paragraph, section
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.audit.summary.summary import Summary
+
+_CONTENTS = (
+    ("time", "Over time"),
+    ("reasons", "Reasons"),
+    ("hosts", "Hosts"),
+    ("rules", "Rules"),
+    ("gaps", "Gaps"),
+    ("files", "robots.txt files"),
+    ("overrides", "Overrides"),
+    ("crawls", "Crawls"),
+    ("about", "About"),
+)
+
+
+@dataclass(frozen=True)
+class Log:
+    """The log that a report is about."""
+
+    name: str
+    """Of the file, without its folder."""
+    lines: int
+    """How many were read."""
+    damages: tuple[str, ...]
+    """What is wrong with its chain of hashes, such as ``line 3: changed``: the first few."""
+    damaged: int
+    """How many damages there are."""
+    last_hash: str | None
+    """Of the last line; None if there is none."""
+    made_at: float
+    """When the report was made, in seconds since the epoch."""
+    made_by: str
+    """Name and version of the program."""
+
+
+def page(summary: Summary, log: Log) -> str:
+    """The whole page, in ASCII, so that it means the same in whatever encoding it is written."""
+    body = element(
+        "body",
+        element("header", *_header(summary, log)),
+        element(
+            "main",
+            _overview(summary),
+            over_time(summary),
+            reasons(summary),
+            hosts(summary),
+            rules(summary),
+            pace(summary),
+            files(summary),
+            overrides(summary),
+            crawls(summary),
+            _about(log),
+        ),
+    )
+    document = element("html", _head(summary, log), body, lang="en")
+    return f"<!DOCTYPE html>\n{document}\n".encode("ascii", "xmlcharrefreplace").decode()
+
+
+def _head(summary: Summary, log: Log) -> Html:
+    """Nothing but the style may be loaded or run, even if something slips through unescaped."""
+    digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:"
+    return element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="generator", content=log.made_by),
+        element("title", f"{_title(summary)}: {log.name}"),
+        element("link", rel="icon", href="data:,"),
+        element("style", Html(STYLE)),
+    )
+
+
+def _title(summary: Summary) -> str:
+    totals = summary.totals
+    in_audit_mode = totals.audit_crawls and totals.audit_crawls == totals.crawls
+    return "robots.txt report, audit mode" if in_audit_mode else "robots.txt report"
+
+
+def _header(summary: Summary, log: Log) -> list[Html]:
+    totals = summary.totals
+    parts = [element("h1", _title(summary))]
+    if totals.entries:
+        spiders = sorted(
+            {row.spider for _, row in summary.crawls.ranked(lambda row: row.count) if row.spider}
+        )
+        shown = ", ".join([*spiders[:3], *(["..."] if spiders[3:] else [])])
+        when = words.span(totals.first, totals.last)
+        parts.append(element("p", join([*([f"{shown} · "] if shown else []), when]), class_="lead"))
+    if log.damaged:
+        parts.append(_damage(log))
+    if totals.audit_crawls:
+        parts.append(note(*_audit_mode(summary)))
+    if totals.lost:
+        lines = words.counted(totals.lost, "line")
+        parts.append(note(f"{lines} could not be written to the log; they are missing here."))
+    links = (element("a", name, href=f"#{anchor}") for anchor, name in _CONTENTS)
+    return [*parts, element("nav", *links, aria_label="Contents")]
+
+
+def _damage(log: Log) -> Html:
+    more = log.damaged - len(log.damages)
+    places = [*log.damages, *([f"and {more:,} more"] if more else [])]
+    return element(
+        "div",
+        element("b", "The chain of this log is broken."),
+        " Lines were changed, lost or moved since it was written, so that this report cannot prove "
+        "what happened.",
+        element("ul", *(element("li", place) for place in places)),
+        class_="note",
+        role="alert",
+    )
+
+
+def _audit_mode(summary: Summary) -> list[object]:
+    totals = summary.totals
+    which = (
+        "All crawls of this log ran"
+        if totals.audit_crawls == totals.crawls
+        else f"{totals.audit_crawls:,} of {words.counted(totals.crawls, 'crawl')} ran"
+    )
+    denials = words.counted(totals.not_enforced, "denial")
+    text = f"{which} in audit mode: nothing was blocked or delayed there. {denials} not enforced."
+    return [element("b", "Audit mode. "), text]
+
+
+def _overview(summary: Summary) -> Html:
+    totals = summary.totals
+    hosts_seen = number(len(summary.hosts), is_exact=summary.hosts.is_complete)
+    figures = facts(
+        [
+            ("Requests denied", number(totals.denied)),
+            ("Requests allowed", number(totals.allowed)),
+            ("Hosts", hosts_seen),
+            ("robots.txt failures", number(totals.failures)),
+            ("robots.txt changes", number(totals.changes)),
+        ]
+    )
+    parts = [element("div", figures, class_="tiles")]
+    if totals.sampling_crawls or totals.allowed_not_logged:
+        parts.append(_not_logged(summary))
+    return element("section", element("h2", "In short"), *parts, id="short")
+
+
+def _not_logged(summary: Summary) -> Html:
+    more = summary.totals.allowed_not_logged
+    ended = f"The crawls that ended counted {more:,} more. " if more else ""
+    return paragraph(
+        "Not all allowed requests are in the log (ROBOTS_AUDIT_LOG_ALLOWED), so not all are "
+        f"counted here. {ended}Denied requests are all in it."
+    )
+
+
+def _about(log: Log) -> Html:
+    chain = (
+        f"The chain of its lines is broken in {words.counted(log.damaged, 'place')}."
+        if log.damaged
+        else "Each line holds the hash of the line before it, and all of them are right."
+    )
+    last = join([" Hash of the last line: ", code(log.last_hash)]) if log.last_hash else ""
+    made = join([words.moment(log.made_at), f" UTC by {log.made_by}."])
+    return section(
+        "about",
+        "About this report",
+        paragraph(
+            "A site says in its robots.txt what crawlers may fetch (RFC 9309). Before each request "
+            "the crawler compared the URL with the rules of the site. ",
+            element("b", "Denied"),
+            " means that the request was not sent; ",
+            element("b", "allowed"),
+            " that no rule was against it. Where a robots.txt could not be read, requests are "
+            "denied as well. A ",
+            element("b", "host"),
+            " is a scheme, host name and port: each has a robots.txt of its own.",
+        ),
+        paragraph("Made from ", code(log.name), f", {words.counted(log.lines, 'line')}, on ", made),
+        paragraph(chain, last),
+    )

@@ -1,0 +1,75 @@
+"""Numbers, moments and reasons in words."""
+
+from __future__ import annotations
+
+from scrapy_robots_plus.audit.fields import rfc3339
+from scrapy_robots_plus.protocol.verdict import Reason
+
+from .html import Html, element
+
+_REASONS = {reason.value: reason.words.format("the robots.txt") for reason in Reason}
+_ACCESS = {
+    "rules": "its rules hold",
+    "unavailable": "everything is allowed",
+    "unreachable": "it cannot be read",
+}
+_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 request``, ``1,200 requests``."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def decided_by(reason: str) -> str:
+    """``a rule of the robots.txt``; a reason that this version does not know, as it is."""
+    return _REASONS.get(reason, reason)
+
+
+def sentence(words: str) -> str:
+    """With a capital letter."""
+    return words[:1].upper() + words[1:]
+
+
+def access(value: str) -> str:
+    """What follows of it: ``everything is allowed``."""
+    return _ACCESS.get(value, value)
+
+
+def seconds(value: float) -> str:
+    """``0.52 s``, ``12.3 s``, ``1,200 s``."""
+    return f"{value:,.{2 if value < 10 else 1 if value < 100 else 0}f} s"
+
+
+def exactly(value: float) -> str:
+    """A delay as it was asked for: ``2 s``, ``0.5 s``."""
+    return f"{value:g} s"
+
+
+def length(value: float) -> str:
+    """Of a time, in its largest unit that divides it: ``5 minutes``."""
+    size, unit = next((size, unit) for size, unit in _UNITS if value % size == 0)
+    return counted(int(value // size), unit)
+
+
+def moment(value: float) -> Html:
+    """``2026-11-20 18:58:00``, in UTC."""
+    written = rfc3339(value)
+    return element("time", written[:19].replace("T", " "), datetime=written)
+
+
+def span(first: float, last: float) -> Html:
+    """``2026-11-20 18:58:00 to 19:20:13 UTC``."""
+    begin, end = moment(first), moment(last)
+    if int(first) == int(last):
+        return Html(f"{begin} UTC")
+    return Html(f"{begin} to {_clock(last) if _day(first) == _day(last) else end} UTC")
+
+
+def _day(value: float) -> str:
+    return rfc3339(value)[:10]
+
+
+def _clock(value: float) -> Html:
+    written = rfc3339(value)
+    return element("time", written[11:19], datetime=written)

@@ -1,0 +1,198 @@
+"""What is summed up of each host, rule, reason, override, robots.txt and crawl of a log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from .gaps import Gaps
+from .top import Row, Top
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, FileEntry, VerdictEntry
+
+_KEPT = 500
+"""Characters that are kept of a text."""
+_MOST_REASONS = 50
+_MOST_DELAYS = 4
+_MOST_CRAWLS = 8
+
+T = TypeVar("T")
+
+
+def cut(text: str | None) -> str:
+    """As much of *text* as is kept, however long it is."""
+    return (text or "")[:_KEPT]
+
+
+def status_of(entry: FileEntry | VerdictEntry) -> str:
+    """What a robots.txt answered: ``200``, ``timeout``; in an outage ``200, now 503``."""
+    status, failure = cut(entry.status), cut(entry.failure)
+    return f"{status}, now {failure}" if failure and failure != status else status
+
+
+class Outcomes(Row):
+    """Verdicts that have something in common."""
+
+    __slots__ = ("allowed", "denied", "example")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.allowed = self.denied = 0
+        self.example = ""
+        """The URL of the first."""
+
+    def add(self, verdict: VerdictEntry) -> None:
+        """Counts it as well."""
+        self.example = self.example or cut(verdict.url)
+        if verdict.allowed:
+            self.allowed += 1
+        else:
+            self.denied += 1
+
+
+class Override(Outcomes):
+    """The verdicts of one override."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fields: dict[str, str] = {}
+        """What it sets, ``reason`` included."""
+
+    def describe(self, override: Mapping[str, Any]) -> None:
+        """Keeps what it sets."""
+        self.fields = self.fields or {
+            cut(name): cut(str(value)) for name, value in list(override.items())[:20]
+        }
+
+
+class Host(Outcomes):
+    """The verdicts of one origin, its robots.txt, and the gaps between its requests."""
+
+    __slots__ = ("access", "delay_asked", "gaps", "last_sent", "reasons", "status")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.status = self.access = ""
+        """That of its robots.txt, when it was seen last."""
+        self.delay_asked: float | None = None
+        """In seconds; None if its robots.txt asks for none, or is not in the log."""
+        self.reasons: Top[str, Row] = Top(_MOST_REASONS, Row)
+        """Why it was denied."""
+        self.gaps: dict[float, Gaps] = {}
+        """By the delay that it had, in seconds."""
+        self.last_sent: dict[str, float] = {}
+        """By crawl; seconds since the epoch."""
+
+    def add(self, verdict: VerdictEntry) -> None:
+        """Counts it as well."""
+        super().add(verdict)
+        self.note(verdict)
+        if not verdict.allowed:
+            self.reasons.seen(cut(verdict.reason))
+
+    def note(self, entry: FileEntry | VerdictEntry) -> None:
+        """Keeps what it says of the robots.txt."""
+        self.status, self.access = status_of(entry), cut(entry.access)
+
+    def sent(self, crawl: str, moment: float, delay: float | None) -> None:
+        """Measures the gap to the request before, if there is a delay to compare it with."""
+        before = self.last_sent.pop(crawl, None)
+        self.last_sent[crawl] = moment
+        _forget(self.last_sent, _MOST_CRAWLS)
+        if before is None or not delay or delay < 0:
+            return
+        if delay not in self.gaps:
+            self.gaps[delay] = Gaps(delay)
+            _forget(self.gaps, _MOST_DELAYS)
+        self.gaps[delay].add(moment - before)
+
+
+class Failure(Row):
+    """How the robots.txt of one origin failed in one way."""
+
+    __slots__ = ("detail", "first", "last")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = float("inf")
+        """When, in seconds since the epoch."""
+        self.last = 0.0
+        """When, in seconds since the epoch."""
+        self.detail = ""
+        """The failure in words, where it needs any."""
+
+    def add(self, file: FileEntry) -> None:
+        """Counts it as well."""
+        self.first, self.last = min(self.first, file.time), max(self.last, file.time)
+        self.detail = cut(file.detail) or self.detail
+
+
+class Crawl(Row):
+    """One crawl."""
+
+    __slots__ = (
+        "agent",
+        "allowed",
+        "allowed_share",
+        "denied",
+        "dialect",
+        "ended",
+        "first",
+        "last",
+        "lost",
+        "mode",
+        "spider",
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.spider = self.agent = self.dialect = self.mode = ""
+        """Empty if the log does not hold its begin."""
+        self.allowed_share: float | None = None
+        """Of the allowed requests, which share is logged; None if that is not known."""
+        self.allowed = self.denied = 0
+        """Verdicts in the log."""
+        self.first = float("inf")
+        """Time of its first entry, in seconds since the epoch."""
+        self.last = 0.0
+        """Time of its latest entry, in seconds since the epoch."""
+        self.ended: str | None = None
+        """How it ended; None if the log does not hold that."""
+        self.lost = 0
+        """Lines that could not be written."""
+
+    def begin(self, entry: CrawlEntry) -> None:
+        """Keeps what it begins with."""
+        names = entry.agent if isinstance(entry.agent, str) else ", ".join(entry.agent)
+        self.spider, self.agent, self.mode = cut(entry.spider), cut(names), cut(entry.mode)
+        self.dialect = cut(str(entry.dialect.get("name") or ""))
+        self.allowed_share = entry.allowed_share
+
+    def at(self, moment: float) -> None:
+        """It was running then."""
+        self.first, self.last = min(self.first, moment), max(self.last, moment)
+
+    def add(self, verdict: VerdictEntry) -> None:
+        """Counts it as well."""
+        self.allowed += verdict.allowed
+        self.denied += not verdict.allowed
+
+    def finish(self, entry: EndEntry) -> None:
+        """Keeps how it ended."""
+        self.ended, self.lost = cut(entry.reason), entry.lost
+
+    @property
+    def logs_all(self) -> bool:
+        """Whether each of its allowed requests is in the log, so that gaps can be measured."""
+        return self.allowed_share is not None and self.allowed_share >= 1
+
+
+def _forget(of: dict[T, object] | dict[T, float] | dict[T, Gaps], most: int) -> None:
+    """Drops the oldest, if there are more than *most*."""
+    while len(of) > most:
+        del of[next(iter(of))]

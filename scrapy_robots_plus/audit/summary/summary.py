@@ -1,0 +1,179 @@
+"""What an audit log says in sum, in memory that does not grow with the log."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, FileEntry, VerdictEntry
+
+from .rows import Crawl, Failure, Host, Outcomes, Override, cut, status_of
+from .timeline import Timeline
+from .top import Row, Top
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from scrapy_robots_plus.audit.entries import Entry
+
+_HOSTS = _RULES = 1_500
+_FAILURES = 500
+_FEW = 100
+"""Of what hardly varies: overrides, reasons, statuses."""
+
+
+class Rule(NamedTuple):
+    """A rule of a robots.txt."""
+
+    robots_url: str
+    line: int | None
+    """Counted from 1; None if the parser does not say it."""
+    text: str
+    """As served, such as ``Disallow: /private/``."""
+
+
+class Status(NamedTuple):
+    """What a robots.txt answered, and what that means."""
+
+    status: str
+    access: str
+
+
+class Change(NamedTuple):
+    """A robots.txt that changed during a crawl."""
+
+    time: float
+    """Seconds since the epoch."""
+    origin: str
+    before: str
+    """SHA-256 of its text; empty if there were no rules."""
+    after: str
+    """SHA-256 of its text; empty if there are no rules."""
+    suspicion: str
+    """Why it looks like a mistake of the site; empty if it does not."""
+
+
+class Totals:
+    """Of the whole log, and exact."""
+
+    def __init__(self) -> None:
+        self.entries = 0
+        self.allowed = self.denied = 0
+        """Verdicts in the log."""
+        self.denied_by_rule = 0
+        """Denials whose rule is in the log."""
+        self.not_enforced = 0
+        """Denials in the audit mode: nothing was blocked."""
+        self.crawls = self.audit_crawls = 0
+        """Crawls that began; those of them in the audit mode."""
+        self.sampling_crawls = self.full_crawls = 0
+        """Crawls of which some allowed requests are not logged; those of which all are."""
+        self.ended = 0
+        """Crawls that ended."""
+        self.allowed_not_logged = 0
+        """Allowed requests of crawls that ended, less those of them that are in the log."""
+        self.lost = 0
+        """Lines that could not be written."""
+        self.files = self.failures = self.changes = 0
+        """Entries about robots.txt files; those of failures; those of changes."""
+        self.first = float("inf")
+        """Time of the first entry, in seconds since the epoch."""
+        self.last = 0.0
+        """Time of the last entry, in seconds since the epoch."""
+
+
+class Summary:
+    """What the entries of a log say in sum.
+
+    Totals are exact. So is what is said of each host, rule and so on, as long as there are no more
+    of them than are followed; beyond that those seen most are.
+    """
+
+    def __init__(self) -> None:
+        self.totals = Totals()
+        self.timeline = Timeline()
+        self.reasons: Top[str, Outcomes] = Top(_FEW, Outcomes)
+        self.hosts: Top[str, Host] = Top(_HOSTS, Host)
+        self.rules: Top[Rule, Outcomes] = Top(_RULES, Outcomes)
+        """Those that denied something."""
+        self.overrides: Top[str, Override] = Top(_FEW, Override)
+        self.crawls: Top[str, Crawl] = Top(_FEW, Crawl)
+        self.statuses: Top[Status, Row] = Top(_FEW, Row)
+        self.failures: Top[tuple[str, str], Failure] = Top(_FAILURES, Failure)
+        """By origin and status."""
+        self.changes: deque[Change] = deque(maxlen=_FEW)
+        """The latest."""
+
+    def add(self, entry: Entry) -> None:
+        """Adds what one line says."""
+        totals = self.totals
+        totals.entries += 1
+        totals.first, totals.last = min(totals.first, entry.time), max(totals.last, entry.time)
+        crawl = self.crawls.seen(cut(entry.crawl))
+        crawl.at(entry.time)
+        match entry:
+            case VerdictEntry():
+                self._add_verdict(entry, crawl)
+            case FileEntry():
+                self._add_file(entry)
+            case CrawlEntry():
+                totals.crawls += 1
+                totals.audit_crawls += entry.mode == "audit"
+                crawl.begin(entry)
+                totals.full_crawls += crawl.logs_all
+                totals.sampling_crawls += not crawl.logs_all
+            case EndEntry():
+                totals.ended += 1
+                totals.lost += entry.lost
+                totals.allowed_not_logged += max(0, entry.allowed - crawl.allowed)
+                crawl.finish(entry)
+
+    def _add_verdict(self, verdict: VerdictEntry, crawl: Crawl) -> None:
+        crawl.add(verdict)
+        self.reasons.seen(cut(verdict.reason)).add(verdict)
+        host = self.hosts.seen(cut(verdict.origin))
+        host.add(verdict)
+        if verdict.sent is not None and crawl.logs_all:
+            host.sent(cut(verdict.crawl), verdict.sent, verdict.delay)
+        if verdict.override is not None:
+            self._add_override(verdict.override, verdict)
+        if verdict.allowed:
+            self.totals.allowed += 1
+            self.timeline.add(verdict.time, "allowed")
+        else:
+            self._add_denial(verdict)
+
+    def _add_denial(self, verdict: VerdictEntry) -> None:
+        self.totals.denied += 1
+        self.totals.not_enforced += verdict.mode == "audit"
+        self.timeline.add(verdict.time, "denied")
+        if verdict.rule is not None:
+            self.totals.denied_by_rule += 1
+            rule = Rule(cut(verdict.robots_url), verdict.line, cut(verdict.rule))
+            self.rules.seen(rule).add(verdict)
+
+    def _add_override(self, override: Mapping[str, Any], verdict: VerdictEntry) -> None:
+        key = hashlib.sha256(json.dumps(override, sort_keys=True).encode()).hexdigest()
+        row = self.overrides.seen(key)
+        row.describe(override)
+        row.add(verdict)
+
+    def _add_file(self, file: FileEntry) -> None:
+        totals = self.totals
+        totals.files += 1
+        host = self.hosts.seen(cut(file.origin))
+        host.note(file)
+        host.delay_asked = file.delay_asked
+        self.statuses.seen(Status(status_of(file), cut(file.access)))
+        if file.failure is not None or file.access == "unreachable":
+            totals.failures += 1
+            self.timeline.add(file.time, "failure")
+            self.failures.seen((cut(file.origin), cut(file.failure or file.status))).add(file)
+        if file.changed:
+            totals.changes += 1
+            self.timeline.add(file.time, "change")
+            hashes = cut(file.previous), cut(file.sha256)
+            self.changes.append(Change(file.time, cut(file.origin), *hashes, cut(file.suspicion)))
