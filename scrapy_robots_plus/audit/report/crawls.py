@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.audit.summary.rows import Crawl, Override
     from scrapy_robots_plus.audit.summary.summary import Summary
 
-_ALLOWED, _DENIED = Column("Allowed", is_number=True), Column("Denied", is_number=True)
+_DENIED, _ALLOWED = Column("Denied", is_number=True), Column("Allowed", is_number=True)
 
 
 def overrides(summary: Summary) -> Html:
@@ -21,9 +21,9 @@ def overrides(summary: Summary) -> Html:
     if not ranked:
         text = "Of the requests in the log, each was judged by what its robots.txt says."
         return section("overrides", "Overrides", paragraph(text))
-    text = "For these requests the crawl was set to go by something else than their robots.txt."
+    text = "For these requests the crawl had settings of its own beside what robots.txt says."
     rows = [_override(row) for _, row in ranked]
-    content = table([Column("Reason and override"), _ALLOWED, _DENIED], rows)
+    content = table([Column("Reason and override"), _DENIED, _ALLOWED], rows)
     return section("overrides", "Overrides", paragraph(text), content)
 
 
@@ -33,14 +33,14 @@ def _override(row: Override) -> list[Html]:
     reason = element("b", row.fields.get("reason", "No reason is given"))
     what = join([reason, small(sets), small("for example ", code(row.example))])
     is_exact = row.missed == 0
-    return [what, number(row.allowed, is_exact=is_exact), number(row.denied, is_exact=is_exact)]
+    return [what, number(row.denied, is_exact=is_exact), number(row.allowed, is_exact=is_exact)]
 
 
 def crawls(summary: Summary) -> Html:
     """Spider, begin, end, and how it ended."""
     known = sorted(summary.crawls.ranked(lambda row: row.count), key=lambda item: item[1].first)
     rows = [_crawl(name, row) for name, row in known]
-    content = [table([Column("Crawl"), _ALLOWED, _DENIED], rows)]
+    content = [table([Column("Crawl"), _DENIED, _ALLOWED], rows)]
     if not summary.crawls.is_complete:
         began = words.counted(summary.totals.crawls, "crawl")
         content.append(paragraph(f"The log holds {began}; those with most entries are shown."))
@@ -63,4 +63,4 @@ def _crawl(name: str, crawl: Crawl) -> list[Html]:
         details.append(small(f"{words.counted(crawl.lost, 'line')} could not be written"))
     ended = "no end in the log" if crawl.ended is None else f"ended: {crawl.ended}"
     when = element("div", words.span(crawl.first, crawl.last), ", ", ended)
-    return [join([spider, when, *details]), number(crawl.allowed), number(crawl.denied)]
+    return [join([spider, when, *details]), number(crawl.denied), number(crawl.allowed)]

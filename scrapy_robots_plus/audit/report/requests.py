@@ -27,7 +27,7 @@ _STRIPS = (
     ("failure", "robots.txt could not be read"),
     ("change", "robots.txt changed"),
 )
-_ALLOWED, _DENIED = Column("Allowed", is_number=True), Column("Denied", is_number=True)
+_DENIED, _ALLOWED = Column("Denied", is_number=True), Column("Allowed", is_number=True)
 
 
 def over_time(summary: Summary) -> Html:
@@ -68,7 +68,7 @@ def reasons(summary: Summary) -> Html:
         [words.sentence(words.decided_by(value)), *_counts(row, with_allowed=with_allowed)]
         for value, row in ranked
     ]
-    total = ["All", *([number(totals.allowed)] if with_allowed else []), number(totals.denied)]
+    total = ["All", number(totals.denied), *([number(totals.allowed)] if with_allowed else [])]
     columns = [Column("What decided"), *_outcome_columns(with_allowed=with_allowed)]
     content = table(columns, rows, total) if rows else _nothing()
     return section("reasons", "Why requests were allowed or denied", content)
@@ -114,7 +114,7 @@ def _rest(
     name = words.counted(left, "more host") if summary.hosts.is_complete else "All other hosts"
     allowed = totals.allowed - sum(host.allowed for _, host in shown)
     denied = totals.denied - sum(host.denied for _, host in shown)
-    return [name, *([number(allowed)] if with_allowed else []), number(denied)]
+    return [name, number(denied), *([number(allowed)] if with_allowed else [])]
 
 
 def rules(summary: Summary) -> Html:
@@ -147,12 +147,12 @@ def _rule(rule: Rule, row: Outcomes, most: int) -> Html:
 
 
 def _outcome_columns(*, with_allowed: bool) -> list[Column]:
-    return [*([_ALLOWED] if with_allowed else []), _DENIED]
+    return [_DENIED, *([_ALLOWED] if with_allowed else [])]
 
 
 def _counts(row: Outcomes, *, with_allowed: bool) -> list[Html]:
     allowed = [_number(row.allowed, row)] if with_allowed else []
-    return [*allowed, _number(row.denied, row)]
+    return [_number(row.denied, row), *allowed]
 
 
 def _number(value: int, row: Outcomes) -> Html:
