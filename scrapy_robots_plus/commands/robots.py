@@ -34,6 +34,7 @@ def subcommands() -> Iterator[Subcommand | Group]:
     from .explain import Explain
     from .plan import Plan
     from .replay import Replay
+    from .report import Report
     from .show import Show
 
     yield Check()
@@ -43,6 +44,7 @@ def subcommands() -> Iterator[Subcommand | Group]:
     yield Plan()
     yield Cache()
     yield Replay()
+    yield Report()
 
 
 class RobotsCommand(ScrapyCommand):

@@ -61,6 +61,10 @@ def _crawl(name: str, crawl: Crawl) -> list[Html]:
         details.append(small("Audit mode: nothing was blocked or delayed"))
     if crawl.lost:
         details.append(small(f"{words.counted(crawl.lost, 'line')} could not be written"))
-    ended = "no end in the log" if crawl.ended is None else f"ended: {crawl.ended}"
+    ended = (
+        "no end in the log: it was killed or still runs, or lines were removed"
+        if crawl.ended is None
+        else f"ended: {crawl.ended}"
+    )
     when = element("div", words.span(crawl.first, crawl.last), ", ", ended)
     return [join([spider, when, *details]), number(crawl.denied), number(crawl.allowed)]

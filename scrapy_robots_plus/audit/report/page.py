@@ -124,9 +124,8 @@ def _damage(log: Log) -> Html:
     places = [*log.damages, *([f"and {more:,} more"] if more else [])]
     return element(
         "div",
-        element("b", "The chain of this log is broken."),
-        " Lines were changed, lost or moved since it was written, so that this report cannot prove "
-        "what happened.",
+        element("b", "This log is not whole,"),
+        " so this report may not tell what happened:",
         element("ul", *(element("li", place) for place in places)),
         class_="note",
         role="alert",
@@ -174,7 +173,7 @@ def _not_logged(summary: Summary) -> Html:
 
 def _about(log: Log) -> Html:
     chain = (
-        f"The chain of its lines is broken in {words.counted(log.damaged, 'place')}."
+        "Each line holds the hash of the line before it; what is wrong with them stands on top."
         if log.damaged
         else "Each line holds the hash of the line before it, and all of them are right."
     )

@@ -13,8 +13,8 @@ BINS_PER_DELAY on hold the gaps that are long enough."""
 TOLERANCE = 0.01
 """Seconds by which a gap may be shorter than the delay, and not count as too short: what computers
 need to send a request once it is due."""
-_SAMPLE = 1_000
-_RANDOM = Random(0)  # noqa: S311 - picks a sample; the same log gives the same page
+_SAMPLE = 500
+_RANDOM = Random(0)  # noqa: S311 - for a sample
 
 
 class Gaps:
@@ -58,7 +58,7 @@ class Gaps:
 
     @property
     def median(self) -> float:
-        """In seconds; of a sample, if there are more than 1,000."""
+        """In seconds; of a sample, if there are more than 500."""
         return median(self._sample)
 
     @property

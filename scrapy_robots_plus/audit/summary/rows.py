@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 _KEPT = 500
 """Characters that are kept of a text."""
-_MOST_REASONS = 50
-_MOST_DELAYS = 4
+_MOST_REASONS = 20
+_MOST_DELAYS = 3
 _MOST_CRAWLS = 8
 
 T = TypeVar("T")
@@ -104,8 +104,8 @@ class Host(Outcomes):
         before = self.last_sent.pop(crawl, None)
         self.last_sent[crawl] = moment
         _forget(self.last_sent, _MOST_CRAWLS)
-        if before is None or not delay or delay < 0:
-            return
+        if before is None or moment < before or not delay or delay < 0:
+            return  # the clock may have been set back
         if delay not in self.gaps:
             self.gaps[delay] = Gaps(delay)
             _forget(self.gaps, _MOST_DELAYS)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.audit.entries import Entry
 
-_HOSTS = _RULES = 1_500
+_HOSTS = _RULES = 1_000
 _FAILURES = 500
 _FEW = 100
 """Of what hardly varies: overrides, reasons, statuses."""
