@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -85,7 +86,7 @@ class _Reading:
         except OSError as error:
             raise UnreadableError(f"{log} cannot be read: {error.strerror}") from error
         if reader.lines and self.damaged and not self.summary.totals.entries:
-            raise UnreadableError(f"{log} is not an audit log: {self._damages[0]}")
+            raise UnreadableError(f"{log} is not an audit log that can be read: {self._damages[0]}")
         for damage in self._damages:
             output.error(f"{log}: {damage}")
         self.about = Log(
@@ -139,6 +140,8 @@ def _replace(target: Path, text: str) -> None:
     part = target.with_name(f"{target.name}.part")
     try:
         part.write_text(text, encoding="ascii")
+        if target.exists():
+            shutil.copymode(target, part)
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)

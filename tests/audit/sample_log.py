@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.chain import START, seal
@@ -133,6 +135,15 @@ def entries() -> Iterator[Entry]:
 
 FIGURES = {"denied": 58, "allowed": 148, "hosts": 7, "failures": 5, "changes": 1}
 """Of :func:`entries`."""
+
+
+def sealed(fields: dict[str, Any]) -> bytes:
+    """The first line of a log with these fields, whatever they are."""
+    own = {"n": 0, "prev": START.hash}
+    text = json.dumps({**fields, **own, "hash": ""}, separators=(",", ":"))
+    text = text.removesuffix(',"hash":""}')
+    digest = hashlib.sha256(f"{text}}}".encode()).hexdigest()
+    return f'{text},"hash":"{digest}"}}\n'.encode()
 
 
 def write(path: Path, of: Iterable[Entry]) -> Path:
