@@ -25,7 +25,7 @@ STYLE = f"""
 * {{ box-sizing: border-box; }}
 body {{
   margin: 0 auto; max-width: 62rem; padding: 2.5rem 1.5rem 4rem;
-  background: var(--paper); color: var(--ink);
+  background: var(--paper); color: var(--ink); overflow-wrap: anywhere;
   font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
 }}
 h1, h2, h3 {{ line-height: 1.25; }}
@@ -50,9 +50,9 @@ section {{ scroll-margin-top: 1rem; }}
 section#short h2 {{ position: absolute; clip-path: inset(50%); }}
 code {{
   font: 0.88em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace;
-  overflow-wrap: anywhere; white-space: pre-wrap;
+  white-space: pre-wrap;
 }}
-.small {{ color: var(--faint); font-size: 0.86rem; line-height: 1.45; overflow-wrap: anywhere; }}
+.small {{ color: var(--faint); font-size: 0.86rem; line-height: 1.45; }}
 
 dl {{ margin: 0; }}
 dt {{ color: var(--faint); font-size: 0.86rem; line-height: 1.3; }}
@@ -73,13 +73,13 @@ th, td {{
 th:last-child, td:last-child {{ padding-right: 0; }}
 thead th {{
   padding-top: 0; color: var(--faint); font-size: 0.86rem; font-weight: 600;
-  border-bottom-color: var(--faint); vertical-align: bottom;
+  border-bottom-color: var(--faint); vertical-align: bottom; overflow-wrap: normal;
 }}
 .counts tbody th {{ width: 100%; }}
 tfoot th, tfoot td {{ color: var(--faint); border-bottom: 0; }}
-.number {{ text-align: right; font-variant-numeric: tabular-nums; }}
+.number {{ text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }}
 td.number {{ min-width: 4.5rem; }}
-time {{ white-space: nowrap; font-variant-numeric: tabular-nums; }}
+time {{ overflow-wrap: normal; font-variant-numeric: tabular-nums; }}
 
 svg {{ display: block; width: 100%; height: 3.2rem; }}
 svg.share {{ height: 4px; margin: 0.3rem 0 0.25rem; }}
