@@ -105,14 +105,18 @@ def end(crawl: str = "1a2b3c4d", at: float = 1_600, **changed: Any) -> EndEntry:
     return EndEntry(time=BEGIN + at, crawl=crawl, **fields)
 
 
-def entries() -> Iterator[Entry]:
+def entries() -> list[Entry]:
     """Those of a crawl with denials, delays, failures, a change and overrides."""
+    return sorted(_entries(), key=lambda entry: entry.time)
+
+
+def _entries() -> Iterator[Entry]:
     yield begin()
     yield from (read(SHOP, 1), read(NEWS, 1), read(SLOW, 1, delay=2.0, delay_asked=2.0))
     yield read(GONE, 2, status="404", access="unavailable", sha256=None)
     for number in range(40):
-        yield allowed(SHOP, f"/item/{number}", 3 + number)
-        yield denied(SHOP, f"/private/{number}", 3 + number)
+        yield allowed(SHOP, f"/item/{number}", 3 + 38 * number)
+        yield denied(SHOP, f"/private/{number}", 3 + 38 * number)
     for number in range(12):
         yield denied(NEWS, f"/search?q={number}", 50 + number, rule="Disallow: /search", line=7)
     for number in range(100):

@@ -17,6 +17,7 @@ import pytest
 from ..audit import sample_log
 from ..audit.pages import Page
 from .running import LONGEST, Robots
+from .sessions import sessions
 
 
 @pytest.fixture
@@ -32,6 +33,15 @@ def test_a_page_is_made_of_a_log(robots: Robots) -> None:
     assert done.output == "page.html: 58 denied, 148 allowed\n"
     assert "Requests denied 58" in Page((robots.folder / "page.html").read_text()).text
     assert {path.name for path in robots.folder.iterdir()} == {"audit.jsonl", "page.html"}
+
+
+SESSIONS = sessions("docs/report.md")
+
+
+def test_the_page_of_the_docs_shows_what_is_printed(robots: Robots) -> None:
+    (session,) = SESSIONS
+    shown, _ = session.run(robots)
+    assert shown == session.output
 
 
 def test_in_a_project_too(robots: Robots) -> None:

@@ -146,28 +146,32 @@ def _audit_mode(summary: Summary) -> list[object]:
 
 def _overview(summary: Summary) -> Html:
     totals = summary.totals
+    is_part = totals.sampling_crawls > 0 or totals.allowed_not_logged > 0
     hosts_seen = number(len(summary.hosts), is_exact=summary.hosts.is_complete)
     figures = facts(
         [
             ("Requests denied", number(totals.denied)),
-            ("Requests allowed", number(totals.allowed)),
+            (
+                "Requests allowed, in the log" if is_part else "Requests allowed",
+                number(totals.allowed),
+            ),
             ("Hosts", hosts_seen),
             ("robots.txt failures", number(totals.failures)),
             ("robots.txt changes", number(totals.changes)),
         ]
     )
     parts = [element("div", figures, class_="tiles")]
-    if totals.sampling_crawls or totals.allowed_not_logged:
+    if is_part:
         parts.append(_not_logged(summary))
     return element("section", element("h2", "In short"), *parts, id="short")
 
 
 def _not_logged(summary: Summary) -> Html:
     more = summary.totals.allowed_not_logged
-    ended = f"The crawls that ended counted {more:,} more. " if more else ""
+    ended = f"The crawls that ended counted {more:,} more." if more else ""
     return paragraph(
         "Not all allowed requests are in the log (ROBOTS_AUDIT_LOG_ALLOWED), so not all are "
-        f"counted here. {ended}Denied requests are all in it."
+        f"counted here. {ended}"
     )
 
 

@@ -35,7 +35,7 @@ h3 {{ margin: 1.75rem 0 0.5rem; font-size: 1rem; font-weight: 650; }}
 p {{ margin: 0.5rem 0 0.9rem; max-width: 44rem; }}
 .lead {{ margin: 0.35rem 0 1rem; color: var(--faint); font-size: 1.05rem; }}
 .note {{
-  max-width: none; padding: 0.7rem 1rem; background: var(--warn);
+  max-width: none; margin: 0.9rem 0; padding: 0.7rem 1rem; background: var(--warn);
   border-left: 4px solid var(--warn-line); border-radius: 3px;
 }}
 .note ul {{ margin: 0.4rem 0 0; padding-left: 1.2rem; }}
