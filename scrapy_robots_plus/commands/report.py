@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -137,11 +137,21 @@ def _write(target: Path, text: str) -> None:
 
 
 def _replace(target: Path, text: str) -> None:
-    part = target.with_name(f"{target.name}.part")
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    part = Path(name)
     try:
-        part.write_text(text, encoding="ascii")
-        if target.exists():
-            shutil.copymode(target, part)
+        with open(descriptor, "w", encoding="ascii") as file:
+            file.write(text)
+        part.chmod(_mode_of(target))
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _mode_of(target: Path) -> int:
+    """Its permissions; those of a new file if there is none."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_robots_plus.audit.fields import moment_of
 from scrapy_robots_plus.audit.report.page import Log, page
 from scrapy_robots_plus.audit.report.requests import HOSTS, RULES
 from scrapy_robots_plus.audit.report.style import STYLE
@@ -254,3 +255,40 @@ def test_with_very_many_hosts_totals_are_exact_and_a_count_says_if_it_is_not() -
     counts = [int(row[1].removeprefix("at least ").replace(",", "")) for row in (*rows, rest)]
     assert sum(counts) == 5_050
     assert "There are more hosts than are followed one by one." in found.text
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"])
+def test_a_time_at_the_end_of_all_times(moment: str) -> None:
+    at = moment_of(moment) - BEGIN
+    entries = [denied(SHOP, "/", at), allowed(SLOW, "/", sent=BEGIN), read(SHOP, at, changed=True)]
+    assert moment[:10] in page_of(entries).text
+
+
+def test_numbers_that_no_crawl_can_have_counted() -> None:
+    huge = 10**4_299
+    entries = [begin(), denied(SHOP, "/", line=huge), *(end(allowed=huge, lost=huge),) * 2, end()]
+    assert len(text_of(entries)) < 100_000
+
+
+@pytest.mark.parametrize("depth", [10, 500, 900, 990])
+def test_an_override_that_is_nested_deeply(depth: int) -> None:
+    nested: object = "x"
+    for _ in range(depth):
+        nested = [nested]
+    found = page_of([denied(SHOP, "/", override={"reason": "Deep", "obey": nested})])
+    assert found.tables["overrides"][1][0].startswith("Deep obey: ")
+
+
+def test_a_number_without_bound_of_reasons_answers_and_crawls_is_summed_up() -> None:
+    entries: list[Entry] = []
+    for number in range(500):
+        crawl = f"crawl {number}"
+        entries.append(begin(crawl, agent="a" * 1_000))
+        entries.append(denied(SHOP, "/", reason=f"reason {number}", crawl=crawl))
+        entries.append(read(SHOP, status=f"{number}", crawl=crawl))
+    found = page_of(entries)
+    assert found.tables["reasons"][-1] == ["All", "500"]
+    assert found.tables["files"][-1][-1] == "500"
+    *rows, rest = found.tables["crawls"][1:]
+    assert rest[0] == "Others of 500 crawls"
+    assert sum(int(row[1]) for row in (*rows, rest)) == 500

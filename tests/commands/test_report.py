@@ -80,6 +80,13 @@ def test_another_file_is_never_replaced(robots: Robots) -> None:
     assert (robots.folder / "audit.jsonl").read_bytes() == log
 
 
+def test_a_new_report_has_the_permissions_of_any_new_file(robots: Robots) -> None:
+    robots("report", "audit.jsonl")
+    (robots.folder / "other").touch()
+    modes = [(robots.folder / name).stat().st_mode for name in ("report.html", "other")]
+    assert modes[0] == modes[1]
+
+
 def test_an_empty_file_is_filled(robots: Robots) -> None:
     (robots.folder / "report.html").touch()  # as mktemp does
     assert robots("report", "audit.jsonl").status == 0

@@ -40,13 +40,18 @@ def crawls(summary: Summary) -> Html:
     """Spider, begin, end, and how it ended."""
     known = sorted(summary.crawls.ranked(lambda row: row.count), key=lambda item: item[1].first)
     rows = [_crawl(name, row) for name, row in known]
-    content = [table([Column("Crawl"), _DENIED, _ALLOWED], rows)]
-    if not summary.crawls.is_complete:
-        began = words.counted(summary.totals.crawls, "crawl")
-        content.append(paragraph(f"The log holds {began}; those with most entries are shown."))
-    if not known:
-        content = [paragraph("The log holds no crawl.")]
-    return section("crawls", "Crawls", *content)
+    content = table([Column("Crawl"), _DENIED, _ALLOWED], rows, _others(summary))
+    return section("crawls", "Crawls", content if rows else paragraph("The log holds no crawl."))
+
+
+def _others(summary: Summary) -> list[object]:
+    """The crawls that are not followed, if there are any."""
+    if summary.crawls.is_complete:
+        return []
+    totals, shown = summary.totals, [row for _, row in summary.crawls.ranked(lambda row: row.count)]
+    denied = totals.denied - sum(row.denied for row in shown)
+    allowed = totals.allowed - sum(row.allowed for row in shown)
+    return [f"Others of {words.counted(totals.crawls, 'crawl')}", number(denied), number(allowed)]
 
 
 def _crawl(name: str, crawl: Crawl) -> list[Html]:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.audit.summary.rows import Failure
     from scrapy_robots_plus.audit.summary.summary import Change, Summary
 
+ANSWERS = 50
+"""How many are shown."""
 FAILURES = 100
 """How many are shown."""
 _HASH = 12
@@ -33,7 +35,7 @@ def _content(summary: Summary) -> Iterator[Html]:
     columns = [Column("Answer"), Column("Meaning"), Column("Times", is_number=True)]
     rows = [
         [status.status, words.sentence(words.access(status.access)), number(row.count)]
-        for status, row in summary.statuses.ranked(lambda row: row.count)
+        for status, row in summary.statuses.ranked(lambda row: row.count)[:ANSWERS]
     ]
     yield table(columns, rows, ["All", "", number(summary.totals.files)])
     yield element("h3", "Failures")

@@ -128,7 +128,6 @@ def _damage(log: Log) -> Html:
         " so this report may not tell what happened:",
         element("ul", *(element("li", place) for place in places)),
         class_="note",
-        role="alert",
     )
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 HOSTS = 100
 """How many are shown."""
+REASONS = 50
+"""How many are shown."""
 RULES = 25
 """How many are shown."""
 
@@ -62,7 +64,7 @@ def _strip(timeline: Timeline, buckets: Sequence[Bucket], kind: str, name: str) 
 def reasons(summary: Summary) -> Html:
     """What decided."""
     totals = summary.totals
-    ranked = summary.reasons.ranked(lambda row: (row.denied, row.allowed))
+    ranked = summary.reasons.ranked(lambda row: (row.denied, row.allowed))[:REASONS]
     with_allowed = totals.allowed > 0
     rows = [
         [words.sentence(words.decided_by(value)), *_counts(row, with_allowed=with_allowed)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scrapy_robots_plus.audit.fields import rfc3339
+from scrapy_robots_plus.audit.fields import moment_of, rfc3339
 from scrapy_robots_plus.protocol.verdict import Reason
 
 from .html import Html, element
@@ -13,6 +13,7 @@ _ACCESS = {
     "unavailable": "everything is allowed",
     "unreachable": "it cannot be read",
 }
+_FIRST, _LAST = moment_of("0001-01-01T00:00:00Z"), moment_of("9999-12-31T23:59:59Z")
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
@@ -54,7 +55,7 @@ def length(value: float) -> str:
 
 def moment(value: float) -> Html:
     """``2026-11-20 18:58:00``, in UTC."""
-    written = rfc3339(value)
+    written = _written(value)
     return element("time", written[:19].replace("T", " "), datetime=written)
 
 
@@ -67,9 +68,14 @@ def span(first: float, last: float) -> Html:
 
 
 def _day(value: float) -> str:
-    return rfc3339(value)[:10]
+    return _written(value)[:10]
 
 
 def _clock(value: float) -> Html:
-    written = rfc3339(value)
+    written = _written(value)
     return element("time", written[11:19], datetime=written)
+
+
+def _written(value: float) -> str:
+    """The end of a bucket may be later than any time that can be written, or its begin earlier."""
+    return rfc3339(min(max(value, _FIRST), _LAST))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _KEPT = 500
 """Characters that are kept of a text."""
+_MOST = 2**63 - 1
 _MOST_REASONS = 20
 _MOST_DELAYS = 3
 _MOST_CRAWLS = 8
@@ -25,6 +26,11 @@ T = TypeVar("T")
 def cut(text: str | None) -> str:
     """As much of *text* as is kept, however long it is."""
     return (text or "")[:_KEPT]
+
+
+def bounded(count: int) -> int:
+    """*count*, or the nearest number that a log can have counted."""
+    return min(max(count, 0), _MOST)
 
 
 def status_of(entry: FileEntry | VerdictEntry) -> str:
@@ -66,7 +72,7 @@ class Override(Outcomes):
     def describe(self, override: Mapping[str, Any]) -> None:
         """Keeps what it sets."""
         self.fields = self.fields or {
-            cut(name): cut(str(value)) for name, value in list(override.items())[:20]
+            cut(name): _shown(value) for name, value in list(override.items())[:20]
         }
 
 
@@ -184,12 +190,19 @@ class Crawl(Row):
 
     def finish(self, entry: EndEntry) -> None:
         """Keeps how it ended."""
-        self.ended, self.lost = cut(entry.reason), entry.lost
+        self.ended, self.lost = cut(entry.reason), bounded(entry.lost)
 
     @property
     def logs_all(self) -> bool:
         """Whether each of its allowed requests is in the log, so that gaps can be measured."""
         return self.allowed_share is not None and self.allowed_share >= 1
+
+
+def _shown(value: object) -> str:
+    try:
+        return cut(str(value))
+    except RecursionError:
+        return "nested too deeply"
 
 
 def _forget(of: dict[T, object] | dict[T, float] | dict[T, Gaps], most: int) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, FileEntry, VerdictEntry
 
-from .rows import Crawl, Failure, Host, Outcomes, Override, cut, status_of
+from .rows import Crawl, Failure, Host, Outcomes, Override, bounded, cut, status_of
 from .timeline import Timeline
 from .top import Row, Top
 
@@ -127,8 +127,9 @@ class Summary:
                 totals.sampling_crawls += not crawl.logs_all
             case EndEntry():
                 totals.ended += 1
-                totals.lost += entry.lost
-                totals.allowed_not_logged += max(0, entry.allowed - crawl.allowed)
+                totals.lost += bounded(entry.lost)
+                if crawl.allowed_share is not None:  # so that all its entries were seen
+                    totals.allowed_not_logged += bounded(entry.allowed - crawl.allowed)
                 crawl.finish(entry)
 
     def _add_verdict(self, verdict: VerdictEntry, crawl: Crawl) -> None:
@@ -152,12 +153,12 @@ class Summary:
         self.timeline.add(verdict.time, "denied")
         if verdict.rule is not None:
             self.totals.denied_by_rule += 1
-            rule = Rule(cut(verdict.robots_url), verdict.line, cut(verdict.rule))
+            line = None if verdict.line is None else bounded(verdict.line)
+            rule = Rule(cut(verdict.robots_url), line, cut(verdict.rule))
             self.rules.seen(rule).add(verdict)
 
     def _add_override(self, override: Mapping[str, Any], verdict: VerdictEntry) -> None:
-        key = hashlib.sha256(json.dumps(override, sort_keys=True).encode()).hexdigest()
-        row = self.overrides.seen(key)
+        row = self.overrides.seen(_key_of(override))
         row.describe(override)
         row.add(verdict)
 
@@ -177,3 +178,11 @@ class Summary:
             self.timeline.add(file.time, "change")
             hashes = cut(file.previous), cut(file.sha256)
             self.changes.append(Change(file.time, cut(file.origin), *hashes, cut(file.suspicion)))
+
+
+def _key_of(override: Mapping[str, Any]) -> str:
+    """The same for equal overrides."""
+    try:
+        return hashlib.sha256(json.dumps(override, sort_keys=True).encode()).hexdigest()
+    except RecursionError:
+        return "nested too deeply"

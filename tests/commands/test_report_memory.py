@@ -1,0 +1,84 @@
+"""``scrapy robots report`` of a very long log: constant memory, a page that can be mailed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_robots_plus.audit.chain import START, seal
+from scrapy_robots_plus.audit.entries import to_fields
+
+from ..audit.pages import Page
+from ..audit.sample_log import allowed, begin, denied, end, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from scrapy_robots_plus.audit.entries import Entry
+
+pytestmark = pytest.mark.stress
+
+MOST_HOSTS = 20_000
+MEGABYTE = 1_000_000
+LONGEST = 900
+"""Seconds for one report."""
+
+
+def entries() -> Iterator[Entry]:
+    """Without an end: more hosts, rules, delays, failures and overrides than are followed."""
+    yield begin()
+    number = 0
+    while True:
+        number += 1
+        origin = f"https://{'long' * 12}-{number % MOST_HOSTS}.example"
+        if number % 50 == 0:
+            failure = f"{number % 600}"
+            access = {"access": "unreachable", "sha256": None, "detail": "d" * 200}
+            yield read(origin, number, status=failure, failure=failure, **access)
+        elif number % 51 == 0:
+            yield read(origin, number, changed=True, previous=f"{number:064x}", suspicion="s" * 99)
+        elif number % 3 == 0:
+            override = {"obey": True, "reason": f"reason {number % 5_000}"} if number % 2 else None
+            rule = f"Disallow: /{'<&>' * 50}{number}"
+            yield denied(origin, f"/{'<' * 200}{number}", number, rule=rule, override=override)
+        else:
+            slow = f"https://slow-{number % 300}.example"
+            yield allowed(slow, f"/{number}", number, delay=float(number % 300 + 1))
+
+
+def report_of(lines: int, target: Path) -> tuple[int, str]:
+    """The most memory of the process, in octets, and the page."""
+    command = ["report", "/dev/stdin", "-o", str(target)]
+    scrapy = ["timeout", str(LONGEST), sys.executable, "-m", "scrapy", "robots"]
+    process = subprocess.Popen(
+        [*scrapy, *command], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    )
+    assert process.stdin is not None
+    last = START
+    with process.stdin as log:
+        for entry in _with_end(lines):
+            line, last = seal(to_fields(entry), last)
+            log.write(line)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return used.ru_maxrss * 1_024, target.read_text()
+
+
+def _with_end(lines: int) -> Iterator[Entry]:
+    yield from islice(entries(), lines - 1)
+    yield end(at=lines)
+
+
+def test_memory_and_page_do_not_grow_with_the_log(tmp_path: Path) -> None:
+    short, _ = report_of(100_000, tmp_path / "short.html")
+    long, page = report_of(1_000_000, tmp_path / "long.html")
+    assert long < short + 10 * MEGABYTE
+    assert len(page) < 3 * MEGABYTE
+    assert "1,000,000 lines" in Page(page).text
