@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.audit.summary.timeline import Bucket, Timeline
     from scrapy_robots_plus.audit.summary.top import Row
 
+FEW = 20
+"""With fewer bars than this a picture is narrow."""
 HOSTS = 100
 """How many are shown."""
 REASONS = 50
@@ -46,7 +48,8 @@ def over_time(summary: Summary) -> Html:
     end = buckets[-1].start + timeline.width
     axis = element("div", words.moment(buckets[0].start), words.moment(end), class_="axis")
     text = paragraph(f"Each bar stands for {words.length(timeline.width)}; times are in UTC.")
-    return section("time", "Over time", text, *strips, axis)
+    drawn = element("div", *strips, axis, class_="few" if len(buckets) < FEW else None)
+    return section("time", "Over time", text, drawn)
 
 
 def _strip(timeline: Timeline, buckets: Sequence[Bucket], kind: str, name: str) -> Html:

@@ -94,6 +94,7 @@ figure {{ margin: 0.75rem 0; }}
 figcaption {{ margin-bottom: 0.25rem; font-size: 0.9rem; color: var(--faint); }}
 figcaption b {{ color: var(--ink); font-weight: 600; }}
 .strip svg {{ border-bottom: 1px solid var(--faint); }}
+.few {{ max-width: 24rem; }}
 .axis {{
   display: flex; justify-content: space-between; gap: 1rem;
   color: var(--faint); font-size: 0.86rem;

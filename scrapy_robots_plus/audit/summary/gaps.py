@@ -40,9 +40,14 @@ class Gaps:
         self.count += 1
         self.shortest = min(self.shortest, seconds)
         self.longest = max(self.longest, seconds)
-        place = (seconds + TOLERANCE) / self.delay * BINS_PER_DELAY
-        self.histogram[int(min(place, BINS))] += 1
+        self.histogram[self._bin_of(seconds)] += 1
         self._keep(seconds)
+
+    def _bin_of(self, seconds: float) -> int:
+        place = int(min(seconds / self.delay * BINS_PER_DELAY, BINS))
+        if seconds < self.delay - TOLERANCE:
+            return min(place, BINS_PER_DELAY - 1)
+        return max(place, BINS_PER_DELAY)
 
     def _keep(self, seconds: float) -> None:
         """In a sample in which each gap is as likely to be as any other."""
