@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.audit.fields import moment_of
+from scrapy_robots_plus.audit.report.pace import PICTURES
 from scrapy_robots_plus.audit.report.page import Log, page
 from scrapy_robots_plus.audit.report.requests import HOSTS, RULES
 from scrapy_robots_plus.audit.report.style import STYLE
@@ -218,6 +219,52 @@ def test_of_a_log_with_a_sample_of_allowed_requests_gaps_of_other_crawls_are_sho
     found = page_of([begin(), *sent, begin("b", allowed_share=0.1)])
     assert "Not measured: 1 crawl whose log" in found.text
     assert "The one gap is not shorter than the delay" in found.text
+
+
+def slow_hosts(count: int) -> list[Entry]:
+    hosts = [f"https://slow{number}.example" for number in range(count)]
+    return [allowed(host, "/", at, delay=2.0) for host in hosts for at in (0, 1)]
+
+
+def test_of_very_many_slow_hosts_some_are_drawn_and_all_are_counted() -> None:
+    found = page_of([begin(), *slow_hosts(PICTURES + 5)])
+    assert len(found.all("article")) == PICTURES
+    assert f"{PICTURES + 5} of {PICTURES + 5} gaps are shorter than the delay" in found.text
+    assert "Not shown: 5 more hosts, 5 of 5 gaps are too short." in found.text
+
+
+def test_what_makes_gaps_longer_or_shorter_than_they_should_be_is_said() -> None:
+    audit = page_of([begin(mode="audit"), *slow_hosts(1)])
+    assert "Crawls in audit mode do not wait" in audit.text
+    assert "The one gap is shorter than the delay" in audit.text
+    lost = page_of([begin(), *slow_hosts(1), end(lost=3)])
+    assert "Lines are missing in the log, so that some gaps look longer" in lost.text
+    many = page_of([begin(), *slow_hosts(3_000)])
+    assert "Not all hosts are followed: there are too many." in many.text
+
+
+def test_gaps_that_are_far_longer_than_the_delay_have_a_bar() -> None:
+    found = page_of([begin(), *(allowed(SLOW, "/", at, delay=2.0) for at in (0, 500))])
+    assert "Gaps 1 Too short 0 Shortest 500 s Median 500 s" in found.text
+    assert len([each for each in found.all("rect") if each["class"] == "kept"]) == 1
+
+
+def test_of_very_many_changes_the_latest_are_listed() -> None:
+    changes = [read(f"https://site{n}.example", n, changed=True, sha256=None) for n in range(130)]
+    found = page_of([begin(), *changes])
+    assert "The latest 100 of 130 changes." in found.text
+    listed = [row[0] for row in found.tables["files"] if "became no rules" in row[0]]
+    assert len(listed) == 100
+    assert listed[-1].startswith("https://site129.example")
+
+
+def test_of_very_many_failures_most_are_summed_up() -> None:
+    failed = [
+        read(f"https://site{number}.example", number, failure="503", access="unreachable")
+        for number in range(130)
+    ]
+    found = page_of([begin(), *failed])
+    assert ["All others", "30"] in found.tables["files"]
 
 
 def test_an_asked_delay_that_is_not_kept_is_named() -> None:

@@ -80,5 +80,6 @@ def test_memory_and_page_do_not_grow_with_the_log(tmp_path: Path) -> None:
     short, _ = report_of(100_000, tmp_path / "short.html")
     long, page = report_of(1_000_000, tmp_path / "long.html")
     assert long < short + 10 * MEGABYTE
-    assert len(page) < 3 * MEGABYTE
+    assert long < 120 * MEGABYTE
+    assert len(page) < MEGABYTE
     assert "1,000,000 lines" in Page(page).text
