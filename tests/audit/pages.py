@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.audit.report.page import Log, page
+from scrapy_robots_plus.audit.summary.summary import Summary
+
+from .sample_log import BEGIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy_robots_plus.audit.entries import Entry
 
 VOID = {"br", "link", "meta"}
+ELEMENT = re.compile(
+    "html|head|meta|title|link|style|body|header|main|section|nav|a|h[1-3]|p|b|div|span|ul|li|dl|dt"
+    "|dd|table|thead|tbody|tfoot|tr|th|td|br|code|time|article|figure|figcaption|svg|rect|line"
+)
+ATTRIBUTE = re.compile(
+    "lang|charset|http-equiv|content|name|rel|href|id|class|aria-label|aria-hidden|role|scope|dir"
+    "|datetime|viewbox|preserveaspectratio|x|y|[xy][12]|width|height"
+)
 
 
 class Page(HTMLParser):
@@ -58,3 +78,31 @@ class Page(HTMLParser):
     def figures(self, section: str) -> dict[str, list[str]]:
         """The cells of the rows of a section's table, by the first."""
         return {row[0]: row[1:] for row in self.tables[section]}
+
+
+def text_of(entries: Iterable[Entry], *damages: str) -> str:
+    summary = Summary()
+    for entry in entries:
+        summary.add(entry)
+    lines = summary.totals.entries
+    log = Log("audit.jsonl", lines, damages, len(damages), "5f" * 32, BEGIN, "maker 1.0")
+    return page(summary, log)
+
+
+def page_of(entries: Iterable[Entry], *damages: str) -> Page:
+    return Page(text_of(entries, *damages))
+
+
+def tiles(of: Page) -> list[str]:
+    """The figures at the top of a report."""
+    names = "Requests denied|Requests allowed|Hosts|robots.txt failures|robots.txt changes"
+    found = re.findall(rf"({names}) ([\d,]+)", of.text)
+    return [f"{number} {name}" for name, number in found[:5]]
+
+
+def assert_harmless(found: Page) -> None:
+    for tag, attributes in found.elements:
+        assert ELEMENT.fullmatch(tag)
+        assert all(map(ATTRIBUTE.fullmatch, attributes))
+    assert {(each["href"] or "")[0] for each in found.all("a")} == {"#"}
+    assert [each["href"] for each in found.all("link")] == ["data:,"]

@@ -8,8 +8,8 @@ import pytest
 
 from ..chromium import CHROMIUM, Tab, chromium
 from . import sample_log
+from .pages import text_of
 from .sample_log import HOSTILE, begin, denied
-from .test_report import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

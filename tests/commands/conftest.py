@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ..audit import sample_log
 from .running import Robots
 
 if TYPE_CHECKING:
@@ -15,4 +16,11 @@ def robots(request: pytest.FixtureRequest, tmp_path: Path) -> Robots:
     """``scrapy robots``, run as a user would: in a project with the add-on, and outside of one."""
     if request.param == "in a project":
         return Robots.in_project(tmp_path)
+    return Robots(tmp_path)
+
+
+@pytest.fixture
+def reporter(tmp_path: Path) -> Robots:
+    """``scrapy robots`` in a folder with an audit log, ``audit.jsonl``."""
+    sample_log.write(tmp_path / "audit.jsonl", sample_log.entries())
     return Robots(tmp_path)
