@@ -137,14 +137,14 @@ def named(requirements: str) -> set[str]:
     return {re.split(r"[^\w.-]", line)[0].lower() for line in requirements.split()}
 
 
+EXTRAS = SETUP["options.extras_require"]
 REQUIRED = named(SETUP["options"]["install_requires"])
-DEV, DOCS, MUTANTS = (
-    named(SETUP["options.extras_require"][extra]) for extra in ("dev", "docs", "mutants")
-)
+OPTIONAL = {name for extra in ("spidermon", "warc") for name in named(EXTRAS[extra])}
+DEV, DOCS, MUTANTS = (named(EXTRAS[extra]) for extra in ("dev", "docs", "mutants"))
 
 
 def test_what_the_package_imports_is_what_it_requires_and_protego() -> None:
-    assert imported(PACKAGE) | {"protego"} == REQUIRED
+    assert imported(PACKAGE) - OPTIONAL | {"protego"} == REQUIRED
 
 
 def test_what_tests_docs_and_benchmarks_import_is_required_for_development() -> None:

@@ -99,11 +99,13 @@ async def test_what_is_said_at_the_start_is_in_the_docs(
 def literal_messages() -> list[str]:
     """The longest piece that is always the same of each message that the code writes out."""
     found = []
-    for path in (ROOT / "scrapy_robots_plus").rglob("*.py"):
+    package = ROOT / "scrapy_robots_plus"
+    # Commands write to standard error, not to the log.
+    for path in {*package.rglob("*.py")} - {*package.glob("commands/**/*.py")}:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in MESSAGES:
                 texts = [text for each in node.args[:2] for text in literals(each)]
-                pieces = [piece for text in texts for piece in re.split(r"%\(\w+\)s|%[srd]", text)]
+                pieces = [piece for text in texts for piece in re.split(r"%\(\w+\)[sd]|%[srd]", text)]
                 found.append(max(pieces, key=len, default="").strip(" :.;\n"))
     return [piece for piece in found if len(piece) > 5]
 

@@ -1,4 +1,4 @@
-"""docs/commands.md: each command there prints what the page shows."""
+"""README and docs/commands.md: each command there prints what the page shows."""
 
 from __future__ import annotations
 
@@ -28,4 +28,11 @@ def test_each_prints_what_the_page_shows(session: Session, sites: Sites, tmp_pat
     rules = blocks("text", "docs/commands.md")[0]
     (tmp_path / "robots.txt").write_text(rules)
     shown, _ = session.run(Robots(tmp_path), site=sites.host(rules).origin)
+    assert shown == session.output
+
+
+@pytest.mark.parametrize("session", sessions("README.md"), ids=lambda session: session.command)
+def test_the_readme_shows_what_is_printed(session: Session, tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_text(blocks("text", "README.md")[0])
+    shown, _ = session.run(Robots(tmp_path))
     assert shown == session.output
