@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.parsers.adapter import charset_of
@@ -11,7 +10,7 @@ from scrapy_robots_plus.policy.access import Access, is_definite
 from scrapy_robots_plus.policy.status_policy import access_of
 from scrapy_robots_plus.protocol import Reason, RobotsTxt
 from scrapy_robots_plus.protocol.sent_forms import target_of
-from scrapy_robots_plus.storage import open_store
+from scrapy_robots_plus.storage import open_reader
 
 from .answers import origin_of
 from .errors import UnreadableError, WrongUsageError
@@ -80,16 +79,14 @@ def file_copy(name: str) -> Copy:
 def stored_copy(name: str, project: Project, uri: str | None) -> Copy:
     """What the store *uri* has of the site in *name*; the store stays as it is.
 
-    Raises UnreadableError if it has nothing, StoreError if it cannot be read.
+    Raises UnreadableError if it has nothing, StoreError if there is none or it cannot be read.
     """
     origin = site_in(name.removeprefix(STORED))
     if origin is None:
         raise WrongUsageError(f"{name}: expected a site, such as {STORED}https://site.example")
     if uri is None or uri == "memory":
         raise WrongUsageError(f"{name}: ROBOTS_STORE names no store that outlives a crawl")
-    if not Path(uri.partition(":")[2]).is_file():
-        raise UnreadableError(f"{name}: there is no store {uri}")
-    with open_store(uri, project.robots.store_max, project.robots.fetch_max_bytes) as store:
+    with open_reader(uri, project.robots.fetch_max_bytes) as store:
         record = store.get(origin)
     if record is None:
         raise UnreadableError(f"{name}: the store {uri} has no copy of it")
