@@ -91,8 +91,10 @@ class FileEntry(Entry):
         TEXT,
         "`network`, `store`, `cache` (Scrapy's HTTP cache) or `override` (a text of one's own).",
     )
-    status: str = required(
-        TEXT, "The HTTP status of its last readable answer; if there is none, the failure."
+    status: str | None = optional(
+        TEXT,
+        "The HTTP status of its last readable answer; if there is none, the failure. Null for a "
+        "text of one's own.",
     )
     failure: str | None = optional(
         TEXT,
@@ -105,9 +107,13 @@ class FileEntry(Entry):
     )
     size: int | None = optional(COUNT, "Octets of its lines, without their ends.")
     charset: str | None = optional(TEXT, "From its Content-Type, as Python names it.")
-    fetched_at: float = required(MOMENT, "When it was received or last found unchanged.")
-    lifetime: float = required(
-        SECONDS, "How long it is fresh; after a failure, until the next attempt."
+    fetched_at: float | None = optional(
+        MOMENT, "When it was received or last found unchanged; null for a text of one's own."
+    )
+    lifetime: float | None = optional(
+        SECONDS,
+        "How long it is fresh; after a failure, until the next attempt. Null for a text of one's "
+        "own, which always is.",
     )
     changed: bool = required(FLAG, "Whether its rules differ from those that the crawl had before.")
     previous: str | None = optional(TEXT, "The `sha256` that the crawl had before, if it had one.")
@@ -140,13 +146,17 @@ class VerdictEntry(Entry):
     form: str | None = optional(
         TEXT, "The path and query that decided, if a download handler may send them for the URL."
     )
-    robots_url: str | None = optional(TEXT, "The robots.txt that decided, after redirects.")
+    robots_url: str | None = optional(
+        TEXT, "The robots.txt that decided, after redirects; null if none was asked."
+    )
     sha256: str | None = optional(
         TEXT, "Hash of its text, and its name in `bodies`; null without rules."
     )
     charset: str | None = optional(TEXT, "From its Content-Type, as Python names it.")
     status: str | None = optional(
-        TEXT, "The HTTP status of its last readable answer; if there is none, the failure."
+        TEXT,
+        "The HTTP status of its last readable answer; if there is none, the failure. Null if the "
+        "site was not asked for it, because of an override.",
     )
     failure: str | None = optional(
         TEXT, "The status or failure of the last attempt, if that could not read it."

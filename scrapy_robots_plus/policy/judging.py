@@ -53,8 +53,10 @@ def refusal(known: Known, url: str, agent: AgentNames) -> Verdict | None:
 
     Raises whatever the parser raises.
     """
+    if not known.obeys:
+        return None
     access = known.access
-    if access is Access.UNAVAILABLE or not known.obeys:
+    if access is Access.UNAVAILABLE:
         return None
     rules = known.file
     if rules is None or access is Access.UNREACHABLE:

@@ -34,7 +34,12 @@ def bounded(count: int) -> int:
 
 
 def status_of(entry: FileEntry | VerdictEntry) -> str:
-    """What a robots.txt answered: ``200``, ``timeout``; in an outage ``200, now 503``."""
+    """What a robots.txt answered: ``200``, ``timeout``; in an outage ``200, now 503``.
+
+    ``own text`` for the rules of an override; empty if the site was not asked.
+    """
+    if entry.status is None:
+        return "own text" if entry.access == "rules" else ""
     status, failure = cut(entry.status), cut(entry.failure)
     return f"{status}, now {failure}" if failure and failure != status else status
 

@@ -70,14 +70,16 @@ def _reasons(crawl: Crawl) -> dict[str, int]:
 def _site(site: Site, gap: float | None) -> dict[str, Any]:
     policy = site.policy
     override = None if policy is None else policy.settings.override
+    fetched = policy if policy and policy.settings.needs_file else None
+    has_own_text = policy is not None and policy.settings.robots_txt is not None
     return {
         "origin": str(site.origin),
         "robots_url": site.origin.robots_url if policy is None else policy.record.url,
         "status": None if policy is None else policy.status,
         "failure": None if site.failure is None else str(site.failure),
-        "access": None if policy is None else str(policy.access),
+        "access": str(policy.access) if policy and (fetched or has_own_text) else None,
         "sha256": (policy.record.sha256 or None) if policy else None,
-        "fetched_at": None if policy is None else timestamp(policy.record.fetched_at),
+        "fetched_at": timestamp(fetched.record.fetched_at) if fetched else None,
         "delay_asked": site.delay_asked,
         "delay": site.delay,
         "shortest_gap": None if gap is None else round(gap, 3),

@@ -73,15 +73,15 @@ class Entries:
             origin=str(policy.origin),
             robots_url=record.url,
             source=str(retrieved.source),
-            status=str(record.outcome),
+            status=str(record.outcome) if policy.settings.needs_file else None,
             failure=_text(record.failure),
             detail=policy.detail or None,
             access=str(policy.access),
             sha256=record.sha256 or None,
             size=None if policy.file is None else policy.file.size,
             charset=charset_of(record.headers),
-            fetched_at=record.fetched_at,
-            lifetime=record.lifetime if record.failure is None else record.retry_in,
+            fetched_at=record.fetched_at if policy.settings.needs_file else None,
+            lifetime=_lifetime(policy),
             changed=changed,
             previous=(before.record.sha256 or None) if before else None,
             suspicion=suspicion(before, policy, record) if before and changed else None,
@@ -111,11 +111,12 @@ class Entries:
             line=verdict.line,
             group=verdict.group,
             form=verdict.form,
-            robots_url=verdict.robots_url,
             override=decision.override,
             mode=self._mode,
         )
-        if policy is not None:
+        if policy is None:
+            entry.robots_url = verdict.robots_url
+        else:
             _add_file(entry, policy, verdict)
         return entry
 
@@ -134,15 +135,26 @@ class Entries:
 
 def _add_file(entry: VerdictEntry, policy: Policy, verdict: Verdict) -> None:
     """What *entry* says of the robots.txt that decided."""
-    record = policy.record
-    entry.sha256 = record.sha256 or None
-    entry.charset = charset_of(record.headers) if record.headers else None
-    entry.status = str(record.outcome)
-    entry.failure = _text(record.failure)
-    entry.access = policy.access.value
-    entry.fetched_at = record.fetched_at
-    entry.age = round(policy.age, 3)
+    record, settings = policy.record, policy.settings
     entry.delay = policy.delay if verdict.delay is None else verdict.delay
+    if settings.needs_file:
+        entry.status = str(record.outcome)
+        entry.failure = _text(record.failure)
+        entry.fetched_at = record.fetched_at
+        entry.age = round(policy.age, 3)
+    if settings.needs_file or settings.robots_txt is not None:
+        entry.robots_url = verdict.robots_url
+        entry.sha256 = record.sha256 or None
+        entry.charset = charset_of(record.headers) if record.headers else None
+        entry.access = policy.access.value
+
+
+def _lifetime(policy: Policy) -> float | None:
+    """How long it is fresh; None for a text of one's own, which always is."""
+    if not policy.settings.needs_file:
+        return None
+    record = policy.record
+    return record.lifetime if record.failure is None else record.retry_in
 
 
 def _differs(before: Policy, after: Policy) -> bool:

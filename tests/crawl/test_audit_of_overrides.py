@@ -1,0 +1,87 @@
+"""The audit log of requests that were judged under an override, or not judged at all."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+
+from scrapy_robots_plus.audit.entries import EndEntry, FileEntry, VerdictEntry
+from tests.audit.logs import damages_in, entries_in
+from tests.commands.running import Robots
+from tests.crawling import crawl, names_rules
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.sites import Sites
+
+RULES = "User-agent: *\nDisallow: /closed\n"
+OWN = "User-agent: *\nDisallow: /mine\n"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "audit.jsonl"
+
+
+def of_type(kind: type, log: Path) -> list[Any]:
+    assert damages_in(log) == []
+    return [entry for entry in entries_in(log) if isinstance(entry, kind)]
+
+
+@pytest_twisted.ensureDeferred
+async def test_of_a_host_that_was_not_asked_nothing_is_claimed(
+    sites: Sites, log: Path, tmp_path: Path
+) -> None:
+    host, summary = sites.host(RULES), tmp_path / "robots.json"
+    overrides = {host.origin: {"obey": False, "reason": "our own site"}}
+    files: dict[str, Any] = {"ROBOTS_AUDIT_LOG": log, "ROBOTS_SUMMARY_FILE": str(summary)}
+    await crawl(
+        host.url("/closed"), ROBOTS_OVERRIDES=overrides, ROBOTS_AUDIT_LOG_ALLOWED=True, **files
+    )
+    assert host.fetched == ["/closed"]
+    assert len(host.hits) == 1
+    (verdict,) = of_type(VerdictEntry, log)
+    assert (verdict.allowed, verdict.reason) == (True, "not_obeyed")
+    assert verdict.override == overrides[host.origin]
+    robots_txt = (verdict.robots_url, verdict.status, verdict.failure, verdict.access)
+    assert robots_txt == (None, None, None, None)
+    assert (verdict.sha256, verdict.fetched_at, verdict.age) == (None, None, None)
+    (site,) = json.loads(summary.read_text())["sites"]
+    assert (site["status"], site["access"], site["fetched_at"]) == ("not asked", None, None)
+    robots = Robots(tmp_path)
+    assert robots("replay", log).lines == ["1 verdicts, 0 differ"]
+    assert robots("report", log, "-o", "report.html").status == 0
+    assert "404" not in (tmp_path / "report.html").read_text().partition("<main>")[2]
+
+
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_a_text_of_ones_own_is_a_file_that_nobody_sent(
+    sites: Sites, log: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = sites.host(RULES)
+    overrides = {host.origin: {"robots_txt": OWN}}
+    urls = [host.url("/closed"), host.url("/mine")]
+    await crawl(
+        *urls, ROBOTS_OVERRIDES=overrides, ROBOTS_AUDIT_LOG=log, ROBOTS_AUDIT_LOG_ALLOWED=True
+    )
+    assert "left out" not in caplog.text
+    (file,) = of_type(FileEntry, log)
+    assert (file.source, file.status, file.access) == ("override", None, "rules")
+    denied, allowed = sorted(of_type(VerdictEntry, log), key=lambda verdict: verdict.allowed)
+    assert (denied.url, denied.rule, denied.line) == (urls[1], "Disallow: /mine", 2)
+    assert allowed.url == urls[0]
+    for verdict in (denied, allowed):
+        assert (verdict.status, verdict.fetched_at, verdict.age) == (None, None, None)
+        assert (verdict.access, verdict.sha256) == ("rules", file.sha256)
+    (end,) = of_type(EndEntry, log)
+    assert end.lost == 0
+    robots = Robots(tmp_path)
+    assert robots("replay", log).lines == ["2 verdicts, 0 differ"]
+    assert robots("report", log, "-o", "report.html").status == 0
+    page = (tmp_path / "report.html").read_text()
+    assert "robots.txt: own text" in page
