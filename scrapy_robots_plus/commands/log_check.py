@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.audit.reading import LogReader
+from scrapy_robots_plus.protocol.counting import counted
 
 from .output import Style
 from .subcommand import Exit
@@ -72,6 +73,6 @@ class Verification:
             )
         else:
             word = ("damaged", Style.BAD) if damages else ("whole", Style.GOOD)
-            self._output.line(word, f": {self._reader.lines:,} lines")
+            self._output.line(word, f": {counted(self._reader.lines, 'line')}")
             self._output.line(f"the last is number {last.number}, its hash is {last.hash}")
         return Exit.FOUND if damages else Exit.OK

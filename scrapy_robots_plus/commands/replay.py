@@ -13,6 +13,7 @@ from scrapy_robots_plus.audit.parsed_files import UndecidedError
 from scrapy_robots_plus.audit.reading import LogReader
 from scrapy_robots_plus.audit.replay import Changes, CrawlReplay, Decided
 from scrapy_robots_plus.policy.status_policy import status_table
+from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.dialect import dialect_named
 
 from .errors import UnreadableError, WrongUsageError
@@ -157,7 +158,9 @@ class _Replaying:
         if left_out:
             output.line(f"and {left_out:,} more")
         differ = "would differ" if self._changes else "differ"
-        output.line(f"{found.verdicts:,} verdicts, {found.total:,} {differ}{_parts(found)}")
+        output.line(
+            f"{counted(found.verdicts, 'verdict')}, {found.total:,} {differ}{_parts(found)}"
+        )
 
     def _print_group(self, group: Group) -> None:
         style = Style.GOOD if group.after.allowed else Style.BAD

@@ -53,7 +53,7 @@ async def test_of_a_host_that_was_not_asked_nothing_is_claimed(
     (site,) = json.loads(summary.read_text())["sites"]
     assert (site["status"], site["access"], site["fetched_at"]) == ("not asked", None, None)
     robots = Robots(tmp_path)
-    assert robots("replay", log).lines == ["1 verdicts, 0 differ"]
+    assert robots("replay", log).lines == ["1 verdict, 0 differ"]
     assert robots("report", log, "-o", "report.html").status == 0
     assert "404" not in (tmp_path / "report.html").read_text().partition("<main>")[2]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.protocol.counting import counted
+
 from . import words
 from .html import Html, code, element, join, number
 from .tables import Column, paragraph, section, small, table
@@ -51,7 +53,7 @@ def _others(summary: Summary) -> list[object]:
     totals, shown = summary.totals, [row for _, row in summary.crawls.ranked(lambda row: row.count)]
     denied = totals.denied - sum(row.denied for row in shown)
     allowed = totals.allowed - sum(row.allowed for row in shown)
-    return [f"Others of {words.counted(totals.crawls, 'crawl')}", number(denied), number(allowed)]
+    return [f"Others of {counted(totals.crawls, 'crawl')}", number(denied), number(allowed)]
 
 
 def _crawl(name: str, crawl: Crawl) -> list[Html]:
@@ -65,7 +67,7 @@ def _crawl(name: str, crawl: Crawl) -> list[Html]:
     if crawl.mode == "audit":
         details.append(small("Audit mode: nothing was blocked or delayed"))
     if crawl.lost:
-        details.append(small(f"{words.counted(crawl.lost, 'line')} could not be written"))
+        details.append(small(f"{counted(crawl.lost, 'line')} could not be written"))
     ended = (
         "no end in the log: it was killed or still runs, or lines were removed"
         if crawl.ended is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.audit.summary.gaps import TOLERANCE
+from scrapy_robots_plus.protocol.counting import counted
 
 from . import pictures, words
 from .html import Html, code, element
@@ -55,7 +56,7 @@ def _pictures(slow: list[_Slow], summary: Summary) -> list[Html]:
         short = sum(each.gaps.too_short for each in left)
         parts.append(
             paragraph(
-                f"Not shown: {words.counted(len(left), 'more host')}, {_of(short, gaps)} too short."
+                f"Not shown: {counted(len(left), 'more host')}, {_of(short, gaps)} too short."
             )
         )
     return parts
@@ -67,7 +68,7 @@ def _remarks(summary: Summary) -> list[Html]:
     if totals.audit_crawls:
         remarks.append("Crawls in audit mode do not wait: their gaps show what they would change.")
     if totals.sampling_crawls:
-        crawls = words.counted(totals.sampling_crawls, "crawl")
+        crawls = counted(totals.sampling_crawls, "crawl")
         remarks.append(f"Not measured: {crawls} whose log does not hold all allowed requests.")
     if totals.lost:
         remarks.append(
@@ -88,7 +89,7 @@ def _card(slow: _Slow) -> Html:
     gaps, delay = slow.gaps, words.exactly(slow.gaps.delay)
     median = words.seconds(gaps.median)
     label = (
-        f"Histogram of {words.counted(gaps.count, 'gap')} between requests to {slow.origin[:100]}: "
+        f"Histogram of {counted(gaps.count, 'gap')} between requests to {slow.origin[:100]}: "
         f"shortest {words.seconds(gaps.shortest)}, median {median}, delay {delay}"
     )
     axis = element(

@@ -7,6 +7,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.protocol.counting import counted
+
 from . import words
 from .crawls import crawls, overrides
 from .files import files
@@ -113,7 +115,7 @@ def _header(summary: Summary, log: Log) -> list[Html]:
     if totals.audit_crawls:
         parts.append(note(*_audit_mode(summary)))
     if totals.lost:
-        lines = words.counted(totals.lost, "line")
+        lines = counted(totals.lost, "line")
         parts.append(note(f"{lines} could not be written to the log; they are missing here."))
     links = (element("a", name, href=f"#{anchor}") for anchor, name in _CONTENTS)
     return [*parts, element("nav", *links, aria_label="Contents")]
@@ -136,9 +138,9 @@ def _audit_mode(summary: Summary) -> list[object]:
     which = (
         "All crawls of this log ran"
         if totals.audit_crawls == totals.crawls
-        else f"{totals.audit_crawls:,} of {words.counted(totals.crawls, 'crawl')} ran"
+        else f"{totals.audit_crawls:,} of {counted(totals.crawls, 'crawl')} ran"
     )
-    denials = words.counted(totals.not_enforced, "denial")
+    denials = counted(totals.not_enforced, "denial")
     text = f"{which} in audit mode: nothing was blocked or delayed there. {denials} not enforced."
     return [element("b", "Audit mode. "), text]
 
@@ -196,6 +198,6 @@ def _about(log: Log) -> Html:
             element("b", "host"),
             " is a scheme, host name and port: each has a robots.txt of its own.",
         ),
-        paragraph("Made from ", code(log.name), f", {words.counted(log.lines, 'line')}, on ", made),
+        paragraph("Made from ", code(log.name), f", {counted(log.lines, 'line')}, on ", made),
         paragraph(chain, last),
     )

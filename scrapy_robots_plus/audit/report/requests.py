@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.protocol.counting import counted
+
 from . import pictures, words
 from .html import Html, code, element, join, number
 from .tables import Column, paragraph, section, small, table
@@ -116,7 +118,7 @@ def _rest(
 ) -> list[object]:
     totals = summary.totals
     left = known - len(shown)
-    name = words.counted(left, "more host") if summary.hosts.is_complete else "All other hosts"
+    name = counted(left, "more host") if summary.hosts.is_complete else "All other hosts"
     allowed = totals.allowed - sum(host.allowed for _, host in shown)
     denied = totals.denied - sum(host.denied for _, host in shown)
     return [name, number(denied), *([number(allowed)] if with_allowed else [])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scrapy_robots_plus.audit.fields import moment_of, rfc3339
+from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.verdict import Reason
 
 from .html import Html, element
@@ -15,11 +16,6 @@ _ACCESS = {
 }
 _FIRST, _LAST = moment_of("0001-01-01T00:00:00Z"), moment_of("9999-12-31T23:59:59Z")
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
-
-
-def counted(count: int, noun: str) -> str:
-    """``1 request``, ``1,200 requests``."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def decided_by(reason: str) -> str:

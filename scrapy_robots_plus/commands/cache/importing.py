@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, BinaryIO
 from scrapy_robots_plus.commands.errors import UnreadableError
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand
 from scrapy_robots_plus.policy.freshness import CLOCK_SKEW
+from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.storage import Standing
 from scrapy_robots_plus.storage.exchange import LineError, most_characters, record_in
 
 from .store import add_store, opened_to_change, patiently
-from .words import PROGRESS_EVERY, counted
+from .words import PROGRESS_EVERY
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

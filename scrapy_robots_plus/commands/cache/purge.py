@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.commands.errors import WrongUsageError
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand
 from scrapy_robots_plus.policy.freshness import span_of_use
+from scrapy_robots_plus.protocol.counting import counted
 
 from .moments import moment_in
 from .store import add_store, opened_to_change, opened_to_read, origin_in, patiently
-from .words import counted
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

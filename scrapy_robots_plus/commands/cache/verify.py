@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.commands.output import Output, Style
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand
+from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.storage import StoreDamagedError
 
 from .store import add_store, opened_to_read
-from .words import PROGRESS_EVERY, counted
+from .words import PROGRESS_EVERY
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

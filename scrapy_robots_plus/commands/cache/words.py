@@ -51,8 +51,3 @@ def freshness_of(record: RobotsRecord, now: float, limits: Limits) -> float:
 def span(seconds: float) -> str:
     """A duration; ``-`` for none."""
     return duration(seconds) if seconds > 0 else "-"
-
-
-def counted(number: int, noun: str) -> str:
-    """``1 record``, ``2,000 records``."""
-    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.printable import printable
 
 if TYPE_CHECKING:
@@ -46,14 +47,14 @@ class Losses:
             logging.WARNING,
             "The last run of this job was killed while it held %s. Not all of them can be "
             "recovered: %s counts the lost ones, which are sent only if a page links to them again",
-            _requests(held),
+            counted(held, "request"),
             stats.QUEUE_LOST,
         )
 
     def requests(self, name: str, lost: int, error: Exception | None) -> None:
         """*lost* requests of the lane *name* are gone: the data in its file is not a request."""
         self._add(lost)
-        self._tell(f"{_requests(lost)} to {name} cannot be read and are lost", error)
+        self._tell(f"{counted(lost, 'request')} to {name} cannot be read and are lost", error)
 
     def file(self, name: str, path: Path, lost: int | None, error: Exception | None) -> None:
         """Nothing more can be read from *path*, which should have held *lost* requests.
@@ -62,7 +63,7 @@ class Losses:
         """
         self._add(lost or 0)
         self._stats.inc_value(stats.QUEUE_UNREADABLE)
-        many = "Requests" if lost is None else f"Up to {_requests(lost)}"
+        many = "Requests" if lost is None else f"Up to {counted(lost, 'request')}"
         kept = self.set_aside(path)
         self._tell(f"{many} to {name} cannot be read; the file is kept as {kept}", error)
 
@@ -116,10 +117,6 @@ class Losses:
 
     def _log(self, level: int, message: str, *arguments: object) -> None:
         logger.log(level, message, *arguments, extra={"spider": self._crawler.spider})
-
-
-def _requests(number: int) -> str:
-    return "1 request" if number == 1 else f"{number:,} requests"
 
 
 def _unused(path: Path) -> Path:

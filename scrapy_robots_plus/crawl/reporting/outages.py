@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.policy.access import Access, Failure
+from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.printable import printable
 
 from .progress import duration
-from .words import counted
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.gate.crawl import Crawl

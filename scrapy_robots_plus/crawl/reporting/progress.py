@@ -12,6 +12,7 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy_robots_plus.crawl.lanes.lane import LaneState
 from scrapy_robots_plus.crawl.scheduling.running_crawl import readiness_in_use
 from scrapy_robots_plus.crawl.settings import log_interval
+from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.printable import printable
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def describe(lanes: Iterable[Lane], delay_of: Callable[[Lane], float]) -> str:
     if not hosts:
         return ""
     groups = [
-        f"{hosts[group]:,} {group} ({_requests(requests[group])})"
+        f"{hosts[group]:,} {group} ({counted(requests[group], 'request')})"
         for group in _ORDER
         if hosts[group]
     ]
@@ -78,13 +79,9 @@ def describe(lanes: Iterable[Lane], delay_of: Callable[[Lane], float]) -> str:
     if slowest.seconds:
         text += (
             f". At least {duration(slowest.seconds)} remaining: {slowest.name}, "
-            f"{_requests(slowest.requests)} x {slowest.delay:g} s"
+            f"{counted(slowest.requests, 'request')} x {slowest.delay:g} s"
         )
     return text
-
-
-def _requests(count: int) -> str:
-    return "1 request" if count == 1 else f"{count:,} requests"
 
 
 def duration(seconds: float) -> str:

@@ -11,10 +11,11 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.policy.options import Mode
+from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.printable import printable
 
 from .sites import sites_of
-from .words import columns, counted, in_seconds, shortened
+from .words import columns, in_seconds, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

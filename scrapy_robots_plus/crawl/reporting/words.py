@@ -9,11 +9,6 @@ from scrapy_robots_plus.protocol.printable import printable
 _CUT = "..."
 
 
-def counted(number: int, noun: str) -> str:
-    """``1 request``, ``1,200 requests``."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
 def in_seconds(number: float) -> str:
     """``2 s``, ``0.5 s``, ``1,200 s``; ``1e+12 s`` for what nobody writes out."""
     if not 0.001 <= number < 1e9:
