@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     Report = Callable[[Damage], None]
 
 
+MOST_OPEN_CRAWLS = 1_000
+"""Crawls without an end that are followed. Of more, the oldest cannot be running still."""
+
+
 class Read(NamedTuple):
     """An entry, and the line that it stands in."""
 
@@ -39,8 +43,8 @@ class LogReader:
         self._report = report
         self._checker = Checker() if verify else None
         self._position = 0
-        self._unfinished: dict[str, int] = {}
-        """The crawls without an end so far, each with the line of its beginning."""
+        self.open_crawls: dict[str, int] = {}
+        """If the chain is checked: crawls without an end so far, with the line of their begin."""
         self.last = START
         """The last line that could be read."""
 
@@ -72,24 +76,30 @@ class LogReader:
             if not damages:
                 self._report(Damage(self._position, f"cannot be read: {error}"))
             return None
-        self._follow(entry)
+        if self._checker is not None:
+            self._follow(entry)
         return entry
 
     def _follow(self, entry: Entry | None) -> None:
         if isinstance(entry, CrawlEntry):
-            self._unfinished[entry.crawl] = self._position
+            self.open_crawls[entry.crawl] = self._position
+            if len(self.open_crawls) > MOST_OPEN_CRAWLS:
+                self._report_open(next(iter(self.open_crawls)))
         elif isinstance(entry, EndEntry):
-            self._unfinished.pop(entry.crawl, None)
+            self.open_crawls.pop(entry.crawl, None)
 
     def _check_ends(self) -> None:
         if not self._position:
             self._report(Damage(1, "the log is empty"))
-        for crawl, began in self._unfinished.items():
-            what = (
-                f"the end of crawl {crawl}, which begins in line {began}, is missing: it was "
-                "killed or still runs, or lines were removed"
-            )
-            self._report(MissingEnd(self._position, what))
+        for crawl in list(self.open_crawls):
+            self._report_open(crawl)
+
+    def _report_open(self, crawl: str) -> None:
+        what = (
+            f"the end of crawl {crawl}, which begins in line {self.open_crawls.pop(crawl)}, is "
+            "missing: it was killed or still runs, or lines were removed"
+        )
+        self._report(MissingEnd(self._position, what))
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:

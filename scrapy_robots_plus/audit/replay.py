@@ -17,7 +17,7 @@ from scrapy_robots_plus.policy.status_policy import PRESETS, status_table
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from .dialects import dialect_from_json
-from .parsed_files import ParsedFiles, UndecidedError
+from .parsed_files import UndecidedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
-    from .bodies import Bodies
     from .entries import CrawlEntry, VerdictEntry
+    from .parsed_files import ParsedFiles
 
 OUR_PARSER = "scrapy_robots_plus.crawl.parsers.our_parser.RobotsParser"
 """``ROBOTSTXT_PARSER`` where rules have names."""
@@ -78,8 +78,8 @@ class Decided(NamedTuple):
 class CrawlReplay:
     """Replays the verdicts of one crawl."""
 
-    def __init__(self, crawl: CrawlEntry, bodies: Bodies | None, changes: Changes) -> None:
-        """*bodies*: the texts; without them only verdicts without rules can be recomputed.
+    def __init__(self, crawl: CrawlEntry, files: ParsedFiles, changes: Changes) -> None:
+        """*files*: the texts; without them only verdicts without rules can be recomputed.
 
         Raises ValueError if *crawl* has a dialect or an option that this version does not know.
         """
@@ -88,7 +88,7 @@ class CrawlReplay:
         self._dialect = changes.dialect or dialect_from_json(crawl.dialect)
         self._own_table = _table(crawl.status_policy)
         self._too_long = TooLong(crawl.crawl_delay_too_long)
-        self._files = ParsedFiles(bodies)
+        self._files = files
 
     @property
     def names_rules(self) -> bool:

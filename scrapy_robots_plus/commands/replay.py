@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, OrderedDict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_robots_plus.audit.bodies import Bodies
 from scrapy_robots_plus.audit.differences import Differences
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
-from scrapy_robots_plus.audit.parsed_files import UndecidedError
-from scrapy_robots_plus.audit.reading import LogReader
+from scrapy_robots_plus.audit.parsed_files import ParsedFiles, UndecidedError
+from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, LogReader
 from scrapy_robots_plus.audit.replay import Changes, CrawlReplay, Decided
 from scrapy_robots_plus.policy.status_policy import status_table
 from scrapy_robots_plus.protocol.counting import counted
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 
     from .output import Output
     from .project import Project
+
+_FOLDERS = 100
+"""Folders of texts whose parsed files are kept."""
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 
 
 class Replay(Subcommand):
@@ -82,10 +88,12 @@ class _Replaying:
         self._bodies: str | None = arguments.bodies
         self._changes = _changes(arguments)
         self._damages = Damages(output, as_json=arguments.json)
-        self._crawls: dict[str, CrawlReplay] = {}
+        self._crawls: OrderedDict[str, CrawlReplay] = OrderedDict()
+        """Those without an end so far; killed crawls have none."""
         self._differences = Differences()
         self._undecided: Counter[str] = Counter()
-        self._files: dict[str | None, Bodies | None] = {}
+        self._files: OrderedDict[str | None, ParsedFiles] = OrderedDict()
+        """By folder of the texts."""
 
     def run(self) -> int:
         for line, entry in LogReader(self._log, self._damages.add):
@@ -110,11 +118,11 @@ class _Replaying:
 
     def _begin(self, line: int, entry: CrawlEntry) -> None:
         try:
-            replay = CrawlReplay(entry, self._bodies_of(entry), self._changes)
+            replay = CrawlReplay(entry, self._files_of(entry), self._changes)
         except ValueError as error:
-            self._undecided[f"line {line}: {error}"] += 1
+            self._undecide(f"line {line}: {error}")
             return
-        self._crawls[entry.crawl] = replay
+        _keep(self._crawls, entry.crawl, replay, MOST_OPEN_CRAWLS)
 
     def _decide(self, line: int, entry: VerdictEntry) -> None:
         replay = self._crawls.get(entry.crawl)
@@ -137,13 +145,14 @@ class _Replaying:
         else:
             self._undecided["other reasons"] += 1
 
-    def _bodies_of(self, entry: CrawlEntry) -> Bodies | None:
+    def _files_of(self, entry: CrawlEntry) -> ParsedFiles:
         folder = self._bodies or entry.bodies
-        return (
-            None
-            if folder is None
-            else Bodies(Path(folder) if self._bodies else self._log.parent / folder)
-        )
+        if folder not in self._files:
+            bodies = None
+            if folder is not None:
+                bodies = Bodies(Path(folder) if self._bodies else self._log.parent / folder)
+            _keep(self._files, folder, ParsedFiles(bodies), _FOLDERS)
+        return self._files[folder]
 
     # What is printed
 
@@ -185,6 +194,13 @@ class _Replaying:
                 "damages": self._damages.count,
             }
         )
+
+
+def _keep(kept: OrderedDict[_K, _V], key: _K, value: _V, most: int) -> None:
+    """Puts *value* into *kept*, and drops the oldest if there are more than *most*."""
+    kept[key] = value
+    if len(kept) > most:
+        kept.popitem(last=False)
 
 
 def _changes(arguments: Namespace) -> Changes:

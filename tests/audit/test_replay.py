@@ -12,7 +12,7 @@ from scrapy_robots_plus.audit.bodies import Bodies
 from scrapy_robots_plus.audit.dialects import dialect_from_json, dialect_to_json
 from scrapy_robots_plus.audit.differences import EXAMPLES, Differences
 from scrapy_robots_plus.audit.entries import CrawlEntry, VerdictEntry
-from scrapy_robots_plus.audit.parsed_files import UndecidedError
+from scrapy_robots_plus.audit.parsed_files import ParsedFiles, UndecidedError
 from scrapy_robots_plus.audit.replay import Changes, CrawlReplay, Decided
 from scrapy_robots_plus.policy.status_policy import PRESETS, status_table
 from scrapy_robots_plus.protocol.dialect import DIALECTS, GOOGLE, RFC9309, dialect_named
@@ -49,7 +49,7 @@ def replayed(
     changes: Changes | None = None,
     **crawl: Any,
 ) -> Decided:
-    replay = CrawlReplay(crawl_entry(**crawl), bodies, changes or Changes())
+    replay = CrawlReplay(crawl_entry(**crawl), ParsedFiles(bodies), changes or Changes())
     return Decided.of(replay.verdict(entry))
 
 
@@ -197,7 +197,7 @@ def test_without_texts_only_verdicts_without_rules_are_recomputed() -> None:
 )
 def test_a_crawl_with_options_that_there_are_not_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"what|perhaps|max_line"):
-        CrawlReplay(crawl_entry(**wrong), None, Changes())
+        CrawlReplay(crawl_entry(**wrong), ParsedFiles(None), Changes())
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)

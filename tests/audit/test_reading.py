@@ -1,0 +1,96 @@
+"""Reading a log in bounded memory."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from scrapy_robots_plus.audit.bodies import Bodies
+from scrapy_robots_plus.audit.chain import START, seal
+from scrapy_robots_plus.audit.dialects import dialect_to_json
+from scrapy_robots_plus.audit.entries import to_fields
+from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, LogReader, MissingEnd
+from scrapy_robots_plus.protocol.dialect import RFC9309
+from tests.audit.logs import begin, end, verdict
+from tests.commands.running import Robots
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from scrapy_robots_plus.audit.chain import Damage
+    from scrapy_robots_plus.audit.entries import Entry
+
+
+def write_sealed(path: Path, entries: Iterable[Entry]) -> None:
+    link = START
+    with path.open("wb") as file:
+        for entry in entries:
+            line, link = seal(to_fields(entry), link)
+            file.write(line)
+
+
+def test_crawls_that_were_killed_are_all_told_in_bounded_memory(tmp_path: Path) -> None:
+    log, killed = tmp_path / "audit.jsonl", 2 * MOST_OPEN_CRAWLS
+    write_sealed(log, (begin(f"{number:012x}") for number in range(killed)))
+    told: list[Damage] = []
+    reader = LogReader(log, told.append, verify=True)
+    most = max(len(reader.open_crawls) for _ in reader)
+    assert most <= MOST_OPEN_CRAWLS
+    assert len(told) == killed
+    assert all(isinstance(damage, MissingEnd) for damage in told)
+    assert f"crawl {killed - 1:012x}, which begins in line {killed:}," in told[-1].what
+
+
+def test_without_a_check_nothing_is_kept_of_killed_crawls(tmp_path: Path) -> None:
+    log = tmp_path / "audit.jsonl"
+    write_sealed(log, (begin(f"{number:012x}") for number in range(10)))
+    reader = LogReader(log, lambda damage: None)
+    assert len(list(reader)) == 10
+    assert reader.open_crawls == {}
+
+
+def test_a_crawl_that_ends_is_not_missed(tmp_path: Path) -> None:
+    log = tmp_path / "audit.jsonl"
+    write_sealed(log, [begin("a"), begin("b"), end("a"), end("b")])
+    told: list[Damage] = []
+    assert len(list(LogReader(log, told.append, verify=True))) == 4
+    assert told == []
+
+
+def killed_crawls(folder: Path, count: int) -> Path:
+    """A log of crawls without an end, all of the same large robots.txt."""
+    body = b"User-agent: *\n" + b"".join(b"Disallow: /closed/%d\n" % each for each in range(20_000))
+    digest = sha256(body).hexdigest()
+    Bodies(folder / "audit.bodies").put(digest, body)
+    about: dict[str, Any] = {"sha256": digest, "status": "200", "access": "rules", "age": 0.0}
+    settings: dict[str, Any] = {"bodies": "audit.bodies", "dialect": dialect_to_json(RFC9309)}
+    entries: list[Entry] = []
+    for number in range(count):
+        crawl = f"{number:012x}"
+        entries.append(replace(begin(crawl), **settings))
+        entries.append(verdict("http://x.example/closed/1", crawl=crawl, **about))
+    write_sealed(folder / f"{count}.jsonl", entries)
+    return folder / f"{count}.jsonl"
+
+
+def memory_of_a_replay(log: Path) -> int:
+    """The most memory of the process, in octets."""
+    process = Robots(log.parent).started("replay", log)
+    assert process.stdout is not None
+    output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    for stream in (process.stdin, process.stdout, process.stderr):
+        assert stream is not None
+        stream.close()
+    assert b" verdict" in output
+    return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def test_a_replay_keeps_no_files_for_each_killed_crawl(tmp_path: Path) -> None:
+    few, many = (memory_of_a_replay(killed_crawls(tmp_path, count)) for count in (2, 40))
+    assert many < few + 20_000_000
