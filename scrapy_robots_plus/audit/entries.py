@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
+DONT_OBEY = "dont_obey_robotstxt"
+"""The key in ``override`` of a request that was not judged, because it has this meta key."""
+
 VERSION = 1
 """Of the schema. A reader of version 1 ignores fields and types that it does not know."""
 
@@ -173,7 +176,10 @@ class VerdictEntry(Entry):
         MOMENT, "When the request was handed to the download handler; null if it was not sent."
     )
     override: Mapping[str, Any] | None = optional(
-        OBJECT, "What of `ROBOTS_OVERRIDES` applied to it; `robots_txt` is the hash of that text."
+        OBJECT,
+        "What of `ROBOTS_OVERRIDES` applied to it; `robots_txt` is the hash of that text. "
+        '`{"dont_obey_robotstxt": true}` if the request has that meta key, so that it was not '
+        "judged.",
     )
     mode: str = required(TEXT, "`obey`, or `audit` if a denial was not enforced.")
 
@@ -187,6 +193,9 @@ class EndEntry(Entry):
     reason: str = required(TEXT, "Why: the reason that Scrapy gives, such as `finished`.")
     allowed: int = required(COUNT, "Requests that robots.txt allowed, logged or not.")
     denied: int = required(COUNT, "Requests that it denied.")
+    dont_obey: int = required(
+        COUNT, "Requests with `dont_obey_robotstxt`, which were not judged, logged or not."
+    )
     lost: int = required(COUNT, "Lines of the crawl that could not be written.")
 
 

@@ -17,6 +17,7 @@ from scrapy_robots_plus.policy.status_policy import PRESETS, status_table
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from .dialects import dialect_from_json
+from .entries import DONT_OBEY
 from .parsed_files import UndecidedError
 
 if TYPE_CHECKING:
@@ -99,8 +100,7 @@ class CrawlReplay:
         """The verdict on the request of *entry*. Raises :exc:`UndecidedError`."""
         if entry.reason == Reason.CLOSING.value:
             raise UndecidedError("the spider closed before its robots.txt was read")
-        obey = (entry.override or {}).get("obey")
-        known = _Known(self, entry, self._crawl.obey if obey is None else bool(obey))
+        known = _Known(self, entry, self._obeys(entry.override or {}))
         agent = self._agent(entry)
         try:
             refusal = judging.refusal(known, entry.url, agent)
@@ -145,6 +145,12 @@ class CrawlReplay:
         if rate is None or rate.window is not None:
             return delay
         return longer_delay(delay, delay_of(rate.delay, most, self._too_long))
+
+    def _obeys(self, override: Mapping[str, Any]) -> bool:
+        if override.get(DONT_OBEY):
+            return False
+        obey = override.get("obey")
+        return self._crawl.obey if obey is None else bool(obey)
 
     def _agent(self, entry: VerdictEntry) -> AgentNames:
         fixed = (entry.override or {}).get("user_agent")

@@ -40,7 +40,9 @@ def verdict(url: str = "http://x.example/", **others: Any) -> VerdictEntry:
 
 
 def end(crawl: str = "a", lost: int = 0) -> EndEntry:
-    return EndEntry(time=2.0, crawl=crawl, reason="finished", allowed=0, denied=0, lost=lost)
+    return EndEntry(
+        time=2.0, crawl=crawl, reason="finished", allowed=0, denied=0, dont_obey=0, lost=lost
+    )
 
 
 class Warned(list[str]):

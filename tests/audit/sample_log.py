@@ -101,7 +101,8 @@ def denied(origin: str, path: str, at: float = 0, **changed: Any) -> VerdictEntr
 
 
 def end(crawl: str = "1a2b3c4d", at: float = 1_600, **changed: Any) -> EndEntry:
-    fields = {"reason": "finished", "allowed": 0, "denied": 0, "lost": 0, **changed}
+    counts = {"allowed": 0, "denied": 0, "dont_obey": 0, "lost": 0}
+    fields: dict[str, Any] = {"reason": "finished", **counts, **changed}
     return EndEntry(time=BEGIN + at, crawl=crawl, **fields)
 
 

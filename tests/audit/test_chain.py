@@ -26,7 +26,9 @@ def chained(entries: list[Entry]) -> list[bytes]:
 def some_lines(count: int) -> list[bytes]:
     return chained(
         [
-            EndEntry(time=float(number), crawl="a", reason="é", allowed=1, denied=2, lost=0)
+            EndEntry(
+                time=float(number), crawl="a", reason="é", allowed=1, denied=2, dont_obey=0, lost=0
+            )
             for number in range(count)
         ]
     )

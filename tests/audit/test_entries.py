@@ -21,7 +21,7 @@ from scrapy_robots_plus.audit.fields import moment_of, rfc3339
 
 from .entries import any_entry
 
-END = EndEntry(time=0.0, crawl="a", reason="finished", allowed=1, denied=2, lost=0)
+END = EndEntry(time=0.0, crawl="a", reason="finished", allowed=1, denied=2, dont_obey=0, lost=0)
 LINE: dict[str, Any] = {"v": VERSION, **to_fields(END)}
 
 

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_twisted
+import scrapy
+from scrapy.exceptions import IgnoreRequest
 
 from scrapy_robots_plus.audit.entries import EndEntry, FileEntry, VerdictEntry
 from tests.audit.logs import damages_in, entries_in
 from tests.commands.running import Robots
-from tests.crawling import crawl, names_rules
+from tests.crawling import StepSpider, crawl, names_rules
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,3 +87,58 @@ async def test_a_text_of_ones_own_is_a_file_that_nobody_sent(
     assert robots("report", log, "-o", "report.html").status == 0
     page = (tmp_path / "report.html").read_text()
     assert "robots.txt: own text" in page
+
+
+class Answers:
+    """A middleware that answers some requests itself, and drops others, as a cache or filter."""
+
+    def process_request(self, request: scrapy.Request) -> scrapy.http.Response | None:
+        if "drop" in request.url:
+            raise IgnoreRequest
+        return scrapy.http.Response(request.url) if "mine" in request.url else None
+
+
+@pytest_twisted.ensureDeferred
+async def test_in_audit_mode_each_denial_has_its_line_sent_or_not(sites: Sites, log: Path) -> None:
+    host = sites.host("User-agent: *\nDisallow: /closed\n")
+    paths = ("/closed/mine/1", "/closed/drop/1", "/closed/sent/1", "/open/mine/1", "/open/drop/1")
+    # The first ones are done before their robots.txt is known, the others are judged at once.
+    urls = [host.url(path) for path in (*paths, *(path.replace("1", "2") for path in paths))]
+    await crawl(
+        *urls,
+        spider=StepSpider,
+        ROBOTS_MODE="audit",
+        ROBOTS_AUDIT_LOG=log,
+        DOWNLOADER_MIDDLEWARES={Answers: 500},
+    )
+    found = of_type(VerdictEntry, log)
+    denied = {url for url in urls if "closed" in url}
+    assert sorted(entry.url for entry in found) == sorted(denied)
+    assert {entry.url for entry in found if entry.sent} == {url for url in denied if "sent" in url}
+    (end,) = of_type(EndEntry, log)
+    assert end.denied == len(denied)
+
+
+@pytest_twisted.ensureDeferred
+async def test_requests_that_are_not_to_be_judged_have_lines_that_say_so(
+    sites: Sites, log: Path, tmp_path: Path
+) -> None:
+    host = sites.host(RULES)
+    meta = {"dont_obey_robotstxt": True}
+    marked = scrapy.Request(host.url("/closed"), meta=meta)
+    for share in (True, False):
+        await crawl(marked, host.url("/open"), ROBOTS_AUDIT_LOG=log, ROBOTS_AUDIT_LOG_ALLOWED=share)
+    found = {entry.url: entry for entry in of_type(VerdictEntry, log)}
+    assert len(found) == 2
+    verdict = found[host.url("/closed")]
+    assert (verdict.allowed, verdict.reason) == (True, "not_obeyed")
+    assert verdict.override == {"dont_obey_robotstxt": True}
+    assert (verdict.origin, verdict.agent) == (host.origin, "Foobot/1.0 (+https://foobot.example/)")
+    assert verdict.sent is not None
+    assert (verdict.robots_url, verdict.status, verdict.access) == (None, None, None)
+    assert [end.dont_obey for end in of_type(EndEntry, log)] == [1, 1]
+    robots = Robots(tmp_path)
+    assert robots("replay", log).lines == ["2 verdicts, 0 differ"]
+    assert robots("replay", log, "--agent", "Barbot").lines == ["2 verdicts, 0 would differ"]
+    assert robots("report", log, "-o", "report.html").status == 0
+    assert "dont_obey_robotstxt: True" in (tmp_path / "report.html").read_text()

@@ -129,7 +129,9 @@ class Summary:
                 totals.ended += 1
                 totals.lost += bounded(entry.lost)
                 if crawl.allowed_share is not None:  # so that all its entries were seen
-                    totals.allowed_not_logged += bounded(entry.allowed - crawl.allowed)
+                    totals.allowed_not_logged += bounded(
+                        entry.allowed + entry.dont_obey - crawl.allowed
+                    )
                 crawl.finish(entry)
 
     def _add_verdict(self, verdict: VerdictEntry, crawl: Crawl) -> None:

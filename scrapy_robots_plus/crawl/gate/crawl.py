@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .requeue import TakesBack
 
     DecisionListener = Callable[[Request, Origin, AgentNames, Passes | Refused], None]
+    ExemptionListener = Callable[[Request], None]
 
 _crawls: WeakKeyDictionary[Crawler, ReferenceType[Crawl]] = WeakKeyDictionary()
 """Weak on both sides: a Crawl lives as long as its crawler and a part of the package hold it."""
@@ -66,6 +67,8 @@ class Crawl:
         self.decision_listeners: list[DecisionListener] = []
         """Called by the middleware with each request that passes or is refused, its origin and the
         agent it was judged by. A request that was judged again, as another agent, comes again."""
+        self.exemption_listeners: list[ExemptionListener] = []
+        """Called with each request that passes unjudged because of ``dont_obey_robotstxt``."""
         self.readiness: TakesBack | None = None
         """What the queues share, in which requests wait for robots.txt and delays; None if another
         queue or scheduler is in use."""
@@ -91,6 +94,10 @@ class Crawl:
     def subscribe_decisions(self, listener: DecisionListener) -> None:
         """Calls *listener* with each decision about a request, except those to wait."""
         self.decision_listeners.append(listener)
+
+    def subscribe_exemptions(self, listener: ExemptionListener) -> None:
+        """Calls *listener* with each request with ``dont_obey_robotstxt``, which is not judged."""
+        self.exemption_listeners.append(listener)
 
     @property
     def is_on(self) -> bool:

@@ -42,6 +42,8 @@ class Outcomes:
         if says_not_to_ask(request) and TAP_META_KEY not in request.meta:
             self._tally.not_asked += 1
             self._stats.inc_value(stats.NOT_ASKED)
+            for listener in self._crawl.exemption_listeners:
+                listener(request)
 
     def passed(
         self,

@@ -8,12 +8,19 @@ from scrapy.utils.python import global_object_name
 
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.audit.dialects import dialect_to_json
-from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, FileEntry, VerdictEntry
+from scrapy_robots_plus.audit.entries import (
+    DONT_OBEY,
+    CrawlEntry,
+    EndEntry,
+    FileEntry,
+    VerdictEntry,
+)
 from scrapy_robots_plus.crawl.gate.judge import Passes, Refused
 from scrapy_robots_plus.crawl.parsers.adapter import charset_of
 from scrapy_robots_plus.crawl.policies.changes import suspicion
 from scrapy_robots_plus.crawl.settings import parser_class
 from scrapy_robots_plus.protocol.product_token import product_tokens
+from scrapy_robots_plus.protocol.verdict import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -120,6 +127,23 @@ class Entries:
             _add_file(entry, policy, verdict)
         return entry
 
+    def not_judged(self, request: Request, origin: Origin) -> VerdictEntry:
+        """A request passes because of ``dont_obey_robotstxt``. ``sent`` is for whoever knows."""
+        settings = self._crawl.request_settings.of_origin(origin)
+        agent = self._crawl.agents.of(request, settings)
+        return VerdictEntry(
+            time=self._now(),
+            crawl=self._name,
+            url=request.url,
+            origin=str(origin),
+            agent=agent,
+            tokens=product_tokens(agent, self._strict),
+            allowed=True,
+            reason=Reason.NOT_OBEYED.value,
+            override={DONT_OBEY: True},
+            mode=self._mode,
+        )
+
     def end(self, reason: str, lost: int) -> EndEntry:
         """The crawl ends for *reason*."""
         tally = self._crawl.tally
@@ -129,6 +153,7 @@ class Entries:
             reason=reason,
             allowed=tally.allowed,
             denied=tally.denied,
+            dont_obey=tally.not_asked,
             lost=lost,
         )
 

@@ -11,8 +11,10 @@ from weakref import WeakKeyDictionary
 from scrapy_robots_plus.audit.bodies import Bodies
 from scrapy_robots_plus.audit.log import BATCH, AuditLog
 from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
 from scrapy_robots_plus.crawl.gate.judge import Passes, Refused
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
+from scrapy_robots_plus.policy.origin import Origin
 
 from .entries import Entries
 from .paths import as_seen_from, bodies_folder
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.audit.entries import Entry, VerdictEntry
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
+    from scrapy_robots_plus.crawl.gate.downloader import ActiveRequests
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.crawl.policies.retrieval import Retrieved
-    from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
     from .problems import Problems
@@ -57,6 +59,8 @@ class Recorder:
             crawl.crawler, problems.never_fatal(self._handed_over)
         )
         crawl.subscribe_decisions(problems.never_fatal(self._decided))
+        crawl.subscribe_exemptions(problems.never_fatal(self._exempted))
+        self._active = self._watched_active(crawl)
         crawl.retrieval.subscribe(problems.never_fatal(self._retrieved))
 
     @property
@@ -96,6 +100,14 @@ class Recorder:
                 extra={"spider": self._crawl.crawler.spider},
             )
 
+    def _watched_active(self, crawl: Crawl) -> ActiveRequests | None:
+        """What the downloader has in hand; None if that is not to be known, or does not matter."""
+        downloader = compat.engine_of(crawl.crawler).downloader
+        if self._enforces or not isinstance(downloader, RobotsDownloader):
+            return None
+        downloader.active.subscribe(self._problems.never_fatal(self._left))
+        return downloader.active
+
     # What happens in the crawl
 
     def _decided(
@@ -115,8 +127,20 @@ class Recorder:
         elif request in self._sent:  # ROBOTS_MODE = "audit" holds up no request
             entry.sent = self._sent[request]
             self._add(entry)
+        elif is_denied and self._active is not None and request not in self._active:
+            self._add(entry)  # somebody else has answered or dropped it
         else:
             self._under_way[request] = entry
+
+    def _exempted(self, request: Request) -> None:
+        origin = Origin.of(request.url)
+        if origin is None or not is_in_share(request.url, self._share):
+            return
+        entry = self._entries.not_judged(request, origin)
+        if self._knows_departures:
+            self._under_way[request] = entry
+        else:
+            self._add(entry)
 
     def _handed_over(self, request: Request) -> None:
         if self._under_way:
@@ -126,6 +150,12 @@ class Recorder:
                 self._add(entry)
         if not self._enforces and TAP_META_KEY not in request.meta:
             self._sent[request] = self._crawl.clock.wall()
+
+    def _left(self, request: Request) -> None:
+        """A denial has its line even if nothing sends the request."""
+        entry = self._under_way.pop(request, None)
+        if entry is not None and not entry.allowed:
+            self._add(entry)
 
     def _retrieved(self, retrieved: Retrieved) -> None:
         self._add(self._entries.file(retrieved))
