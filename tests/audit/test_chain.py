@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
+from io import BytesIO
+from itertools import permutations
 
 import pytest
 from hypothesis import given
@@ -165,3 +167,23 @@ def test_numbers_go_on_from_any_line() -> None:
     assert link.number == 42
     assert parse(line).link == link
     assert parse(line).previous == "a" * 64
+
+
+def test_any_changed_byte_is_found() -> None:
+    """At each place: each bit turned, and what stands for something in a line or ends one."""
+    whole = b"".join(some_lines(3))
+    unfound = [
+        (place, byte)
+        for place, right in enumerate(whole)
+        for byte in {*(right ^ 1 << bit for bit in range(8)), *b'\n\r\0 0aA"{},:'} - {right}
+        if not found_in(BytesIO(whole[:place] + bytes([byte]) + whole[place + 1 :]).readlines())
+    ]
+    assert unfound == []
+
+
+def test_any_lines_removed_exchanged_or_repeated_are_found() -> None:
+    lines, places = some_lines(6), range(6)
+    removed = [lines[:a] + lines[b:] for a in places for b in range(a + 1, 6)]
+    repeated = [[*lines[:a], lines[b], *lines[a:]] for a in range(7) for b in places]
+    orders = [list(order) for order in permutations(lines) if list(order) != lines]
+    assert all(found_in(changed) for changed in (*removed, *repeated, *orders))
