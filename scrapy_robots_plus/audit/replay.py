@@ -73,7 +73,8 @@ class Decided(NamedTuple):
         word = "allowed" if self.allowed else "denied"
         where = f", line {self.line}" if self.line else ""
         form = f", as {self.form}" if self.form else ""
-        return f"{word} ({self.rule or self.reason}{where}{form})"
+        why = f"{self.rule or self.reason}{where}{form}"
+        return f"{word} ({why})" if why else word
 
 
 class CrawlReplay:
@@ -90,6 +91,7 @@ class CrawlReplay:
         self._own_table = _table(crawl.status_policy)
         self._too_long = TooLong(crawl.crawl_delay_too_long)
         self._files = files
+        self._unchanged = CrawlReplay(crawl, files, Changes()) if changes else self
 
     @property
     def names_rules(self) -> bool:
@@ -97,7 +99,18 @@ class CrawlReplay:
         return self._crawl.parser == OUR_PARSER
 
     def verdict(self, entry: VerdictEntry) -> Verdict:
-        """The verdict on the request of *entry*. Raises :exc:`UndecidedError`."""
+        """The verdict on the request of *entry*.
+
+        Raises :exc:`UndecidedError`, for what another parser has decided otherwise, too.
+        """
+        if not self.names_rules and self._unchanged.our_verdict(entry).allowed is not entry.allowed:
+            parser = self._crawl.parser
+            why = f"its crawl used {parser}, which decided otherwise than this package would"
+            raise UndecidedError(why)
+        return self.our_verdict(entry)
+
+    def our_verdict(self, entry: VerdictEntry) -> Verdict:
+        """The verdict of this package's parser. Raises :exc:`UndecidedError`."""
         if entry.reason == Reason.CLOSING.value:
             raise UndecidedError("the spider closed before its robots.txt was read")
         known = _Known(self, entry, self._obeys(entry.override or {}))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
 from scrapy_robots_plus.audit.log import AuditLog
 from scrapy_robots_plus.audit.reading import LogReader
+from scrapy_robots_plus.audit.replay import OUR_PARSER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +24,7 @@ def begin(crawl: str = "a") -> CrawlEntry:
         mode="obey",
         obey=True,
         agent="Foobot",
-        parser="ours",
+        parser=OUR_PARSER,
         dialect={"name": "RFC9309"},
         status_policy={},
         keeps_delays=True,

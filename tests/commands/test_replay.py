@@ -143,6 +143,50 @@ async def test_of_another_parser_only_the_answer_is_compared(sites: Sites, tmp_p
     assert robots("replay", log, "--agent", "barbot").status == 1
 
 
+@pytest_twisted.ensureDeferred
+async def test_what_another_parser_decided_otherwise_is_no_difference(
+    sites: Sites, tmp_path: Path
+) -> None:
+    log, robots = tmp_path / "audit.jsonl", Robots(tmp_path)
+    # Protego takes this group for Foobot's, too; its name only begins like that.
+    host = sites.host("User-agent: foob\nDisallow: /x\n\nUser-agent: *\nDisallow: /p\n")
+    protego = "scrapy.robotstxt.ProtegoRobotParser"
+    urls = [host.url(path) for path in ("/x", "/p", "/y")]
+    await crawl(*urls, ROBOTS_AUDIT_LOG=log, ROBOTSTXT_PARSER=protego, **ALL)
+    why = f"its crawl used {protego}, which decided otherwise than this package would"
+    for options in ((), ("--agent", "Barbot")):
+        done = robots("replay", log, *options)
+        assert done.status == 2
+        assert done.lines == [
+            f"undecided  2 x {why}",
+            f"1 verdict, 0 {'would ' if options else ''}differ",
+        ]
+    by_name = robots("replay", log, "--agent", "foob")
+    assert by_name.lines[-1] == "1 verdict, 0 would differ"
+
+
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_a_dialect_gets_the_charset_that_the_crawl_got(sites: Sites, tmp_path: Path) -> None:
+    body = "User-agent: *\nDisallow: /caf\u00e9\n".encode()
+    paths, robots = ("/caf%C3%A9", "/caf%E9", "/caf%C3%83%C2%A9"), Robots(tmp_path)
+    for charset, differing in (("", 2), ("; charset=iso-8859-1", 0)):
+        host = sites.host(answer(body, content_type=f"text/plain{charset}"))
+        logs = {name: tmp_path / f"{name}{differing}.jsonl" for name in ("RFC9309", "MK1996")}
+        for dialect, log in logs.items():
+            urls = [host.url(path) for path in paths]
+            await crawl(*urls, ROBOTS_AUDIT_LOG=log, ROBOTS_DIALECT=dialect, **ALL)
+        here, there = ({e.url: e.allowed for e in _verdicts(log)} for log in logs.values())
+        assert sum(here[url] is not there[url] for url in here) == differing
+        done = robots("replay", logs["RFC9309"], "--dialect", "MK1996", "--json")
+        summed = done.json[-1]
+        assert summed["now_denied"] + summed["now_allowed"] == differing
+
+
+def _verdicts(log: Path) -> list[VerdictEntry]:
+    return [entry for entry in entries_in(log) if isinstance(entry, VerdictEntry)]
+
+
 @pytest.mark.parametrize("spider", ["s1_basic", "s2_why", "s4_failures"])
 def test_a_crawl_of_the_sample_site_comes_out_again(spider: str, tmp_path: Path) -> None:
     log = tmp_path / "audit.jsonl"
