@@ -109,10 +109,10 @@ class AuditMode:
         if policy is None:  # the spider closes
             return
         self._tally.undecided -= 1
-        self._decide(request, origin, agent, policy)
         sent_as = self._sent_as.pop(request, None)
-        if sent_as is not None and request not in self._denied:
-            self._decide(request, origin, sent_as, policy, again=True)
+        if sent_as is not None and policy.refusal(request.url, agent) is None:
+            agent = sent_as
+        self._decide(request, origin, agent, policy)
 
     def _decide(
         self,
