@@ -105,7 +105,9 @@ def literal_messages() -> list[str]:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in MESSAGES:
                 texts = [text for each in node.args[:2] for text in literals(each)]
-                pieces = [piece for text in texts for piece in re.split(r"%\(\w+\)[sd]|%[srd]", text)]
+                pieces = [
+                    piece for text in texts for piece in re.split(r"%\(\w+\)[sd]|%[srd]", text)
+                ]
                 found.append(max(pieces, key=len, default="").strip(" :.;\n"))
     return [piece for piece in found if len(piece) > 5]
 
