@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -26,6 +27,13 @@ class Style(Enum):
     NAME = "36"
 
 
+class _Discarding(io.StringIO):
+    """In place of a stream that the user has closed (``>&-``); print() discards then, too."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+
 class Output:
     """Standard output, and a line of progress on standard error.
 
@@ -35,8 +43,8 @@ class Output:
     """
 
     def __init__(self, stream: TextIO | None = None, errors: TextIO | None = None) -> None:
-        self._stream = sys.stdout if stream is None else stream
-        self._errors = sys.stderr if errors is None else errors
+        self._stream = stream or sys.stdout or _Discarding()
+        self._errors = errors or sys.stderr or _Discarding()
         self.is_terminal = self._stream.isatty()
         self.is_coloured = (
             self.is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -106,7 +106,7 @@ class RobotsCommand(ScrapyCommand):
             self.exitcode = opts.run.run(opts, project, output)
             output.flush()
         except BrokenPipeError:
-            _close_pipe()
+            _close_pipes()
         except KeyboardInterrupt:
             self.exitcode = Exit.INTERRUPTED
         except WrongUsageError as error:
@@ -119,7 +119,9 @@ class RobotsCommand(ScrapyCommand):
             output.end_progress()
 
 
-def _close_pipe() -> NoReturn:
+def _close_pipes() -> NoReturn:
     """Ends silently. Python would complain at exit, when it flushes what nobody reads."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        os.dup2(nowhere, stream.fileno())
     sys.exit(Exit.CLOSED_PIPE)

@@ -13,6 +13,7 @@ from .errors import UnreadableError
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
+    from typing import BinaryIO
 
     from .output import Output
     from .project import Project
@@ -102,6 +103,15 @@ def add_file(parser: ArgumentParser) -> None:
 def read_file(name: str) -> bytes:
     """The octets of the file *name*; of standard input for ``-``. Raises UnreadableError."""
     try:
-        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        return standard_input().read() if name == "-" else Path(name).read_bytes()
+    except UnreadableError:
+        raise
     except OSError as error:
         raise UnreadableError(f"{name} cannot be read: {error.strerror}") from error
+
+
+def standard_input() -> BinaryIO:
+    """Standard input, as octets. Raises UnreadableError if the user has closed it (``<&-``)."""
+    if sys.stdin is None:
+        raise UnreadableError("standard input is closed")
+    return sys.stdin.buffer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from queue import Empty, Queue
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.crawl import compat
 
 from .errors import UnreadableError, WrongUsageError
+from .subcommand import standard_input
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -52,13 +52,13 @@ class Urls:
             return
         try:
             yield from self._lines(self._input)
+        except UnreadableError:
+            raise
         except OSError as error:
             raise UnreadableError(f"{self._input} cannot be read: {error.strerror}") from error
 
     def _lines(self, name: str) -> Iterator[str]:
-        stream = (
-            sys.stdin.buffer if name == "-" else open(name, "rb")  # noqa: SIM115 - closed below
-        )
+        stream = standard_input() if name == "-" else open(name, "rb")  # noqa: SIM115 - see below
         with stream:
             while line := stream.readline(_LONGEST):
                 text = line.decode("utf-8", "backslashreplace").strip()

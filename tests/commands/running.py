@@ -75,13 +75,28 @@ class Robots:
     ) -> subprocess.Popen[bytes]:
         """Starts it; the test has to end it."""
         return subprocess.Popen(
-            [sys.executable, "-W", "error", "-m", "scrapy", "robots", *map(str, arguments)],
+            _command(arguments),
             cwd=self.folder,
-            env={**os.environ, "PYTHONIOENCODING": "utf-8", **(environment or {})},
+            env=_environment(environment),
             stdin=subprocess.PIPE,
             stdout=stdout,
             stderr=subprocess.PIPE,
         )
+
+    def redirected(self, redirection: str, *arguments: object) -> Done:
+        """Runs it as a shell does with a *redirection*, such as ``>&-``."""
+        done = subprocess.run(
+            ["sh", "-c", f'exec "$@" {redirection}', "sh", *_command(arguments)],
+            cwd=self.folder,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return Done(done.returncode, done.stdout, done.stderr)
 
     def interrupted(self, *arguments: object, when: Callable[[], bool]) -> Done:
         """Starts it, and sends SIGINT, as Ctrl-C does, as soon as *when* says so."""
@@ -102,3 +117,11 @@ class Robots:
         os.close(write)
         _, errors = process.communicate(stdin, timeout=LONGEST)
         return Done(process.returncode, "", errors.decode())
+
+
+def _command(arguments: tuple[object, ...]) -> list[str]:
+    return [sys.executable, "-W", "error", "-m", "scrapy", "robots", *map(str, arguments)]
+
+
+def _environment(more: dict[str, str] | None = None) -> dict[str, str]:
+    return {**os.environ, "PYTHONIOENCODING": "utf-8", **(more or {})}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 from scrapy_robots_plus.commands.errors import UnreadableError
-from scrapy_robots_plus.commands.subcommand import Exit, Subcommand
+from scrapy_robots_plus.commands.subcommand import Exit, Subcommand, standard_input
 from scrapy_robots_plus.policy.freshness import CLOCK_SKEW
 from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.storage import Standing
@@ -108,7 +107,7 @@ def _lines(stream: BinaryIO, longest: int) -> Iterator[tuple[int, bytes]]:
 @contextmanager
 def _opened(name: str) -> Iterator[BinaryIO]:
     if name == "-":
-        yield sys.stdin.buffer
+        yield standard_input()
         return
     try:
         stream = open(name, "rb")  # noqa: SIM115 - closed below

@@ -1,0 +1,81 @@
+"""Standard streams that are closed or cannot be written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .running import Robots
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OFFLINE = "check", "--file", "r.txt", "http://site.invalid/closed"
+
+
+@pytest.fixture
+def robots(tmp_path: Path) -> Robots:
+    (tmp_path / "r.txt").write_text("User-agent: *\nDisallow: /closed\n")
+    return Robots(tmp_path)
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", ">&- 2>&- <&-"])
+def test_without_standard_output_the_exit_status_answers(robots: Robots, closed: str) -> None:
+    done = robots.redirected(closed, *OFFLINE)
+    assert (done.status, done.output, done.errors) == (1, "", "")
+
+
+def test_without_standard_output_a_site_is_asked_too(robots: Robots) -> None:
+    """Nothing listens at port 1."""
+    done = robots.redirected(">&-", "check", "http://127.0.0.1:1/")
+    assert (done.status, done.errors) == (2, "")
+
+
+def test_without_standard_error_the_answer_is_there(robots: Robots) -> None:
+    done = robots.redirected("2>&-", *OFFLINE)
+    assert done.status == 1
+    assert done.output.startswith("denied    http://site.invalid/closed")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", "missing.txt"),
+        ("check", "--dialect", "KLINGON", "http://site.invalid/"),
+        ("chekc",),
+    ],
+)
+def test_without_standard_error_failures_have_their_status(
+    robots: Robots, arguments: tuple[str, ...]
+) -> None:
+    assert robots.redirected("2>&-", *arguments).status == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", "--input", "-"),
+        ("check", "--input", "-", "--file", "r.txt"),
+        ("check", "--file", "-", "http://site.invalid/"),
+        ("plan", "--input", "-"),
+        ("show", "-"),
+        ("diff", "r.txt", "-"),
+        ("cache", "import", "-", "--store", "sqlite:some.db"),
+    ],
+)
+def test_without_standard_input_it_says_so(robots: Robots, arguments: tuple[str, ...]) -> None:
+    done = robots.redirected("<&-", *arguments)
+    assert (done.status, done.output) == (2, "")
+    assert "standard input is closed" in done.errors
+    assert not (robots.folder / "some.db").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments", [OFFLINE, ("show", "r.txt"), ("check", "http://127.0.0.1:1/")]
+)
+def test_a_full_disk_is_reported(robots: Robots, arguments: tuple[str, ...]) -> None:
+    done = robots.redirected(">/dev/full", *arguments)
+    assert done.status == 2
+    assert done.errors.endswith("No space left on device\n")
+    assert done.errors.count("\n") == 1
