@@ -57,7 +57,7 @@ _FOR_A_QUESTION: dict[str, Any] = {
     "ROBOTS_MODE": "obey",
     "SCHEDULER": "scrapy.core.scheduler.Scheduler",
     "SPIDER_MIDDLEWARES": {},
-    "SPIDER_MODULES": [],
+    "SPIDER_LOADER_CLASS": "scrapy.spiderloader.DummySpiderLoader",
 }
 
 
@@ -105,10 +105,10 @@ class Project:
         process.crawl(crawler, work=work)
         process.start()
         spider = crawler.spider
-        if not isinstance(spider, AskingSpider) or spider.failure is not None:
-            if isinstance(spider, AskingSpider) and spider.failure is not None:
-                raise spider.failure
+        if not isinstance(spider, AskingSpider) or not spider.has_started:
             raise UnreadableError("the crawl could not start; its log says why")
+        if spider.failure is not None:
+            raise spider.failure
         if spider.status is None:
             raise KeyboardInterrupt
         return spider.status
@@ -137,12 +137,14 @@ class AskingSpider(Spider):
     def __init__(self, work: Work, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._work = work
+        self.has_started = False
         self.status: int | None = None
         """The exit status; None if the work did not end."""
         self.failure: Exception | None = None
         """What the work raised."""
 
     async def start(self) -> AsyncIterator[Any]:
+        self.has_started = True
         try:
             self.status = await self._work(Crawl.of(self.crawler))
         except Exception as error:  # noqa: BLE001 - raised again by Project.ask
@@ -154,8 +156,15 @@ class AskingSpider(Spider):
 
 
 def _add_addon(settings: BaseSettings) -> None:
-    addons = settings.getdict("ADDONS")
-    if not any(load_object(each) is Addon for each in addons):
+    """Raises UnreadableError if one of the project's add-ons is missing."""
+    addons = {
+        each: order for each, order in settings.getdict("ADDONS").items() if order is not None
+    }
+    try:
+        is_there = Addon in [load_object(each) for each in addons]
+    except (ImportError, NameError, ValueError) as error:
+        raise UnreadableError(f"ADDONS: {error}") from error
+    if not is_there:
         settings.set("ADDONS", {**addons, global_object_name(Addon): 300}, "cmdline")
 
 

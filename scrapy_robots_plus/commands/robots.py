@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import traceback
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
 from scrapy.commands import ScrapyCommand
@@ -114,6 +115,10 @@ class RobotsCommand(ScrapyCommand):
             opts.parser.error(str(error))
         except (UnreadableError, RobotsSettingsError, StoreError, OSError) as error:
             output.error(f"{opts.program}: {error}")
+            self.exitcode = Exit.UNDECIDED
+        except Exception:  # noqa: BLE001 - Python's own status is 1, which means "denied" here
+            for line in traceback.format_exc().splitlines():
+                output.error(line)
             self.exitcode = Exit.UNDECIDED
         finally:
             output.end_progress()

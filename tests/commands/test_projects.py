@@ -1,0 +1,93 @@
+"""Projects that are broken, or do without something that this package is made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ..crawling import ADDON
+from .running import LONGEST, Robots
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..sites import Sites
+
+RULES = "User-agent: *\nDisallow: /closed\n"
+NO_ADDON = dict.fromkeys(ADDON)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"ADDONS": {"no.such.Addon": None}},
+        {"ADDONS": NO_ADDON},
+        {"SPIDER_LOADER_CLASS": "no.such.Loader"},
+        {
+            "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
+            "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
+            "REDIS_URL": "redis://127.0.0.1:1/",
+        },
+        {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"},
+        {"LOG_STDOUT": True, "LOG_FILE": "crawl.log", "LOG_LEVEL": "DEBUG"},
+    ],
+    ids=["no add-on", "switched off", "loader", "redis", "select", "log"],
+)
+def test_the_rule_is_named_whatever_else_the_project_has(
+    sites: Sites, tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    host = sites.host(RULES)
+    done = Robots.in_project(tmp_path, **settings)("check", host.url("/closed"))
+    assert (done.status, done.errors) == (1, "")
+    assert "Disallow: /closed, line 2" in done.output
+
+
+@pytest.mark.parametrize("online", [True, False])
+def test_an_addon_that_is_missing_is_named(sites: Sites, tmp_path: Path, online: bool) -> None:
+    robots = Robots.in_project(tmp_path, ADDONS={**ADDON, "no.such.Addon": 1})
+    (tmp_path / "r.txt").write_text(RULES)
+    arguments = [] if online else ["--file", "r.txt"]
+    done = robots("check", *arguments, sites.host(RULES).url("/closed"))
+    assert (done.status, done.output) == (2, "")
+    assert done.errors == "scrapy robots check: ADDONS: No module named 'no'\n"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"TWISTED_REACTOR": "no.such.Reactor"},
+        {"DOWNLOADER_MIDDLEWARES": {"no.such.Middleware": 5}},
+        {"ROBOTSTXT_PARSER": "no.such.Parser"},
+        {"STATS_CLASS": "no.such.Stats"},
+    ],
+    ids=["reactor", "middleware", "parser", "stats"],
+)
+def test_a_crawl_that_cannot_start_is_not_taken_for_ctrl_c(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    """Scrapy logs the reason with a traceback."""
+    status, errors = _ended(tmp_path, settings)
+    assert status == 2
+    assert "No module named 'no'" in errors
+    assert "the crawl could not start; its log says why\n" in errors
+
+
+def test_a_fault_is_not_taken_for_a_denial(tmp_path: Path) -> None:
+    """Python's own status for an exception is 1."""
+    (tmp_path / "faulty.py").write_text(
+        "class Addon:\n"
+        "    @classmethod\n"
+        "    def update_pre_crawler_settings(cls, settings):\n"
+        "        raise RuntimeError('a fault')\n"
+    )
+    status, errors = _ended(tmp_path, {"ADDONS": {"faulty.Addon": 1}})
+    assert status == 2
+    assert "RuntimeError: a fault" in errors
+
+
+def _ended(folder: Path, settings: dict[str, Any]) -> tuple[int, str]:
+    """The status of a command in a project, and what it prints on standard error."""
+    process = Robots.in_project(folder, **settings).started("check", "http://127.0.0.1:1/")
+    _, errors = process.communicate(timeout=LONGEST)
+    return process.returncode, errors.decode()
