@@ -80,23 +80,24 @@ class Sitemaps:
 
     async def _entries(self, name: str) -> Iterable[tuple[str, bool]]:
         """The URLs in a sitemap or robots.txt, and whether each is that of a sitemap."""
-        if not (_is_url(name) and urlsplit(name).path == "/robots.txt"):
-            return _entries_in(await self._body(name), name)
-        origin = Origin.of(name)
-        policy = await self._crawl.policies.obtain(origin) if origin else None
+        origin = _origin_of(name)
+        if origin is None and name != self._first:  # a site names no files of this machine
+            raise UnreadableError(f"{name} is not an http or https URL")
+        if origin is None or urlsplit(name).path != "/robots.txt":
+            return _entries_in(await self._body(name, is_file=origin is None), name)
+        policy = await self._crawl.policies.obtain(origin)
         if policy is None or policy.access is Access.UNREACHABLE:
             raise UnreadableError(f"{name} cannot be read")
-        return [(urljoin(name, url), True) for url in policy.sitemaps]
+        return [(_joined(name, url), True) for url in policy.sitemaps]
 
-    async def _body(self, name: str) -> bytes:
+    async def _body(self, name: str, *, is_file: bool) -> bytes:
         try:
-            body = await self._fetched(name) if _is_url(name) else Path(name).read_bytes()
+            body = Path(name).read_bytes() if is_file else await self._fetched(name)
             is_gzip = body[:3] == b"\x1f\x8b\x08"
             return gunzip(body, max_size=MOST_OCTETS) if is_gzip else body
         except Exception as error:  # any download handler may be in use
-            raise UnreadableError(
-                f"{name} cannot be read: {error or type(error).__name__}"
-            ) from error
+            why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            raise UnreadableError(f"{name} cannot be read: {why}") from error
 
     async def _fetched(self, url: str) -> bytes:
         meta = {"download_maxsize": MOST_OCTETS, "download_warnsize": 0}
@@ -107,8 +108,20 @@ class Sitemaps:
         return response.body
 
 
-def _is_url(name: str) -> bool:
-    return urlsplit(name).scheme in ("http", "https")
+def _origin_of(name: str) -> Origin | None:
+    """None if *name* is not the http or https URL of anything."""
+    try:
+        return Origin.of(name)
+    except ValueError:
+        return None
+
+
+def _joined(base: str, url: str) -> str:
+    """*url* as a page at *base* means it; unchanged if it is not a URL."""
+    try:
+        return urljoin(base, url)
+    except ValueError:
+        return url
 
 
 def _entries_in(body: bytes, name: str) -> Iterator[tuple[str, bool]]:
@@ -120,5 +133,6 @@ def _entries_in(body: bytes, name: str) -> Iterator[tuple[str, bool]]:
                     yield entry["loc"], sitemap.type == "sitemapindex"
             return
     except Exception as error:  # of lxml, of Python, and others in each version of Scrapy
-        raise UnreadableError(f"{name} is not a sitemap: {error!r:.200}") from error
+        why = f": {error!s:.200}" if str(error) else ""
+        raise UnreadableError(f"{name} is not a sitemap{why}") from error
     raise UnreadableError(f"{name} is not a sitemap")
