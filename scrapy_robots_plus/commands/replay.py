@@ -19,7 +19,7 @@ from scrapy_robots_plus.protocol.dialect import dialect_named
 from .errors import UnreadableError, WrongUsageError
 from .log_check import SHOWN, TURN, Damages, Verification
 from .output import Style
-from .subcommand import Exit, Subcommand, add_json
+from .subcommand import Exit, Subcommand, add_json, agent_name
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -52,7 +52,9 @@ class Replay(Subcommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("log", metavar="AUDIT.JSONL", help="the file of ROBOTS_AUDIT_LOG")
-        parser.add_argument("--agent", metavar="NAME", help="what if the crawl were this crawler")
+        parser.add_argument(
+            "--agent", type=agent_name, metavar="NAME", help="what if the crawl were this crawler"
+        )
         parser.add_argument(
             "--dialect", metavar="NAME", help="what if files were read in this dialect"
         )

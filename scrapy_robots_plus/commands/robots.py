@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 from scrapy.commands import ScrapyCommand
 
 from scrapy_robots_plus.crawl.settings import RobotsSettingsError
+from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.storage import StoreError
 
 from .errors import UnreadableError, WrongUsageError
@@ -95,7 +96,7 @@ class RobotsCommand(ScrapyCommand):
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         if args:
-            opts.parser.error(f"unrecognized arguments: {' '.join(args)}")
+            opts.parser.error(printable(f"unrecognized arguments: {' '.join(args)}"))
         super().process_options(args, opts)
         if not (opts.loglevel or opts.nolog):
             cast("Settings", self.settings).set("LOG_LEVEL", "WARNING", "cmdline")
@@ -112,7 +113,7 @@ class RobotsCommand(ScrapyCommand):
             self.exitcode = Exit.INTERRUPTED
         except WrongUsageError as error:
             output.end_progress()
-            opts.parser.error(str(error))
+            opts.parser.error(printable(error))
         except (UnreadableError, RobotsSettingsError, StoreError, OSError) as error:
             output.error(f"{opts.program}: {error}")
             self.exitcode = Exit.UNDECIDED

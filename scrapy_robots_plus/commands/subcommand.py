@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
+from argparse import ArgumentTypeError
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -71,10 +72,18 @@ class Subcommand(ABC):
         """
 
 
+def agent_name(text: str) -> str:
+    """The type of ``--agent``. Nothing is not a crawler, and not that of the project either."""
+    if not text.strip():
+        raise ArgumentTypeError("expected a name")
+    return text
+
+
 def add_agent(parser: ArgumentParser) -> None:
     """``--agent``, for :attr:`Project.agent`."""
     parser.add_argument(
         "--agent",
+        type=agent_name,
         metavar="NAME",
         help="ask as this crawler: a product token or a User-Agent header "
         "(default: ROBOTSTXT_USER_AGENT, else USER_AGENT)",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy import Request
@@ -38,6 +37,9 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.origin import Origin
 
     from .figures import Host
+
+_LONGEST = 86_400
+"""Seconds that one response may take: a day."""
 
 
 class Plan(Subcommand):
@@ -85,8 +87,10 @@ class Plan(Subcommand):
 
     def run(self, arguments: Namespace, project: Project, output: Output) -> int:
         given = _input_of(arguments)
-        if not 0 <= arguments.response_time < inf or arguments.top < 0:
-            raise WrongUsageError("--response-time and --top cannot be negative")
+        if not 0 <= arguments.response_time <= _LONGEST:
+            raise WrongUsageError(f"--response-time: expected seconds between 0 and {_LONGEST:,}")
+        if arguments.top < 0:
+            raise WrongUsageError("--top cannot be negative")
 
         async def work(crawl: Crawl) -> int:
             figures = Figures(_limits(arguments, crawl), project.agent)

@@ -1,0 +1,68 @@
+"""Arguments that careless users and scripts give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .running import Robots
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RAW = "\x1b[31m\x7f\u202e"
+SHOWN = r"\x1b[31m\x7f\u202e"
+
+
+@pytest.fixture
+def robots(tmp_path: Path) -> Robots:
+    (tmp_path / "r.txt").write_text("User-agent: *\nDisallow: /closed\n")
+    return Robots(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", f"ftp://site.example/{RAW}"),
+        ("diff", f"http://site.example/{RAW}", "r.txt"),
+        ("diff", f"store:{RAW}", "r.txt"),
+        ("report", "audit.jsonl", "-o", f"{RAW}/report.html"),
+        ("cache", "purge", "--origin", f"http://site.example:{RAW}", "--store", "sqlite:some.db"),
+        ("check", "http://site.example/", f"--{RAW}"),
+        (RAW,),
+    ],
+)
+def test_wrong_usage_is_safe_to_show(robots: Robots, arguments: tuple[str, ...]) -> None:
+    """A script may take them from a site."""
+    done = robots(*arguments)
+    assert (done.status, done.output) == (2, "")
+    assert not set(RAW) & set(done.errors) - set("[31m")
+    assert SHOWN in done.errors
+
+
+@pytest.mark.parametrize("agent", ["", "  "])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", "--file", "r.txt", "http://site.invalid/"),
+        ("explain", "--file", "r.txt", "http://site.invalid/"),
+        ("show", "r.txt"),
+        ("diff", "r.txt", "r.txt"),
+        ("plan", "http://site.invalid/"),
+        ("replay", "audit.jsonl"),
+    ],
+)
+def test_an_empty_agent_is_not_taken_for_the_projects(
+    robots: Robots, arguments: tuple[str, ...], agent: str
+) -> None:
+    done = robots(*arguments, "--agent", agent)
+    assert (done.status, done.output) == (2, "")
+    assert "argument --agent: expected a name" in done.errors
+
+
+@pytest.mark.parametrize("seconds", ["1e308", "1e18", "inf", "nan", "-1", "86401"])
+def test_a_response_time_is_one_of_this_world(robots: Robots, seconds: str) -> None:
+    done = robots("plan", "http://127.0.0.1:1/", "--response-time", seconds)
+    assert (done.status, done.output) == (2, "")
+    assert "--response-time: expected seconds between 0 and 86,400" in done.errors
