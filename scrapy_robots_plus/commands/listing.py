@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.protocol.lint import Role
+from scrapy_robots_plus.protocol.printable import printable
 
 from .output import Style
 
@@ -48,7 +49,7 @@ def listing(
     for finding in of_file:
         yield _finding(finding, 0)
     digits = len(str(len(linted.lines)))
-    width = min(_WIDEST, max((len(each.text) for each in linted.lines), default=0))
+    width = min(_WIDEST, max((len(_cut(each.text)) for each in linted.lines), default=0))
     for line in linted.lines:
         yield _line(line, digits, width, is_marked=line.group in groups)
         for finding in by_line.get(line.number, ()):
@@ -98,13 +99,13 @@ def _line(line: Meaning, digits: int, width: int, *, is_marked: bool) -> Parts:
     text = _cut(line.text)
     style = Style.FAINT if line.ignored else _STYLES.get(line.role, Style.PLAIN)
     means = _means(line)
-    pad = " " * (width - len(text) + 2) if means else ""
+    pad = " " * (max(0, width - len(text)) + 2) if means else ""
     number = (f"{mark} {line.number:>{digits}}  ", Style.FAINT)
     return number, (text, style), pad, (_cut(means), Style.FAINT)
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return printable(text, _LONGEST)
 
 
 def _means(line: Meaning) -> str:

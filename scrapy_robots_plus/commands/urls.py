@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from queue import Empty, Queue
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from scrapy_robots_plus.crawl import compat
 
@@ -22,7 +22,10 @@ _POLL = 0.01
 """Seconds between two looks for another line, while a slow producer writes standard input."""
 
 _LONGEST = 65_536
-"""Characters of a line that are read; no server takes a longer URL."""
+"""Octets of a line that are read; no server takes a longer URL."""
+
+_SHOWN = 100
+"""Characters that stand for a line that is too long."""
 
 
 def add_urls(parser: ArgumentParser) -> None:
@@ -61,7 +64,10 @@ class Urls:
         stream = standard_input() if name == "-" else open(name, "rb")  # noqa: SIM115 - see below
         with stream:
             while line := stream.readline(_LONGEST):
-                text = line.decode("utf-8", "backslashreplace").strip()
+                text = line.decode("utf-8", "backslashreplace").removeprefix("\ufeff").strip()
+                if len(line) == _LONGEST and not line.endswith(b"\n"):
+                    _skip_line(stream)
+                    text = f"a line of more than {_LONGEST:,} octets: {text[:_SHOWN]}..."
                 if text and not text.startswith("#"):
                     yield text
 
@@ -92,3 +98,8 @@ class Urls:
             lines.put(None)
         except Exception as error:  # noqa: BLE001 - raised where the lines are used
             lines.put(error)
+
+
+def _skip_line(stream: BinaryIO) -> None:
+    while (rest := stream.readline(_LONGEST)) and not rest.endswith(b"\n"):
+        pass
