@@ -120,7 +120,10 @@ def read_file(name: str) -> bytes:
 
 
 def standard_input() -> BinaryIO:
-    """Standard input, as octets. Raises UnreadableError if the user has closed it (``<&-``)."""
+    """Standard input, as octets. Raises UnreadableError if the user has closed it (``<&-``).
+
+    A reader of its own: Python aborts if it ends while a thread reads from ``sys.stdin``.
+    """
     if sys.stdin is None:
         raise UnreadableError("standard input is closed")
-    return sys.stdin.buffer
+    return open(sys.stdin.fileno(), "rb", closefd=False)

@@ -30,7 +30,7 @@ NO_ADDON = dict.fromkeys(ADDON)
             "REDIS_URL": "redis://127.0.0.1:1/",
         },
         {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"},
-        {"LOG_STDOUT": True, "LOG_FILE": "crawl.log", "LOG_LEVEL": "DEBUG"},
+        {"LOG_STDOUT": True, "LOG_LEVEL": "DEBUG"},
     ],
     ids=["no add-on", "switched off", "loader", "redis", "select", "log"],
 )

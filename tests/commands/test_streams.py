@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import signal
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from .running import Robots
+from ..sites import hang
+from .running import LONGEST, Robots
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from ..sites import Sites
 
 OFFLINE = "check", "--file", "r.txt", "http://site.invalid/closed"
 
@@ -79,3 +84,25 @@ def test_a_full_disk_is_reported(robots: Robots, arguments: tuple[str, ...]) -> 
     assert done.status == 2
     assert done.errors.endswith("No space left on device\n")
     assert done.errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["check", "plan"])
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_while_standard_input_stays_open(
+    sites: Sites, robots: Robots, command: str, sent: signal.Signals
+) -> None:
+    """As it does on a terminal, or behind a slow program."""
+    host = sites.host()
+    host.robots(hang)
+    process = robots.started(command, "--input", "-", "-sROBOTS_FETCH_TIMEOUT=60")
+    assert process.stdin is not None
+    assert process.stderr is not None
+    process.stdin.write(f"{host.url()}\n".encode())
+    process.stdin.flush()
+    until = time.monotonic() + LONGEST
+    while not host.robots_hits and time.monotonic() < until:
+        time.sleep(0.02)
+    process.send_signal(sent)
+    assert process.wait(LONGEST) == 130
+    assert process.stderr.read() == b""
+    process.communicate()
