@@ -5,10 +5,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..audit import sample_log
+from .forks import Forks
 from .running import Robots
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forks() -> Iterator[None]:
+    yield
+    Forks.end()
 
 
 @pytest.fixture(params=["in a project", "outside"])
@@ -16,6 +24,12 @@ def robots(request: pytest.FixtureRequest, tmp_path: Path) -> Robots:
     """``scrapy robots``, run as a user would: in a project with the add-on, and outside of one."""
     if request.param == "in a project":
         return Robots.in_project(tmp_path)
+    return Robots(tmp_path)
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Robots:
+    """``scrapy robots`` outside of a project, for what a project cannot change."""
     return Robots(tmp_path)
 
 

@@ -1,4 +1,7 @@
-"""Runs ``scrapy robots`` in a process of its own, as a user would."""
+"""Runs ``scrapy robots`` in a process of its own, as a user would.
+
+Commands that run to their end, the most, are forks of a process that has imported Scrapy.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..crawling import ADDON
+from .forks import Forks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,10 +64,15 @@ class Robots:
         self, *arguments: object, stdin: str | bytes = "", environment: dict[str, str] | None = None
     ) -> Done:
         """Runs it to its end."""
-        process = self.started(*arguments, environment=environment)
         given = stdin.encode() if isinstance(stdin, str) else stdin
-        output, errors = process.communicate(given, timeout=LONGEST)
-        done = Done(process.returncode, output.decode(), errors.decode())
+        if environment is None:
+            words = ["robots", *map(str, arguments)]
+            status, output, errors = Forks.running().run(self.folder, words, given, LONGEST)
+        else:  # may be for the interpreter itself
+            process = self.started(*arguments, environment=environment)
+            output, errors = process.communicate(given, timeout=LONGEST)
+            status = process.returncode
+        done = Done(status, output.decode(), errors.decode())
         assert "Traceback" not in done.errors, done.errors
         return done
 

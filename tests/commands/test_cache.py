@@ -88,8 +88,8 @@ def test_list_has_a_line_for_each_origin(robots: Robots) -> None:
     assert lines[2].startswith("timeout            unreachable never ")
 
 
-def test_list_for_machines(robots: Robots, three: list[RobotsRecord]) -> None:
-    done = robots("cache", "list", "--json", *STORE)
+def test_list_for_machines(alone: Robots, three: list[RobotsRecord]) -> None:
+    done = alone("cache", "list", "--json", *STORE)
     for found, record in zip(done.json, three, strict=True):
         expected = {**line_of(record), "size": len(record.body)}
         del expected["body"]
@@ -218,8 +218,8 @@ def test_purge_deletes_what_is_asked(
     assert [*held(path)] == [str(origin(number)) for number in left]
 
 
-def test_verify_finds_nothing_in_a_sound_store(robots: Robots, three: list[RobotsRecord]) -> None:
-    done = robots("cache", "verify", *STORE)
+def test_verify_finds_nothing_in_a_sound_store(alone: Robots, three: list[RobotsRecord]) -> None:
+    done = alone("cache", "verify", *STORE)
     assert (done.status, done.errors) == (0, "")
     assert done.output == f"{len(three)} records checked, 0 faults\n"
 

@@ -41,9 +41,9 @@ def test_in_every_reactor_mode(sites: Sites, tmp_path: Path, mode: str) -> None:
     assert done.status == 1
 
 
-def test_all_allowed_is_status_0(sites: Sites, robots: Robots) -> None:
-    assert robots("check", sites.host(RULES).url("/")).status == 0
-    assert robots("check", sites.host(answer(status=404)).url("/")).status == 0
+def test_all_allowed_is_status_0(sites: Sites, alone: Robots) -> None:
+    assert alone("check", sites.host(RULES).url("/")).status == 0
+    assert alone("check", sites.host(answer(status=404)).url("/")).status == 0
 
 
 def test_what_cannot_be_read_is_undecided(sites: Sites, robots: Robots) -> None:
@@ -55,33 +55,33 @@ def test_what_cannot_be_read_is_undecided(sites: Sites, robots: Robots) -> None:
     assert "timeout" in done.lines[1]
 
 
-def test_what_is_not_a_url_is_undecided(robots: Robots) -> None:
-    done = robots("check", "no url", "mailto:someone@site.example", "http://site.example:x/")
+def test_what_is_not_a_url_is_undecided(alone: Robots) -> None:
+    done = alone("check", "no url", "mailto:someone@site.example", "http://site.example:x/")
     assert [line.split()[0] for line in done.lines] == ["undecided", "allowed", "undecided"]
     assert done.status == 2
 
 
-def test_a_file_is_judged_offline(robots: Robots) -> None:
-    (robots.folder / "some.txt").write_text("User-agent: foobot\nDisallow: /f\n")
+def test_a_file_is_judged_offline(alone: Robots) -> None:
+    (alone.folder / "some.txt").write_text("User-agent: foobot\nDisallow: /f\n")
     url = "http://site.invalid/f"
-    done = robots("check", "--file", "some.txt", "--agent", "Foobot/2.0", url)
+    done = alone("check", "--file", "some.txt", "--agent", "Foobot/2.0", url)
     assert done.lines == [f"denied    {url}  (Disallow: /f, line 2 of some.txt)"]
-    assert robots("check", "--file", "some.txt", "--agent", "barbot", url).status == 0
+    assert alone("check", "--file", "some.txt", "--agent", "barbot", url).status == 0
 
 
-def test_the_dialect_decides(robots: Robots) -> None:
-    (robots.folder / "some.txt").write_text("User-agent: *\nAllow: /\nDisallow: /a/long/path\n")
+def test_the_dialect_decides(alone: Robots) -> None:
+    (alone.folder / "some.txt").write_text("User-agent: *\nAllow: /\nDisallow: /a/long/path\n")
     url = "http://site.invalid/a/long/path"
-    assert robots("check", "--file", "some.txt", url).status == 1
-    assert robots("check", "--file", "some.txt", "--dialect", "FIRST_MATCH", url).status == 0
+    assert alone("check", "--file", "some.txt", url).status == 1
+    assert alone("check", "--file", "some.txt", "--dialect", "FIRST_MATCH", url).status == 0
 
 
-def test_urls_from_a_file_or_standard_input(sites: Sites, robots: Robots) -> None:
+def test_urls_from_a_file_or_standard_input(sites: Sites, alone: Robots) -> None:
     host = sites.host(RULES)
     text = f"{host.url('/closed')}\r\n\n# no URL\n  {host.url('/')}  "
-    (robots.folder / "urls.txt").write_text(text)
+    (alone.folder / "urls.txt").write_text(text)
     for source, given in (("urls.txt", ""), ("-", text)):
-        done = robots("check", "--json", "--input", source, stdin=given)
+        done = alone("check", "--json", "--input", source, stdin=given)
         assert [answer["result"] for answer in done.json] == ["denied", "allowed"]
 
 
@@ -100,10 +100,10 @@ def test_hosts_are_asked_side_by_side(sites: Sites, robots: Robots) -> None:
     assert [host.robots_hits for host in hosts] == [1] * 20
 
 
-def test_each_file_is_fetched_once(sites: Sites, robots: Robots) -> None:
+def test_each_file_is_fetched_once(sites: Sites, alone: Robots) -> None:
     host = sites.host(RULES)
     urls = "\n".join(host.url(f"/closed/{number}") for number in range(7_000))
-    done = robots("check", "--input", "-", stdin=urls)
+    done = alone("check", "--input", "-", stdin=urls)
     assert len(done.lines) == 7_000
     assert host.robots_hits == 1
 
@@ -123,23 +123,23 @@ def test_each_file_is_fetched_once(sites: Sites, robots: Robots) -> None:
         ("chekc", "http://site.example/"),
     ],
 )
-def test_wrong_usage_says_what_is_expected(robots: Robots, arguments: tuple[str, ...]) -> None:
-    done = robots(*arguments)
+def test_wrong_usage_says_what_is_expected(alone: Robots, arguments: tuple[str, ...]) -> None:
+    done = alone(*arguments)
     assert done.status == 2
     assert done.output == ""
     assert "error: " in done.errors or done.errors.startswith("scrapy robots check: ")
 
 
-def test_a_closed_pipe_ends_it_silently(robots: Robots) -> None:
-    (robots.folder / "some.txt").write_text(RULES)
+def test_a_closed_pipe_ends_it_silently(alone: Robots) -> None:
+    (alone.folder / "some.txt").write_text(RULES)
     urls = b"http://site.invalid/closed\n" * 20_000
-    done = robots.into_closed_pipe("check", "--file", "some.txt", "--input", "-", stdin=urls)
+    done = alone.into_closed_pipe("check", "--file", "some.txt", "--input", "-", stdin=urls)
     assert (done.status, done.errors) == (141, "")
 
 
-def test_text_of_a_site_cannot_write_to_the_terminal(sites: Sites, robots: Robots) -> None:
+def test_text_of_a_site_cannot_write_to_the_terminal(sites: Sites, alone: Robots) -> None:
     host = sites.host("User-agent: *\nDisallow: /\x1b]0;owned\x07\nDisallow: /a\n")
-    done = robots("check", host.url("/a"), host.url("/%1b]0;owned%07"))
+    done = alone("check", host.url("/a"), host.url("/%1b]0;owned%07"))
     assert "\x1b" not in done.output
     assert "\\x1b" in done.output
 

@@ -68,9 +68,9 @@ def test_what_changed_in_words(robots: Robots) -> None:
     assert (done.status, done.errors) == (1, "")
 
 
-def test_what_changed_as_json(robots: Robots) -> None:
-    put(robots, old=OLD, new=NEW)
-    done = robots("diff", "old", "new", "--agent", "foobot", "--json")
+def test_what_changed_as_json(alone: Robots) -> None:
+    put(alone, old=OLD, new=NEW)
+    done = alone("diff", "old", "new", "--agent", "foobot", "--json")
     assert became(done) == [
         ("allowed", "Disallow: /private/", "Allow: /private/open/", "/private/open/"),
         ("denied", None, "Disallow: /*?sort=", "/?sort="),
@@ -97,45 +97,45 @@ def test_what_changed_as_json(robots: Robots) -> None:
     }
 
 
-def test_nothing_changed(robots: Robots) -> None:
-    put(robots, old=OLD, same=OLD.replace("\n", "\r\n# nothing\n"))
-    done = robots("diff", "old", "same", "--agent", "foobot")
+def test_nothing_changed(alone: Robots) -> None:
+    put(alone, old=OLD, same=OLD.replace("\n", "\r\n# nothing\n"))
+    done = alone("diff", "old", "same", "--agent", "foobot")
     assert done.lines[-2:] == ["", "no difference"]
     assert done.status == 0
 
 
-def test_another_group_applies_now(robots: Robots) -> None:
-    put(robots, old="User-agent: *\n", new="User-agent: *\nUser-agent: foobot\n")
-    assert robots("diff", "old", "new", "--agent", "foobot").lines[-1] == "group        * -> foobot"
-    assert robots("diff", "old", "new", "--agent", "barbot").status == 0
+def test_another_group_applies_now(alone: Robots) -> None:
+    put(alone, old="User-agent: *\n", new="User-agent: *\nUser-agent: foobot\n")
+    assert alone("diff", "old", "new", "--agent", "foobot").lines[-1] == "group        * -> foobot"
+    assert alone("diff", "old", "new", "--agent", "barbot").status == 0
 
 
-def test_one_of_them_is_standard_input(robots: Robots) -> None:
-    put(robots, old=OLD)
+def test_one_of_them_is_standard_input(alone: Robots) -> None:
+    put(alone, old=OLD)
     for arguments in (("old", "-"), ("-", "old")):
-        done = robots("diff", *arguments, "--json", stdin=NEW)
+        done = alone("diff", *arguments, "--json", stdin=NEW)
         assert len(became(done)) == 2
         assert done.status == 1
 
 
-def test_one_file_in_two_dialects(robots: Robots) -> None:
-    put(robots, file="User-agent: *\nAllow: /\nDisallow: /a\n")
-    assert robots("diff", "file", "file").status == 0
-    done = robots("diff", "file", "file", "--dialect-b", "first_match", "--json")
+def test_one_file_in_two_dialects(alone: Robots) -> None:
+    put(alone, file="User-agent: *\nAllow: /\nDisallow: /a\n")
+    assert alone("diff", "file", "file").status == 0
+    done = alone("diff", "file", "file", "--dialect-b", "first_match", "--json")
     assert became(done) == [("allowed", "Disallow: /a", "Allow: /", "/a")]
     both = ("--dialect", "FIRST_MATCH", "--dialect-b", "FIRST_MATCH")
-    assert robots("diff", "file", "file", *both).status == 0
+    assert alone("diff", "file", "file", *both).status == 0
 
 
-def test_many_changes_are_counted_and_shown_on_request(robots: Robots) -> None:
+def test_many_changes_are_counted_and_shown_on_request(alone: Robots) -> None:
     many = "".join(f"Disallow: /{number}/\n" for number in range(1_000))
-    put(robots, old="", new=f"User-agent: *\n{many}")
-    short, whole = robots("diff", "old", "new"), robots("diff", "old", "new", "--all")
+    put(alone, old="", new=f"User-agent: *\n{many}")
+    short, whole = alone("diff", "old", "new"), alone("diff", "old", "new", "--all")
     assert "became denied (1,000)" in short.lines
     assert "  and 980 more, which --all shows" in short.lines
     assert len(short.lines) < 60
     assert len(whole.lines) > 2_000
-    assert len(robots("diff", "old", "new", "--json").json[0]["paths"]) == 1_000
+    assert len(alone("diff", "old", "new", "--json").json[0]["paths"]) == 1_000
 
 
 def test_sites_are_asked_as_by_a_crawl(sites: Sites, robots: Robots) -> None:
@@ -150,9 +150,9 @@ def test_sites_are_asked_as_by_a_crawl(sites: Sites, robots: Robots) -> None:
     assert (host.robots_hits, host.fetched) == (2, [])
 
 
-def test_an_empty_file_is_not_the_same_as_none(sites: Sites, robots: Robots) -> None:
-    put(robots, empty="")
-    done = robots("diff", sites.host(answer(status=404)).origin, "empty")
+def test_an_empty_file_is_not_the_same_as_none(sites: Sites, alone: Robots) -> None:
+    put(alone, empty="")
+    done = alone("diff", sites.host(answer(status=404)).origin, "empty")
     assert done.status == 1
     assert "no difference" not in done.output
     assert "(404, all allowed)" in done.lines[0]
@@ -235,35 +235,35 @@ def test_what_no_store_has_cannot_be_compared(stored: tuple[Robots, Host]) -> No
         ("a", "a", "--dialect-b", "KLINGON"),
     ],
 )
-def test_wrong_usage_says_what_is_expected(robots: Robots, arguments: tuple[str, ...]) -> None:
-    put(robots, a=OLD)
-    done = robots("diff", *arguments)
+def test_wrong_usage_says_what_is_expected(alone: Robots, arguments: tuple[str, ...]) -> None:
+    put(alone, a=OLD)
+    done = alone("diff", *arguments)
     assert (done.status, done.output) == (2, "")
     assert "error: " in done.errors or done.errors.startswith("scrapy robots")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root can read everything")
-def test_an_unreadable_file_is_named(robots: Robots) -> None:
-    put(robots, a=OLD)
-    (robots.folder / "a").chmod(0)
-    done = robots("diff", "a", "a")
+def test_an_unreadable_file_is_named(alone: Robots) -> None:
+    put(alone, a=OLD)
+    (alone.folder / "a").chmod(0)
+    done = alone("diff", "a", "a")
     assert (done.status, done.output) == (2, "")
     assert "a cannot be read" in done.errors
 
 
-def test_a_closed_pipe_ends_it_silently(robots: Robots) -> None:
+def test_a_closed_pipe_ends_it_silently(alone: Robots) -> None:
     many = "".join(f"Disallow: /{number}/\n" for number in range(5_000))
-    put(robots, old="", new=f"User-agent: *\n{many}")
-    done = robots.into_closed_pipe("diff", "old", "new", "--all")
+    put(alone, old="", new=f"User-agent: *\n{many}")
+    done = alone.into_closed_pipe("diff", "old", "new", "--all")
     assert (done.status, done.errors) == (141, "")
 
 
-def test_ctrl_c_while_a_site_is_asked(sites: Sites, robots: Robots) -> None:
+def test_ctrl_c_while_a_site_is_asked(sites: Sites, alone: Robots) -> None:
     host = sites.host(OLD)
     host.robots(hang)
-    put(robots, old=OLD)
+    put(alone, old=OLD)
     started = ("diff", "old", host.origin, "-sROBOTS_FETCH_TIMEOUT=60")
-    done = robots.interrupted(*started, when=lambda: host.robots_hits > 0)
+    done = alone.interrupted(*started, when=lambda: host.robots_hits > 0)
     assert (done.status, done.output) == (130, "")
 
 
@@ -275,18 +275,18 @@ def test_a_hostile_pair_ends_and_is_said_to_be_not_complete(tmp_path: Path) -> N
     assert done.status == 1
 
 
-def test_text_of_a_site_cannot_write_to_the_terminal(robots: Robots) -> None:
-    put(robots, old="", new="User-agent: *\nDisallow: /\x1b]0;owned\x07\nSitemap: /\x1b[31m\n")
-    done = robots("diff", "old", "new")
+def test_text_of_a_site_cannot_write_to_the_terminal(alone: Robots) -> None:
+    put(alone, old="", new="User-agent: *\nDisallow: /\x1b]0;owned\x07\nSitemap: /\x1b[31m\n")
+    done = alone("diff", "old", "new")
     assert "\x1b" not in done.output
     assert "\\x1b" in done.output
 
 
-def test_long_text_is_cut_in_words_and_whole_as_json(robots: Robots) -> None:
+def test_long_text_is_cut_in_words_and_whole_as_json(alone: Robots) -> None:
     path = "/" + "a" * 5_000
     sitemaps = "".join(f"Sitemap: /{number}\n" for number in range(500))
-    put(robots, old="", new=f"User-agent: *\nDisallow: {path}\n{sitemaps}")
-    done = robots("diff", "old", "new")
+    put(alone, old="", new=f"User-agent: *\nDisallow: {path}\n{sitemaps}")
+    done = alone("diff", "old", "new")
     assert len(done.output) < 3_000
     assert "  and 480 more, which --all shows" in done.lines
-    assert became(robots("diff", "old", "new", "--json"))[0][3] == path
+    assert became(alone("diff", "old", "new", "--json"))[0][3] == path

@@ -54,16 +54,16 @@ def test_all_that_decides(sites: Sites, robots: Robots) -> None:
     assert host.fetched == []
 
 
-def test_dialects_that_answer_otherwise_are_named(robots: Robots) -> None:
-    (robots.folder / "r.txt").write_text("User-agent: *\nDisallow: /p\nAllow: /p/open\n")
-    done = robots("explain", "--file", "r.txt", "http://site.invalid/p/open")
+def test_dialects_that_answer_otherwise_are_named(alone: Robots) -> None:
+    (alone.folder / "r.txt").write_text("User-agent: *\nDisallow: /p\nAllow: /p/open\n")
+    done = alone("explain", "--file", "r.txt", "http://site.invalid/p/open")
     assert "but         denied in the dialect FIRST_MATCH (Disallow: /p, line 2)" in done.lines
     assert not any("dialect GOOGLE" in line for line in done.lines)
 
 
-def test_json_has_the_same(sites: Sites, robots: Robots) -> None:
+def test_json_has_the_same(sites: Sites, alone: Robots) -> None:
     host = sites.host(RULES)
-    done = robots("explain", host.url("/x"), "--json")
+    done = alone("explain", host.url("/x"), "--json")
     (found,) = done.json
     assert found["result"] == "denied"
     assert (found["rule"], found["line"]) == ("Disallow: /", 9)
@@ -73,11 +73,11 @@ def test_json_has_the_same(sites: Sites, robots: Robots) -> None:
     assert done.status == 1
 
 
-def test_a_redirect_is_named(sites: Sites, robots: Robots) -> None:
+def test_a_redirect_is_named(sites: Sites, alone: Robots) -> None:
     target = sites.host(RULES)
     host = sites.host()
     host.robots(redirect(target.url("/robots.txt")))
-    done = robots("explain", host.url("/x"))
+    done = alone("explain", host.url("/x"))
     moved = f"{target.url('/robots.txt')}, where {host.url('/robots.txt')} redirects to"
     assert moved in done.output
 
@@ -91,21 +91,21 @@ def test_an_unreadable_file_leaves_it_undecided(sites: Sites, robots: Robots) ->
     assert done.status == 2
 
 
-def test_no_file_allows_everything(sites: Sites, robots: Robots) -> None:
-    done = robots("explain", sites.host().url("/x"))
+def test_no_file_allows_everything(sites: Sites, alone: Robots) -> None:
+    done = alone("explain", sites.host().url("/x"))
     assert "404, all allowed" in done.output
     assert done.status == 0
 
 
-def test_a_rate_for_some_hours_is_told_with_them(robots: Robots) -> None:
-    (robots.folder / "r.txt").write_text("User-agent: *\nRequest-rate: 1/100 0600-0845\n")
-    done = robots("explain", "--file", "r.txt", "http://site.invalid/")
+def test_a_rate_for_some_hours_is_told_with_them(alone: Robots) -> None:
+    (alone.folder / "r.txt").write_text("User-agent: *\nRequest-rate: 1/100 0600-0845\n")
+    done = alone("explain", "--file", "r.txt", "http://site.invalid/")
     assert "delay       60 s during 06:00-08:45 UTC" in done.lines
 
 
-def test_an_agent_without_a_token_is_told_so(robots: Robots) -> None:
-    (robots.folder / "r.txt").write_text("User-agent: foobot\nDisallow: /\n")
-    done = robots(
+def test_an_agent_without_a_token_is_told_so(alone: Robots) -> None:
+    (alone.folder / "r.txt").write_text("User-agent: foobot\nDisallow: /\n")
+    done = alone(
         "explain", "--file", "r.txt", "--agent", "Mozilla/5.0 (X11; Linux)", "http://site.invalid/"
     )
     assert "none is for a product token, and the agent has none, and none for *" in done.output
@@ -126,7 +126,7 @@ def test_another_parser_names_no_rules(sites: Sites, tmp_path: Path) -> None:
     "arguments",
     [(), ("a url",), ("mailto:someone@site.example",), ("http://a.example/", "http://b.example/")],
 )
-def test_wrong_usage(robots: Robots, arguments: tuple[str, ...]) -> None:
-    done = robots("explain", *arguments)
+def test_wrong_usage(alone: Robots, arguments: tuple[str, ...]) -> None:
+    done = alone("explain", *arguments)
     assert done.status == 2
     assert "scrapy robots explain: error: " in done.errors

@@ -47,12 +47,6 @@ LISTED = """\
 """
 
 
-@pytest.fixture
-def alone(tmp_path: Path) -> Robots:
-    """Outside of a project."""
-    return Robots(tmp_path)
-
-
 def listed(output: str) -> str:
     """What is printed below the heading."""
     lines = [line.rstrip() for line in output.splitlines()]
@@ -183,9 +177,9 @@ def test_a_file_that_cannot_be_fetched(sites: Sites, robots: Robots) -> None:
     assert done.status == 2
 
 
-def test_a_file_that_cannot_be_read(robots: Robots) -> None:
-    (robots.folder / "r.txt").write_text(CLEAN)
-    done = robots("show", "missing.example", ".", "r.txt")
+def test_a_file_that_cannot_be_read(alone: Robots) -> None:
+    (alone.folder / "r.txt").write_text(CLEAN)
+    done = alone("show", "missing.example", ".", "r.txt")
     missing, folder = done.errors.splitlines()
     assert missing == (
         "scrapy robots show: missing.example cannot be read: No such file or directory; "
@@ -244,10 +238,10 @@ def test_a_closed_pipe_ends_it_silently(alone: Robots) -> None:
     assert (done.status, done.errors) == (141, "")
 
 
-def test_ctrl_c_ends_it(sites: Sites, robots: Robots) -> None:
+def test_ctrl_c_ends_it(sites: Sites, alone: Robots) -> None:
     host = sites.host()
     host.robots(after(60, answer(CLEAN)))
-    done = robots.interrupted("show", host.origin, when=lambda: bool(host.robots_hits))
+    done = alone.interrupted("show", host.origin, when=lambda: bool(host.robots_hits))
     assert done.status == 130
     assert done.output == ""
 
