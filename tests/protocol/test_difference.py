@@ -89,7 +89,7 @@ def check(before: RobotsTxt, after: RobotsTxt, sampled: Iterable[str]) -> Differ
     return found
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(pairs(), asked)
 def test_every_example_changed_and_no_change_is_missed(
     files: tuple[RobotsTxt, RobotsTxt], sampled: list[str]

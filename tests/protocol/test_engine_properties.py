@@ -191,7 +191,7 @@ def test_the_fast_matcher_agrees_with_the_slow_one_on_millions() -> None:
     assert run(range(1000, 1600)) > 5_000_000
 
 
-def test_long_parts_agree_too() -> None:
+def compare_long_parts(paths: int) -> None:
     """Parts of 64 octets and more, which the wildcard index looks up by a few of them."""
     random_ = random.Random(7)
     word: Callable[[int], str] = lambda size: "".join(random_.choices("ab", k=size))  # noqa: E731
@@ -203,9 +203,18 @@ def test_long_parts_agree_too() -> None:
     found += [(False, f"/*{part}*c".encode()) for part in parts]
     body = b"\n".join([b"User-agent: *", *(b"Disallow: " + pattern for _, pattern in found)])
     file = RobotsTxt.parse(body)
-    for number in range(60):
+    for number in range(paths):
         path = "/" + "".join(random_.choices(parts, k=6)) + random_.choice(["c", "", str(number)])
         assert file.allowed(path, "bot") is slowly_allowed(found, path.encode())
+
+
+def test_long_parts_agree_too() -> None:
+    compare_long_parts(15)
+
+
+@pytest.mark.stress
+def test_long_parts_of_many_paths_agree_too() -> None:
+    compare_long_parts(1_000)
 
 
 def compare_plan(seed: int) -> None:

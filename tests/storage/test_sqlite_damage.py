@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize("seed", range(40))
+MORE_SEEDS = [pytest.param(seed, marks=pytest.mark.stress) for seed in range(12, 100)]
+
+
+@pytest.mark.parametrize("seed", [*range(12), *MORE_SEEDS])
 def test_bytes_overwritten_in_the_middle(path: Path, seed: int) -> None:
     fill(path)
     chance = random.Random(seed)

@@ -43,18 +43,32 @@ MORE = {
 }
 
 
+@pytest.fixture(scope="module")
+def unit() -> float:
+    return loop()
+
+
+def made(name: str, size: int = FILE_OCTETS) -> bytes:
+    return hostile(name, size) if name in FILES else MORE[name](size).encode()
+
+
+@pytest.mark.parametrize("name", [*FILES, *MORE])
+def test_an_eighth_of_a_hostile_file_is_linted_in_time(name: str, unit: float) -> None:
+    body = made(name, FILE_OCTETS // 8)
+    assert seconds(lambda: lint(body), tries=1) < LOOPS / 8 * unit
+
+
+@pytest.mark.stress
 @pytest.mark.parametrize("dialect", [RFC9309, GYM2008, FIRST_MATCH], ids=lambda each: each.name)
 @pytest.mark.parametrize("name", [*FILES, *MORE])
-def test_a_hostile_file_is_linted_in_time(name: str, dialect: Dialect) -> None:
-    size = FILE_OCTETS // 4
-    body = hostile(name, size) if name in FILES else MORE[name](size).encode()
-    assert seconds(lambda: lint(body, dialect), tries=1) < LOOPS / 4 * loop()
+def test_so_is_a_whole_one_in_any_dialect(name: str, dialect: Dialect, unit: float) -> None:
+    body = made(name)
+    assert seconds(lambda: lint(body, dialect), tries=1) < LOOPS * unit
 
 
 @pytest.mark.parametrize("name", ["ends", "stars", "shared"])
 def test_what_was_left_out_is_told(name: str) -> None:
-    body = hostile(name) if name in FILES else MORE[name](FILE_OCTETS).encode()
-    assert lint(body).findings[0].code is Code.NOT_CHECKED
+    assert lint(made(name)).findings[0].code is Code.NOT_CHECKED
 
 
 def test_equal_rules_are_found_even_then() -> None:
