@@ -13,6 +13,9 @@ PYTEST = -m pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
 CRAWLS = tests/crawl $(addprefix --ignore=tests/crawl/test_, \
 	discovery.py lost_requests.py queue_properties.py reactor_modes.py slow_connections.py)
 PARTS = a-e f-p q-z
+UNITS = commands others
+UNITS_commands = tests/commands
+UNITS_others = --ignore=tests/crawl --ignore=tests/commands
 SIDE_BY_SIDE = $(BIN)/python -m tests.side_by_side $(MAKE_COMMAND)
 
 .PHONY: help demo docs test test-units test-crawls test-select test-select-all test-oldest test-oldest-select \
@@ -29,11 +32,14 @@ demo: .venv/installed ## the sample project: a crawl, offline, and what it denie
 
 # Crawls mostly wait, so these run side by side, the crawls of each Scrapy in parts by their files' names.
 test: .venv/installed-dev .venv-oldest/installed-dev ## the tests, on the newest and the oldest Scrapy, in some 4 minutes
-	@$(SIDE_BY_SIDE) $(addprefix test-oldest-,$(PARTS)) $(addprefix test-crawls-,$(PARTS)) \
-		test-units test-select test-oldest-select
+	@$(SIDE_BY_SIDE) $(addprefix test-units-,$(UNITS)) $(addprefix test-oldest-,$(PARTS)) \
+		$(addprefix test-crawls-,$(PARTS)) test-select test-oldest-select
 
 test-units: .venv/installed-dev ## a part of them: all but crawls
-	$(BIN)/python $(PYTEST) --reactor=asyncio --ignore=tests/crawl
+	@$(SIDE_BY_SIDE) $(addprefix test-units-,$(UNITS))
+
+test-units-%: .venv/installed-dev
+	$(BIN)/python $(PYTEST) --reactor=asyncio $(UNITS_$*)
 
 test-crawls: .venv/installed-dev ## a part of them: crawls, with the asyncio reactor
 	@$(SIDE_BY_SIDE) $(addprefix test-crawls-,$(PARTS))
