@@ -51,6 +51,8 @@ def questions(file: RobotsTxt, url: str, agent: str = AGENT) -> dict[str, Callab
         "request_rate": lambda: file.request_rate(agent),
         "visit_time": lambda: file.visit_time(agent),
         "rules": lambda: file.rules(agent),
+        "names_for": lambda: file.names_for(agent),
+        "groups_for": lambda: file.groups_for(agent),
         "rules_for": lambda: RobotsTxt.rules_for(file, "another"),
         "compact": lambda: file.rules_for(agent).compact(),
         "groups": lambda: file.groups,
