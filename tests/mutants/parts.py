@@ -45,8 +45,29 @@ def of_crawl(name: str, *sources: str, tests: tuple[str, ...]) -> Part:
     return Part(name, sources, tests, gate=0.90)
 
 
+COMPARISON = ("changed_paths", "difference", "path_units", "pattern_automaton")
+"""The files that compare two robots.txt files. Parsing and deciding need none of them."""
+
 PARTS = (
-    folder("protocol"),
+    Part(
+        "protocol",
+        ("protocol/*.py", *(f"!protocol/{name}.py" for name in COMPARISON)),
+        ("protocol/test_*.py", "!protocol/test_difference.py"),
+        gate=0.95,
+    ),
+    Part(
+        "lint",
+        ("protocol/lint/*.py",),
+        # Without test_hostile.py, which takes longer than all the others together.
+        ("protocol/lint/test_*.py", "!protocol/lint/test_hostile.py"),
+        gate=0.95,
+    ),
+    Part(
+        "difference",
+        tuple(f"protocol/{name}.py" for name in COMPARISON),
+        ("protocol/test_difference.py",),
+        gate=0.95,
+    ),
     folder("policy"),
     folder("storage"),
     of_crawl(
