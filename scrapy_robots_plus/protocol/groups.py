@@ -52,7 +52,8 @@ class Section:
         """Line numbers of the allow and disallow lines."""
         self.members: list[Members] = []
         self._run = 0
-        self._closed = False
+        """Where the agents begin to which the next other line applies."""
+        self._closed = False  # whether such a line stands below them
 
     def add_agent(self, value: bytes, names: tuple[str, ...]) -> None:
         """Adds a user-agent line."""
@@ -94,7 +95,7 @@ class Scanner:
         self.globals: list[Line] = []
         """Lines that belong to no group (2.2.4)."""
         self._current: Section | None = None
-        self._collecting = False
+        self._collecting = False  # whether another agent would belong to this group
 
     def scan(self, lines: list[bytes]) -> None:
         """Reads all lines of a file."""

@@ -54,7 +54,7 @@ def _transcoded(body: bytes, charset: str) -> bytes:
     if name not in _SUPERSETS_OF_ASCII:  # as UTF-8 is not, which needs no decoding
         return body
     try:
-        return body.decode(name).encode("utf-8", "surrogatepass")
+        return body.decode(name).encode()
     except ValueError:
         return body
 

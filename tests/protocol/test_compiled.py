@@ -76,9 +76,9 @@ def test_who_shares_rules_shares_them_compiled() -> None:
     assert file.rules_for("c") is not rules
 
 
-def many_crawlers(rules: int = 1) -> RobotsTxt:
+def many_crawlers(rules: int = 1, crawlers: int = 100) -> RobotsTxt:
     lines = "".join(f"Disallow: /{number}\n" for number in range(rules))
-    return RobotsTxt.parse("".join(f"User-agent: bot{_word(n)}\n{lines}" for n in range(100)))
+    return RobotsTxt.parse("".join(f"User-agent: bot{_word(n)}\n{lines}" for n in range(crawlers)))
 
 
 def _word(number: int) -> str:
@@ -103,9 +103,11 @@ def test_so_it_is_if_all_share_the_same_rules() -> None:
         assert file.rules_for(f"bot{_word(number)}") is rules
 
 
-@pytest.mark.parametrize(("rules", "crawlers"), [(RULES // 2, 2), (RULES // 10, 10)])
+@pytest.mark.parametrize(
+    ("rules", "crawlers"), [(RULES // 2, 2), (RULES // 3 + 1, 2), (RULES // 10, 10)]
+)
 def test_no_more_rules_are_kept_than_a_file_may_hold(rules: int, crawlers: int) -> None:
-    file = many_crawlers(rules)
+    file = many_crawlers(rules, crawlers + 1)
     first = file.rules_for("botaa")
     for number in range(1, crawlers):
         file.rules_for(f"bot{_word(number)}")

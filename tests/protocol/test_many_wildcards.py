@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scrapy_robots_plus.protocol import RobotsTxt
+from scrapy_robots_plus.protocol.matcher import Compiler
+from scrapy_robots_plus.protocol.rank import rank_of
 
 MANY = 600
 """More than are tried one by one."""
@@ -50,6 +52,8 @@ CASES = [
     ("Allow: /x$\nDisallow: /*x", "/x", 1),
     ("Disallow: /a*b*c\nAllow: /a*c", "/abc", 1),
     ("Disallow: /a*b*d\nAllow: /a*c", "/abc", 2),
+    # an empty one means nothing
+    ("Disallow:\nDisallow: /*a", "/a", 2),
     # long parts, which are looked up piece by piece
     (f"Disallow: /*{PART}", f"/a{PART}", 1),
     (f"Disallow: /*{PART}", f"/a{PART[:-1]}", None),
@@ -91,3 +95,32 @@ def test_of_many(pattern: str, padding: str) -> None:
         if not padding or "$" not in rules:
             asked = path + padding
             assert line_that_decides(f"{rules}\n{others}", asked) == line, (rules, asked)
+
+
+def texts(count: int, size: int) -> list[bytes]:
+    return [b"%0*d" % (size, number) for number in range(count)]
+
+
+def is_indexed(*patterns: tuple[tuple[bytes, ...], bytes | None]) -> bool:
+    compiler = Compiler()
+    for number, (parts, tail) in enumerate(patterns, 1):
+        compiler.add((b"/", parts, tail), rank_of(1, number, allow=False))
+    return compiler.seal()._index is not None
+
+
+def test_rules_with_many_parts_are_indexed() -> None:
+    one_part = [((text,), None) for text in texts(257, 3)]
+    two_parts = [((text, b"a"), None) for text in texts(171, 3)]
+    assert not is_indexed(*one_part[:256])
+    assert is_indexed(*one_part)
+    assert not is_indexed(*two_parts[:170])
+    assert is_indexed(*two_parts)
+
+
+def test_rules_with_long_parts_are_indexed() -> None:
+    parts = [((text,), None) for text in texts(16, 1024)]
+    tails = [((), text) for text in texts(16, 1024)]
+    for rules in (parts, tails):
+        assert not is_indexed(*rules)
+        assert is_indexed(*rules, ((b"a",), None))
+        assert is_indexed(*rules, ((), b"a"))
