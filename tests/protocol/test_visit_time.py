@@ -11,6 +11,7 @@ from scrapy_robots_plus.protocol import VisitTime
 DAY = 86_400
 MORNING = VisitTime(time(6), time(8, 45))
 NIGHT = VisitTime(time(22), time(4))
+MINUTE = VisitTime(time(6), time(6))
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,8 @@ NIGHT = VisitTime(time(22), time(4))
         (NIGHT, "23:30", 0),
         (NIGHT, "03:59", 0),
         (NIGHT, "04:30", 17.5 * 3600),
+        (MINUTE, "06:00", 0),
+        (MINUTE, "06:01", DAY - 60),
     ],
 )
 def test_when_the_hours_begin(window: VisitTime, clock: str, begins_in: float) -> None:
@@ -30,7 +33,7 @@ def test_when_the_hours_begin(window: VisitTime, clock: str, begins_in: float) -
     assert window.begins_in(1000 * DAY + hour * 3600 + minute * 60) == begins_in
 
 
-@pytest.mark.parametrize("window", [MORNING, NIGHT])
+@pytest.mark.parametrize("window", [MORNING, NIGHT, MINUTE])
 def test_a_moment_is_in_the_hours_if_its_time_of_day_is(window: VisitTime) -> None:
     for second in range(0, DAY, 15):
         moment = time(second // 3600, second // 60 % 60, second % 60)
