@@ -51,25 +51,38 @@ COMPARISON = ("changed_paths", "difference", "path_units", "pattern_automaton")
 PARTS = (
     Part(
         "protocol",
-        ("protocol/*.py", *(f"!protocol/{name}.py" for name in COMPARISON)),
-        ("protocol/test_*.py", "!protocol/test_difference.py"),
+        sources=("protocol/*.py", *(f"!protocol/{name}.py" for name in COMPARISON)),
+        tests=("protocol/test_*.py", "!protocol/test_difference.py"),
         gate=0.95,
     ),
     Part(
         "lint",
-        ("protocol/lint/*.py",),
+        sources=("protocol/lint/*.py",),
         # Without test_hostile.py, which takes longer than all the others together.
-        ("protocol/lint/test_*.py", "!protocol/lint/test_hostile.py"),
+        tests=("protocol/lint/test_*.py", "!protocol/lint/test_hostile.py"),
         gate=0.95,
     ),
     Part(
         "difference",
-        tuple(f"protocol/{name}.py" for name in COMPARISON),
-        ("protocol/test_difference.py",),
+        sources=tuple(f"protocol/{name}.py" for name in COMPARISON),
+        tests=("protocol/test_difference.py",),
         gate=0.95,
     ),
     folder("policy"),
     folder("storage"),
+    Part(
+        "audit",
+        sources=("audit/*.py",),
+        tests=(
+            "audit/test_bodies.py",
+            "audit/test_chain.py",
+            "audit/test_entries.py",
+            "audit/test_log.py",
+            "audit/test_replay.py",
+            "audit/test_warc.py",
+        ),
+        gate=0.90,
+    ),
     of_crawl(
         "pacing",
         "crawl/pacing/*.py",

@@ -88,8 +88,9 @@ def test_so_many_octets_at_most(octets: int) -> None:
 def test_it_knows_wildcards_from_octets(pattern: str, path: str, key: str, wildcards: bool) -> None:
     other = "Disallow" if key == "Allow" else "Allow"
     dialect = replace(RFC9309, wildcards=wildcards)
-    body = f"User-agent: bot\n{key}: {pattern}\n{other}: /"
-    rules = RobotsTxt.parse(body, dialect).rules_for("bot")
-    compact = rules.compact()
-    assert compact is not None
-    assert allowed_by_compact_rules(compact, path, dialect) is rules.allowed(path)
+    body = f"User-agent: bot\n{key}: {pattern}"
+    for each in (body, f"{body}\n{other}: /"):
+        rules = RobotsTxt.parse(each, dialect).rules_for("bot")
+        compact = rules.compact()
+        assert compact is not None
+        assert allowed_by_compact_rules(compact, path, dialect) is rules.allowed(path)
