@@ -104,8 +104,7 @@ class Root:
             if parts:
                 by_part.setdefault(parts[0], []).append((rank, parts[1:], tail))
             elif tail:
-                tails = self._tails.setdefault(len(tail), {})
-                tails[tail] = max(rank, tails.get(tail, NO_RANK))
+                self._tails.setdefault(len(tail), {})[tail] = rank
         self._ways: dict[int, dict[bytes, list[tuple[bytes, Way]]]] = {}
         """First parts and their ways, by the beginning of the part, by the size of that."""
         for part, found in by_part.items():

@@ -186,6 +186,13 @@ CUT = "/" + 499 * "x" + "..."
         ),
         (Verdict(False, Reason.CLOSING, delay=5), "the spider closed before robots.txt was read"),
         (Verdict(True, Reason.NOT_HTTP), "not an HTTP URL"),
+        (Verdict(False, Reason.RULE, "Disallow: /a"), "Disallow: /a, robots.txt"),
+        (
+            Verdict(True, Reason.NOT_OBEYED, override="partner\n"),
+            "robots.txt is not obeyed; override: partner\\n",
+        ),
+        (Verdict(True, Reason.NOT_HTTP, override=LONG), f"not an HTTP URL; override: {CUT}"),
+        (Verdict(True, Reason.NOT_HTTP, override=""), "not an HTTP URL"),
     ],
 )
 def test_what_decided_in_words(verdict: Verdict, words: str | None) -> None:
