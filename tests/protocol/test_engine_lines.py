@@ -91,7 +91,8 @@ def test_a_line_is_read_up_to_its_limit() -> None:
     ],
 )
 def test_keys_that_disallow(key: str) -> None:
-    assert not RobotsTxt.parse(f"User-agent: *\n{key}: /x").allowed("/x", "bot")
+    for line in (f"{key}: /x", f" {key}:/x", f"{key}\t:/x"):
+        assert not RobotsTxt.parse(f"User-agent: *\n{line}").allowed("/x", "bot")
 
 
 @pytest.mark.parametrize("key", ["Allow", "allowed", "allow this"])
