@@ -97,6 +97,7 @@ mutants: .venv/installed-mutants ## changes the package at random, and counts wh
 
 stress: .venv/installed-dev test-select-all test-parsers test-upstream ## the long proofs
 	$(BIN)/python $(PYTEST) --reactor=asyncio -m stress
+	@$(MAKE) mutants MUTANTS="--sample 40 --seed 1"
 
 lint: style types ## all that is found without running it: both of the next
 

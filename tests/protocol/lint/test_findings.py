@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import replace
 
 import pytest
@@ -127,6 +128,14 @@ def test_what_is_wrong_with_a_line(line: str, code: str, says: str) -> None:
 )
 def test_what_is_not_wrong(line: str) -> None:
     assert found(STAR + "Disallow: /z\n" + line) == []
+
+
+@pytest.mark.parametrize("character", "\u00a0\u00ad\u200b\u200c\u200d\u2060\u3000")
+def test_an_invisible_character_is_named_as_unicode_does(character: str) -> None:
+    (said,) = words(f"{STAR}Disallow: /a{character}b")
+    name = unicodedata.name(character).lower().replace("zero width", "zero-width")
+    article = "an" if name.startswith("i") else "a"
+    assert said.startswith(f"There is {article} {name}, which")
 
 
 def test_an_empty_disallow_is_odd_only_among_others() -> None:

@@ -126,6 +126,12 @@ def test_blank_lines_and_comments_mean_nothing() -> None:
     ]
 
 
+def test_a_line_without_a_key_has_nothing_else_either() -> None:
+    found = meaning("# a")
+    assert found == Meaning(2, "# a", Role.COMMENT, b"", b"", None, (), "", "")
+    assert (meaning("a b c").key, meaning("a b c").value) == (b"", b"")
+
+
 def test_a_dialect_says_what_an_empty_rule_means() -> None:
     assert meaning("Disallow:", dialect=GYM2008).words == "allows everything"
     assert meaning("Allow:", dialect=GYM2008).words == "denies everything"

@@ -165,6 +165,12 @@ def test_an_allow_in_between_keeps_a_narrower_disallow_alive() -> None:
         assert codes(text) == {4: "shadowed-rule"}
 
 
+def test_so_it_does_among_others_that_have_nothing_to_do_with_it() -> None:
+    for others in ("Allow: /0", "Allow: /z", "Allow: /0\nAllow: /z"):
+        text = f"User-agent: *\nDisallow: /\n{others}\nAllow: /a/x\nDisallow: /a*****b"
+        assert codes(text) == {}
+
+
 def test_what_is_in_between_may_end_differently() -> None:
     text = "User-agent: *\nDisallow: /\nAllow: /*.js$\nDisallow: /lib*.css$"
     assert codes(text) == {4: "shadowed-rule"}
