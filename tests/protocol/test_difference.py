@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import tracemalloc
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import DIALECTS, GOOGLE, RFC9309, Dialect, Reason, RobotsTxt
-from scrapy_robots_plus.protocol.changed_paths import MOST_STEPS
+from scrapy_robots_plus.protocol.changed_paths import MOST_EXAMPLES, MOST_STEPS, Search, Side
 from scrapy_robots_plus.protocol.difference import PathChange, Terms, difference
 from scrapy_robots_plus.protocol.path_units import is_path
 from tests.protocol.hostile_files import hostile
@@ -219,6 +220,30 @@ def test_without_files() -> None:
     assert difference(closing, unreachable, "bot").paths == ()
     with pytest.raises(ValueError, match="closing"):
         difference(closing, Reason.CLOSING, "bot")
+
+
+def test_robots_txt_itself_stays_allowed_without_a_file() -> None:
+    dialect = replace(RFC9309, robots_txt_allowed=False)
+    denied = RobotsTxt.parse("User-agent: *\nDisallow: /robots.txt$\n", dialect)
+    (change,) = difference(denied, Reason.UNREACHABLE, "bot").became_allowed
+    assert change.examples == ("/robots.txt",)
+
+
+def test_a_few_examples_of_each_pair_of_rules_are_kept() -> None:
+    allows = "".join(f"Allow: /{letter}/x\n" for letter in "bcdef")
+    sides = [
+        Side(dict(RobotsTxt.parse(body).rules_for("bot").patterns()), RFC9309.escapes)
+        for body in (f"User-agent: *\n{allows}Disallow: /", f"User-agent: *\n{allows}")
+    ]
+    (examples,) = Search(*sides).run().examples.values()
+    assert len(examples) == MOST_EXAMPLES
+
+
+def test_a_path_that_only_one_rule_waits_for_is_passed_in_one_go() -> None:
+    long = RobotsTxt.parse(f"User-agent: *\nDisallow: /{'a' * 1000}\n")
+    found = difference(RobotsTxt.parse(""), long, "bot")
+    assert [len(each.examples[0]) for each in found.paths] == [1001]
+    assert found.states < 10
 
 
 def test_what_else_changed() -> None:
