@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_robots_plus.policy.delay import Delay, TooLong, delay_of
+from scrapy_robots_plus.policy.delay import Delay, TooLong, delay_of, longer_delay
 
 CLAMP, SKIP, OBEY = TooLong.CLAMP, TooLong.SKIP, TooLong.OBEY
 
@@ -43,3 +43,13 @@ def test_it_is_in_seconds_with_a_fraction() -> None:
     delay = delay_of(5, 60, CLAMP)
     assert delay is not None
     assert [type(delay.asked), type(delay.kept)] == [float, float]
+
+
+def test_of_two_delays_the_one_that_asks_for_more_counts() -> None:
+    short, long = Delay(5, 5), Delay(90, 60)
+    assert longer_delay(short, long) is longer_delay(long, short) is long
+    assert longer_delay(short, None) is longer_delay(None, short) is short
+    assert longer_delay(None, None) is None
+    one, other = Delay(5, 5), Delay(5, 4)
+    assert longer_delay(one, other) is one
+    assert longer_delay(other, one) is other

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.policy.delay import TooLong
-from scrapy_robots_plus.policy.options import OnVisitTime, Unreachable
+from scrapy_robots_plus.policy.options import Mode, OnVisitTime, Unreachable
 
 if TYPE_CHECKING:
     from enum import Enum
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         (TooLong, ["clamp", "skip", "obey"]),
         (Unreachable, ["drop", "defer"]),
         (OnVisitTime, ["ignore", "obey"]),
+        (Mode, ["obey", "audit"]),
     ],
 )
 def test_each_option_is_its_word(options: type[Enum], words: list[str]) -> None:

@@ -231,11 +231,11 @@ def test_robots_txt_itself_stays_allowed_without_a_file() -> None:
 
 def test_a_few_examples_of_each_pair_of_rules_are_kept() -> None:
     allows = "".join(f"Allow: /{letter}/x\n" for letter in "bcdef")
-    sides = [
+    before, after = (
         Side(dict(RobotsTxt.parse(body).rules_for("bot").patterns()), RFC9309.escapes)
         for body in (f"User-agent: *\n{allows}Disallow: /", f"User-agent: *\n{allows}")
-    ]
-    (examples,) = Search(*sides).run().examples.values()
+    )
+    (examples,) = Search(before, after).run().examples.values()
     assert len(examples) == MOST_EXAMPLES
 
 

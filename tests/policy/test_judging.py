@@ -1,0 +1,111 @@
+"""Why a request may be sent or not, by what is known of its origin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_robots_plus.policy.access import Access
+from scrapy_robots_plus.policy.delay import Delay
+from scrapy_robots_plus.policy.judging import permission, refusal, unreachable
+from scrapy_robots_plus.protocol import Reason, RobotsTxt, Verdict
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.policy.judging import Rules
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+
+FILE = RobotsTxt.parse("User-agent: foobot\nDisallow: /b\nAllow: /b/open\n")
+SITE = "http://a.example"
+
+
+@dataclass(frozen=True)
+class Known:
+    """An origin whose file was read, unless a test says otherwise."""
+
+    file: Rules | None = FILE
+    access: Access = Access.RULES
+    obeys: bool = True
+    delay: Delay | None = None
+
+    def delay_for(self, agent: AgentNames) -> Delay | None:
+        return self.delay if agent == "foobot" else None
+
+
+class Nameless:
+    """The rules of a parser that does not name them."""
+
+    def allowed(self, url: str, agent: AgentNames) -> bool:
+        return FILE.allowed(url, agent)
+
+    def verdict(self, url: str, agent: AgentNames) -> None:
+        return None
+
+
+READ = Known()
+UNREAD = replace(READ, access=Access.UNREACHABLE)
+NEVER_READ = replace(UNREAD, file=None)
+NONE_THERE = replace(READ, access=Access.UNAVAILABLE, file=None)
+NOT_OBEYED = replace(READ, obeys=False)
+
+
+def test_a_rule_refuses_and_is_named() -> None:
+    denied = Verdict(False, Reason.RULE, "Disallow: /b", 2, ("foobot",))
+    assert refusal(READ, f"{SITE}/b", "foobot") == denied
+    sent = refusal(READ, f"{SITE}/a/../b?c", "foobot")
+    assert sent == replace(denied, form="/b?c")
+
+
+def test_or_permits_and_is_named() -> None:
+    url = f"{SITE}/b/open"
+    assert refusal(READ, url, "foobot") is None
+    assert permission(READ, url, "foobot") == FILE.verdict(url, "foobot")
+    assert permission(READ, url, "foobot").line == 3
+
+
+def test_each_crawler_has_rules_of_its_own() -> None:
+    assert refusal(READ, f"{SITE}/b", "barbot") is None
+    assert refusal(READ, f"{SITE}/a/../b", "barbot") is None
+    assert permission(READ, f"{SITE}/b", "barbot") == Verdict(True, Reason.NO_GROUP)
+
+
+def test_a_parser_may_name_no_rule() -> None:
+    known = replace(READ, file=Nameless())
+    assert refusal(known, f"{SITE}/b", "foobot") == Verdict(False, Reason.RULE)
+    assert permission(known, f"{SITE}/a", "foobot") == Verdict(True, Reason.RULE)
+
+
+@pytest.mark.parametrize("known", [UNREAD, NEVER_READ, replace(READ, file=None)])
+def test_without_the_file_all_but_robots_txt_is_refused(known: Known) -> None:
+    refused = Verdict(False, Reason.UNREACHABLE)
+    assert refusal(known, f"{SITE}/a", "foobot") == unreachable(f"{SITE}/a") == refused
+    url = f"{SITE}/robots.txt"
+    assert refusal(known, url, "foobot") is unreachable(url) is None
+    assert permission(known, url, "foobot") == Verdict(True, Reason.UNREACHABLE)
+
+
+@pytest.mark.parametrize(
+    ("known", "reason"),
+    [
+        (NONE_THERE, Reason.UNAVAILABLE),
+        (replace(NONE_THERE, file=FILE), Reason.UNAVAILABLE),
+        (NOT_OBEYED, Reason.NOT_OBEYED),
+        (replace(UNREAD, obeys=False), Reason.NOT_OBEYED),
+        (replace(NONE_THERE, obeys=False), Reason.NOT_OBEYED),
+    ],
+)
+def test_without_rules_to_obey_nothing_is_refused(known: Known, reason: Reason) -> None:
+    assert refusal(replace(known, delay=Delay(90, 60, skip=True)), f"{SITE}/b", "foobot") is None
+    assert permission(known, f"{SITE}/b", "foobot") == Verdict(True, reason)
+
+
+def test_a_delay_that_is_too_long_refuses_what_the_rules_permit() -> None:
+    known = replace(READ, delay=Delay(90, 60, skip=True))
+    told = Verdict(False, Reason.CRAWL_DELAY, delay=90)
+    assert refusal(known, f"{SITE}/a", "foobot") == told
+    assert refusal(known, f"{SITE}/a", "barbot") is None
+    denied = refusal(known, f"{SITE}/b", "foobot")
+    assert denied is not None
+    assert denied.reason is Reason.RULE
+    assert refusal(replace(READ, delay=Delay(90, 60)), f"{SITE}/a", "foobot") is None
