@@ -17,6 +17,7 @@ from scrapy_robots_plus.policy.freshness import (
     http_date,
     lifetime,
     retry_after,
+    source_of_lifetime,
     span_of_use,
     validators,
 )
@@ -313,3 +314,20 @@ def test_a_time_in_the_future_is_infinitely_long_ago() -> None:
     assert elapsed(NOW + CLOCK_SKEW / 2, NOW) == 0
     assert elapsed(NOW + CLOCK_SKEW, NOW) == 0
     assert elapsed(NOW + CLOCK_SKEW * 2, NOW) == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("headers", "source"),
+    [
+        ({}, None),
+        ({"etag": '"1"'}, None),
+        ({"cache-control": "public"}, None),
+        ({"expires": "0"}, "Expires: 0"),
+        ({"expires": "0", "cache-control": "public"}, "Expires: 0"),
+        ({"expires": "0", "cache-control": "Max-Age=5"}, "Cache-Control: Max-Age=5"),
+        ({"cache-control": "no-store"}, "Cache-Control: no-store"),
+        ({"cache-control": "public, no-cache"}, "Cache-Control: public, no-cache"),
+    ],
+)
+def test_the_header_that_declares_the_lifetime(headers: dict[str, str], source: str | None) -> None:
+    assert source_of_lifetime(headers) == source

@@ -172,6 +172,7 @@ def test_a_damaged_record_is_named_and_left_alone(
     }
     assert found[str(origin(4))].record is not None
     assert f"{path}: the record of https://host1.example is ignored: too large" in caplog.text
+    assert [each.name for each in caplog.records] == ["scrapy_robots_plus.storage.sqlite_reader"]
     assert listing(path.parent) == before
 
 
@@ -278,6 +279,9 @@ def test_a_reader_is_opened_by_uri(path: Path) -> None:
     fill(path, rows=1)
     with open_reader(f"sqlite:{path}") as reader:
         assert len(reader) == 1
+        assert reader.get(origin(0)) == rules(0, lines=0)
+    with open_reader(f"sqlite:{path}", max_body=10) as reader:
+        assert reader.get(origin(0)) is None
     with pytest.raises(StoreError, match="'memory' ends with its crawl"):
         open_reader("memory")
     with pytest.raises(ValueError, match="is not a store"):
