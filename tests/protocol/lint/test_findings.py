@@ -90,6 +90,8 @@ Host: site.example
         ("Disallow: https://x.example/a", "never-matches", "This is a URL, not a path: write /a"),
         ("Disallow: http:/x.example", "never-matches", "This is a URL, not a path: write /"),
         ("Disallow: www.x.example/a*", "never-matches", "This is a URL, not a path: write /a*"),
+        ("Disallow: HTTP://x.example/a", "never-matches", "This is a URL, not a path: write /a"),
+        ("Disallow: WWW.x.example", "never-matches", "This is a URL, not a path: write /"),
         ("Disallow: /a$b", "literal-dollar", "Only a $ at the very end is special: this one"),
         ("Disallow: /a$*", "literal-dollar", "Only a $ at the very end is special: this one"),
         ("Disallow: /a#b", "comment-in-path", "# begins a comment: the path is /a"),
@@ -246,7 +248,12 @@ def test_groups_that_nobody_reaches() -> None:
     both = f"User-agent: a\n{STAR}Disallow: /\nUser-agent: a\nAllow: /"
     assert found(both, GYM2008) == []  # a group for * is for * alone
     first = replace(RFC9309, choice=Choice.FIRST)
-    assert words(twice, first)[1] == "Earlier groups have all its names, and only the first counts."
+    same = "Earlier groups have all its names, and only the first counts."
+    assert words(twice, first)[1] == words(twice, FIRST_MATCH)[1] == same
+    covered = "Earlier groups apply to all its crawlers, and only the first counts."
+    assert words(narrow, GYM2008) == [covered]
+    in_order = replace(GYM2008, choice=Choice.IN_ORDER)
+    assert words("User-agent:\nDisallow: /", in_order)[1] == "No crawler has such a name."
 
 
 def test_rules_that_match_nothing_in_a_dialect() -> None:
@@ -256,6 +263,8 @@ def test_rules_that_match_nothing_in_a_dialect() -> None:
     ]
     assert found(f"{STAR}Disallow: /*.php$", MK1996) == [(2, "literal-wildcard")]
     assert found(f"{STAR}Disallow: /a$", MK1996) == [(2, "literal-wildcard")]
+    no_wildcards = "This dialect has no wildcards: * and $ stand for themselves."
+    assert words(f"{STAR}Disallow: /a$", MK1996) == [no_wildcards]
     assert found(f"{STAR}Disallow: /a$b", MK1996) == []
     assert found(f"{STAR}Disallow: *", MK1996) == [(2, "never-matches")]
 
@@ -265,6 +274,8 @@ def test_byte_order_marks_in_the_middle() -> None:
     marks = [line for line, code in found(text) if code == "byte-order-mark"]
     assert marks == [3, 4, 5]
     assert "A byte order mark before the key makes it another, unknown key" in words(text)[0]
+    middle = "A byte order mark does not belong in the middle of a file: delete it."
+    assert words(text)[-2:] == [middle, middle]
     assert found((MARK * 2 + STAR).encode())[0] == (1, "byte-order-mark")
 
 
@@ -278,6 +289,7 @@ def test_octets_that_are_not_utf_8() -> None:
 def test_a_nul_cuts_a_line_off() -> None:
     text = f"{STAR}Disallow: /a\0bc\nDisallow: /d"
     assert found(text) == [(2, "nul")]
+    assert words(text) == ["What follows the NUL is not read."]
     assert lint(text).lines[1].value == b"/a"
 
 
@@ -309,6 +321,7 @@ def test_a_file_that_is_too_long() -> None:
 )
 def test_a_web_page_is_one_finding(text: str) -> None:
     assert found(text) == [(1, "html")]
+    assert words(text) == ["This is a web page. Everything that is not a rule is ignored."]
 
 
 def test_rules_in_a_web_page_count_all_the_same() -> None:
@@ -335,6 +348,17 @@ def test_rules_in_a_web_page_count_all_the_same() -> None:
 )
 def test_which_key_may_be_meant(key: str, meant: str | None) -> None:
     assert meant_by(key) == meant
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("user-agent", "disallow", "allow", "sitemap", "crawl-delay", "request-rate"),
+        *("visit-time", "clean-param", "content-usage", "content-signal", "license"),
+    ],
+)
+def test_each_key_is_found_by_most_of_its_letters(key: str) -> None:
+    assert meant_by(key) == meant_by(key[:-1]) == meant_by(key.upper()) == key
 
 
 @pytest.mark.parametrize(

@@ -163,4 +163,10 @@ def test_the_groups_of_a_crawler_have_the_numbers_of_their_lines() -> None:
 
 
 def test_a_role_is_its_word() -> None:
-    assert [str(role) for role in (Role.USER_AGENT, Role.TEXT)] == ["user-agent", "text"]
+    """Users read them in JSON: one may be added, none renamed."""
+    assert [str(role) for role in Role] == [role.value for role in Role]
+    assert [role.value for role in Role] == [
+        *("blank", "comment", "user-agent", "allow", "disallow", "sitemap", "crawl-delay"),
+        *("request-rate", "visit-time", "host", "clean-param", "content-usage"),
+        *("content-signal", "license", "unknown", "text"),
+    ]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import DIALECTS, GYM2008, RFC9309, Dialect, RobotsTxt
 from scrapy_robots_plus.protocol.dialect import Choice, Names, Order
-from scrapy_robots_plus.protocol.lint import Code, Finding, lint
+from scrapy_robots_plus.protocol.lint import Code, Finding, lint, shadows
 
 CHANGE_NOTHING = {Code.SHADOWED_RULE, Code.DUPLICATE_RULE, Code.CONTRADICTION, Code.NEVER_MATCHES}
 
@@ -199,6 +199,8 @@ def test_a_rule_that_counts_for_one_of_two_crawlers_counts() -> None:
 def test_the_first_rule_that_matches_wins_where_order_counts() -> None:
     text = "User-agent: *\nDisallow: /\nAllow: /a\nDisallow: /b"
     assert codes(text, GYM2008) == {3: "shadowed-rule", 4: "shadowed-rule"}
+    words = "Line 2 matches all these paths and wins: Disallow: /"
+    assert [each[2] for each in found_in(text, GYM2008)] == [words, words]
     assert codes("User-agent: *\nDisallow: /a/b\nAllow: /a", GYM2008) == {}
 
 
@@ -206,6 +208,8 @@ def test_where_names_match_in_part_and_groups_are_merged_no_rule_is_judged() -> 
     dialect = replace(RFC9309, names=Names.SUBSTRING)
     assert codes("User-agent: *\nDisallow: /\nDisallow: /a", dialect) == {None: "not-checked"}
     assert codes("# nothing", dialect) == {}
+    ((_, _, words),) = found_in("User-agent: *\nDisallow: /", dialect)
+    assert words == "There are too many rules to look for all that change nothing."
 
 
 @pytest.mark.parametrize(
@@ -240,3 +244,27 @@ def test_a_rule_that_stands_for_two_patterns() -> None:
     one = "User-agent: *\nDisallow: /\nAllow: /a/index.h\nAllow: /a/index.html"
     assert found_in(one) == []
     assert codes(one, replace(RFC9309, index_is_slash=False)) == {4: "shadowed-rule"}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Disallow: /*.php\nDisallow: /*x.php$", 3),  # says the same as a weaker one
+        ("Allow: /*a.b\nDisallow: /*.b*****", 2),  # is beaten by a stronger one
+    ],
+)
+def test_rules_with_wildcards_are_compared_up_to_a_limit(
+    text: str, line: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shadows, "_MOST_PAIRS", 4)
+    assert codes(f"User-agent: *\n{text}") == {line: "shadowed-rule"}
+    monkeypatch.setattr(shadows, "_MOST_PAIRS", 3)
+    assert codes(f"User-agent: *\n{text}") == {None: "not-checked"}
+
+
+def test_rules_are_looked_at_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "User-agent: a\nDisallow: /\nDisallow: /a\nUser-agent: b\nDisallow: /\nDisallow: /b"
+    monkeypatch.setattr(shadows, "_MOST_RULES", 4)
+    assert codes(text) == {3: "shadowed-rule", 6: "shadowed-rule"}
+    monkeypatch.setattr(shadows, "_MOST_RULES", 3)
+    assert codes(text) == {None: "not-checked", 3: "shadowed-rule"}
