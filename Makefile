@@ -95,6 +95,7 @@ coverage: .venv/installed-dev ## lines and branches of protocol, policy and stor
 mutants: .venv/installed-mutants ## changes the package at random, and counts what its tests notice
 	$(BIN)/python -m tests.mutants $(MUTANTS)
 
+# The same mutants each time: so few of them score a little more or less each time.
 stress: .venv/installed-dev test-select-all test-parsers test-upstream ## the long proofs
 	$(BIN)/python $(PYTEST) --reactor=asyncio -m stress
 	@$(MAKE) mutants MUTANTS="--sample 40 --seed 1"

@@ -329,6 +329,14 @@ def test_a_search_that_was_ended_has_what_the_rules_spell() -> None:
     assert [each.examples for each in found.paths] == [("/quite/far",)]
 
 
+def test_of_what_rules_spell_as_much_is_tried_as_the_limit_allows() -> None:
+    rules = "".join(f"Disallow: /{number:03}/far\n" for number in range(200))
+    after = RobotsTxt.parse("User-agent: *\n" + rules)
+    found = difference(RobotsTxt.parse(""), after, "bot", 300)
+    assert not found.complete
+    assert len(found.paths) == 3
+
+
 @pytest.mark.parametrize(
     ("size", "most_steps", "most_bytes"),
     [
