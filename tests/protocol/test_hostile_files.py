@@ -56,8 +56,6 @@ def questions(file: RobotsTxt, url: str, agent: str = AGENT) -> dict[str, Callab
         "rules_for": lambda: RobotsTxt.rules_for(file, "another"),
         "compact": lambda: file.rules_for(agent).compact(),
         "groups": lambda: file.groups,
-        "groups_for": lambda: file.groups_for(agent),
-        "names_for": lambda: file.names_for(agent),
         "lines": lambda: list(file.lines),
         "unknown": lambda: file.unknown,
         "size": lambda: file.size,
