@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields as dataclass_fields
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given
 from scrapy_robots_plus.audit.entries import (
     ENTRIES,
     VERSION,
+    CrawlEntry,
     EndEntry,
     Entry,
     from_fields,
@@ -20,6 +22,7 @@ from scrapy_robots_plus.audit.entries import (
 from scrapy_robots_plus.audit.fields import moment_of, rfc3339
 
 from .entries import any_entry
+from .logs import begin
 
 END = EndEntry(time=0.0, crawl="a", reason="finished", allowed=1, denied=2, dont_obey=0, lost=0)
 LINE: dict[str, Any] = {"v": VERSION, **to_fields(END)}
@@ -40,8 +43,16 @@ def test_a_line_has_every_field_in_the_order_of_the_schema(entry: Entry) -> None
     assert list(to_fields(entry)) == ["type", *names]
 
 
+def test_any_mapping_is_written_as_an_object() -> None:
+    entry = begin()
+    entry.status_policy = MappingProxyType({"404": "allow"})
+    read = through_json(entry)
+    assert isinstance(read, CrawlEntry)
+    assert read.status_policy == {"404": "allow"}
+
+
 def test_each_type_has_one_name() -> None:
-    assert len({entry.type for entry in ENTRIES}) == len(ENTRIES)
+    assert sorted(entry.type for entry in ENTRIES) == ["crawl", "end", "file", "verdict"]
 
 
 def test_times_are_rfc_3339_in_utc_with_microseconds() -> None:

@@ -62,6 +62,14 @@ def test_the_rule_and_its_line_come_out_again(bodies: Bodies) -> None:
     assert replayed(bodies, logged(url="http://x.example/robots.txt")).reason == "robots_txt"
 
 
+def test_what_was_logged_is_compared_with_what_comes_out(bodies: Bodies) -> None:
+    entry = logged(url="http://x.example/a/../closed", form="/closed")
+    entry.rule, entry.line, entry.group = "Disallow: /closed", 2, ("*",)
+    assert Decided.logged(entry) == replayed(bodies, entry)
+    assert str(Decided.logged(entry)) == "denied (Disallow: /closed, line 2, as /closed)"
+    assert str(Decided(True, "no_rule")) == "allowed (no_rule)"
+
+
 def test_another_agent(bodies: Bodies) -> None:
     changes = Changes(agent="Barbot/1.0")
     decided = replayed(bodies, logged(url="http://x.example/open"), changes)

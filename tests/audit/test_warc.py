@@ -10,6 +10,8 @@ import pytest_twisted
 from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
 
+from scrapy_robots_plus.audit.appending import open_to_append
+from scrapy_robots_plus.audit.locks import try_lock
 from scrapy_robots_plus.audit.warc import ROOM, Exchanged, Warc
 from scrapy_robots_plus.crawl.settings import RobotsSettingsError, checks
 from tests.audit.logs import Warned
@@ -48,6 +50,8 @@ def records_in(path: Path) -> list[tuple[str, Any, bytes]]:
 def test_a_pair_of_records_for_each_exchange(tmp_path: Path, name: str) -> None:
     path, warned = tmp_path / "new" / name, Warned()
     warc = Warc(path, "tests", warned)
+    assert warc.flush() is True
+    assert not warc.is_locked_out
     warc.add(exchanged(address="127.0.0.1"))
     assert not path.exists()
     assert warc.flush()
@@ -55,6 +59,7 @@ def test_a_pair_of_records_for_each_exchange(tmp_path: Path, name: str) -> None:
     assert warc.flush()
     warc.close()
     assert path.read_bytes().startswith(b"\x1f\x8b") is name.endswith(".gz")
+    assert {record.rec_headers.protocol for _, record, _ in records_in(path)} == {"WARC/1.1"}
     kinds = [kind for kind, _, _ in records_in(path)]
     assert kinds == ["warcinfo", "response", "request", "response", "request"]
     _, response, body = records_in(path)[1]
@@ -113,6 +118,29 @@ def test_what_cannot_be_written_waits_and_is_warned_of_once(tmp_path: Path) -> N
     path.rmdir()
     assert warc.flush()
     assert len(records_in(path)) == 1 + 2 * ROOM
+
+
+def test_what_still_waits_in_the_end_is_lost(tmp_path: Path) -> None:
+    warc = Warc(tmp_path, "tests", Warned())
+    for _ in range(ROOM + 5):
+        warc.add(exchanged(body=b""))
+    warc.close()
+    assert warc.lost == ROOM + 5
+    warc.close()
+    assert warc.lost == ROOM + 5
+
+
+def test_while_somebody_else_writes_it_waits(tmp_path: Path) -> None:
+    path, warned = tmp_path / "robots.warc", Warned()
+    warc = Warc(path, "tests", warned)
+    warc.add(exchanged())
+    with open_to_append(path) as other:
+        assert try_lock(other)
+        assert warc.flush() is False
+        assert warc.is_locked_out
+    assert warc.flush() is True
+    assert not warc.is_locked_out
+    assert (warned, warc.errors, len(records_in(path))) == ([], 0, 3)
 
 
 @pytest_twisted.ensureDeferred

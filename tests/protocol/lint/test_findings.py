@@ -143,6 +143,8 @@ def test_an_invisible_character_is_named_as_unicode_does(character: str) -> None
 def test_an_empty_disallow_is_odd_only_among_others() -> None:
     assert found(f"{STAR}Disallow:") == []
     assert found(f"{STAR}Disallow: /a\nDisallow:") == [(3, "empty-rule")]
+    nothing = "Disallow without a path means nothing."
+    assert words(f"{STAR}Disallow: /a\nDisallow:") == [nothing]
     assert found(f"{STAR}Disallow:\nDisallow: /a", GYM2008) == [(3, "shadowed-rule")]
 
 

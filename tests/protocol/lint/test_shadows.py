@@ -137,6 +137,7 @@ def test_a_narrower_rule_that_says_the_same_is_found(first: str, second: str) ->
         ("Disallow: /*/b", "Disallow: /b"),
         ("Disallow: /*.php$", "Disallow: /*.php5"),
         ("Disallow: /", "Allow: /a"),
+        ("Allow: /a", "Disallow: /a$"),
         ("Allow: /", "Disallow: /a"),
     ],
 )
