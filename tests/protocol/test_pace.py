@@ -205,3 +205,7 @@ def test_how_long_until_a_window_begins(window: bytes, at: float, seconds: float
     found = visit_time(window)
     assert found is not None
     assert found.begins_in(at) == seconds
+
+
+def test_a_visit_time_in_words() -> None:
+    assert str(VisitTime(time(6, 0), time(8, 45))) == "06:00-08:45 UTC"

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from scrapy_robots_plus.protocol import DIALECTS, GYM2008, RFC9309, Dialect, RobotsTxt
 from scrapy_robots_plus.protocol.dialect import Choice, Names, Order
 from scrapy_robots_plus.protocol.lint import Code, Finding, lint, shadows
+from scrapy_robots_plus.protocol.lint.covers import _disjoint
+from scrapy_robots_plus.protocol.pattern import take_apart
 
 CHANGE_NOTHING = {Code.SHADOWED_RULE, Code.DUPLICATE_RULE, Code.CONTRADICTION, Code.NEVER_MATCHES}
 
@@ -269,3 +271,19 @@ def test_rules_are_looked_at_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> N
     assert codes(text) == {3: "shadowed-rule", 6: "shadowed-rule"}
     monkeypatch.setattr(shadows, "_MOST_RULES", 3)
     assert codes(text) == {None: "not-checked", 3: "shadowed-rule"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "disjoint"),
+    [
+        (b"/a*b", b"/axb$", False),
+        (b"/a*b", b"/axc$", True),
+        (b"/axb$", b"/a*b", False),
+        (b"/axb$", b"/b*", True),
+    ],
+)
+def test_patterns_that_end_exactly_are_compared_as_paths(
+    first: bytes, second: bytes, disjoint: bool
+) -> None:
+    patterns = (take_apart(pattern, True) for pattern in (first, second))
+    assert _disjoint(*patterns) is disjoint
