@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import DIALECTS, GOOGLE, RFC9309, Dialect, Reason, RobotsTxt
 from scrapy_robots_plus.protocol.changed_paths import MOST_EXAMPLES, MOST_STEPS, Search, Side
+from scrapy_robots_plus.protocol.dialect import Escapes
 from scrapy_robots_plus.protocol.difference import PathChange, Terms, difference
-from scrapy_robots_plus.protocol.path_units import is_path
+from scrapy_robots_plus.protocol.path_units import is_path, read_as, spelled
 from tests.protocol.hostile_files import hostile
 
 if TYPE_CHECKING:
@@ -166,6 +167,8 @@ def _told(verdict: Verdict) -> str:
         ("", "Disallow: /a", [("no_rule", "Disallow: /a", "/a")]),
         ("Disallow: /a/", "", [("Disallow: /a/", "no_rule", "/a/")]),
         ("Disallow: /a", "Disallow: /a\nDisallow: /ab", []),
+        ("Disallow: /a", "Allow: /a", [("Disallow: /a", "Allow: /a", "/a")]),
+        ("Allow: /*a", "Disallow: /*a", [("Allow: /*a", "Disallow: /*a", "/a")]),
         ("Disallow: /ab\nDisallow: /a", "Disallow: /a", []),
         ("Disallow: /*.pdf$", "Disallow: /*.pdf", [("no_rule", "Disallow: /*.pdf", "/.pdfa")]),
         ("Disallow: /a*", "Disallow: /a", []),
@@ -205,6 +208,34 @@ def test_two_dialects_of_one_file() -> None:
     (change,) = found.paths
     assert (change.before.rule, change.after.reason) == ("Disallow: /~a", Reason.NO_RULE)
     assert change.examples == ("/~%61",)
+
+
+def test_an_escape_that_only_one_dialect_undoes_may_match_in_the_middle() -> None:
+    body, as_sent = "User-agent: *\nDisallow: /*41\n", replace(RFC9309, escapes=Escapes.NONE)
+    undone, kept = RobotsTxt.parse(body), RobotsTxt.parse(body, as_sent)
+    for before, after in ((undone, kept), (kept, undone)):
+        found = difference(before, after, "bot").paths
+        assert {(each.examples[0], each.allowed) for each in found} == {
+            ("/4%31", before is undone),  # that is /41
+            ("/a%41", before is kept),  # that is /aA
+        }
+
+
+@pytest.mark.parametrize(
+    ("escapes", "parts"),
+    [
+        (Escapes.NONE, [None, "/%2F", "/~", "/%41", None, None]),
+        (Escapes.UNRESERVED, [None, "/%2F", "/~", None, None, None]),
+        (Escapes.BUT_SLASH, ["/a%20b", "/%2F", "/~", "/%2541", "/%C3%A9", "/100%25"]),
+        (Escapes.BUT_DELIMITERS, ["/a%20b", "/%2F", "/~", "/%2541", "/%C3%A9", "/100%25"]),
+    ],
+)
+def test_which_part_of_a_url_a_dialect_reads_so(escapes: Escapes, parts: list[str | None]) -> None:
+    octets = (b"/a b", b"/%2F", b"/~", b"/%41", "/é".encode(), b"/100%")
+    found = [spelled(each, escapes) for each in octets]
+    assert [each and each.decode() for each in found] == parts
+    for read, each in zip(octets, found, strict=True):
+        assert each is None or read_as(each, escapes) == read
 
 
 def test_without_files() -> None:
