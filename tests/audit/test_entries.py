@@ -85,6 +85,13 @@ def test_a_line_of_another_kind_is_refused_by_name(changed: dict[str, Any], word
         from_fields({**LINE, **changed})
 
 
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+def test_a_number_is_finite(value: float) -> None:
+    line = {"v": VERSION, **to_fields(begin()), "stale_max": value}
+    with pytest.raises(ValueError, match="'stale_max': expected a finite number"):
+        from_fields(line)
+
+
 def test_a_missing_field_is_named() -> None:
     line = {name: value for name, value in LINE.items() if name != "lost"}
     with pytest.raises(ValueError, match="'lost' is missing"):

@@ -70,6 +70,15 @@ def test_what_was_logged_is_compared_with_what_comes_out(bodies: Bodies) -> None
     assert str(Decided(True, "no_rule")) == "allowed (no_rule)"
 
 
+def test_what_another_parser_decided_otherwise_is_undecided(bodies: Bodies) -> None:
+    said = "its crawl used x.Parser, which decided otherwise than this package would"
+    with pytest.raises(UndecidedError, match=said):
+        replayed(bodies, logged(allowed=True), parser="x.Parser")
+    with pytest.raises(UndecidedError, match=said):
+        replayed(bodies, logged(allowed=True), Changes(dialect=GOOGLE), parser="x.Parser")
+    assert not replayed(bodies, logged(), parser="x.Parser").allowed
+
+
 def test_another_agent(bodies: Bodies) -> None:
     changes = Changes(agent="Barbot/1.0")
     decided = replayed(bodies, logged(url="http://x.example/open"), changes)

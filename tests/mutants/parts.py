@@ -80,6 +80,7 @@ PARTS = (
             "audit/test_entries.py",
             "audit/test_log.py",
             "audit/test_log_reader.py",
+            "audit/test_parsed_files.py",
             "audit/test_replay.py",
             "audit/test_warc.py",
             "test_readme.py",  # compares what fields mean with the docs

@@ -153,4 +153,4 @@ def test_a_lost_counter_is_damage(path: Path, caplog: pytest.LogCaptureFixture) 
             store._connection.execute(loss)
             store.put(rules(1))
             assert len(store) == 1
-    assert caplog.text.count("the counter is malformed") == 2
+    assert caplog.text.count("(the counter is malformed)") == 2

@@ -77,6 +77,9 @@ def test_what_may_be_lost_is_counted(path: Path) -> None:
         path.unlink()
         store.put(rules(2))
         assert store.losses == 1
+        path.unlink()
+        store.put(rules(3))
+        assert store.losses == 2
 
 
 @pytest.mark.parametrize(

@@ -256,6 +256,12 @@ def test_groups_that_nobody_reaches() -> None:
     assert words(narrow, GYM2008) == [covered]
     in_order = replace(GYM2008, choice=Choice.IN_ORDER)
     assert words("User-agent:\nDisallow: /", in_order)[1] == "No crawler has such a name."
+    nameless = "User-agent: a\nDisallow: /\nUser-agent:\nUser-agent: a\nAllow: /"
+    assert (3, "unreachable-group") in found(nameless, in_order)
+    assert found("User-agent:\nDisallow: /\nUser-agent: a\nAllow: /", GYM2008) == [
+        (1, "names-nobody"),
+        (1, "unreachable-group"),
+    ]
 
 
 def test_rules_that_match_nothing_in_a_dialect() -> None:
