@@ -98,7 +98,7 @@ mutants: .venv/installed-mutants ## changes the package at random, and counts wh
 # The same mutants each time: so few of them score a little more or less each time.
 stress: .venv/installed-dev test-select-all test-parsers test-upstream ## the long proofs
 	$(BIN)/python $(PYTEST) --reactor=asyncio -m stress
-	@$(MAKE) mutants MUTANTS="--sample 40 --seed 1"
+	@$(MAKE) mutants MUTANTS="protocol policy storage --sample 40 --seed 1"
 
 lint: style types ## all that is found without running it: both of the next
 

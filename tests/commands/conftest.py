@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session", autouse=True)
 def forks() -> Iterator[None]:
+    Forks.running()  # now, as some tests run commands from several threads
     yield
     Forks.end()
 

@@ -12,6 +12,7 @@ import gc
 import json
 import os
 import pkgutil
+import signal
 import socket
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from contextlib import ExitStack, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from scrapy.cmdline import execute
@@ -40,7 +42,7 @@ class Forks:
     @classmethod
     @cache
     def running(cls) -> Self:
-        """The one of this test run, started when it is first needed."""
+        """The one of this test run."""
         return cls()
 
     @classmethod
@@ -51,6 +53,7 @@ class Forks:
             cls.running.cache_clear()
 
     def __init__(self) -> None:
+        self.turn = Lock()
         self.socket, other = socket.socketpair()
         with other:
             self.process = subprocess.Popen(
@@ -62,13 +65,21 @@ class Forks:
             )
 
     def run(
-        self, folder: Path, arguments: list[str], given: bytes, seconds: float
+        self, folder: Path, arguments: list[str], given: bytes, seconds: int
     ) -> tuple[int, bytes, bytes]:
-        """Runs a command to its end: its status, output and errors."""
-        with ExitStack() as files, ThreadPoolExecutor(2) as readers:
+        """Runs a command to its end: its status, output and errors. Threads wait for their turn.
+
+        After *seconds* its status is that of ``SIGALRM``.
+        """
+        task = {
+            "folder": str(folder),
+            "arguments": arguments,
+            "environment": dict(os.environ),
+            "seconds": seconds,
+        }
+        with self.turn, ExitStack() as files, ThreadPoolExecutor(2) as readers:
             stdin, write = os.pipe()
             (read_output, stdout), (read_errors, stderr) = os.pipe(), os.pipe()
-            task = {"folder": str(folder), "arguments": arguments, "environment": dict(os.environ)}
             socket.send_fds(self.socket, [b"."], [stdin, stdout, stderr])
             for descriptor in (stdin, stdout, stderr):
                 os.close(descriptor)
@@ -79,12 +90,7 @@ class Forks:
             )
             with suppress(BrokenPipeError), open(write, "wb") as file:
                 file.write(given)
-            self.socket.settimeout(seconds)
-            try:
-                status = int(self.socket.recv(16))
-            except TimeoutError:
-                self.process.kill()
-                raise
+            status = int(self.socket.recv(16))
             return status, output.result(), errors.result()
 
     def close(self) -> None:
@@ -127,6 +133,7 @@ def become(task: dict[str, Any], descriptors: list[int]) -> None:
     sys.argv[:] = ["scrapy", *task["arguments"]]
     os.environ.clear()
     os.environ.update(task["environment"])
+    signal.alarm(task["seconds"])
 
 
 if __name__ == "__main__":

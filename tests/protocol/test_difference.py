@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 import tracemalloc
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.difference import Difference
 
 SITE = "http://site.example"
+ROOT = Path(__file__).parent.parent.parent
 
 # Few octets, so that most rules interact; escapes that dialects read in different ways.
 OF_RULES = ["a", "b", "/", "*", "*", "$", "?", "~", "%7e", "%41", "é", "%2f", "'", "%", "%25"]
@@ -366,6 +371,29 @@ def test_of_what_rules_spell_as_much_is_tried_as_the_limit_allows() -> None:
     found = difference(RobotsTxt.parse(""), after, "bot", 300)
     assert not found.complete
     assert len(found.paths) == 3
+
+
+def test_what_is_shown_of_an_incomplete_search_is_the_same_in_each_process() -> None:
+    code = """if True:
+        from scrapy_robots_plus.protocol import RobotsTxt
+        from scrapy_robots_plus.protocol.difference import difference
+        text = "User-agent: *" + "".join(f"\\nDisallow: /*{n}*x" for n in range(300))
+        found = difference(RobotsTxt.parse(text), RobotsTxt.parse(""), "bot", 31_000)
+        print(found.complete, found.paths)
+    """
+    shown = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(shown) == 1
+    assert shown.pop().startswith("False (PathChange")
 
 
 @pytest.mark.parametrize(
