@@ -31,7 +31,7 @@ demo: .venv/installed ## the sample project: a crawl, offline, and what it denie
 	@cd sample_project && ../$(BIN)/scrapy crawl s2_why
 
 # Crawls mostly wait, so these run side by side, the crawls of each Scrapy in parts by their files' names.
-test: .venv/installed-dev .venv-oldest/installed-dev ## the tests, on the newest and the oldest Scrapy, in some 4 minutes
+test: .venv/installed-dev .venv-oldest/installed-dev ## the tests, on the newest and the oldest Scrapy, in some 6 minutes
 	@$(SIDE_BY_SIDE) $(addprefix test-units-,$(UNITS)) $(addprefix test-oldest-,$(PARTS)) \
 		$(addprefix test-crawls-,$(PARTS)) test-select test-oldest-select
 
