@@ -214,25 +214,33 @@ class RobotsTxt:
         """Octets of the lines that were read."""
         return sum(map(len, self._lines))
 
-    def _globals(self, kind: Kind) -> Iterator[str]:
-        return (
-            text(line.value) for line in self._scanner.globals if line.kind is kind and line.value
-        )
+    def file_wide(self, kind: Kind) -> Iterator[Line]:
+        """The lines of one kind that count for the whole file (Sitemap, Host, Clean-param,
+        License) and have a value, in file order."""
+        return (line for line in self._scanner.globals if line.kind is kind and line.value)
+
+    def _values(self, kind: Kind) -> Iterator[str]:
+        return (text(line.value) for line in self.file_wide(kind))
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
         """Sitemap URLs as served, each once, in file order."""
-        return tuple(dict.fromkeys(self._globals(Kind.SITEMAP)))
+        return tuple(dict.fromkeys(self._values(Kind.SITEMAP)))
+
+    @property
+    def licenses(self) -> tuple[str, ...]:
+        """License URLs as served, each once, in file order (RSL 1.0)."""
+        return tuple(dict.fromkeys(self._values(Kind.LICENSE)))
 
     @property
     def host(self) -> str | None:
         """The first Host line's value: the site's preferred host name (formerly Yandex)."""
-        return next(self._globals(Kind.HOST), None)
+        return next(self._values(Kind.HOST), None)
 
     @property
     def clean_params(self) -> tuple[CleanParam, ...]:
         """Clean-param lines, in file order."""
-        return tuple(map(clean_param, self._globals(Kind.CLEAN_PARAM)))
+        return tuple(map(clean_param, self._values(Kind.CLEAN_PARAM)))
 
     @property
     def unknown(self) -> tuple[tuple[int, str], ...]:

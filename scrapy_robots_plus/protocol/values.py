@@ -39,5 +39,5 @@ class CleanParam:
 
 def clean_param(value: str) -> CleanParam:
     """``ref&sort /shop/``: parameters, and the path they apply to."""
-    params, _, path = value.partition(" ")
-    return CleanParam(tuple(filter(None, params.split("&"))), path.strip())
+    params, path = (*value.split(None, 1), "", "")[:2]
+    return CleanParam(tuple(filter(None, params.split("&"))), path)

@@ -21,6 +21,7 @@ from scrapy_robots_plus.protocol import (
     Dialect,
     RobotsTxt,
 )
+from scrapy_robots_plus.protocol.lines import Kind
 from scrapy_robots_plus.robotparser import RobotFileParser
 from tests.protocol.hostile_files import FILES, hostile
 from tests.protocol.worst_cases import FILE_OCTETS, Plan, climb, full, loop, seconds
@@ -62,6 +63,8 @@ def questions(file: RobotsTxt, url: str, agent: str = AGENT) -> dict[str, Callab
         "sitemaps": lambda: file.sitemaps,
         "host": lambda: file.host,
         "clean_params": lambda: file.clean_params,
+        "licenses": lambda: file.licenses,
+        "file_wide": lambda: list(file.file_wide(Kind.LICENSE)),
         "as_text": lambda: file.as_text(),
         "repr": lambda: repr(file),
     }

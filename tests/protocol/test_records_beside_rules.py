@@ -1,0 +1,97 @@
+"""Lines that are not rules: kept with their numbers, and without any effect on groups or rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_robots_plus.protocol import DIALECTS, CleanParam, Dialect, RobotsTxt
+from scrapy_robots_plus.protocol.lines import Kind
+from scrapy_robots_plus.protocol.values import clean_param
+
+RULES = (
+    "User-agent: a",
+    "User-agent: b",
+    "Disallow: /x",
+    "Allow: /x/y",
+    "User-agent: *",
+    "Disallow: /z",
+)
+URLS = ("/", "/x", "/x/y", "/z")
+MEMBERS = {
+    Kind.CONTENT_USAGE: "Content-Usage: /x train-ai=n",
+    Kind.CONTENT_SIGNAL: "Content-Signal: search=yes, ai-train=no",
+}
+FILE_WIDE = {
+    Kind.LICENSE: "License: https://rsl.example/license.xml",
+    Kind.HOST: "Host: www.example",
+    Kind.CLEAN_PARAM: "Clean-param: sid /shop/",
+}
+
+
+def answers(lines: tuple[str, ...], dialect: Dialect) -> tuple[object, ...]:
+    """What the rules of a file say to all its crawlers."""
+    file = RobotsTxt.parse("\n".join(lines), dialect)
+    names = ("a", "b", "c")
+    return (
+        [[file.allowed(url, name) for url in URLS] for name in names],
+        [[(each.allow, each.pattern) for each in file.rules(name)] for name in names],
+        [group.agents for group in file.groups],
+        [file.rules_for(name).compact() for name in names],
+    )
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
+@pytest.mark.parametrize("record", [*MEMBERS.values(), *FILE_WIDE.values()])
+def test_a_record_between_any_two_lines_changes_no_verdict(record: str, dialect: Dialect) -> None:
+    without = answers(RULES, dialect)
+    for at in range(len(RULES) + 1):
+        lines = (*RULES[:at], record, *RULES[at:])
+        assert answers(lines, dialect) == without, at
+
+
+@pytest.mark.parametrize(("kind", "record"), FILE_WIDE.items())
+def test_records_for_the_whole_file_are_kept_with_their_numbers(kind: Kind, record: str) -> None:
+    key, _, value = record.partition(": ")
+    for at in range(len(RULES) + 1):
+        lines = [*RULES[:at], record, *RULES[at:], f"{key}:"]
+        found = list(RobotsTxt.parse("\n".join(lines)).file_wide(kind))
+        assert [(line.number, line.value.decode()) for line in found] == [(at + 1, value)]
+
+
+@pytest.mark.parametrize(("kind", "record"), MEMBERS.items())
+@pytest.mark.parametrize(
+    ("at", "names"),
+    [(0, ""), (1, "a"), (2, "ab"), (3, "ab"), (4, "ab"), (5, "c"), (6, "c")],
+)
+def test_records_of_a_group_are_kept_with_their_numbers(
+    kind: Kind, record: str, at: int, names: str
+) -> None:
+    """Those between user-agent lines were written for the agents above them."""
+    file = RobotsTxt.parse("\n".join((*RULES[:at], record, *RULES[at:])))
+    for name in "abc":
+        numbers = [line.number for line in file.members(name, kind)]
+        assert numbers == ([at + 1] if name in names else [])
+
+
+def test_a_license_may_be_repeated() -> None:
+    file = RobotsTxt.parse(
+        "License: https://a.example/l\nUser-agent: *\nLICENSE:https://b.example/l # why\n"
+        "license: https://a.example/l\nLicense: /relative\nLicense:\n"
+    )
+    assert file.licenses == ("https://a.example/l", "https://b.example/l", "/relative")
+    assert RobotsTxt.parse("").licenses == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "want"),
+    [
+        ("sid", CleanParam(("sid",))),
+        ("sid /shop/", CleanParam(("sid",), "/shop/")),
+        ("sid&ref\t /shop/*.php", CleanParam(("sid", "ref"), "/shop/*.php")),
+        ("sid&&ref&", CleanParam(("sid", "ref"))),
+        ("&", CleanParam(())),
+        ("", CleanParam(())),
+    ],
+)
+def test_a_clean_param_has_names_and_a_path(value: str, want: CleanParam) -> None:
+    assert clean_param(value) == want
