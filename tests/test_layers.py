@@ -29,6 +29,7 @@ FLOORS = (
     "crawl.parsers",
     "crawl",
     "audit",
+    "frontier",
     "storage",
     "policy",
     "protocol",
@@ -172,7 +173,7 @@ def test_crawl_imports_nothing_by_a_name_in_a_string() -> None:
             assert not [word for word in by_name if word in path.read_text()], module
 
 
-@pytest.mark.parametrize("layer", ["protocol", "policy", "storage", "audit"])
+@pytest.mark.parametrize("layer", ["protocol", "policy", "storage", "audit", "frontier"])
 def test_the_lower_layers_import_neither_scrapy_nor_twisted(layer: str) -> None:
     modules = [module for module in MODULES if module.startswith(f"{PACKAGE}.{layer}")]
     code = f"""

@@ -51,7 +51,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     newest = len(MIGRATIONS)
     if check_version(connection, path) == newest:
         return
-    with _transaction(connection):
+    with transaction(connection):
         # Another process may have been faster.
         for step in MIGRATIONS[pragma(connection, "user_version") :]:
             for statement in step:
@@ -92,7 +92,7 @@ def check_tally(connection: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """All or nothing; takes the write lock at once, so that all waiting happens in one place."""
     connection.execute("BEGIN IMMEDIATE")
     try:

@@ -1,0 +1,81 @@
+"""Which lanes hold requests, and whose turn is next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .rows import LaneRow
+
+if TYPE_CHECKING:
+    from .transaction import Transaction
+
+
+class Lanes:
+    """Lanes in which requests wait. Each is awake (the crawl knows it) or asleep (the file alone).
+
+    Those asleep have their turn by priority, then in the order in which they fell asleep or came.
+    """
+
+    def __init__(self, transaction: Transaction, turns: int) -> None:
+        """*turns*: how many there were so far."""
+        self._run = transaction.run
+        self.turns = turns
+        self._last_id = self._run("SELECT max(lane) FROM waiting").fetchone()[0] or 0
+
+    def all_asleep(self) -> None:
+        self._run("UPDATE lanes SET awake = 0 WHERE awake = 1")
+
+    def id_of(self, name: str) -> int | None:
+        row = self._run("SELECT id FROM lanes WHERE name = ?", (name,)).fetchone()
+        return None if row is None else row[0]
+
+    def entered(self, name: str, priority: int) -> int:
+        """A request is added to the lane *name*; returns its id."""
+        row = self._run("SELECT id, priority FROM lanes WHERE name = ?", (name,)).fetchone()
+        if row is None:
+            return self._new(name, priority)
+        if priority < row[1]:
+            self._set_priority(name, priority)
+        return int(row[0])
+
+    def left(self, name: str, id_: int, priority: int) -> None:
+        """A request with *priority* was taken from the lane."""
+        first = "SELECT priority FROM waiting WHERE lane = ? ORDER BY priority LIMIT 1"
+        row = self._run(first, (id_,)).fetchone()
+        if row is None:
+            self._run("DELETE FROM lanes WHERE name = ?", (name,))
+        elif row[0] != priority:
+            self._set_priority(name, row[0])
+
+    def wake(self, most: int) -> list[LaneRow]:
+        """The next lanes that are asleep; they are awake from now on."""
+        rows = self._run(
+            "SELECT name, priority FROM lanes WHERE awake = 0 ORDER BY priority, turn LIMIT ?",
+            (most,),
+        ).fetchall()
+        for name, _ in rows:
+            self.wake_one(name)
+        return [LaneRow(*row) for row in rows]
+
+    def wake_one(self, name: str) -> None:
+        self._run("UPDATE lanes SET awake = 1 WHERE name = ? AND awake = 0", (name,))
+
+    def sleep(self, name: str) -> None:
+        """To the end of those of its priority."""
+        self._run(
+            "UPDATE lanes SET awake = 0, turn = ? WHERE name = ? AND awake = 1",
+            (self._turn(), name),
+        )
+
+    def _new(self, name: str, priority: int) -> int:
+        self._last_id += 1
+        values = (name, self._last_id, priority, self._turn())
+        self._run("INSERT INTO lanes VALUES (?, ?, 0, ?, ?)", values)
+        return self._last_id
+
+    def _set_priority(self, name: str, priority: int) -> None:
+        self._run("UPDATE lanes SET priority = ? WHERE name = ?", (priority, name))
+
+    def _turn(self) -> int:
+        self.turns += 1
+        return self.turns

@@ -1,0 +1,53 @@
+"""What a job's file hands out."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from zlib import crc32
+
+
+class Taken(NamedTuple):
+    """A request that is under way from now on, until ``end()`` or ``give_back()``."""
+
+    id: int
+    data: bytes
+    hard_ends: int
+    """How many times the process was killed while this request was under way."""
+
+
+class LaneRow(NamedTuple):
+    """A lane that holds requests."""
+
+    name: str
+    priority: int
+    """Of its most urgent request. The lowest number is the most urgent, as in Scrapy's queues."""
+
+
+class AsideRequest(NamedTuple):
+    """A request that was under way, alone, when the process was killed for the third time."""
+
+    id: int
+    lane: str
+    data: bytes
+    hard_ends: int
+
+
+class Row(NamedTuple):
+    """A request in the file, whatever its state. The crc covers all but the hard ends."""
+
+    id: int
+    lane: str
+    priority: int
+    starts: int
+    data: bytes
+    crc: int
+    hard_ends: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        return self.crc == checksum(self.id, self.lane, self.priority, self.starts, self.data)
+
+
+def checksum(id_: int, lane: str, priority: int, starts: int, data: bytes) -> int:
+    head = f"{id_} {priority} {starts} {lane}".encode("utf-8", "surrogatepass")
+    return crc32(data, crc32(head))

@@ -1,0 +1,84 @@
+"""What a job's file keeps, and how it hands it out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_robots_plus.frontier import FILE_NAME, JobFile, JobFileError, LaneRow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / FILE_NAME
+
+
+@pytest.fixture
+def file(path: Path) -> Iterator[JobFile]:
+    with JobFile(path) as file:
+        yield file
+
+
+def taken(file: JobFile, lane: str, priority: int = 0, *, newest: bool = True) -> bytes | None:
+    found = file.take(lane, priority, starts=False, newest=newest)
+    return None if found is None else found.data
+
+
+@pytest.mark.parametrize(("newest", "order"), [(True, b"cba"), (False, b"abc")])
+def test_a_lane_is_a_stack_or_a_queue(file: JobFile, newest: bool, order: bytes) -> None:
+    for data in (b"a", b"b", b"c"):
+        file.add("host", 0, data)
+        file.add("other", 0, b"x")
+    assert b"".join(taken(file, "host", newest=newest) or b"" for _ in range(3)) == order
+    assert taken(file, "host") is None
+    assert file.held == 3
+
+
+def test_contents_of_a_lane_are_counted_by_priority_and_start(file: JobFile) -> None:
+    file.add("host", -1, b"a")
+    file.add("host", 0, b"b", starts=True)
+    file.add("host", 0, b"c")
+    file.add("host", 0, b"d")
+    assert file.contents("host") == {(-1, False): 1, (0, True): 1, (0, False): 2}
+    assert file.contents("other") == {}
+
+
+def test_sleeping_lanes_wake_by_priority_then_age(file: JobFile) -> None:
+    for lane, priority in [("a", 0), ("b", 0), ("c", -5), ("d", 5)]:
+        file.add(lane, priority, b"")
+    assert file.wake(2) == [LaneRow("c", -5), LaneRow("a", 0)]
+    file.sleep("a")
+    file.add("d", -1, b"")
+    assert file.wake(9) == [LaneRow("d", -1), LaneRow("b", 0), LaneRow("a", 0)]
+    assert file.wake(9) == []
+
+
+def test_a_fingerprint_is_new_once(file: JobFile) -> None:
+    assert [file.see(b"1"), file.see(b"1"), file.see(b"2")] == [True, False, True]
+    file.forget(b"1")
+    assert file.see(b"1")
+
+
+def test_what_was_under_way_waits_in_the_next_run(path: Path) -> None:
+    with JobFile(path) as file:
+        for data in (b"a", b"b", b"c"):
+            file.add("host", 0, data)
+        assert taken(file, "host", newest=False) == b"a"
+        ended = file.take("host", 0, starts=False, newest=False)
+        assert ended is not None
+        file.end(ended.id)
+    with JobFile(path) as file:
+        assert not file.was_killed
+        assert file.held == 2
+        assert [taken(file, "host", newest=False) for _ in range(2)] == [b"a", b"c"]
+
+
+def test_a_second_process_is_refused(file: JobFile, path: Path) -> None:
+    with pytest.raises(JobFileError, match="in use by another process"):
+        JobFile(path)
+    file.add("host", 0, b"")
