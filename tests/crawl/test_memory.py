@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import gc
+import tracemalloc
 import weakref
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_twisted
 import scrapy
+from scrapy import Request
+from scrapy.pqueues import DownloaderAwarePriorityQueue
+from scrapy.settings import Settings
+from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
+from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
 from scrapy_robots_plus import RobotsMiddleware, RobotsParser
 from tests.crawling import crawl, make_crawler, run
 from tests.sites import after, answer
+
+from .world import Host, World
 
 if TYPE_CHECKING:
     from tests.sites import Sites
@@ -60,3 +69,40 @@ async def test_a_crawler_is_let_go(sites: Sites) -> None:
     del crawler
     gc.collect()
     assert seen() is None
+
+
+HOSTS = 2_000
+
+
+def allocated(queue: Any) -> float:
+    """Bytes for each host that has two requests in *queue*, without the requests."""
+    requests = [Request(f"http://host{n}.example/{page}") for page in "ab" for n in range(HOSTS)]
+    for request in requests:
+        urlparse_cached(request)
+        request.meta.clear()  # creates it
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for request in requests:
+            queue.push(request)
+        queue.peek()
+        return tracemalloc.get_traced_memory()[0] / HOSTS
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_host_that_waits_for_its_robots_txt_costs_less_than_in_scrapys_queue() -> None:
+    world = World([Host() for _ in range(HOSTS)])
+    downloader = SimpleNamespace(
+        slots={}, get_slot_key=lambda request: urlparse_cached(request).hostname
+    )
+    crawler: Any = SimpleNamespace(
+        settings=Settings(), engine=SimpleNamespace(downloader=downloader)
+    )
+    theirs = DownloaderAwarePriorityQueue(
+        crawler, LifoMemoryQueue, "", start_queue_cls=FifoMemoryQueue
+    )
+    ours = allocated(world.queue)
+    assert world.queue.pop() is None
+    assert world.readiness.states.ready == 0
+    assert ours < allocated(theirs)

@@ -12,6 +12,7 @@ from scrapy.pqueues import ScrapyPriorityQueue
 
 from scrapy_robots_plus.crawl import compat
 
+from .in_memory import MemoryOrder, RequestsInMemory
 from .lane_requests import LaneRequests, OpenFiles
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.pqueues import QueueProtocol
 
-    from .lane import Address
+    from .lane import Address, Requests
     from .losses import Losses
 
 
@@ -40,6 +41,7 @@ class LaneFiles:
         self._downstream = downstream
         self._start_queue = start_queue
         self._folder = folder
+        self._memory_order = None if folder else MemoryOrder.of(downstream, start_queue)
         self._losses = losses
         self._open = OpenFiles()
         self._most = compat.most_queue_files()
@@ -49,11 +51,13 @@ class LaneFiles:
         """Whether no more files may be opened, so that some are left for pages and robots.txt."""
         return bool(self._folder) and self._open.count >= self._most
 
-    def open(self, address: Address, priorities: Iterable[int] = ()) -> LaneRequests:
+    def open(self, address: Address, priorities: Iterable[int] = ()) -> Requests:
         """*priorities*: those for which an earlier run has left requests.
 
         Raises OSError if there are too many open files.
         """
+        if self._memory_order is not None:
+            return RequestsInMemory(self._memory_order)
         if self.are_too_many:
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
         self._clear(address, priorities)

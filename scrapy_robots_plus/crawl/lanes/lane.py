@@ -11,8 +11,6 @@ from scrapy_robots_plus.policy.origin import Origin
 if TYPE_CHECKING:
     from scrapy import Request
 
-    from .lane_requests import LaneRequests
-
 
 class LaneState(Enum):
     """What a lane waits for. A lane is in exactly one state, and an event ends it."""
@@ -61,6 +59,28 @@ class Address(NamedTuple):
         return cls(None, name) if origin is None else cls(origin, slot or origin.host)
 
 
+class Requests(Protocol):
+    """The requests of a lane, in the order of ``ScrapyPriorityQueue``."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def priority(self) -> int:
+        """The priority of the next request; the lowest number is the most urgent."""
+
+    def push(self, request: Request) -> None:
+        """Raises ValueError if the request cannot be written to disk, OSError if none can."""
+
+    def pop(self) -> Request | None:
+        """The next request that can be read; None if none is left."""
+
+    def peek(self) -> Request | None:
+        """The next request, left in the queue; None if the queue cannot tell."""
+
+    def close(self) -> list[int]:
+        """Closes the files; returns the priorities that have requests."""
+
+
 class LaneQueue(Protocol):
     """The queue that a lane belongs to, which chooses among its lanes."""
 
@@ -76,7 +96,7 @@ class Lane:
 
     __slots__ = ("address", "order", "queue", "requests", "state", "ticket")
 
-    def __init__(self, address: Address, queue: LaneQueue, requests: LaneRequests) -> None:
+    def __init__(self, address: Address, queue: LaneQueue, requests: Requests) -> None:
         self.address = address
         self.queue = queue
         self.requests = requests

@@ -40,7 +40,7 @@ class OpenLanes:
     def get(self, address: Address) -> Lane | None:
         """The lane at *address*; None if there is none yet."""
         lane = self._lanes.get(address)
-        if lane is None and address.name in self._unopened:
+        if lane is None and self._unopened and address.name in self._unopened:
             lane = self._resume(address.name, self._unopened.pop(address.name))
         return lane
 

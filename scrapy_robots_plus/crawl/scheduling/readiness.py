@@ -63,7 +63,9 @@ class Readiness:
         self.slots = SharedSlots(surroundings, self.states, self.agenda, surroundings.clock)
         self.queues: list[Iterable[Lane]] = []
         """The queues, in the order in which they are asked."""
-        self._awaiting: dict[Origin, list[Lane]] = {}
+        self._awaiting: dict[Origin, Lane] = {}
+        self._also_awaiting: dict[Origin, list[Lane]] = {}
+        """Second and further lanes of an origin: most have one."""
         self._outages = OutageStarts(self._origins)
         self._last: Request | None = None
         """The last request handed out, until it is known whether it arrived."""
@@ -158,7 +160,7 @@ class Readiness:
     def fetch_ended(self, origin: Origin, *, answered: bool = True) -> None:
         """A fetch has ended, with or without a policy; *answered*: see :class:`.Discovery`."""
         self.discovery.fetch_ended(answered=answered)
-        for lane in self._awaiting.pop(origin, ()):
+        for lane in self._end_wait(origin):
             if lane.state is LaneState.POLICY:
                 self.states.make_ready(lane)
         self.surroundings.wake()
@@ -203,10 +205,16 @@ class Readiness:
 
     def _wait_for_policy(self, lane: Lane, origin: Origin) -> Permission:
         self.states.move(lane, LaneState.POLICY)
-        self._awaiting.setdefault(origin, []).append(lane)
+        if self._awaiting.setdefault(origin, lane) is not lane:
+            self._also_awaiting.setdefault(origin, []).append(lane)
         if not self.surroundings.is_fetching(origin):
             self.discovery.add(lane)
         return Permission.WAIT
+
+    def _end_wait(self, origin: Origin) -> list[Lane]:
+        """The lanes that waited for the policy of *origin*."""
+        first = self._awaiting.pop(origin, None)
+        return [] if first is None else [first, *self._also_awaiting.pop(origin, ())]
 
     def _by_slot(self, lane: Lane, delay: float) -> Permission:
         return Permission.GO if self.slots.admits(lane, delay) else Permission.WAIT

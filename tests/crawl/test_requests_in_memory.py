@@ -1,0 +1,108 @@
+"""Requests of a lane in memory: in the order of Scrapy's own queue, in less memory."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scrapy import Request
+from scrapy.pqueues import ScrapyPriorityQueue
+from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
+
+from scrapy_robots_plus.crawl.lanes.files import LaneFiles
+from scrapy_robots_plus.crawl.lanes.in_memory import MemoryOrder, RequestsInMemory
+from scrapy_robots_plus.crawl.lanes.lane import Address
+from scrapy_robots_plus.crawl.lanes.lane_requests import LaneRequests
+from scrapy_robots_plus.crawl.lanes.losses import Losses
+
+CRAWLER: Any = SimpleNamespace(spider=None, stats=None)
+KINDS: list[Any] = [FifoMemoryQueue, LifoMemoryQueue]
+
+
+def opened(kind: Any, start_kind: Any = None) -> Any:
+    files = LaneFiles(CRAWLER, kind, start_kind, "", Losses(CRAWLER, ""))
+    return files.open(Address(None, "a.example"))
+
+
+def request(number: int, priority: int = 0, *, start: bool = False) -> Request:
+    return Request(
+        f"http://a.example/{number}", priority=priority, meta={"is_start_request": start}
+    )
+
+
+PUSHES = st.tuples(st.integers(-2, 2), st.booleans())
+STEPS = st.lists(st.one_of(st.none(), PUSHES, st.lists(PUSHES, min_size=20, max_size=20)))
+
+
+@given(st.sampled_from(KINDS), st.sampled_from([None, *KINDS]), STEPS)
+def test_the_order_is_that_of_scrapys_queue(kind: Any, start_kind: Any, steps: list[Any]) -> None:
+    ours = opened(kind, start_kind)
+    theirs: Any = ScrapyPriorityQueue.from_crawler(CRAWLER, kind, "", start_queue_cls=start_kind)
+    assert isinstance(ours, RequestsInMemory)
+    pushed = 0
+    for step in [*steps, *[None] * 20 * (len(steps) + 1)]:
+        for priority, start in [] if step is None else step if isinstance(step, list) else [step]:
+            pushed += 1
+            new = request(pushed, priority, start=start)
+            ours.push(new)
+            theirs.push(new)
+        if step is None:
+            shown = ours.peek()
+            priority = ours.priority
+            found = ours.pop()
+            assert found is theirs.pop() is shown
+            assert found is None or priority == -found.priority
+        assert len(ours) == len(theirs)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_takes_the_same_time_however_many_wait(kind: Any) -> None:
+    lane = opened(kind)
+    for number in range(50_000):
+        lane.push(request(number))
+    order = [lane.pop().url for _ in range(50_000)]  # minutes, if each moved all behind it
+    assert len(set(order)) == 50_000
+    assert not len(lane)
+
+
+def test_closed_it_tells_its_priorities_and_holds_nothing() -> None:
+    lane = opened(LifoMemoryQueue, FifoMemoryQueue)
+    assert lane.close() == []
+    for number, priority in enumerate((0, 3, -2)):
+        lane.push(request(number, priority))
+        lane.push(request(number, priority, start=True))
+    assert lane.close() == [-3, 0, 2]
+    assert (len(lane), lane.peek(), lane.pop()) == (0, None, None)
+    lane.push(request(9, 1))
+    assert (len(lane), lane.priority) == (1, -1)
+
+
+class Largest(FifoMemoryQueue):  # type: ignore[misc, valid-type]
+    """A project's own: by the number in the URL."""
+
+    def push(self, request: Request) -> None:
+        super().push(request)
+        held = [self.pop() for _ in range(len(self))]
+        for each in sorted(held, key=lambda each: each.url, reverse=True):
+            super().push(each)
+
+
+@pytest.mark.parametrize(("kind", "start_kind"), [(Largest, None), (FifoMemoryQueue, Largest)])
+def test_a_queue_class_of_the_project_is_used_from_the_first_request(
+    kind: Any, start_kind: Any
+) -> None:
+    lane = opened(kind, start_kind)
+    assert isinstance(lane, LaneRequests)
+    for number in (2, 3, 1):
+        lane.push(request(number, start=True))
+    assert [lane.pop().url[-1] for _ in range(3)] == ["3", "2", "1"]
+
+
+def test_what_is_none_of_scrapys_own_has_no_order_that_is_known() -> None:
+    assert MemoryOrder.of(Largest, None) is None
+    assert MemoryOrder.of(FifoMemoryQueue, Largest) is None
+    assert MemoryOrder.of(LifoMemoryQueue, None) == (True, None)
+    assert MemoryOrder.of(FifoMemoryQueue, LifoMemoryQueue) == (False, True)
