@@ -13,6 +13,7 @@ from scrapy_robots_plus.audit.entries import ENTRIES
 from scrapy_robots_plus.audit.fields import fields_of
 from scrapy_robots_plus.crawl.requests import FETCH_META, PAGE_META
 from scrapy_robots_plus.crawl.settings.groups import DECLARED, GROUPS
+from scrapy_robots_plus.crawl.settings.presets import PRESETS as POLITENESS
 from scrapy_robots_plus.crawl.settings.setting import declared_in
 from scrapy_robots_plus.crawl.stats import MEANINGS as MEANINGS_OF_STATS
 from scrapy_robots_plus.policy.access import Access
@@ -34,6 +35,7 @@ FAILURES = ROOT / "docs" / "failures.md"
 STATS = ROOT / "docs" / "stats.md"
 LINTER = ROOT / "docs" / "linter.md"
 AUDIT_LOG = ROOT / "docs" / "audit-log.md"
+CRAWL_DELAY = ROOT / "docs" / "crawl-delay.md"
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -158,6 +160,16 @@ def _order(key: str) -> tuple[int, str]:
     return 1 + list(MEANINGS).index(key), key
 
 
+def politeness_table() -> str:
+    """The settings that any preset changes, in the order of their page."""
+    changed = {name for preset in POLITENESS.values() for name in preset}
+    rows = []
+    for declared in (each for each in DECLARED.values() if each.name in changed):
+        values = [preset.get(declared.name, declared.default) for preset in POLITENESS.values()]
+        rows.append((f"`{declared.name}`", *(f"`{shown(value)}`" for value in values)))
+    return table(("setting", *(f"`{name.value}`" for name in POLITENESS)), rows)
+
+
 def stats_table() -> str:
     rows = [(f"`{key}`", counts) for key, counts in MEANINGS_OF_STATS.items()]
     return table(("key", "counts"), rows)
@@ -185,6 +197,7 @@ TABLES = [
     (META_KEYS, "of pages", page_meta_table),
     (META_KEYS, "of robots.txt", fetch_meta_table),
     (FAILURES, "presets", presets_table),
+    (CRAWL_DELAY, "politeness", politeness_table),
     (STATS, "stats", stats_table),
     (LINTER, "codes", codes_table),
     (AUDIT_LOG, "entries", entries_tables),

@@ -14,7 +14,7 @@ from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.protocol import GOOGLE
 
 OFF = {"obey": False, "reason": "our own site"}
-KEYS = "obey, reason, user_agent, dialect, status_policy, crawl_delay and robots_txt"
+KEYS = "obey, reason, user_agent, dialect, status_policy, crawl_delay, default_delay and robots_txt"
 
 
 def settings_with(overrides: Any, **values: Any) -> RobotsSettings:
@@ -95,6 +95,7 @@ def test_each_key_changes_what_it_says_and_nothing_else() -> None:
         "dialect": "google",
         "status_policy": "fail-open",
         "crawl_delay": 0,
+        "default_delay": "7",
         "robots_txt": b"User-agent: *\n",
     }
     settings = settings_with({"a.example": keys}, ROBOTSTXT_OBEY=True, ROBOTS_TTL=600)
@@ -106,7 +107,10 @@ def test_each_key_changes_what_it_says_and_nothing_else() -> None:
     assert there.obey
     assert there.ttl == 600
     assert there.override is not None
-    assert there.override.label == "crawl_delay, dialect, robots_txt, status_policy, user_agent"
+    assert there.default_delay == 7
+    assert there.override.label == (
+        "crawl_delay, default_delay, dialect, robots_txt, status_policy, user_agent"
+    )
 
 
 def test_an_origin_always_gets_the_same_settings() -> None:

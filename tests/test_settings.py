@@ -138,6 +138,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_MAX_WAITING", -1, "expected a whole number of requests between 0 and 1,000,000"),
     ("ROBOTS_UNREACHABLE", "wait", "expected 'drop' or 'defer'"),
     ("ROBOTS_DEFER_MAX", -1, STALE),
+    ("ROBOTS_POLITENESS", "rude", "expected 'default', 'gentle' or 'archive'"),
+    ("ROBOTS_DEFAULT_DELAY", -1, STALE),
     ("ROBOTS_RETRY_AFTER", "always", BOOLEAN),
     ("ROBOTS_RETRY_AFTER_MAX", "long", STALE),
     ("ROBOTS_VISIT_TIME", "night", "expected 'ignore' or 'obey'"),

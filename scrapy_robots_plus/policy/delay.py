@@ -26,6 +26,8 @@ class Delay:
     kept: float
     skip: bool = False
     """Whether the host is not crawled because of it."""
+    own: bool = False
+    """Whether the user's settings ask for it, not the file."""
 
     @property
     def clamped(self) -> bool:

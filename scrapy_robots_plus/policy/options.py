@@ -22,6 +22,16 @@ class OnVisitTime(str, Enum):
     """The host's requests wait in the queue for its visiting hours."""
 
 
+class Politeness(str, Enum):
+    """What several settings are together, unless the user has set them."""
+
+    DEFAULT = "default"
+    GENTLE = "gentle"
+    """A delay for every host."""
+    ARCHIVE = "archive"
+    """Patience comes before speed."""
+
+
 class Mode(str, Enum):
     """What a crawl does with verdicts."""
 

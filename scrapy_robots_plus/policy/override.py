@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .status_policy import StatusTable
 
 
-_LIKE_SETTINGS = ("obey", "user_agent", "dialect", "status_policy")
+_LIKE_SETTINGS = ("obey", "user_agent", "dialect", "status_policy", "default_delay")
 """Keys that are settings of the whole crawl too, under the same names."""
 
 
@@ -38,6 +38,8 @@ class Override:
     """What a status means."""
     crawl_delay: float | None = None
     """The delay in seconds that is kept whatever the file asks for; 0 for none."""
+    default_delay: float | None = None
+    """The delay in seconds that is kept where the file asks for none."""
     robots_txt: str | None = None
     """The text that is read in place of the site's, which is not fetched."""
     given: Mapping[str, Any] = field(default_factory=dict)

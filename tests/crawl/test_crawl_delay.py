@@ -137,6 +137,25 @@ async def test_a_redirect_from_another_host_does_not_escape_the_delay(sites: Sit
     assert min(gaps(crawler.spider.sent, other)) < LEAST / 2  # nor slows the other host down
 
 
+@pytest_twisted.ensureDeferred
+async def test_hosts_that_name_no_delay_keep_the_default(sites: Sites) -> None:
+    hosts = {"rules": sites.host("User-agent: *\nDisallow: /never\n"), "no file": sites.host()}
+    urls = [url for host in hosts.values() for url in pages(host, 3)]
+    throttled = {"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0.1}
+    crawler = await crawl(*urls, ROBOTS_POLITENESS="gentle", **throttled)
+    for host in hosts.values():
+        assert len(host.fetched) == 3
+        assert min(gaps(crawler.spider.sent, host)) >= LEAST
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_default_needs_no_file_where_none_is_obeyed(sites: Sites) -> None:
+    host = sites.host(DELAY_1)
+    crawler = await crawl(*pages(host, 2), ROBOTSTXT_OBEY=False, ROBOTS_DEFAULT_DELAY=1)
+    assert (host.robots_hits, len(host.fetched)) == (0, 2)
+    assert min(gaps(crawler.spider.sent, host)) >= LEAST
+
+
 @parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_two_origins_in_one_slot_keep_the_longer_delay(sites: Sites) -> None:

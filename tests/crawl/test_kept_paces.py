@@ -195,6 +195,72 @@ class TestKeeping:
         assert kept.paces.asked_delay is None
 
 
+class TestHostsThatNameNoDelay:
+    """``ROBOTS_DEFAULT_DELAY``."""
+
+    @pytest.mark.parametrize(
+        ("lines", "kept"),
+        [
+            ("", 3),
+            ("Crawl-delay: 0", 3),
+            ("Crawl-delay: -1", 3),
+            ("Crawl-delay: soon", 3),
+            ("Crawl-delay: 1", 1),
+            ("Crawl-delay: 9", 9),
+            ("Request-rate: 1/2", 2),
+            ("Request-rate: 0/5", 3),
+        ],
+    )
+    @pytest.mark.parametrize("maximum", [60, 10])
+    def test_a_delay_that_is_named_goes_before(
+        self, lines: str, kept: float, maximum: float
+    ) -> None:
+        file = f"User-agent: *\n{lines}\nDisallow:\n".encode()
+        there = Kept(file, ROBOTS_DEFAULT_DELAY=3, ROBOTS_CRAWL_DELAY_MAX=maximum)
+        there.paces.enforce("Foobot")
+        assert there.paces.delay(0) == kept
+
+    @pytest.mark.parametrize("clock", [0, 7])
+    @pytest.mark.parametrize(("default", "delays"), [(3, {0: 3, 7: 20}), (30, {0: 30, 7: 30})])
+    def test_it_holds_outside_of_the_hours_of_a_rate(
+        self, clock: float, default: float, delays: dict[float, float]
+    ) -> None:
+        kept = Kept(ROBOTS_DEFAULT_DELAY=default)
+        kept.paces.enforce("morning")
+        assert kept.paces.delay(clock * HOUR) == delays[clock]
+
+    @pytest.mark.parametrize(
+        "changed",
+        [{}, {"ROBOTS_CRAWL_DELAY": False}, {"ROBOTSTXT_OBEY": False}],
+        ids=["no file", "Crawl-delay is ignored", "nothing is obeyed"],
+    )
+    def test_it_holds_where_no_file_is_asked(self, changed: dict[str, Any]) -> None:
+        kept = Kept(None if not changed else FILE, ROBOTS_DEFAULT_DELAY=3, **changed)
+        kept.paces.enforce("slow")
+        assert kept.paces.delay(0) == 3
+        assert settings_of(ROBOTS_DEFAULT_DELAY=3, **changed).is_on
+
+    def test_it_is_ours_so_nothing_limits_it_and_no_file_has_asked_for_it(self) -> None:
+        changed = {"ROBOTS_CRAWL_DELAY_MAX": 10, "ROBOTS_CRAWL_DELAY_TOO_LONG": "skip"}
+        kept = Kept(ROBOTS_DEFAULT_DELAY=100, **changed)
+        kept.paces.enforce("free")
+        assert kept.paces.of("free") == Pace(Delay(100, 100, own=True))
+        assert (kept.paces.asked_delay, kept.paces.longest_delay) == (None, 100)
+        assert kept.counted(keys.DELAYS_KEPT) == kept.counted(keys.DELAYS_CLAMPED) == 0
+
+    @pytest.mark.parametrize(
+        ("override", "kept"),
+        [({"default_delay": 7}, 7), ({"default_delay": 0}, None), ({"crawl_delay": 0}, None)],
+    )
+    def test_an_override_changes_it_for_its_host(
+        self, override: dict[str, Any], kept: float | None
+    ) -> None:
+        settings = settings_of(ROBOTS_DEFAULT_DELAY=3, ROBOTS_OVERRIDES={"x.example": override})
+        paces = Paces(ORIGIN, read(FILE), settings.for_origin(ORIGIN), get_crawler().stats)
+        paces.enforce("free")
+        assert paces.delay(0) == kept
+
+
 class CountingParser(PlainParser):
     """Counts how many times it is asked for a delay."""
 

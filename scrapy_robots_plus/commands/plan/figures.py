@@ -53,8 +53,8 @@ class Host:
     @property
     def asked(self) -> float | None:
         """The longest delay that a file asks for, in seconds."""
-        delays = [pace.delay.asked for pace in self.origins.values() if pace.delay]
-        return max(delays, default=None)
+        delays = [pace.delay for pace in self.origins.values() if pace.delay]
+        return max((delay.asked for delay in delays if not delay.own), default=None)
 
     @property
     def timetable(self) -> Timetable:

@@ -53,19 +53,20 @@ def _delays_of(
     file: ParsedFile, agent: AgentNames, settings: RobotsSettings
 ) -> tuple[Delay | None, tuple[VisitTime, Delay] | None]:
     """The delay for all day, and that for some hours."""
+    own = _own(settings.own_delay)
     if settings.fixed_delay is not None:
-        return _fixed(settings.fixed_delay), None
+        return own, None
     delay = _bounded(file.crawl_delay(agent), settings)
     seconds, window = file.request_rate(agent) or (0.0, None)
     rate = _bounded(seconds, settings)
     if rate is not None and window is not None:
-        return delay, (window, replace(rate, skip=False))
-    return longer_delay(delay, rate), None
+        return delay or own, (window, replace(rate, skip=False))
+    return longer_delay(delay, rate) or own, None
 
 
-def _fixed(seconds: float) -> Delay | None:
-    """The delay that an override sets, within no limits; None for 0."""
-    return Delay(seconds, seconds) if seconds else None
+def _own(seconds: float) -> Delay | None:
+    """The delay that the user sets, within no limits; None for 0."""
+    return Delay(seconds, seconds, own=True) if seconds else None
 
 
 def _bounded(asked: object, settings: RobotsSettings) -> Delay | None:
@@ -123,7 +124,7 @@ class Paces:
         self.in_force = in_force or InForce()
 
     def of(self, agent: AgentNames) -> Pace:
-        """What is asked of *agent*: by the file, or by an override."""
+        """What is asked of *agent*: by the file, or by the user."""
         if self._file is None:
             return self._without_file
         pace = self._asked.get(agent)
@@ -143,7 +144,7 @@ class Paces:
         if pace is ANY_PACE or pace in self.in_force.paces:
             return
         self.in_force.add(pace)
-        if pace.delay is not None and not pace.delay.skip and self._settings.fixed_delay is None:
+        if pace.delay is not None and not (pace.delay.skip or pace.delay.own):
             self._count(pace.delay)
 
     @property
@@ -179,14 +180,14 @@ class Paces:
         if self._settings.fixed_delay is not None:
             return None  # whatever it asks for
         paces = self._asked.values()
-        delays = [pace.delay for pace in paces if pace.delay is not None]
+        delays = [pace.delay for pace in paces if pace.delay is not None and not pace.delay.own]
         delays += [pace.hourly[1] for pace in paces if pace.hourly is not None]
         return max(delays, key=lambda delay: (delay.skip, delay.asked), default=None)
 
     @property
     def _without_file(self) -> Pace:
-        fixed = self._settings.fixed_delay
-        return Pace(_fixed(fixed)) if fixed else ANY_PACE
+        own = self._settings.own_delay
+        return Pace(_own(own)) if own else ANY_PACE
 
     def _look_up(self, file: ParsedFile, agent: AgentNames) -> Pace:
         try:

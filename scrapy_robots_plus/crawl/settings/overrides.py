@@ -47,6 +47,7 @@ KEYS: dict[str, Callable[[object], Any]] = {
     "dialect": checks.dialect.read,
     "status_policy": checks.status_policy.read,
     "crawl_delay": checks.number("seconds", 0, checks.FOREVER).read,
+    "default_delay": checks.number("seconds", 0, checks.FOREVER).read,
     "robots_txt": _robots_txt,
 }
 """Every key of an override, with what reads its value."""

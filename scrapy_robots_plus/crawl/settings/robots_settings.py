@@ -21,6 +21,7 @@ from .groups.overrides import Overriding
 from .groups.queue import Queue
 from .groups.reporting import Reporting
 from .groups.storage import Storage
+from .presets import preset_in
 from .unknown import report_unknown_settings
 
 if TYPE_CHECKING:
@@ -51,7 +52,11 @@ class RobotsSettings(
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> RobotsSettings:
         """Reads and checks all. Raises :class:`RobotsSettingsError`, which names all wrong ones."""
-        read = {name: _read(settings, declared) for name, declared in DECLARED.items()}
+        preset = preset_in(settings)
+        read = {
+            name: _read(settings, declared, preset.get(declared.name, declared.default))
+            for name, declared in DECLARED.items()
+        }
         problems = [*_problems_in(read.values()), *_contradictions(settings, read)]
         if problems:
             raise RobotsSettingsError(problems)
@@ -105,6 +110,11 @@ class RobotsSettings(
         return self.override.crawl_delay if self.override else None
 
     @property
+    def own_delay(self) -> float:
+        """The delay in seconds that the user wants where no robots.txt decides."""
+        return self.default_delay if self.fixed_delay is None else self.fixed_delay
+
+    @property
     def robots_txt(self) -> str | None:
         """The text that an override puts in place of the site's; None if it does not."""
         return self.override.robots_txt if self.override else None
@@ -124,7 +134,7 @@ class RobotsSettings(
     @property
     def keeps_any_delays(self) -> bool:
         """Whether delays are kept, of any origin."""
-        return any(each.keeps_delays or each.fixed_delay for each in self._of_all_origins)
+        return any(each.keeps_delays or each.own_delay for each in self._of_all_origins)
 
     @property
     def _of_all_origins(self) -> tuple[RobotsSettings, ...]:
@@ -135,7 +145,7 @@ class RobotsSettings(
     @property
     def may_delay(self) -> bool:
         """Whether requests may have to wait in their slots."""
-        return self.keeps_delays or self.retry_after or bool(self.overrides)
+        return self.keeps_any_delays or self.retry_after or bool(self.overrides)
 
     @property
     def enforces(self) -> bool:
@@ -170,10 +180,10 @@ class RobotsSettings(
         return self.unreachable is Unreachable.DEFER
 
 
-def _read(settings: BaseSettings, declared: Setting[Any, Any]) -> Any:
+def _read(settings: BaseSettings, declared: Setting[Any, Any], default: object) -> Any:
     """The value of one setting; a SettingProblem if it is wrong, or a list of them."""
     # Unset, ROBOTSTXT_OBEY is off as in Scrapy: turning it on is the add-on's affair.
-    unset = False if declared.name == "ROBOTSTXT_OBEY" else declared.default
+    unset = False if declared.name == "ROBOTSTXT_OBEY" else default
     value = settings.get(declared.name, unset)
     try:
         return declared.check.read(value)
@@ -213,7 +223,7 @@ def dialect_in(settings: BaseSettings) -> Dialect:
 
     Raises :class:`RobotsSettingsError` for what is not a dialect.
     """
-    read = _read(settings, DECLARED["dialect"])
+    read = _read(settings, DECLARED["dialect"], DECLARED["dialect"].default)
     if isinstance(read, SettingProblem):
         raise RobotsSettingsError([read])
     return cast("Dialect", read)

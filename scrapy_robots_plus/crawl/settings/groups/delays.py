@@ -13,13 +13,31 @@ from scrapy_robots_plus.crawl.settings.checks import (
 )
 from scrapy_robots_plus.crawl.settings.setting import setting
 from scrapy_robots_plus.policy.delay import TooLong
-from scrapy_robots_plus.policy.options import OnVisitTime
+from scrapy_robots_plus.policy.options import OnVisitTime, Politeness
 
 
 @dataclass(frozen=True)
 class Delays:
     """Delays"""
 
+    politeness: Politeness = setting(
+        "ROBOTS_POLITENESS",
+        one_of(Politeness),
+        default="default",
+        example="gentle",
+        doc="What several settings are together. `default` leaves each at its default. `gentle` "
+        "keeps a second between the requests to any host, `archive` five. A setting of your own "
+        "goes before what the preset says. See [presets](crawl-delay.md#presets).",
+    )
+    default_delay: float = setting(
+        "ROBOTS_DEFAULT_DELAY",
+        number("seconds", 0, FOREVER),
+        default=0,
+        example=0.5,
+        doc="The delay for hosts whose robots.txt names none, or that have no robots.txt. Like a "
+        "Crawl-delay it is a minimum, but no maximum applies to it. See "
+        "[Crawl-delay](crawl-delay.md#hosts-that-name-none).",
+    )
     crawl_delay: bool | None = setting(
         "ROBOTS_CRAWL_DELAY",
         boolean_or_none,

@@ -1,0 +1,43 @@
+"""What ``ROBOTS_POLITENESS`` sets together. The table of docs/crawl-delay.md is made from this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.policy.options import Politeness
+
+from .groups import DECLARED
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+PRESETS: Mapping[Politeness, Mapping[str, object]] = {
+    Politeness.DEFAULT: {},
+    Politeness.GENTLE: {
+        "ROBOTS_DEFAULT_DELAY": 1,
+        "ROBOTS_CRAWL_DELAY_MAX": 300,
+        "ROBOTS_VISIT_TIME": "obey",
+        "ROBOTS_RETRY_AFTER_MAX": 900,
+    },
+    Politeness.ARCHIVE: {
+        "ROBOTS_DEFAULT_DELAY": 5,
+        "ROBOTS_CRAWL_DELAY_TOO_LONG": "obey",
+        "ROBOTS_VISIT_TIME": "obey",
+        "ROBOTS_RETRY_AFTER_MAX": 3_600,
+        "ROBOTS_UNREACHABLE": "defer",
+    },
+}
+"""The settings of each preset that differ from their defaults, as a user would write them."""
+
+
+def preset_in(settings: BaseSettings) -> Mapping[str, object]:
+    """The settings of the preset in use; those of a user go before them.
+
+    Empty if the name is wrong, which is told when it is read as a setting.
+    """
+    declared = DECLARED["politeness"]
+    try:
+        return PRESETS[declared.check.read(settings.get(declared.name, declared.default))]
+    except ValueError:
+        return {}
