@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.policy.options import Politeness
@@ -10,6 +9,8 @@ from scrapy_robots_plus.policy.options import Politeness
 from .groups import DECLARED
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from scrapy.settings import BaseSettings
 
 PRESETS: Mapping[Politeness, Mapping[str, object]] = {
