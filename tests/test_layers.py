@@ -21,6 +21,7 @@ FLOORS = (
     "crawl.scheduling",
     "crawl.lanes",
     "crawl.gate",
+    "crawl.preferences",
     "crawl.pacing",
     "crawl.policies",
     "crawl.fetching",

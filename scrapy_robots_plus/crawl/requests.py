@@ -74,6 +74,11 @@ PUT_BACK_META_KEY = _of_pages(
     "Set on requests that go back to the scheduler, and removed when they come again: the "
     "`dont_filter` that they had before. Leave it alone.",
 )
+STAMP_META_KEY = _of_pages(
+    "robots",
+    "Set: what robots.txt said of the request when it was sent, and what the site wants done with "
+    "the page. See [preferences](preferences.md#the-stamp).",
+)
 
 TAP_META_KEY = _of_fetches(
     "robots_fetch",

@@ -43,16 +43,19 @@ def compact_rules_of(ranked: Iterable[tuple[bytes, Rank]], wildcards: bool) -> b
     return compact if len(compact) <= MOST_OCTETS else None
 
 
-def decide(compact: bytes, path: bytes) -> bool:
-    """Whether the rules allow *path*, which is in the dialect's form."""
+def decide(compact: bytes, path: bytes) -> bytes | None:
+    """The line that decides about *path*, which is in the dialect's form; None if none matches."""
     if not compact:
-        return True
+        return None
     allowed, disallowed = _ALLOW + path, _DISALLOW + path
     for line in compact.split(b"\n"):
-        if disallowed.startswith(line):
-            return False
-        if allowed.startswith(line):
-            return True
+        if disallowed.startswith(line) or allowed.startswith(line):
+            return line
         if line[0] < 0x61 and matches(take_apart(line[1:]), path):
-            return line[:1] == _ALLOW_WILD
-    return True
+            return line
+    return None
+
+
+def is_allow(line: bytes) -> bool:
+    """Whether a *line* of compact rules allows."""
+    return line[:1] in (_ALLOW, _ALLOW_WILD)

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from .compact_rules import compact_rules_of, decide
+from .compact_rules import compact_rules_of, decide, is_allow
 from .dialect import Dialect, Order
 from .escapes import RULE_FORM, SIMPLE, URL_FORM, path_of, usual_url
 from .lines import Kind, kind_of, split_line
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from .pattern import Pattern
 
 _ROBOTS_TXT = b"/robots.txt"
+
+_OF_ROBOTS_TXT = Verdict(True, Reason.ROBOTS_TXT)
+_WITHOUT_GROUP = Verdict(True, Reason.NO_GROUP)
+_WITHOUT_RULE = Verdict(True, Reason.NO_RULE)
 
 WEIGHT_OF_OCTET = 2
 """An allow gets 1 more: it beats a disallow of the same length, but not one that is longer."""
@@ -129,7 +133,17 @@ def _directory_of_index(
 def allowed_by_compact_rules(compact: bytes, url: str | bytes, dialect: Dialect) -> bool:
     """The same result as :meth:`Rules.allowed`, from :meth:`Rules.compact` alone."""
     path = _path_in_form(url, dialect)
-    return decide(compact, path) or _is_robots_txt(path, dialect)
+    line = decide(compact, path)
+    return line is None or is_allow(line) or _is_robots_txt(path, dialect)
+
+
+def deciding_line(compact: bytes, url: str | bytes, dialect: Dialect) -> bytes | None:
+    """What of :meth:`Rules.compact` decides: URLs with the same line have the same verdict.
+
+    None if no rule matches, or there is none.
+    """
+    path = _path_in_form(url, dialect)
+    return path if _is_robots_txt(path, dialect) else decide(compact, path)
 
 
 def _path_in_form(url: str | bytes, dialect: Dialect) -> bytes:
@@ -200,11 +214,11 @@ class Rules:
         """Whether the URL may be fetched, and which rule decides."""
         path = self._path(url)
         if self._is_robots_txt(path):
-            return Verdict(True, Reason.ROBOTS_TXT)
+            return _OF_ROBOTS_TXT
         if not self.chosen:
-            return Verdict(True, Reason.NO_GROUP)
+            return _WITHOUT_GROUP
         rank = self._best(path)
-        return Verdict(True, Reason.NO_RULE) if rank == NO_RANK else self._named(rank)
+        return _WITHOUT_RULE if rank == NO_RANK else self._named(rank)
 
     def explain(self, url: str | bytes) -> Explanation:
         """The verdict, and every matching rule that it beat.

@@ -67,7 +67,8 @@ async def test_requests_carry_the_keys_that_are_described(sites: Sites) -> None:
     await run(crawler, urls=[host.url("/page")])
     fetch, page = seen[host.url("/robots.txt")].meta, seen[host.url("/page")].meta
     assert set(fetch) - SCRAPYS_OWN == set(FETCH_META)
-    assert set(page) - SCRAPYS_OWN == {compat.SLOT_META_KEY, "download_timeout"}  # Scrapy's timeout
+    ours = {compat.SLOT_META_KEY, requests.STAMP_META_KEY}
+    assert set(page) - SCRAPYS_OWN == {*ours, "download_timeout"}  # Scrapy's timeout
 
 
 @pytest.mark.parametrize("key", requests.FIXED_FETCH_META)

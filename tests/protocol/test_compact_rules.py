@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol import MK1996, RFC9309, Dialect, RobotsTxt
-from scrapy_robots_plus.protocol.rules import allowed_by_compact_rules
+from scrapy_robots_plus.protocol import MK1996, RFC9309, Dialect, RobotsTxt, Verdict
+from scrapy_robots_plus.protocol.rules import allowed_by_compact_rules, deciding_line
 from tests.protocol.test_engine_properties import dialects, loose, mutated, paths, patterns
 
 MOST_RULES, MOST_OCTETS = 128, 8192
@@ -27,6 +27,24 @@ def test_it_decides_as_the_compiled_rules_do(body: bytes, dialect: Dialect, url:
     compact = rules.compact()
     assert compact is not None
     assert allowed_by_compact_rules(compact, url, dialect) is rules.allowed(url)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(
+    st.one_of(written, mutated, loose),
+    dialects,
+    st.lists(st.one_of(paths, st.text(max_size=30)), min_size=2, max_size=6),
+)
+def test_urls_with_the_same_line_have_the_same_verdict(
+    body: bytes, dialect: Dialect, urls: list[str]
+) -> None:
+    rules = RobotsTxt.parse(body, dialect).rules_for("bot")
+    compact = rules.compact()
+    assert compact is not None
+    known: dict[bytes | None, Verdict] = {}
+    for url in urls:
+        line = deciding_line(compact, url, dialect)
+        assert known.setdefault(line, rules.verdict(url)) == rules.verdict(url)
 
 
 @pytest.mark.parametrize("count", [MOST_RULES, MOST_RULES + 1])

@@ -11,6 +11,7 @@ from scrapy.exceptions import DontCloseSpider
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.exceptions import RobotsOverrideError
+from scrapy_robots_plus.crawl.preferences.stamp import remove_stamp
 from scrapy_robots_plus.crawl.requests import origin_to_ask
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -63,6 +64,7 @@ class AuditMode:
         if origin is None:
             self._outcomes.exempt(request)
             return
+        remove_stamp(request)
         self._crawl.requeue.welcome(request)
         settings = self._settings_of(request, origin)
         agent = self._agents.judged_by(request, settings)

@@ -17,6 +17,7 @@ from scrapy_robots_plus.crawl.exceptions import (
     exception_for,
 )
 from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing
+from scrapy_robots_plus.crawl.preferences.stamp import remove_stamp
 from scrapy_robots_plus.crawl.requests import origin_to_ask
 from scrapy_robots_plus.crawl.settings import report_unknown_settings
 from scrapy_robots_plus.protocol.printable import printable
@@ -86,10 +87,12 @@ class RobotsMiddleware:
     # In the order in which they see a request
 
     def _request_scheduled(self, request: Request) -> None:
-        """Drops a request that known rules disallow before it enters the queue.
+        """Drops a request that known rules disallow before it enters the queue, and the stamp that
+        it brings from another.
 
         Not if it has an errback: Scrapy does not call it for a request dropped here.
         """
+        remove_stamp(request)
         if request.errback is not None:
             return
         origin = origin_to_ask(request)
@@ -161,6 +164,7 @@ class RobotsMiddleware:
                 self._outcomes.passed(request, origin, agent, decision, again=True)
                 return None
             case Unasked():
+                remove_stamp(request)
                 return None
             case Requeued(copy):
                 self.tally.revoke(request, origin)

@@ -1,4 +1,4 @@
-"""Counts what became of each request, and tells those who want to know."""
+"""Counts what became of each request, stamps it, and tells those who want to know."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.preferences.stamp import put_stamp, remove_stamp
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY, says_not_to_ask
 from scrapy_robots_plus.crawl.signals import request_disallowed
 from scrapy_robots_plus.protocol.printable import printable
@@ -27,7 +28,9 @@ logger = logging.getLogger(__name__)
 
 
 class Outcomes:
-    """The tally, the stats, the log and the signal of a crawl, and what listens to decisions."""
+    """The tally, the stats, the log, the signal and the stamps of a crawl, and what listens to
+    decisions.
+    """
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
@@ -38,6 +41,7 @@ class Outcomes:
 
     def exempt(self, request: Request) -> None:
         """*request* passes without a robots.txt check."""
+        remove_stamp(request)
         self._tally.exempt(request)
         if says_not_to_ask(request) and TAP_META_KEY not in request.meta:
             self._tally.not_asked += 1
@@ -58,6 +62,8 @@ class Outcomes:
         if not again:
             self._tally.allow(request, origin, self._shown(origin, decision.policy))
             self._overrides.count(decision.policy)
+        policy = decision.policy
+        put_stamp(request, policy.permission(request.url, agent), policy)
         self._tell(request, origin, agent, decision)
 
     def refused(
@@ -75,6 +81,7 @@ class Outcomes:
         else:
             self._overrides.count(decision.policy)
         self._tally.deny(request, origin, self._shown(origin, decision.policy))
+        put_stamp(request, decision.verdict, decision.policy)
         self._announce(request, decision.verdict)
         self._tell(request, origin, agent, decision)
 

@@ -18,7 +18,7 @@ from scrapy_robots_plus.protocol import (
 )
 from scrapy_robots_plus.protocol.dialect import Names
 from scrapy_robots_plus.protocol.product_token import as_names
-from scrapy_robots_plus.protocol.rules import allowed_by_compact_rules
+from scrapy_robots_plus.protocol.rules import allowed_by_compact_rules, deciding_line
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -49,6 +49,9 @@ _AGENTS_KNOWN = 64
 
 _DIALECTS_KNOWN = 64
 """For how many dialects this is kept: each request may have one of its own."""
+
+_MOST_VERDICTS = 16
+"""How many verdicts a parser keeps whose file is not kept parsed."""
 
 _OVERHEAD = 512
 """The overhead of a parsed file besides its lines, in octets."""
@@ -138,7 +141,7 @@ class RobotsParser(RobotParser):
     asked first; files in use are also kept parsed.
     """
 
-    __slots__ = ("_agent", "_charset", "_compact", "_file", "_packed", "_shared")
+    __slots__ = ("_agent", "_charset", "_compact", "_file", "_packed", "_shared", "_verdicts")
 
     def __init__(self, body: bytes, shared: _Shared, charset: str | None = None) -> None:
         self._packed = zlib.compress(body)
@@ -147,6 +150,8 @@ class RobotsParser(RobotParser):
         self._file: RobotsTxt | None = None
         self._agent: Agent | None = None
         self._compact: bytes | None = None
+        self._verdicts: dict[bytes | None, Verdict] | None = None
+        """By the compact rule that decides; None before it is needed."""
 
     @classmethod
     def from_crawler(
@@ -203,7 +208,19 @@ class RobotsParser(RobotParser):
     def verdict(self, url: str | bytes, user_agent: Agent) -> Verdict:
         """Whether the user agent may fetch the URL, and which rule on which line says so."""
         self._shared.check(user_agent)
+        if self._file is None and self._compact is not None and user_agent == self._agent:
+            return self._verdict_by_compact_rules(self._compact, url, user_agent)
         return self.file.verdict(url, user_agent)
+
+    def _verdict_by_compact_rules(self, compact: bytes, url: str | bytes, agent: Agent) -> Verdict:
+        """Reads the file again only for a rule that has not decided yet."""
+        line = deciding_line(compact, url, self._shared.dialect)
+        known = self._verdicts
+        if known is None or len(known) > _MOST_VERDICTS:
+            known = self._verdicts = {}
+        if line not in known:
+            known[line] = self.file.verdict(url, agent)
+        return known[line]
 
     def explain(self, url: str | bytes, user_agent: Agent) -> Explanation:
         """The verdict, and every matching rule that it beat."""

@@ -10,6 +10,8 @@ from scrapy_robots_plus.crawl.parsers.failing import parser_failed
 from scrapy_robots_plus.policy import judging
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.decide import Lookup, access_at, fresh_for, lookup, under_statuses
+from scrapy_robots_plus.policy.source import Source
+from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from .pace import InForce, Paces
 from .words import described, status_of
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import RobotsRecord
     from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.protocol.verdict import Verdict
 
 
 class Policy:
@@ -44,6 +45,7 @@ class Policy:
         "paces",
         "record",
         "settings",
+        "source",
     )  # fmt: skip
 
     def __init__(
@@ -55,6 +57,7 @@ class Policy:
         stats: StatsCollector,
         detail: str = "",
         in_force: InForce | None = None,
+        source: Source = Source.NETWORK,
     ) -> None:
         self.record = record
         self.file = file
@@ -64,6 +67,8 @@ class Policy:
         self.paces = Paces(record.origin, file, settings, stats, in_force)
         self.settings = settings
         """The settings that it was made under, and answers under."""
+        self.source = source
+        """Where the crawl got it: ``network``, ``store``, ``cache`` or ``override``."""
         self._clock = clock
         self._stats = stats
         self._epoch = clock.wall() - clock.monotonic()
@@ -168,9 +173,15 @@ class Policy:
         """What is known, read under other *settings*. It keeps the same pace."""
         record = under_statuses(self.record, settings.status_policy)
         file = self.file and self.file.read_as(settings.dialect)
-        in_force = self.paces.in_force
         return Policy(
-            record, file, settings, self._clock, self._stats, self.detail, in_force=in_force
+            record,
+            file,
+            settings,
+            self._clock,
+            self._stats,
+            self.detail,
+            self.paces.in_force,
+            self.source,
         )
 
     @property
@@ -194,7 +205,15 @@ class Policy:
     def verdict(self, url: str, agent: AgentNames) -> Verdict:
         """Whether *agent* may fetch *url*, and why."""
         refusal = self.refusal(url, agent)
-        return self._signed(judging.permission(self, url, agent)) if refusal is None else refusal
+        return self._signed(self.permission(url, agent)) if refusal is None else refusal
+
+    def permission(self, url: str, agent: AgentNames) -> Verdict:
+        """Why *agent* may fetch *url*, which is not refused."""
+        try:
+            return judging.permission(self, url, agent)
+        except Exception as error:  # noqa: BLE001 - any parser may be in use
+            parser_failed(error, url, self._stats)
+            return Verdict(allowed=True, reason=Reason.RULE)
 
     def _signed(self, verdict: Verdict) -> Verdict:
         """*verdict*, with the names of what it is about."""

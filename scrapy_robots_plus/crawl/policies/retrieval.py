@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from enum import Enum
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +16,7 @@ from scrapy_robots_plus.policy.access import Access, Failure
 from scrapy_robots_plus.policy.decide import Lookup, lookup, receive
 from scrapy_robots_plus.policy.freshness import http_date
 from scrapy_robots_plus.policy.record import FetchResult
+from scrapy_robots_plus.policy.source import Source
 from scrapy_robots_plus.protocol.printable import printable
 
 from .changes import change_between, suspicion
@@ -42,22 +42,6 @@ logger = logging.getLogger(__name__)
 _NO_NETWORK = frozenset({Failure.DNS, Failure.CONNECTION, Failure.TIMEOUT})
 
 
-class Source(str, Enum):
-    """Where a retrieval has found what it returned."""
-
-    NETWORK = "network"
-    """The site, or nowhere."""
-    STORE = "store"
-    """``ROBOTS_STORE``."""
-    CACHE = "cache"
-    """Scrapy's HTTP cache."""
-    OVERRIDE = "override"
-    """The text of an override."""
-
-    def __str__(self) -> str:
-        return self.value
-
-
 class Retrieved(NamedTuple):
     """What a retrieval has brought."""
 
@@ -66,7 +50,11 @@ class Retrieved(NamedTuple):
     policy: Policy
     record: RobotsRecord
     """With the text of the rules, unless it is that of *previous*."""
-    source: Source
+
+    @property
+    def source(self) -> Source:
+        """Where it was found."""
+        return self.policy.source
 
 
 class Retrieval:
@@ -114,10 +102,10 @@ class Retrieval:
     async def _retrieved(self, origin: Origin, previous: Policy | None) -> Policy:
         stored = self._archive.load(origin)
         if stored is not None and self._may_answer(stored, previous):
-            policy = self._policy(stored, previous)
+            policy = self._policy(stored, previous, Source.STORE)
             # A file that the parser in use fails on counts as no file.
             if policy.access is not Access.RULES or policy.file is not None:
-                return self._compared(Retrieved(previous, policy, stored, Source.STORE))
+                return self._compared(Retrieved(previous, policy, stored))
         known = _newer(stored, previous.record if previous else None)
         is_refresh = previous is not None and previous.lookup is Lookup.USE_AND_REFRESH
         result = await self._fetcher.fetch(origin, known, is_refresh=is_refresh)
@@ -159,7 +147,8 @@ class Retrieval:
         clock = self._clock
         rulebook = self._settings.for_fetching(origin).rulebook
         record = receive(origin, result, known, clock.wall(), rulebook, clock.jitter())
-        policy = self._policy(record, previous, result.detail)
+        source = Source.CACHE if result.replayed else Source.NETWORK
+        policy = self._policy(record, previous, source, result.detail)
         # Useful to this crawl only, not to the next.
         passing = result.interrupted or result.replayed
         if not passing:
@@ -168,8 +157,7 @@ class Retrieval:
             detail, replayed = policy.detail, result.replayed
             failed = FetchResult(Failure.ERROR, result.url, replayed=replayed, detail=detail)
             return self._received(origin, failed, None, previous)
-        source = Source.CACHE if result.replayed else Source.NETWORK
-        retrieved = Retrieved(previous, policy, record, source)
+        retrieved = Retrieved(previous, policy, record)
         if passing:
             return self.tell(retrieved)
         if isinstance(result.outcome, Failure):
@@ -215,7 +203,9 @@ class Retrieval:
             spider=self._crawler.spider,
         )
 
-    def _policy(self, record: RobotsRecord, previous: Policy | None, detail: str = "") -> Policy:
+    def _policy(
+        self, record: RobotsRecord, previous: Policy | None, source: Source, detail: str = ""
+    ) -> Policy:
         """Memory holds the parsed rules; only the archive keeps their text and most headers."""
         settings, file = self._settings.for_fetching(record.origin), None
         charset = charset_of(record.headers)
@@ -229,7 +219,7 @@ class Retrieval:
                     file = self.parsers.read(record.body, charset).read_as(settings.dialect)
                 except Exception as error:  # noqa: BLE001 - any parser may be in use
                     detail = parser_failed(error, record.url, self._stats)
-        return Policy(slim, file, settings, self._clock, self._stats, detail)
+        return Policy(slim, file, settings, self._clock, self._stats, detail, source=source)
 
 
 @cache

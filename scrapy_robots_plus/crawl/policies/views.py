@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.crawl.parsers.failing import parser_failed
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.record import RobotsRecord
+from scrapy_robots_plus.policy.source import Source
 
 from .pace import InForce
 from .policy import Policy
-from .retrieval import Retrieved, Source
+from .retrieval import Retrieved
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
@@ -102,9 +103,11 @@ class Views:
         file = None if text is None else self._read(text, settings.dialect)
         in_force = views.fetched.paces.in_force if views.fetched else views.in_force
         clock, stats = self._clock, self._stats
-        policy = Policy(record, file, settings, clock, stats, in_force=in_force)
+        policy = Policy(
+            record, file, settings, clock, stats, in_force=in_force, source=Source.OVERRIDE
+        )
         if text is not None:
-            self._retrieval.tell(Retrieved(None, policy, record, Source.OVERRIDE))
+            self._retrieval.tell(Retrieved(None, policy, record))
         return policy
 
     def _parsed(self, text: str, dialect: Dialect) -> ParsedFile | None:

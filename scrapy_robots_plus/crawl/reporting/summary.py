@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.timestamps import timestamp
 
 from .sites import Site, sites_of
 
@@ -88,12 +88,3 @@ def _site(site: Site, gap: float | None) -> dict[str, Any]:
         "denied": site.denied,
         "override": override.label if override else None,
     }
-
-
-def timestamp(moment: float) -> str | None:
-    """RFC 3339, in UTC; None for what is not a date. *moment*: seconds since the epoch."""
-    try:
-        date = datetime.fromtimestamp(moment, timezone.utc)
-    except (OverflowError, OSError, ValueError):  # from a store that others can write to
-        return None
-    return date.isoformat(timespec="microseconds").replace("+00:00", "Z")
