@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 SOURCE = re.compile(
-    r"RFC\s+\d|Scrapy|ROBOTS_|ROBOTSTXT_|urllib|Internet-Draft|PEP \d|robotstxt|\bsettings\b"
+    r"RFC\s+\d|Scrapy|ROBOTS_|ROBOTSTXT_|urllib|Internet-Draft|PEP \d|robotstxt|\bsettings\b|Google"
 )
 """What a name goes by: where that is laid down."""
 _UNIT = re.compile(r"\bseconds?\b|\boctets\b|\bbytes\b", re.IGNORECASE)

@@ -138,11 +138,11 @@ def has_product_token(agent: Agent) -> bool:
 def as_names(agent: Agent) -> AgentNames:
     """The names as text, hashable."""
     if isinstance(agent, (str, bytes, bytearray)):
-        return _as_text(agent)
-    return tuple(_as_text(name) for name in agent)
+        return as_text(agent)
+    return tuple(as_text(name) for name in agent)
 
 
-def _as_text(name: str | bytes | bytearray) -> str:
+def as_text(name: str | bytes | bytearray) -> str:
     """Decodes octets as UTF-8, in which Scrapy writes headers, else as ISO-8859-1."""
     if isinstance(name, str):
         return name
