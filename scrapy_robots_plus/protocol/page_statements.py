@@ -95,7 +95,8 @@ class Statement:
 def header_statements(values: str | bytes | Iterable[str | bytes]) -> tuple[Statement, ...]:
     """What X-Robots-Tag headers say, to any crawler: of one header line, or of several.
 
-    The grammar is Google's, Octets that are not UTF-8 are read as ISO-8859-1. Never raises; takes linear time.
+    The grammar is Google's. Octets that are not UTF-8 are read as ISO-8859-1. Never raises; takes
+    linear time.
     """
     lines = (values,) if isinstance(values, (str, bytes)) else values
     return tuple(each for line in lines for each in _read(as_text(line), Source.HEADER, ""))
@@ -104,7 +105,8 @@ def header_statements(values: str | bytes | Iterable[str | bytes]) -> tuple[Stat
 def meta_statements(name: str, content: str) -> tuple[Statement, ...]:
     """What ``<meta name=NAME content=CONTENT>`` says: to all crawlers if its name is ``robots``.
 
-    The grammar is Google's. In a meta tag no directive names a crawler. Never raises; takes linear time.
+    The grammar is Google's. In a meta tag no directive names a crawler. Never raises; takes linear
+    time.
     """
     return tuple(_read(content, Source.META, _agent_in(name)))
 
