@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .crawl.parsers.our_parser import RobotsParser
     from .crawl.policies.changes import RobotsChange
     from .crawl.policies.policy import Policy
+    from .crawl.preferences.items import RobotsItemMiddleware
     from .crawl.reporting.extension import RobotsExtension
     from .crawl.scheduling.queue import RobotsPriorityQueue
     from .crawl.settings.errors import RobotsSettingsError
@@ -46,6 +47,7 @@ _HOMES = {
     "RobotsDownloader": "crawl.gate.downloader",
     "RobotsExtension": "crawl.reporting.extension",
     "RobotsIgnored": "crawl.exceptions",
+    "RobotsItemMiddleware": "crawl.preferences.items",
     "RobotsMiddleware": "crawl.gate.middleware",
     "RobotsOverrideError": "crawl.exceptions",
     "RobotsParser": "crawl.parsers.our_parser",
@@ -70,6 +72,7 @@ __all__ = [
     "RobotsDownloader",
     "RobotsExtension",
     "RobotsIgnored",
+    "RobotsItemMiddleware",
     "RobotsMiddleware",
     "RobotsOverrideError",
     "RobotsParser",

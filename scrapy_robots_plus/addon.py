@@ -11,6 +11,7 @@ from scrapy.utils.python import global_object_name
 from .crawl.gate.downloader import RobotsDownloader
 from .crawl.gate.middleware import RobotsMiddleware
 from .crawl.parsers.our_parser import RobotsParser
+from .crawl.preferences.items import RobotsItemMiddleware
 from .crawl.reporting.extension import RobotsExtension
 from .crawl.scheduling.queue import RobotsPriorityQueue
 
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
 _MIDDLEWARES = "DOWNLOADER_MIDDLEWARES"
 _DEFAULT_POSITION = 100
 """The position of Scrapy's own robots.txt middleware."""
+_AFTER_ALL_OTHERS = 10
+"""The position of a spider middleware that sees items last, as the others leave them."""
 
 
 class Addon:
-    """Replaces Scrapy's own middleware with :class:`RobotsMiddleware` and adds the extension.
+    """Replaces Scrapy's own middleware with :class:`RobotsMiddleware`, and adds the extension and
+    :class:`RobotsItemMiddleware`.
     Unless the project's settings say otherwise, also turns ``ROBOTSTXT_OBEY`` on and replaces
     Scrapy's classes with :class:`RobotsParser`, :class:`RobotsPriorityQueue` and
     :class:`RobotsDownloader`.
@@ -35,6 +39,9 @@ class Addon:
         """Called by Scrapy. Everything is set at add-on priority: a project's settings win."""
         position = _take_out_built_in(settings)
         settings.setdefault_in_component_priority_dict(_MIDDLEWARES, RobotsMiddleware, position)
+        settings.setdefault_in_component_priority_dict(
+            "SPIDER_MIDDLEWARES", RobotsItemMiddleware, _AFTER_ALL_OTHERS
+        )
         settings.setdefault_in_component_priority_dict("EXTENSIONS", RobotsExtension, 0)
         settings.set("ROBOTSTXT_OBEY", True, "addon")
         settings.set("ROBOTSTXT_PARSER", RobotsParser, "addon")

@@ -75,6 +75,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_OVERRIDES", '{"a.example": ', "not valid JSON: "),
     ("ROBOTS_MODE", "dry", "expected 'obey' or 'audit'"),
     ("ROBOTS_MODE", True, "expected 'obey' or 'audit'"),
+    ("ROBOTS_ITEM_FIELD", 5, "expected a text that is not empty"),
+    ("ROBOTS_ITEM_FIELD", " ", "expected a text that is not empty"),
     ("ROBOTS_STATUS_POLICY", "rfc", f"'rfc' is not a preset; {PRESET_NAMES}"),
     ("ROBOTS_STATUS_POLICY", "", f"'' is not a preset; {PRESET_NAMES}"),
     ("ROBOTS_STATUS_POLICY", 404, "expected a dict or a preset: rfc9309, mk1996, "),

@@ -51,6 +51,10 @@ UNDECIDED = _stat(
     "requests of a crawl in [audit mode](overrides.md#audit-mode) that were sent before their ",
     "robots.txt was known, and not judged later either",
 )
+ITEMS_NOT_STAMPED = _stat(
+    "robotstxt/items_not_stamped",
+    "items that have no field of the name `ROBOTS_ITEM_FIELD`, or none that can be assigned",
+)
 FAILURES = _stat(
     "robotstxt/failure_count/<failure>",
     "robots.txt files that could not be read, by failure: `timeout`, `dns`, `connection`, ",

@@ -27,6 +27,13 @@ def remove_stamp(request: Request) -> None:
     request.meta.pop(STAMP_META_KEY, None)
 
 
+def copied(value: Any) -> Any:
+    """A stamp, or a part of one, that shares nothing with *value* that can be changed."""
+    if isinstance(value, dict):
+        return {key: copied(part) for key, part in value.items()}
+    return [copied(part) for part in value] if isinstance(value, list) else value
+
+
 def stamp_of(verdict: Verdict, policy: Policy | None) -> dict[str, Any]:
     """The stamp of a request with this *verdict* of *policy*, None if there was none."""
     rule = verdict.rule

@@ -46,6 +46,13 @@ def _boolean_or_none(value: object) -> bool | None:
     return None if unset else _boolean(value)
 
 
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("expected a text that is not empty")
+    return value
+
+
+text: Check[str, str] = Check("a string", _text)
 boolean: Check[bool, bool] = Check("`True` or `False`", _boolean)
 boolean_or_none: Check[bool | None, bool | None] = Check(
     "`True`, `False` or `None`", _boolean_or_none

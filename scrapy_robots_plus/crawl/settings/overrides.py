@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 _MADE_OF = "expected a dict of hosts, each with a dict of what is different there"
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError("expected a text that is not empty")
-    return value
-
-
 def _robots_txt(value: object) -> str:
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
@@ -42,7 +36,7 @@ def _agent(value: object) -> str | tuple[str, ...]:
 
 KEYS: dict[str, Callable[[object], Any]] = {
     "obey": checks.boolean.read,
-    "reason": _text,
+    "reason": checks.text.read,
     "user_agent": _agent,
     "dialect": checks.dialect.read,
     "status_policy": checks.status_policy.read,

@@ -18,6 +18,7 @@ from .groups.fetching import Fetching
 from .groups.freshness import Freshness
 from .groups.obeyed import Obeyed
 from .groups.overrides import Overriding
+from .groups.preferences import Preferences
 from .groups.queue import Queue
 from .groups.reporting import Reporting
 from .groups.storage import Storage
@@ -39,7 +40,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RobotsSettings(
-    Obeyed, Overriding, Failures, Freshness, Delays, Queue, Fetching, Storage, Reporting
+    Obeyed,
+    Overriding,
+    Failures,
+    Freshness,
+    Delays,
+    Queue,
+    Preferences,
+    Fetching,
+    Storage,
+    Reporting,
 ):
     """The settings of one crawl, checked. :meth:`from_settings` makes it.
 

@@ -11,6 +11,7 @@ from .fetching import Fetching
 from .freshness import Freshness
 from .obeyed import Obeyed
 from .overrides import Overriding
+from .preferences import Preferences
 from .queue import Queue
 from .reporting import Reporting
 from .storage import Storage
@@ -22,6 +23,7 @@ GROUPS = (
     Freshness,
     Delays,
     Queue,
+    Preferences,
     Fetching,
     Storage,
     Reporting,

@@ -1,0 +1,83 @@
+"""Puts the stamp of a page into the items that a callback makes of it."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from itemadapter import ItemAdapter
+from scrapy.exceptions import NotConfigured
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+from scrapy.utils.python import global_object_name
+
+from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
+from scrapy_robots_plus.crawl.settings import RobotsSettings
+from scrapy_robots_plus.protocol.printable import printable
+
+from .stamp import copied
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+logger = logging.getLogger(__name__)
+
+MOST_KINDS = 100
+"""Kinds of items that are named in the log if they cannot be stamped."""
+
+
+class RobotsItemMiddleware(BaseSpiderMiddleware):
+    """Spider middleware that stores ``response.meta["robots"]`` in each item that a callback makes
+    of the response, in the field that ``ROBOTS_ITEM_FIELD`` names.
+
+    It takes any kind of item that Scrapy takes. An item that has a value in that field keeps it,
+    and so does one of a request that was not checked. If the setting is None, it raises
+    :exc:`~scrapy.exceptions.NotConfigured`.
+
+    Raises :class:`~scrapy_robots_plus.RobotsSettingsError` if settings are wrong.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        field = RobotsSettings.of(crawler).item_field
+        if field is None:
+            raise NotConfigured
+        self._field = field
+        self._stats = compat.stats_of(crawler)
+        self._told: set[type] = set()
+
+    def get_processed_item(self, item: Any, response: Response | None) -> Any:
+        """Called by Scrapy with each item; returns it."""
+        request = None if response is None else response.request
+        stamp = None if request is None else request.meta.get(STAMP_META_KEY)
+        if stamp is not None and ItemAdapter.is_item(item):
+            self._put(item, stamp)
+        return item
+
+    def _put(self, item: Any, stamp: dict[str, Any]) -> None:
+        try:
+            adapter = ItemAdapter(item)
+            if _value(adapter, self._field) is None:
+                adapter[self._field] = copied(stamp)
+        except Exception as error:  # noqa: BLE001 - any class of items may be in use
+            self._failed(type(item), error)
+
+    def _failed(self, kind: type, error: Exception) -> None:
+        self._stats.inc_value(stats.ITEMS_NOT_STAMPED)
+        if kind in self._told or len(self._told) >= MOST_KINDS:
+            return
+        self._told.add(kind)
+        logger.warning(
+            "Items of %(kind)s get no %(field)r of ROBOTS_ITEM_FIELD: %(error)s. Declare a field "
+            "of that name that can be assigned, or set ROBOTS_ITEM_FIELD to another one.",
+            {"kind": global_object_name(kind), "field": self._field, "error": printable(error)},
+            extra={"spider": self.crawler.spider},
+        )
+
+
+def _value(adapter: ItemAdapter, field: str) -> Any:
+    try:
+        return adapter.get(field)
+    except AttributeError:  # a field of a dataclass that has no value yet
+        return None
