@@ -160,13 +160,15 @@ class RobotsTxt:
         """The lines of one kind, other than rules, in the crawler's groups, in file order."""
         names = set(self.names_for(agent))
         for section in self.rules_for(agent).chosen:
-            named = set(chain.from_iterable(section.names))
-            # The names that match the crawler: its own, else ``*``; if neither, a part of a name
-            # matched, and any may count.
-            meant = named & names or named & {STAR} or named
+            meant = _meant(section, names)
             for members in section.members:
                 if not meant.isdisjoint(members.names):
                     yield from (line for line in members.lines if line.kind is kind)
+
+    def is_named(self, agent: Agent) -> bool:
+        """Whether a group names the crawler, so that those for ``*`` do not apply to it (2.2.1)."""
+        names = set(self.names_for(agent))
+        return any(_meant(section, names) != {STAR} for section in self.rules_for(agent).chosen)
 
     def __repr__(self) -> str:
         sections = self._scanner.sections
@@ -253,3 +255,10 @@ class RobotsTxt:
                 read = read_line(number, line, self.dialect)
                 if read is None or read.kind is Kind.NOTHING:
                     yield number, text(line.strip())
+
+
+def _meant(section: Section, names: set[str]) -> set[str]:
+    """Which names of a group match those of a crawler that it applies to: its own, else ``*``; if
+    neither, a part of a name matched, and any may count."""
+    named = set(chain.from_iterable(section.names))
+    return named & names or named & {STAR} or named

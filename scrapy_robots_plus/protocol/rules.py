@@ -132,7 +132,7 @@ def _directory_of_index(
 
 def allowed_by_compact_rules(compact: bytes, url: str | bytes, dialect: Dialect) -> bool:
     """The same result as :meth:`Rules.allowed`, from :meth:`Rules.compact` alone."""
-    path = _path_in_form(url, dialect)
+    path = path_in_form(url, dialect)
     line = decide(compact, path)
     return line is None or is_allow(line) or _is_robots_txt(path, dialect)
 
@@ -142,11 +142,12 @@ def deciding_line(compact: bytes, url: str | bytes, dialect: Dialect) -> bytes |
 
     None if no rule matches, or there is none.
     """
-    path = _path_in_form(url, dialect)
+    path = path_in_form(url, dialect)
     return path if _is_robots_txt(path, dialect) else decide(compact, path)
 
 
-def _path_in_form(url: str | bytes, dialect: Dialect) -> bytes:
+def path_in_form(url: str | bytes, dialect: Dialect) -> bytes:
+    """Path and query of a URL, as rules are compared with them."""
     octets = url.encode("utf-8", "surrogatepass") if isinstance(url, str) else url
     usual = usual_url(octets)
     path = usual[1] if usual else path_of(octets)
@@ -191,7 +192,7 @@ class Rules:
             yield take_apart(pattern, self._dialect.wildcards), rank
 
     def _path(self, url: str | bytes) -> bytes:
-        return _path_in_form(url, self._dialect)
+        return path_in_form(url, self._dialect)
 
     def _is_robots_txt(self, path: bytes) -> bool:
         return _is_robots_txt(path, self._dialect)

@@ -69,6 +69,12 @@ PARTS = (
         tests=("protocol/test_difference.py",),
         gate=0.95,
     ),
+    Part(
+        "preferences",
+        sources=("protocol/preferences/*.py",),
+        tests=("protocol/preferences/test_*.py",),
+        gate=0.95,
+    ),
     folder("policy"),
     folder("storage"),
     Part(

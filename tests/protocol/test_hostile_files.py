@@ -64,6 +64,7 @@ def questions(file: RobotsTxt, url: str, agent: str = AGENT) -> dict[str, Callab
         "host": lambda: file.host,
         "clean_params": lambda: file.clean_params,
         "licenses": lambda: file.licenses,
+        "is_named": lambda: file.is_named(agent),
         "file_wide": lambda: list(file.file_wide(Kind.LICENSE)),
         "as_text": lambda: file.as_text(),
         "repr": lambda: repr(file),

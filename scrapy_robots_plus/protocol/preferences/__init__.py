@@ -1,0 +1,27 @@
+"""What a site says about the use of its pages: by robots.txt, by headers, by directives."""
+
+from .combined import Contradiction, Preferences, combine
+from .in_file import FilePreferences, statements_in
+from .on_page import directive_statements, signal_header, usage_header
+from .statements import Preference, Source, Statement
+from .vocabulary import AIPREF_05, AIPREF_08, CURRENT, VOCABULARIES, Category, Vocabulary
+
+__all__ = [
+    "AIPREF_05",
+    "AIPREF_08",
+    "CURRENT",
+    "VOCABULARIES",
+    "Category",
+    "Contradiction",
+    "FilePreferences",
+    "Preference",
+    "Preferences",
+    "Source",
+    "Statement",
+    "Vocabulary",
+    "combine",
+    "directive_statements",
+    "signal_header",
+    "statements_in",
+    "usage_header",
+]

@@ -1,0 +1,92 @@
+"""What a robots.txt says about the use of its pages, to one crawler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.protocol.lines import Kind
+from scrapy_robots_plus.protocol.rules import path_in_form
+
+from .statements import Preference, Source, Statement, first_of_each, of_line
+from .usage_rules import UsageRules
+from .values import signals, usage, usage_rule
+from .vocabulary import CURRENT, Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from scrapy_robots_plus.protocol.lines import Line
+    from scrapy_robots_plus.protocol.product_token import Agent
+    from scrapy_robots_plus.protocol.robotstxt import RobotsTxt
+
+
+class FilePreferences:
+    """The Content-Usage and Content-Signal lines of a crawler's groups (Internet-Draft
+    draft-ietf-aipref-attach; contentsignals.org), and the groups of usage-control tokens.
+
+    Several groups for the crawler are one (RFC 9309 2.2.1). ``use_tokens`` are names such as
+    ``Google-Extended``, for which no crawler fetches: where a group that names one disallows a URL,
+    that is a statement about training.
+
+    It is true if there is anything to say of any URL.
+    """
+
+    __slots__ = ("_agent", "_file", "_signals", "_tokens", "_usage", "_vocabulary")
+
+    def __init__(
+        self,
+        file: RobotsTxt,
+        agent: Agent,
+        use_tokens: Iterable[str] = (),
+        vocabulary: Vocabulary = CURRENT,
+    ) -> None:
+        self._file = file
+        self._agent = agent
+        self._vocabulary = vocabulary
+        usage = tuple(file.members(agent, Kind.CONTENT_USAGE))
+        self._usage = UsageRules(usage, file.dialect, vocabulary) if usage else None
+        self._signals = first_of_each(_said(file.members(agent, Kind.CONTENT_SIGNAL), vocabulary))
+        self._tokens = tuple(filter(file.is_named, use_tokens))
+
+    def __bool__(self) -> bool:
+        return bool(self._usage or self._signals or self._tokens)
+
+    def statements(self, url: str | bytes) -> tuple[Statement, ...]:
+        """What is said about a URL, absolute or a path and query.
+
+        Nothing is, if the crawler may not fetch it (draft-ietf-aipref-attach, "Content-Usage Rule
+        Semantics").
+        """
+        if not self or not self._file.allowed(url, self._agent):
+            return ()
+        usage = self._usage.statements(path_in_form(url, self._file.dialect)) if self._usage else ()
+        return (*usage, *self._signals, *self._of_tokens(url))
+
+    def _of_tokens(self, url: str | bytes) -> Iterator[Statement]:
+        for token in self._tokens:
+            verdict = self._file.verdict(url, token)
+            if not verdict:
+                category = self._vocabulary.use_token
+                served = f"User-agent: {token}, {verdict.rule}"
+                yield Statement(
+                    category, Preference.DISALLOW, Source.USE_TOKEN, served, verdict.line
+                )
+
+
+def statements_in(file: RobotsTxt, vocabulary: Vocabulary = CURRENT) -> tuple[Statement, ...]:
+    """All that the Content-Usage and Content-Signal lines of a file say, for any path and any
+    crawler, in a group or not, in file order (Internet-Draft draft-ietf-aipref-attach).
+
+    This is what a site says somewhere. What it says to a crawler about a URL is
+    :meth:`FilePreferences.statements`.
+    """
+    return tuple(_said(file.lines, vocabulary))
+
+
+def _said(lines: Iterable[Line], vocabulary: Vocabulary) -> Iterator[Statement]:
+    for line in lines:
+        if line.kind is Kind.CONTENT_USAGE:
+            stated = usage(usage_rule(line.value).value, vocabulary).items()
+            yield from of_line(line, Source.CONTENT_USAGE, stated)
+        elif line.kind is Kind.CONTENT_SIGNAL:
+            yield from of_line(line, Source.CONTENT_SIGNAL, signals(line.value, vocabulary))

@@ -1,0 +1,157 @@
+"""Structured fields: the part of RFC 9651 that Content-Usage needs, a Dictionary and its Tokens.
+
+The grammar has no recursion, so each piece of it is one regular expression, tried in one place and
+never again: time grows with the length of the value. It is as strict as section 4.2 says, however
+the process is set up: the library ``http-sf`` accepts upper-case keys wherever another package has
+set its ``COMPAT``, and refuses whole fields over a date that Python cannot represent.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import unquote_to_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SPACES = re.compile(rb" *")
+_BLANKS = re.compile(rb"[ \t]*")
+_KEY = re.compile(rb"[a-z*][a-z0-9_.*-]*")
+_TOKEN = re.compile(rb"[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]*")
+_NUMBER = re.compile(rb"-?(?:[0-9]{1,12}\.[0-9]{1,3}|[0-9]{1,15})")
+_STRING = re.compile(rb'"[^\x00-\x1f\x7f-\xff"\\]*(?:\\["\\][^\x00-\x1f\x7f-\xff"\\]*)*"')
+_BYTES = re.compile(rb":((?:[A-Za-z0-9+/]+={0,2})?):")
+_BOOLEAN = re.compile(rb"\?[01]")
+_DATE = re.compile(rb"@-?[0-9]{1,15}")
+_DISPLAY = re.compile(rb'%"((?:[^\x00-\x1f\x7f-\xff"%]|%[0-9a-f]{2})*)"')
+
+
+class StructuredFieldError(ValueError):
+    """A value that is not a Dictionary (RFC 9651 4.2.2): all of it is to be ignored (4.2)."""
+
+
+def tokens_in(value: bytes) -> dict[str, str | None]:
+    """The keys of a Dictionary, each with its value if that is a Token (RFC 9651 3.3.4); None for
+    a value of any other type. Parameters are left out; the last of equal keys counts (4.2.2).
+
+    Raises :class:`StructuredFieldError` for what is not a Dictionary.
+    """
+    return _Reader(value).dictionary()
+
+
+class _Reader:
+    """Reads a value once, from left to right."""
+
+    def __init__(self, value: bytes) -> None:
+        self._value = value
+        self._at = 0
+
+    def dictionary(self) -> dict[str, str | None]:
+        """4.2 and 4.2.2."""
+        found: dict[str, str | None] = {}
+        self._take(_SPACES)
+        while not self._ends():
+            key = self._take(_KEY).decode()
+            found[key] = self._member()
+            self._take(_BLANKS)
+            if self._ends():
+                break
+            self._need(b",")
+            self._take(_BLANKS)
+            if self._ends():
+                raise StructuredFieldError("a comma ends the value")
+        return found
+
+    def _member(self) -> str | None:
+        """What follows a key; without ``=``, the Boolean true."""
+        token = self._value_of_member() if self._next(b"=") else None
+        self._parameters()
+        return token
+
+    def _value_of_member(self) -> str | None:
+        if not self._next(b"("):
+            return self._bare_item()
+        self._inner_list()
+        return None
+
+    def _inner_list(self) -> None:
+        """4.2.1.2, from behind the bracket."""
+        self._take(_SPACES)
+        while not self._next(b")"):
+            self._bare_item()
+            self._parameters()
+            if not self._take(_SPACES) and not self._value.startswith(b")", self._at):
+                raise StructuredFieldError("items of a list need a space between them")
+
+    def _parameters(self) -> None:
+        """4.2.3.2."""
+        while self._next(b";"):
+            self._take(_SPACES)
+            self._take(_KEY)
+            if self._next(b"="):
+                self._bare_item()
+
+    def _bare_item(self) -> str | None:
+        """4.2.3.1: the Token, if it is one."""
+        first = self._value[self._at : self._at + 1]
+        if first.isalpha() or first == b"*":
+            return self._take(_TOKEN).decode()
+        pattern, is_valid = _ITEMS.get(first, (_NUMBER, None))
+        match = self._match(pattern)
+        if is_valid and not is_valid(match[1]):
+            raise StructuredFieldError("octets or text that cannot be decoded")
+        return None
+
+    def _ends(self) -> bool:
+        return self._at == len(self._value)
+
+    def _next(self, octet: bytes) -> bool:
+        """Goes over *octet* if it is next."""
+        found = self._value.startswith(octet, self._at)
+        self._at += found
+        return found
+
+    def _need(self, octet: bytes) -> None:
+        if not self._next(octet):
+            raise StructuredFieldError(f"something other than {octet!r} at octet {self._at}")
+
+    def _take(self, pattern: re.Pattern[bytes]) -> bytes:
+        return self._match(pattern)[0]
+
+    def _match(self, pattern: re.Pattern[bytes]) -> re.Match[bytes]:
+        match = pattern.match(self._value, self._at)
+        if match is None:
+            raise StructuredFieldError(f"unexpected octet at {self._at}")
+        self._at = match.end()
+        return match
+
+
+def _is_base64(octets: bytes) -> bool:
+    """4.2.7: padding may be missing, and what does not fill an octet may be anything."""
+    data = octets.rstrip(b"=")
+    try:
+        binascii.a2b_base64(data + b"=" * (-len(data) % 4))
+    except binascii.Error:
+        return False
+    return True
+
+
+def _is_text(escaped: bytes) -> bool:
+    """4.2.10."""
+    try:
+        unquote_to_bytes(escaped).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+_ITEMS: dict[bytes, tuple[re.Pattern[bytes], Callable[[bytes], bool] | None]] = {
+    b'"': (_STRING, None),
+    b":": (_BYTES, _is_base64),
+    b"?": (_BOOLEAN, None),
+    b"@": (_DATE, None),
+    b"%": (_DISPLAY, _is_text),
+}
+"""The types of items by their first octet, with what a regular expression cannot check."""
