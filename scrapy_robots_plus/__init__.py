@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from .crawl.gate.downloader import RobotsDownloader
     from .crawl.gate.middleware import RobotsMiddleware
+    from .crawl.hints.sitemap_spider import RobotsSitemapSpider
     from .crawl.parsers.our_parser import RobotsParser
     from .crawl.policies.changes import RobotsChange
     from .crawl.policies.policy import Policy
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from .crawl.reporting.extension import RobotsExtension
     from .crawl.scheduling.queue import RobotsPriorityQueue
     from .crawl.settings.errors import RobotsSettingsError
-    from .crawl.signals import request_disallowed, robots_changed
+    from .crawl.signals import request_disallowed, robots_changed, sitemaps_found
     from .policy.access import Access
     from .policy.origin import Origin
     from .protocol.dialect import Dialect
@@ -53,11 +54,13 @@ _HOMES = {
     "RobotsParser": "crawl.parsers.our_parser",
     "RobotsPriorityQueue": "crawl.scheduling.queue",
     "RobotsSettingsError": "crawl.settings.errors",
+    "RobotsSitemapSpider": "crawl.hints.sitemap_spider",
     "RobotsUnreachable": "crawl.exceptions",
     "StoreError": "storage.base",
     "Verdict": "protocol.verdict",
     "request_disallowed": "crawl.signals",
     "robots_changed": "crawl.signals",
+    "sitemaps_found": "crawl.signals",
 }
 
 __all__ = [
@@ -78,12 +81,14 @@ __all__ = [
     "RobotsParser",
     "RobotsPriorityQueue",
     "RobotsSettingsError",
+    "RobotsSitemapSpider",
     "RobotsUnreachable",
     "StoreError",
     "Verdict",
     "__version__",
     "request_disallowed",
     "robots_changed",
+    "sitemaps_found",
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 import re
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,10 @@ def defined_by(block: str, **replaced: str) -> dict[str, Any]:
     for host, origin in replaced.items():
         block = re.sub(rf"https?://{host}\.example(:\d+)?", origin, block)
     defined: dict[str, Any] = {}
-    exec(compile(block, "sample", "exec"), defined)
+    name = f"<sample {hash(block)}>"
+    # Scrapy reads the source of callbacks that are generators.
+    linecache.cache[name] = len(block), None, block.splitlines(keepends=True), name
+    exec(compile(block, name, "exec"), defined)
     return defined
 
 

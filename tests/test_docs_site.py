@@ -28,7 +28,9 @@ LINKED = {
     "scrapy-robots-plus.readthedocs.io",
     "scrapy.org",
     "semver.org",
+    "publicsuffix.org",
     "www.rfc-editor.org",
+    "www.sitemaps.org",
 }
 """Hosts that pages link to. One more is put in by somebody who has looked at it."""
 URL = re.compile(r"https?://[^\s<>\"'`)\]},]+")

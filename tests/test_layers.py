@@ -22,6 +22,7 @@ FLOORS = (
     "crawl.lanes",
     "crawl.gate",
     "crawl.preferences",
+    "crawl.hints",
     "crawl.pacing",
     "crawl.policies",
     "crawl.fetching",

@@ -14,6 +14,7 @@ from scrapy import Request
 from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 
 from . import compat
 from .request_settings import MEANT_FOR_META_KEY, OVERRIDE_META_KEY
@@ -78,6 +79,12 @@ STAMP_META_KEY = _of_pages(
     "robots",
     "Set: what robots.txt said of the request when it was sent, and what the site wants done with "
     "the page. See [preferences](preferences.md#the-stamp).",
+)
+SITEMAPS_META_KEY = _of_pages(
+    "robots_sitemaps",
+    "Read, on requests for a robots.txt; set by `RobotsSitemapSpider`. `True` sends nothing: the "
+    "response has the Sitemap lines of the file that the crawl has read anyway. See "
+    "[sitemaps](sitemaps.md).",
 )
 
 TAP_META_KEY = _of_fetches(
@@ -157,6 +164,11 @@ def says_not_to_ask(request: Request) -> bool:
     if not request.meta.get(DONT_OBEY_META_KEY):
         return False
     return urlparse_cached(request).scheme in ("http", "https")
+
+
+def asks_for_sitemaps(request: Request) -> bool:
+    """Whether *request* is for the Sitemap lines of a robots.txt, and is not to be sent."""
+    return bool(request.meta.get(SITEMAPS_META_KEY)) and asks_for_robots_txt(request.url)
 
 
 def slot_is_left_over(request: Request) -> bool:

@@ -13,3 +13,12 @@ robots_changed = object()
 :class:`~scrapy_robots_plus.Origin`, ``before`` and ``after`` are a
 :class:`~scrapy_robots_plus.Policy` each, ``change`` is a
 :class:`~scrapy_robots_plus.RobotsChange`."""
+
+sitemaps_found = object()
+"""Sent when the sitemaps that a robots.txt names are known (https://www.sitemaps.org/protocol.html).
+
+``handler(origin, urls)``, not asynchronous. ``origin`` is the :class:`~scrapy_robots_plus.Origin`
+of the robots.txt, ``urls`` a tuple of :class:`str`: absolute http and https URLs of any host, each
+once, in the order of the file, at least one and at most ``ROBOTS_SITEMAPS_MAX``. A file that comes
+from ``ROBOTS_STORE`` or a cache counts like one that was fetched. Sent once for each origin of a
+crawl, and again if a refresh brings another list."""

@@ -126,6 +126,23 @@ REQUEUED = _stat(
     "read, or when the job is resumed; includes those that were waiting for a Retry-After or ",
     "Visit-time when the crawl was stopped",
 )
+SITEMAPS_FOUND = _stat(
+    "robotstxt/sitemaps/found", "sitemaps that robots.txt files name, read so far"
+)
+SITEMAPS_RELATIVE = _stat(
+    "robotstxt/sitemaps/relative",
+    "those of them without a scheme, against the protocol; resolved like a link",
+)
+SITEMAPS_SCHEDULED = _stat(
+    "robotstxt/sitemaps/scheduled",
+    "sitemap requests that `ROBOTS_SITEMAPS` gave to the scheduler, duplicates included",
+)
+SITEMAPS_LEFT_OUT = _stat(
+    "robotstxt/sitemaps/left_out/<reason>",
+    "Sitemap lines that are not requested: `scheme` (not http or https), `invalid`, ",
+    "`credentials` (the URL has a user name), `scope` (`ROBOTS_SITEMAPS_SCOPE`), `too_many` ",
+    "(`ROBOTS_SITEMAPS_MAX`)",
+)
 QUEUE_LOST = _stat(
     "robotstxt/queue/lost",
     "requests of a job that could not be read back, see [queue](queue.md#a-kill-is-not-a-stop)",

@@ -39,3 +39,14 @@ class Mode(str, Enum):
     """What they deny is not sent."""
     AUDIT = "audit"
     """They are counted and logged only; nothing is denied or delayed."""
+
+
+class SitemapScope(str, Enum):
+    """Which of the sitemaps that a robots.txt names are requested."""
+
+    HOST = "host"
+    """Those on its own host, whatever their scheme and port."""
+    SITE = "site"
+    """Those on any host with the same registrable domain."""
+    ANY = "any"
+    """All: naming a sitemap of another host is how a site says that it is its own."""

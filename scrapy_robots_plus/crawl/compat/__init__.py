@@ -14,6 +14,7 @@ from .crawler import LOGGERS_OF_FAILED_CRAWLS as LOGGERS_OF_FAILED_CRAWLS
 from .crawler import crawler_process as crawler_process
 from .crawler import engine_of as engine_of
 from .crawler import idle_stats as idle_stats
+from .crawler import is_listened_to as is_listened_to
 from .crawler import log_failed_crawls_once as log_failed_crawls_once
 from .crawler import mark_as_failed as mark_as_failed
 from .crawler import stats_of as stats_of
@@ -42,6 +43,7 @@ from .queues import parts_of as parts_of
 from .queues import path_safe as path_safe
 from .queues import scheduler_persists as scheduler_persists
 from .queues import take_out as take_out
+from .sitemaps import parse_sitemap as parse_sitemap
 from .slots import SLOT_META_KEY as SLOT_META_KEY
 from .slots import least_delay as least_delay
 from .slots import new_slot as new_slot

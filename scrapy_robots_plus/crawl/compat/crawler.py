@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from pydispatch import dispatcher  # type: ignore[import-untyped]
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 from scrapy.statscollectors import DummyStatsCollector
 from scrapy.utils.log import get_scrapy_root_handler
@@ -39,6 +40,15 @@ def wake_engine(crawler: Crawler) -> None:
     slot = engine_of(crawler)._slot  # noqa: SLF001
     if slot is not None and slot.closing is None:
         slot.nextcall.schedule()
+
+
+def is_listened_to(signal: object, crawler: Crawler) -> bool:
+    """Whether any handler is connected to *signal*.
+
+    Needed by 2.14 to 2.19: a ``SignalManager`` does not say so. Can go when one does.
+    """
+    handlers = dispatcher.getAllReceivers(sender=crawler, signal=signal)
+    return any(True for _ in dispatcher.liveReceivers(handlers))
 
 
 LOGGERS_OF_FAILED_CRAWLS = ("asyncio", "twisted")

@@ -13,6 +13,8 @@ from scrapy_robots_plus.crawl.agents import Agents
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
 from scrapy_robots_plus.crawl.fetching.budget import BudgetedFetcher, FetchBudget
 from scrapy_robots_plus.crawl.fetching.fetcher import Fetcher
+from scrapy_robots_plus.crawl.hints.sitemap_feed import SitemapFeed
+from scrapy_robots_plus.crawl.hints.sitemaps import Sitemaps
 from scrapy_robots_plus.crawl.pacing.pacing import Pacing
 from scrapy_robots_plus.crawl.policies.archive import Archive
 from scrapy_robots_plus.crawl.policies.cache import Policies
@@ -145,6 +147,14 @@ class Crawl:
     @cached_property
     def policies(self) -> Policies:
         return Policies(self.crawler, self.settings, self.retrieval, self.agents, self.clock)
+
+    @cached_property
+    def sitemaps(self) -> Sitemaps:
+        return Sitemaps(self.crawler, self.settings)
+
+    @cached_property
+    def sitemap_feed(self) -> SitemapFeed:
+        return SitemapFeed(self.crawler, self.settings, self.retrieval, self.sitemaps)
 
     @cached_property
     def pacing(self) -> Pacing:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.policies.cache import closing_verdict
+from scrapy_robots_plus.crawl.requests import asks_for_sitemaps
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 
 if TYPE_CHECKING:
@@ -72,6 +73,13 @@ def _override_of(policy: Policy) -> dict[str, Any] | None:
     return None if override is None else override.as_json()
 
 
+def _url_to_judge(request: Request, origin: Origin, policy: Policy) -> str:
+    """2.2.2 allows a robots.txt itself; but for what is in it, it must have been read."""
+    if policy.denies_as_unreachable and asks_for_sitemaps(request):
+        return f"{origin}/"
+    return request.url
+
+
 Decision = Passes | Unasked | Requeued | Refused
 
 
@@ -99,6 +107,8 @@ class Judge:
         """
         policies = self._policies
         is_fetching = policies.is_fetching(origin) and policies.usable(origin) is None
+        if asks_for_sitemaps(request):  # it is never sent
+            return False
         return is_fetching and asks_for_robots_txt(request.url)
 
     async def judge(
@@ -124,7 +134,7 @@ class Judge:
         if policy is None:
             return self._closed_first(request, origin, settings)
         self._policies.mark_used(origin)
-        verdict = policy.refusal(request.url, agent)
+        verdict = policy.refusal(_url_to_judge(request, origin, policy), agent)
         if verdict is None:
             return Passes(policy)
         if policy.denies_as_unreachable and self._holds(origin, policy):

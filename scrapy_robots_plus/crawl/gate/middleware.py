@@ -18,7 +18,7 @@ from scrapy_robots_plus.crawl.exceptions import (
 )
 from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing
 from scrapy_robots_plus.crawl.preferences.stamp import remove_stamp
-from scrapy_robots_plus.crawl.requests import origin_to_ask
+from scrapy_robots_plus.crawl.requests import asks_for_sitemaps, origin_to_ask
 from scrapy_robots_plus.crawl.settings import report_unknown_settings
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -31,6 +31,7 @@ from .outcomes import Outcomes
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from typing_extensions import Self
 
     from scrapy_robots_plus.crawl.settings import RobotsSettings
@@ -63,6 +64,7 @@ class RobotsMiddleware:
         self.settings = crawl.settings
         self.policies = crawl.policies
         self.tally = crawl.tally
+        self._sitemap_feed = crawl.sitemap_feed
         self._crawler = crawler
         self._agents = crawl.agents
         self._settings_of = crawl.request_settings.of
@@ -108,11 +110,12 @@ class RobotsMiddleware:
             self._late_errbacks.dropped(request)
             raise self._report_refusal(request, origin, agent, refused)
 
-    async def process_request(self, request: Request) -> Request | None:
+    async def process_request(self, request: Request) -> Request | Response | None:
         """Lets *request* pass, or raises RobotsDisallowed, RobotsUnreachable or
         RobotsOverrideError.
 
-        Returns a request that the scheduler is to keep for later.
+        Returns a request that the scheduler is to keep for later, or the answer to one for the
+        sitemaps that a robots.txt names.
         """
         if self._audit_mode is not None:
             self._audit_mode.judge(request)
@@ -126,6 +129,11 @@ class RobotsMiddleware:
         decision = await self._judge.judge(request, origin, agent, settings)
         match decision:
             case Passes(policy):
+                if asks_for_sitemaps(request):
+                    answer = await self.crawl.sitemaps.response(request, policy)
+                    if answer is not None:
+                        self._outcomes.exempt(request)
+                        return answer
                 policy.paces.enforce(agent)
                 self._pacing.assign_slot(request, origin, policy)
                 self._outcomes.passed(request, origin, agent, decision)

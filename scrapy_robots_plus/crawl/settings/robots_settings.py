@@ -16,6 +16,7 @@ from .groups.delays import Delays
 from .groups.failures import Failures
 from .groups.fetching import Fetching
 from .groups.freshness import Freshness
+from .groups.hints import Hints
 from .groups.obeyed import Obeyed
 from .groups.overrides import Overriding
 from .groups.preferences import Preferences
@@ -49,6 +50,7 @@ class RobotsSettings(
     Preferences,
     Fetching,
     Storage,
+    Hints,
     Reporting,
 ):
     """The settings of one crawl, checked. :meth:`from_settings` makes it.

@@ -9,6 +9,7 @@ from .delays import Delays
 from .failures import Failures
 from .fetching import Fetching
 from .freshness import Freshness
+from .hints import Hints
 from .obeyed import Obeyed
 from .overrides import Overriding
 from .preferences import Preferences
@@ -26,6 +27,7 @@ GROUPS = (
     Preferences,
     Fetching,
     Storage,
+    Hints,
     Reporting,
 )
 """In the order of docs/settings.md."""

@@ -1,0 +1,1 @@
+"""What else does a robots.txt say about the URLs of its site?"""

@@ -1,0 +1,95 @@
+"""The sitemaps of a crawl: read from policies, counted once."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy.http import Response, TextResponse
+
+from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.parsers.failing import parser_failed
+from scrapy_robots_plus.policy.access import Access
+from scrapy_robots_plus.protocol.printable import printable
+
+from .news import News
+from .sitemap_urls import SitemapUrls, sitemap_urls
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.crawl.policies.policy import Policy
+    from scrapy_robots_plus.crawl.settings import RobotsSettings
+    from scrapy_robots_plus.policy.origin import Origin
+
+logger = logging.getLogger(__name__)
+
+_NOT_FOUND = 404
+_FLAG = "cached"
+"""Scrapy's HTTP cache does not keep responses with this flag."""
+
+
+class Sitemaps:
+    """Reads the Sitemap lines of policies, whichever parser is in use."""
+
+    def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
+        self._crawler = crawler
+        self._settings = settings
+        self._stats = compat.stats_of(crawler)
+        self._counted: News[Origin] = News(settings.cache_size)
+        self._warned = False
+
+    async def of(self, policy: Policy) -> SitemapUrls:
+        """The sitemaps that *policy* names, counted unless they are known."""
+        lines, settings = self.lines(policy), self._settings
+        base, origin = policy.record.url, policy.origin
+        urls = await sitemap_urls(
+            lines, base, origin, settings.sitemaps_scope, settings.sitemaps_max
+        )
+        if lines and self._counted.is_new(origin, lines):
+            self._count(urls, policy)
+        return urls
+
+    def lines(self, policy: Policy) -> tuple[str, ...]:
+        """The Sitemap lines as they are; none if the parser fails."""
+        try:
+            return policy.sitemaps
+        except Exception as error:  # noqa: BLE001 - any parser may be in use
+            parser_failed(error, policy.record.url, self._stats)
+            return ()
+
+    async def response(self, request: Request, policy: Policy) -> Response | None:
+        """The answer to *request*, for the Sitemap lines of a robots.txt, from its *policy*.
+
+        None if the crawl does not ask for the file, so that *request* has to.
+        """
+        if policy.file is None and not policy.settings.needs_file:
+            return None
+        if policy.file is None or policy.access is not Access.RULES:
+            status = policy.record.outcome
+            status = status if isinstance(status, int) else _NOT_FOUND
+            return Response(request.url, status, flags=[_FLAG])
+        urls = await self.of(policy)
+        body = "".join(f"Sitemap: {url}\n" for url in urls.in_scope)
+        return TextResponse(request.url, body=body, encoding="utf-8", flags=[_FLAG])
+
+    def _count(self, urls: SitemapUrls, policy: Policy) -> None:
+        self._stats.inc_value(stats.SITEMAPS_FOUND, len(urls.all))
+        if urls.relative:
+            self._stats.inc_value(stats.SITEMAPS_RELATIVE, urls.relative)
+        for reason, count in urls.left_out.items():
+            self._stats.inc_value(stats.filled(stats.SITEMAPS_LEFT_OUT, reason), count)
+        if urls.left_out:
+            self._report(urls, policy)
+
+    def _report(self, urls: SitemapUrls, policy: Policy) -> None:
+        logger.log(
+            logging.DEBUG if self._warned else logging.INFO,
+            "Sitemap lines of %s that are not requested: %s.%s",
+            printable(policy.record.url),
+            ", ".join(f"{count:,} {reason}" for reason, count in urls.left_out.items()),
+            "" if self._warned else " Others are counted, and logged at DEBUG.",
+            extra={"spider": self._crawler.spider},
+        )
+        self._warned = True

@@ -1,0 +1,40 @@
+"""What else a robots.txt says about URLs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scrapy_robots_plus.crawl.settings.checks import boolean, one_of, whole_number
+from scrapy_robots_plus.crawl.settings.setting import setting
+from scrapy_robots_plus.policy.options import SitemapScope
+
+
+@dataclass(frozen=True)
+class Hints:
+    """Sitemaps"""
+
+    sitemaps: bool = setting(
+        "ROBOTS_SITEMAPS",
+        boolean,
+        default=False,
+        example=True,
+        doc="Request the sitemaps that robots.txt files name, with the spider's `parse_sitemap` "
+        "as callback. See [sitemaps](sitemaps.md).",
+    )
+    sitemaps_scope: SitemapScope = setting(
+        "ROBOTS_SITEMAPS_SCOPE",
+        one_of(SitemapScope),
+        default="any",
+        example="site",
+        doc="Which sitemaps are requested, for `ROBOTS_SITEMAPS` and by `RobotsSitemapSpider`: "
+        "those on the `host` of the robots.txt, those on any host of the same `site`, which is "
+        "the registrable domain, or `any`, as the protocol allows. IP addresses and hosts without "
+        "a registrable domain are sites of their own.",
+    )
+    sitemaps_max: int = setting(
+        "ROBOTS_SITEMAPS_MAX",
+        whole_number("Sitemap lines", 1, 100_000),
+        default=5_000,
+        example=100,
+        doc="How many Sitemap lines of a robots.txt are read; the others are counted.",
+    )

@@ -1,0 +1,246 @@
+"""Sitemaps that robots.txt files name: announced, and requested."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+import scrapy
+
+from scrapy_robots_plus import Origin, sitemaps_found
+from tests.crawling import ProbeSpider, StepSpider, crawl, make_crawler, run, stat
+from tests.sites import Host, Sites, answer, in_turn, redirect
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from scrapy.crawler import Crawler
+
+EMPTY = "User-agent: *\nDisallow: /closed\n"
+
+
+class Listening(ProbeSpider):
+    """Keeps what the signal brings."""
+
+    found: list[tuple[Origin, tuple[str, ...]]]
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *arguments: Any, **named: Any) -> Listening:
+        spider = super().from_crawler(crawler, *arguments, **named)
+        spider.found = []
+        crawler.signals.connect(spider.keep, sitemaps_found)
+        return spider
+
+    def keep(self, origin: Origin, urls: tuple[str, ...]) -> None:
+        self.found.append((origin, urls))
+
+
+class Reading(ProbeSpider):
+    """Reads sitemaps, as text: the pages they name come a line each."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.sitemaps: list[str] = []
+
+    def parse_sitemap(self, response: scrapy.http.TextResponse) -> Any:
+        self.sitemaps.append(response.url)
+        for word in response.text.split():
+            if "://" in word:
+                yield scrapy.Request(word)
+
+
+def robots(*sitemaps: str) -> str:
+    return EMPTY + "".join(f"Sitemap: {url}\n" for url in sitemaps)
+
+
+def origin_of(host: Host) -> Origin:
+    origin = Origin.of(host.url("/"))
+    assert origin is not None
+    return origin
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_signal_brings_the_sitemaps_of_each_origin_once(sites: Sites) -> None:
+    one, other, without = sites.host(), sites.host(), sites.host()
+    one.robots(robots(one.url("/a.xml"), "https://far.example/b.xml"))
+    other.robots(robots(other.url("/a.xml")))
+    without.robots(EMPTY)
+    urls = [host.url(f"/{page}") for host in (one, other, without) for page in range(3)]
+    crawler = await crawl(*urls, spider=Listening)
+    assert sorted(crawler.spider.found) == sorted(
+        [
+            (origin_of(one), (one.url("/a.xml"), "https://far.example/b.xml")),
+            (origin_of(other), (other.url("/a.xml"),)),
+        ]
+    )
+    assert stat(crawler, "robotstxt/sitemaps/found") == 3
+    assert len(crawler.spider.got) == 9
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_file_that_comes_from_the_store_counts_as_well(sites: Sites, tmp_path: Any) -> None:
+    host = sites.host()
+    host.robots(robots("/a.xml"))
+    store = f"sqlite:{tmp_path / 'robots.sqlite'}"
+    for _ in range(2):
+        crawler = await crawl(host.url("/"), spider=Listening, ROBOTS_STORE=store)
+        assert crawler.spider.found == [(origin_of(host), (host.url("/a.xml"),))]
+    assert len([hit for hit in host.hits if hit.path == "/robots.txt"]) == 1
+
+
+class Stepping(StepSpider, Listening):
+    pause = 0.1
+
+    def enough(self) -> bool:
+        return len(self.found) >= 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_signal_comes_again_only_if_the_list_has_changed(sites: Sites) -> None:
+    host = sites.host()
+    old, new = robots("/a.xml"), robots("/a.xml", "/b.xml")
+    fresh: dict[str, Any] = {"cache_control": "max-age=1"}
+    # Other rules and the same list; then a list of two.
+    texts = (old, f"{old}User-agent: x\nDisallow: /", new)
+    host.robots(in_turn(*(answer(text, **fresh) for text in texts)))
+    crawler = await crawl(
+        *(host.url(f"/{page}") for page in range(250)), spider=Stepping, ROBOTS_TTL_MIN=1
+    )
+    found = [urls for _, urls in crawler.spider.found]
+    assert found == [(host.url("/a.xml"),), (host.url("/a.xml"), host.url("/b.xml"))]
+    assert stat(crawler, "robotstxt/sitemaps/found") == 3
+
+
+@pytest_twisted.ensureDeferred
+async def test_sitemaps_are_requested_and_their_pages_fetched(sites: Sites) -> None:
+    host, far = sites.host(), sites.host()
+    host.robots(robots("/a.xml", far.url("/b.xml"), "/closed/c.xml"))
+    far.robots("User-agent: *\nDisallow: /page\n")
+    host.pages["/a.xml"] = answer(f"{host.url('/page')} {far.url('/page')}")
+    crawler = await crawl(host.url("/"), spider=Reading, ROBOTS_SITEMAPS=True)
+    assert sorted(crawler.spider.sitemaps) == sorted([host.url("/a.xml"), far.url("/b.xml")])
+    assert sorted(crawler.spider.got) == sorted([host.url("/"), host.url("/page")])
+    assert "/closed/c.xml" not in host.fetched
+    assert stat(crawler, "robotstxt/sitemaps/scheduled") == 3
+    assert crawler.stats.get_value("finish_reason") == "finished"
+
+
+@pytest_twisted.ensureDeferred
+async def test_nothing_is_requested_unless_asked_for(sites: Sites) -> None:
+    host = sites.host()
+    host.robots(robots("/a.xml"))
+    crawler = await crawl(host.url("/"), spider=Reading)
+    assert crawler.spider.sitemaps == []
+    assert stat(crawler, "robotstxt/sitemaps/found") == 0
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_spider_that_reads_none_is_told_once(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    hosts = [sites.host() for _ in range(2)]
+    for host in hosts:
+        host.robots(robots("/a.xml"))
+    await crawl(*(host.url("/") for host in hosts), ROBOTS_SITEMAPS=True)
+    warnings = [each for each in caplog.records if "has no parse_sitemap" in each.getMessage()]
+    assert len(warnings) == 1
+    assert all("/a.xml" not in host.fetched for host in hosts)
+
+
+@pytest.mark.parametrize(
+    ("scope", "expected"), [("host", ["/a.xml"]), ("site", ["/a.xml"]), ("any", ["/a.xml", "/b"])]
+)
+@pytest_twisted.ensureDeferred
+async def test_the_scope_holds_for_what_is_requested(
+    sites: Sites, scope: str, expected: list[str]
+) -> None:
+    host, far = sites.host(), sites.host()
+    host.robots(robots("/a.xml", far.url("/b")))
+    crawler = await crawl(
+        host.url("/"), spider=Reading, ROBOTS_SITEMAPS=True, ROBOTS_SITEMAPS_SCOPE=scope
+    )
+    assert sorted("/" + url.split("/", 3)[3] for url in crawler.spider.sitemaps) == expected
+    assert stat(crawler, "robotstxt/sitemaps/left_out/scope") == 2 - len(expected)
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_a_redirected_file_names_is_relative_to_where_it_was_found(sites: Sites) -> None:
+    host, www = sites.host(), sites.host()
+    host.robots(redirect(www.url("/robots.txt")))
+    www.robots(robots("a.xml"))
+    crawler = await crawl(host.url("/"), spider=Listening)
+    assert crawler.spider.found == [(origin_of(host), (www.url("/a.xml"),))]
+    assert stat(crawler, "robotstxt/sitemaps/relative") == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_hostile_list_is_bounded_and_what_is_left_out_is_counted(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    host = sites.host()
+    odd = [
+        "ftp://a.example/a",
+        "file:///etc/passwd",
+        "https://u:p@a.example/",
+        "http://[",
+        "robots.txt",
+    ]
+    many = [f"/{number}" for number in range(20_000)]
+    host.robots(robots(*odd, *many))
+    crawler = await crawl(
+        host.url("/"), spider=Reading, ROBOTS_SITEMAPS=True, ROBOTS_SITEMAPS_MAX=20
+    )
+    left_out = {
+        name.rpartition("/")[2]: count
+        for name, count in crawler.stats.get_stats().items()
+        if name.startswith("robotstxt/sitemaps/left_out/")
+    }
+    named = len(odd) + len(many)
+    assert left_out == {"scheme": 2, "credentials": 1, "invalid": 2, "too_many": named - 20}
+    assert sorted(crawler.spider.sitemaps) == sorted(host.url(f"/{n}") for n in range(15))
+    assert any("that are not requested" in each.getMessage() for each in caplog.records)
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_job_that_is_resumed_sees_them_and_requests_each_once(
+    sites: Sites, tmp_path: Any
+) -> None:
+    host = sites.host()
+    host.robots(robots(*(f"/{number}.xml" for number in range(30))))
+
+    done: list[str] = []
+    for most in (5, 0):
+        crawler = make_crawler(
+            Reading,
+            ROBOTS_SITEMAPS=True,
+            JOBDIR=str(tmp_path),
+            CONCURRENT_REQUESTS=1,
+            CLOSESPIDER_PAGECOUNT=most,
+        )
+        await run(crawler, urls=[host.url(f"/{most}")])
+        done += crawler.spider.sitemaps
+    assert sorted(done) == sorted(host.url(f"/{number}.xml") for number in range(30))
+
+
+class Late(ProbeSpider):
+    """Its last request is the first to its host."""
+
+    sitemaps: tuple[str, ...] = ()
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        yield self.request(self.urls[0])
+
+    def parse_sitemap(self, response: Any) -> None:
+        self.sitemaps = (*self.sitemaps, response.url)
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_crawl_does_not_end_before_sitemaps_are_requested(sites: Sites) -> None:
+    """Nor wait for anything: the only page is denied at once."""
+    host = sites.host()
+    host.robots(robots(*(f"/{number}.xml" for number in range(250))))
+    crawler = await crawl(host.url("/closed"), spider=Late, ROBOTS_SITEMAPS=True)
+    assert len(crawler.spider.sitemaps) == 250
+    assert stat(crawler, "elapsed_time_seconds") < 20
