@@ -12,11 +12,11 @@ from scrapy_robots_plus.policy.options import Mode, Unreachable
 
 from .errors import RobotsSettingsError, SettingProblem, WrongPartsError
 from .groups import DECLARED
+from .groups.beyond_rules.hints import Hints
 from .groups.delays import Delays
 from .groups.failures import Failures
 from .groups.fetching import Fetching
 from .groups.freshness import Freshness
-from .groups.hints import Hints
 from .groups.obeyed import Obeyed
 from .groups.overrides import Overriding
 from .groups.preferences import Preferences

@@ -1,0 +1,1 @@
+"""What a site says beside rules and delays."""
