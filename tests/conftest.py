@@ -5,10 +5,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .forks import Forks
 from .sites import Sites
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ended_forks() -> Iterator[None]:
+    yield
+    Forks.end()
 
 
 @pytest.fixture

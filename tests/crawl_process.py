@@ -1,22 +1,24 @@
 """A crawl in a process of its own, for reactor modes that the test process cannot have.
 
-usage: python -m tests.crawl_process MODE < JSON with "urls" and "settings"
+usage, in a fork: MODE < JSON with "urls" and "settings"
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 from scrapy.settings import default_settings
 
 from tests.crawling import BASE_SETTINGS
+from tests.forks import CRAWL, Forks
 from tests.sending import TimedSpider
+
+LONGEST = 120
+"""Seconds for one crawl; it ends by itself long before."""
 
 MODES: dict[str, dict[str, Any]] = {
     "asyncio": {},
@@ -30,18 +32,15 @@ def crawl_in_process(mode: str, *urls: str, **settings: Any) -> dict[str, Any]:
     """Runs a crawl in *mode*; its stats, the URLs it got, the kind of each failure, and
     what was sent when.
     """
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.crawl_process", mode],
-        input=json.dumps({"urls": urls, "settings": settings}),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        cwd=Path(__file__).parent.parent,
-    )
-    assert done.returncode == 0, done.stderr
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
+    return run_crawl(CRAWL, mode, {"urls": urls, "settings": settings})[0]
+
+
+def run_crawl(main: str, mode: str, job: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """Runs *main* with *job* in a fork; the result that it prints, and its log."""
+    given = json.dumps(job).encode()
+    status, output, errors = Forks.running().run(main, [mode], given, LONGEST)
+    assert status == 0, errors.decode()
+    return json.loads(output.splitlines()[-1]), errors.decode()
 
 
 def main() -> None:
@@ -63,7 +62,3 @@ def main() -> None:
         "sent": spider.sent,
     }
     print(json.dumps(result, default=str))
-
-
-if __name__ == "__main__":
-    main()

@@ -5,19 +5,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..audit import sample_log
-from .forks import Forks
+from ..forks import Forks
 from .running import Robots
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 
 @pytest.fixture(scope="session", autouse=True)
-def forks() -> Iterator[None]:
+def forks() -> None:
     Forks.running()  # now, as some tests run commands from several threads
-    yield
-    Forks.end()
 
 
 @pytest.fixture(params=["in a project", "outside"])

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..crawling import ADDON
-from .forks import Forks
+from ..forks import SCRAPY, Forks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,7 @@ class Robots:
         given = stdin.encode() if isinstance(stdin, str) else stdin
         if environment is None:
             words = ["robots", *map(str, arguments)]
-            status, output, errors = Forks.running().run(self.folder, words, given, LONGEST)
+            status, output, errors = Forks.running().run(SCRAPY, words, given, LONGEST, self.folder)
         else:  # may be for the interpreter itself
             process = self.started(*arguments, environment=environment)
             output, errors = process.communicate(given, timeout=LONGEST)

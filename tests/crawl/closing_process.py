@@ -1,6 +1,6 @@
 """A crawl that is ended while a robots.txt does not come, in a process of its own.
 
-usage: python -m tests.crawl.closing_process MODE < JSON with "how", "silent", "live", "timeout"
+usage, in a fork: MODE < JSON with "how", "silent", "live", "timeout"
 """
 
 from __future__ import annotations
@@ -78,7 +78,3 @@ def main() -> None:
         "stats": crawler.stats.get_stats(),
     }
     print(json.dumps(result, default=str))
-
-
-if __name__ == "__main__":
-    main()

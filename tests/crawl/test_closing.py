@@ -5,10 +5,7 @@ What is compared are times within one run; the bounds are generous, because mach
 
 from __future__ import annotations
 
-import json
 import logging
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +18,9 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import RobotsMiddleware
-from tests.crawl_process import MODES
+from tests.crawl_process import MODES, run_crawl
 from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
+from tests.forks import CLOSING_CRAWL
 from tests.sites import Hit, after, answer, hang, in_turn, redirect, when
 from tests.waiting import close_when, pause, until
 
@@ -281,19 +279,9 @@ def test_a_crawl_closes_at_once_in_every_reactor_mode(sites: Sites, mode: str, h
     when_asked = when(lambda: silent.robots_hits, robots)
     live = sites.host(in_turn(robots, hang) if how == "refresh" else when_asked)
     job = {"how": how, "silent": silent.url("/"), "live": live.url("/"), "timeout": TIMEOUT}
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.crawl.closing_process", mode],
-        input=json.dumps(job),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        cwd=Path(__file__).parent.parent.parent,
-    )
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout.splitlines()[-1])
+    result, log = run_crawl(CLOSING_CRAWL, mode, job)
     assert result["closed_after"] < SOON
     assert result["got"] >= 1
     assert result["stats"].get("log_count/ERROR", 0) == 0
     assert result["stats"].get("log_count/CRITICAL", 0) == 0
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in log

@@ -1,13 +1,14 @@
-"""Runs Scrapy's commands in forks of one process, which has imported all that they need.
+"""Runs commands and crawls in forks of one process, which has imported all that they need.
 
-A new interpreter imports for most of a second before a command starts, and hundreds of tests run
-one. A fork has its own folder, environment, input, outputs and exit, and nothing of a crawl before.
+A new interpreter imports for most of a second before it starts one, and hundreds of tests do.
+A fork has its own folder, environment, input, outputs and exit, and nothing of a crawl before.
 
-usage: python -m tests.commands.forks DESCRIPTOR_OF_A_SOCKET
+usage: python -m tests.forks DESCRIPTOR_OF_A_SOCKET
 """
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
@@ -16,28 +17,36 @@ import signal
 import socket
 import subprocess
 import sys
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from scrapy.cmdline import execute
 from scrapy.settings import default_settings
 from scrapy.utils.misc import load_object
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from typing_extensions import Self
 
 PACKAGES = ("scrapy.commands", "scrapy_robots_plus.commands")
 OF_CRAWLS = ("DOWNLOADER_MIDDLEWARES_BASE", "EXTENSIONS_BASE", "SPIDER_MIDDLEWARES_BASE")
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent
+
+SCRAPY = "scrapy.cmdline:execute"
+CRAWL = "tests.crawl_process:main"
+CLOSING_CRAWL = "tests.crawl.closing_process:main"
+"""What a fork may run."""
 
 
 class Forks:
-    """The process that forks, one command at a time."""
+    """The process that forks, for one program at a time."""
 
     @classmethod
     @cache
@@ -65,13 +74,14 @@ class Forks:
             )
 
     def run(
-        self, folder: Path, arguments: list[str], given: bytes, seconds: int
+        self, main: str, arguments: list[str], given: bytes, seconds: int, folder: Path = ROOT
     ) -> tuple[int, bytes, bytes]:
-        """Runs a command to its end: its status, output and errors. Threads wait for their turn.
+        """Runs *main* to its end: its status, output and errors. Threads wait for their turn.
 
         After *seconds* its status is that of ``SIGALRM``.
         """
         task = {
+            "main": main,
             "folder": str(folder),
             "arguments": arguments,
             "environment": dict(os.environ),
@@ -99,13 +109,13 @@ class Forks:
 
 
 def serve(connection: socket.socket) -> None:
-    """Forks for each task that comes; returns at their end, and in each fork at its command's."""
+    """Forks for each task that comes."""
     tasks = connection.makefile("rb")
     while descriptors := socket.recv_fds(connection, 1, 3)[1]:
         task = json.loads(tasks.readline())
         if not (fork := os.fork()):
             become(task, descriptors)
-            execute()
+            run_to_the_end(resolve_name(task["main"]))
         for descriptor in descriptors:
             os.close(descriptor)
         status = os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1])
@@ -118,6 +128,8 @@ def import_all() -> None:
         for module in pkgutil.walk_packages(import_module(name).__path__, f"{name}."):
             import_module(module.name)
     import_module("scrapy.core.downloader.handlers.http11")
+    for program in (SCRAPY, CRAWL, CLOSING_CRAWL):
+        resolve_name(program)
     for setting in OF_CRAWLS:
         for component in getattr(default_settings, setting):
             load_object(component)
@@ -130,15 +142,37 @@ def become(task: dict[str, Any], descriptors: list[int]) -> None:
         os.close(descriptor)
     os.chdir(task["folder"])
     sys.path[0] = task["folder"]
-    sys.argv[:] = ["scrapy", *task["arguments"]]
+    sys.argv[:] = [task["main"].partition(".")[0], *task["arguments"]]
     os.environ.clear()
     os.environ.update(task["environment"])
     signal.alarm(task["seconds"])
 
 
+def run_to_the_end(main: Callable[[], object]) -> NoReturn:
+    """Runs *main*, and ends the fork as an interpreter ends a process.
+
+    But for taking all modules apart, which writes to each page of memory that forks share, and
+    takes four times as long as a command.
+    """
+    status = 1
+    try:
+        main()
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:  # noqa: BLE001 - what nobody handles
+        traceback.print_exc()
+    finally:
+        atexit._run_exitfuncs()
+        gc.collect()  # tells what was not closed
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
 if __name__ == "__main__":
     import_all()
-    assert "twisted.internet.reactor" not in sys.modules  # a command chooses one
+    assert "twisted.internet.reactor" not in sys.modules  # a program chooses one
     gc.freeze()
     with socket.socket(fileno=int(sys.argv[1])) as served:
         serve(served)
