@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from .crawl_process import MODES
+from .crawl_process import LONGEST, MODES
 from .crawling import ADDON
+from .forks import SCRAPY, Forks
 from .sites import Sites, answer
 
-ROOT = Path(__file__).parent.parent
 RULES = "User-agent: *\nDisallow: /closed\n"
 DENIED = "Forbidden by robots.txt: <GET {}> (Disallow: /closed, line 2 of "
 
@@ -28,17 +25,11 @@ def project(tmp_path: Path) -> Path:
 def scrapy(project: Path, mode: str, *arguments: str) -> tuple[str, str]:
     """What a command of Scrapy's prints, and its log, in which there is no traceback."""
     settings = [f"-s{name}={value}" for name, value in MODES[mode].items()]
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "scrapy", *arguments, *settings],
-        cwd=project,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    assert "Traceback" not in done.stderr
-    return done.stdout, done.stderr
+    words = [*arguments, *settings]
+    status, output, log = Forks.running().run(SCRAPY, words, b"", LONGEST, project)
+    assert status == 0, log.decode()
+    assert b"Traceback" not in log
+    return output.decode(), log.decode()
 
 
 @pytest.mark.parametrize("mode", MODES)
