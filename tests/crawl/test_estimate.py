@@ -15,6 +15,7 @@ from tests.crawling import crawl, parts_of_seconds
 from .world import Host, World
 
 if TYPE_CHECKING:
+    from scrapy_robots_plus.crawl.lanes.lane import Lane
     from tests.sites import Sites
 
 LOGGER = "scrapy_robots_plus.crawl.reporting.progress"
@@ -31,7 +32,7 @@ def test_hosts_by_what_they_wait_for() -> None:
     world.land(0)
     world.land(2, unreachable=True, lifetime=30)
     world.pass_time(1.2)
-    line = describe(world.queue, world.readiness.delay_of)
+    line = describe(list(world.queue), world.readiness.delay_of)
     assert line == (
         "Hosts in the queue: 1 waiting for robots.txt (5 requests), "
         "1 waiting for their delay (1,800 requests), 1 held back (2 requests). "
@@ -46,7 +47,7 @@ def test_one_request_is_not_several() -> None:
     world.settle()
     world.land(0)
     world.pass_time(1)
-    line = describe(world.queue, world.readiness.delay_of)
+    line = describe(list(world.queue), world.readiness.delay_of)
     assert line == (
         "Hosts in the queue: 1 waiting for their delay (1 request). "
         "At least 10 s remaining: http://host0.example, 1 request x 10 s"
@@ -98,3 +99,21 @@ def lines_of_delays(caplog: pytest.LogCaptureFixture) -> list[str]:
     """Those logged while the host waited for its delay, and no longer for its robots.txt."""
     lines = [record.message for record in caplog.records if record.name == LOGGER]
     return [line for line in lines if "1 waiting for their delay (" in line]
+
+
+def test_of_very_many_hosts_only_the_longest_queues_are_asked_for_their_delay() -> None:
+    world = World([Host() for _ in range(1_200)])
+    for number in [*range(1_200), 7]:
+        world.push(number)
+    asked: list[str] = []
+
+    def delay_of(lane: Lane) -> float:
+        asked.append(lane.address.slot)
+        return 5.0
+
+    line = describe(list(world.queue), delay_of)
+    assert line == (
+        "Hosts in the queue: 1,200 ready (1,201 requests). "
+        "At least 10 s remaining: http://host7.example, 2 requests x 5 s"
+    )
+    assert len(asked) == 1_000

@@ -135,7 +135,8 @@ class RobotsSurroundings(CrawlSurroundings):
         self._policies = crawl.policies
         self._agents = crawl.agents
         self._pacing = crawl.pacing
-        self._just_fetched: dict[Origin, Policy | None] = {}
+        self._just_fetched: dict[Origin, OriginState] = {}
+        """Not policies, which take ten times the memory: a million hosts may wait for one slot."""
         self._policies.subscribe(self._fetch_ended)
 
     def _make_budget(self) -> FetchBudget:
@@ -167,9 +168,10 @@ class RobotsSurroundings(CrawlSurroundings):
         return None if free else origin
 
     def origin_state(self, origin: Origin) -> OriginState | None:
-        policy = self._policies.usable(origin) or self._just_fetched.get(origin)
-        if policy is None:
-            return None
+        policy = self._policies.usable(origin)
+        return self._just_fetched.get(origin) if policy is None else self._state_under(policy)
+
+    def _state_under(self, policy: Policy) -> OriginState:
         policy.paces.enforce(self._agents.default_under(policy.settings))
         if policy.denies_as_unreachable:
             return OriginState(unreachable=True, again_at=self.clock() + policy.fresh_for)
@@ -198,9 +200,9 @@ class RobotsSurroundings(CrawlSurroundings):
         return slot if origin is None else self._pacing.slot_of(origin) or slot
 
     def _fetch_ended(self, origin: Origin, policy: Policy | None) -> None:
-        if self.readiness.awaits(origin):
+        if policy is not None and self.readiness.awaits(origin):
             # Whatever its lifetime and the size of the cache: one request may use it.
-            self._just_fetched[origin] = policy
+            self._just_fetched[origin] = self._state_under(policy)
         self.readiness.fetch_ended(
             origin, answered=policy is not None and not policy.denies_as_unreachable
         )
