@@ -127,6 +127,35 @@ class Code(str, Enum):
         "unreadable-value",
         "A Crawl-delay, Request-rate or Visit-time cannot be understood, so it is ignored.",
     )
+    BROKEN_PREFERENCE = (
+        "broken-preference",
+        (
+            "A Content-Usage is not a Dictionary (RFC 9651), so that all preferences are unknown "
+            "(draft-ietf-aipref-vocab)."
+        ),
+    )
+    UNKNOWN_USE = (
+        "unknown-use",
+        "A key of Content-Usage or Content-Signal is not in use, so that it is ignored.",
+    )
+    UNCLEAR_PREFERENCE = (
+        "unclear-preference",
+        (
+            "A value of Content-Usage is not `y` or `n`, or one of Content-Signal is not `yes` or "
+            "`no`: the preference is unknown."
+        ),
+    )
+    OPPOSITE_PREFERENCES = (
+        "opposite-preferences",
+        (
+            "Two lines of the group say the opposite about a use of the same pages: it is "
+            "disallowed (draft-ietf-aipref-vocab)."
+        ),
+    )
+    RELATIVE_LICENSE = (
+        "relative-license",
+        "A License is not a full URL (RSL 1.0).",
+    )
     NOT_CHECKED = (
         "not-checked",
         "A part of the file was not searched for shadowed rules, because that would take too long.",

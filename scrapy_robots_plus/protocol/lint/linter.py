@@ -13,6 +13,7 @@ from .group_faults import group_faults
 from .meanings import Meaning, meanings
 from .octet_faults import octet_faults
 from .path_faults import path_faults
+from .preference_faults import opposite_preferences
 from .reading import read
 from .record_faults import record_faults
 from .shadows import rule_shadows
@@ -72,5 +73,6 @@ def _findings(reading: Reading, lines: tuple[Meaning, ...]) -> list[Finding]:
         *record_faults(reading, lines),
         *group_faults(reading),
         *path_faults(reading),
+        *opposite_preferences(reading),
         *rule_shadows(reading),
     ]

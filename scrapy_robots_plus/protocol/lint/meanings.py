@@ -10,14 +10,16 @@ from scrapy_robots_plus.protocol import pace
 from scrapy_robots_plus.protocol.groups import STAR
 from scrapy_robots_plus.protocol.lines import Kind, Line, read_line
 from scrapy_robots_plus.protocol.pattern import take_apart
+from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
 from scrapy_robots_plus.protocol.rules import text, texts
 
 from .path_faults import can_match
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from scrapy_robots_plus.protocol.dialect import Dialect
+    from scrapy_robots_plus.protocol.preferences import Preference
 
     from .reading import Reading
 
@@ -60,10 +62,6 @@ _FILE_WIDE = {
     Role.HOST: "the host name that the site prefers",
     Role.CLEAN_PARAM: "query parameters that change nothing",
     Role.LICENSE: "a license",
-}
-_PREFERENCES = {
-    Role.CONTENT_USAGE: "what content may be used for",
-    Role.CONTENT_SIGNAL: "what content may be used for",
 }
 
 
@@ -145,7 +143,9 @@ def _words(line: Line, role: Role, names: tuple[str, ...], reading: Reading) -> 
         return f"{_verb(line, role, reading)} {paths(line.value, reading.dialect)}"
     if role in PACES:
         return _pace(_READERS[role](line.value))
-    return _FILE_WIDE.get(role) or _PREFERENCES[role]
+    if role is Role.CONTENT_USAGE:
+        return _usage(line.value, reading.dialect)
+    return _FILE_WIDE.get(role) or _stated(signals(line.value))
 
 
 def _verb(line: Line, role: Role, reading: Reading) -> str:
@@ -175,6 +175,17 @@ def _pace(value: object) -> str:
     if isinstance(value, pace.VisitTime):
         return f"{value.start:%H:%M} to {value.end:%H:%M} UTC"
     return f"{value:g} s between requests"
+
+
+def _usage(value: bytes, dialect: Dialect) -> str:
+    path, stated = usage_rule(value)
+    where = f", for {paths(path, dialect)}" if path else ""
+    return _stated(usage(stated).items()) + where
+
+
+def _stated(stated: Iterable[tuple[str, Preference]]) -> str:
+    each_once = dict.fromkeys(f"{category}: {preference}" for category, preference in stated)
+    return ", ".join(each_once) or "no preference"
 
 
 def group_names(reading: Reading, position: int) -> str:

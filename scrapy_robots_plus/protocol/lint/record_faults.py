@@ -11,6 +11,7 @@ from scrapy_robots_plus.protocol.rules import text
 from .findings import Code, Finding
 from .meanings import PACES, RULES, Meaning, Role
 from .octet_faults import is_html
+from .preference_faults import signal_faults, usage_faults
 from .spelling import meant_by
 
 if TYPE_CHECKING:
@@ -117,3 +118,10 @@ def _value_fault(line: Meaning) -> Iterator[Finding]:
     elif line.role is Role.SITEMAP and not _ABSOLUTE.match(line.value):
         words = "A sitemap needs a whole URL, with https:// and the host."
         yield Finding(line.number, Code.RELATIVE_SITEMAP, words)
+    elif line.role is Role.LICENSE and not _ABSOLUTE.match(line.value):
+        words = "A license needs a whole URL, with https:// and the host."
+        yield Finding(line.number, Code.RELATIVE_LICENSE, words)
+    elif line.role is Role.CONTENT_USAGE:
+        yield from usage_faults(line.number, line.value)
+    elif line.role is Role.CONTENT_SIGNAL:
+        yield from signal_faults(line.number, line.value)

@@ -58,7 +58,8 @@ class _Reader:
             self._take(_BLANKS)
             if self._ends():
                 break
-            self._need(b",")
+            if not self._next(b","):
+                raise StructuredFieldError(f"no comma at octet {self._at}")
             self._take(_BLANKS)
             if self._ends():
                 raise StructuredFieldError("a comma ends the value")
@@ -112,10 +113,6 @@ class _Reader:
         found = self._value.startswith(octet, self._at)
         self._at += found
         return found
-
-    def _need(self, octet: bytes) -> None:
-        if not self._next(octet):
-            raise StructuredFieldError(f"something other than {octet!r} at octet {self._at}")
 
     def _take(self, pattern: re.Pattern[bytes]) -> bytes:
         return self._match(pattern)[0]

@@ -62,14 +62,19 @@ class UsageRules:
 
 def _by_path(lines: Iterable[Line], dialect: Dialect, vocabulary: Vocabulary) -> Said:
     """A line that says nothing still counts: it is what the more specific path says."""
-    safe, form = RULE_FORM[dialect.escapes]
     said: Said = {}
     for line in lines:
         path, value = usage_rule(line.value)
         stated = usage(value, vocabulary).items()
-        path = form(path) if path.translate(None, safe) else path
-        said.setdefault(path, []).extend(of_line(line, Source.CONTENT_USAGE, stated))
+        statements = of_line(line, Source.CONTENT_USAGE, stated)
+        said.setdefault(in_form(path, dialect), []).extend(statements)
     return said
+
+
+def in_form(path: bytes, dialect: Dialect) -> bytes:
+    """A path-pattern as rules have it: equal ones are equal octets (RFC 9309 2.2.2)."""
+    safe, form = RULE_FORM[dialect.escapes]
+    return form(path) if path.translate(None, safe) else path
 
 
 def _equally_long(said: Said) -> dict[int, list[int]]:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 Stated = dict[str, Preference]
 """Preferences by category, as one value states them."""
 
-_TOKENS = {"y": Preference.ALLOW, "n": Preference.DISALLOW}
-_WORDS = {"yes": Preference.ALLOW, "no": Preference.DISALLOW}
+USAGE_TOKENS = {"y": Preference.ALLOW, "n": Preference.DISALLOW}
+SIGNAL_WORDS = {"yes": Preference.ALLOW, "no": Preference.DISALLOW}
 
 
 class UsageRule(NamedTuple):
@@ -47,7 +47,7 @@ def usage(value: bytes, vocabulary: Vocabulary = CURRENT) -> Stated:
     except StructuredFieldError:
         return dict.fromkeys(vocabulary.labels, Preference.UNKNOWN)
     return {
-        label: _TOKENS.get(found[label] or "", Preference.UNKNOWN)
+        label: USAGE_TOKENS.get(found[label] or "", Preference.UNKNOWN)
         for label in vocabulary.labels
         if label in found
     }
@@ -67,6 +67,6 @@ def signals(value: bytes, vocabulary: Vocabulary = CURRENT) -> Iterator[tuple[st
     with another value is unknown, and keys that nobody has defined are ignored."""
     for key, said in signal_parts(value):
         if key in vocabulary.signals:
-            yield vocabulary.signals[key], _WORDS.get(said, Preference.UNKNOWN)
+            yield vocabulary.signals[key], SIGNAL_WORDS.get(said, Preference.UNKNOWN)
         elif key in vocabulary.levels:
             yield key, Preference.UNKNOWN

@@ -61,7 +61,11 @@ Host: site.example
     [
         ("Disalow: /a", "misspelt-key", "'Disalow' is read as Disallow, but others may ignore it."),
         ("Disallowed: /a", "misspelt-key", "'Disallowed' is read as Disallow, but others"),
-        ("Content-Signals: a=b", "misspelt-key", "'Content-Signals' is read as Content-signal,"),
+        (
+            "Content-Signals: use=full",
+            "misspelt-key",
+            "'Content-Signals' is read as Content-signal,",
+        ),
         ("Dissalllow: /a", "misspelt-key-ignored", "'Dissalllow' is ignored. Disallow may be"),
         ("user_agent: foobot", "misspelt-key-ignored", "'user_agent' is ignored. User-agent may"),
         ("Crawl-dealy: 3", "misspelt-key-ignored", "'Crawl-dealy' is ignored. Crawl-delay may"),
@@ -403,7 +407,9 @@ def test_codes_do_not_change() -> None:
         *("name-cut-off", "duplicate-user-agent", "duplicate-group", "joined-group"),
         *("group-without-rules", "unreachable-group", "never-matches", "literal-dollar"),
         *("literal-wildcard", "comment-in-path", "empty-rule", "duplicate-rule", "contradiction"),
-        *("shadowed-rule", "relative-sitemap", "empty-value", "unreadable-value", "not-checked"),
+        *("shadowed-rule", "relative-sitemap", "empty-value", "unreadable-value"),
+        *("broken-preference", "unknown-use", "unclear-preference", "opposite-preferences"),
+        *("relative-license", "not-checked"),
     ]
 
 

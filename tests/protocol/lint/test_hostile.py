@@ -40,6 +40,7 @@ MORE = {
     "joined groups": lines("User-agent: a{}\n\n", ""),
     "near keys": lines("disallo{}x: y"),
     "names inside names": lines("User-agent: {}\nDisallow: /", ""),
+    "uses": lines("Content-Usage: /{} train-ai=n, x{}\nContent-Signal: search=no, search=yes, y"),
 }
 
 

@@ -84,8 +84,27 @@ def meaning(line: str, before: str = "User-agent: *\n", dialect: Dialect = RFC93
         ("Host: x.example", Role.HOST, "the host name that the site prefers"),
         ("Clean-param: a /b", Role.CLEAN_PARAM, "query parameters that change nothing"),
         ("License: https://x.example/l", Role.LICENSE, "a license"),
-        ("Content-Usage: ai=n", Role.CONTENT_USAGE, "what content may be used for"),
-        ("Content-Signal: ai=no", Role.CONTENT_SIGNAL, "what content may be used for"),
+        (
+            "Content-Usage: ai-use=n, search=y",
+            Role.CONTENT_USAGE,
+            "ai-use: disallow, search: allow",
+        ),
+        (
+            "Content-Usage: /a search=n",
+            Role.CONTENT_USAGE,
+            "search: disallow, for what begins with /a",
+        ),
+        ("Content-Usage: / search=n", Role.CONTENT_USAGE, "search: disallow, for everything"),
+        ("Content-Usage: /a$ search", Role.CONTENT_USAGE, "search: unknown, for only /a"),
+        ("Content-Usage: ai=n", Role.CONTENT_USAGE, "no preference"),
+        ("Content-Usage: /a", Role.CONTENT_USAGE, "no preference, for what begins with /a"),
+        (
+            "Content-Signal: ai-input=no, search=yes",
+            Role.CONTENT_SIGNAL,
+            "ai-use: disallow, search: allow",
+        ),
+        ("Content-Signal: search=no,search=no", Role.CONTENT_SIGNAL, "search: disallow"),
+        ("Content-Signal: ai=no", Role.CONTENT_SIGNAL, "no preference"),
     ],
 )
 def test_what_a_line_means_in_words(line: str, role: Role, words: str) -> None:
