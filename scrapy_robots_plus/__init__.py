@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .addon import Addon
     from .crawl.exceptions import (
         RobotsDisallowed,
+        RobotsDuplicate,
         RobotsIgnored,
         RobotsOverrideError,
         RobotsUnreachable,
@@ -45,6 +46,7 @@ _HOMES = {
     "Reason": "protocol.verdict",
     "RobotsChange": "crawl.policies.changes",
     "RobotsDisallowed": "crawl.exceptions",
+    "RobotsDuplicate": "crawl.exceptions",
     "RobotsDownloader": "crawl.gate.downloader",
     "RobotsExtension": "crawl.reporting.extension",
     "RobotsIgnored": "crawl.exceptions",
@@ -73,6 +75,7 @@ __all__ = [
     "RobotsChange",
     "RobotsDisallowed",
     "RobotsDownloader",
+    "RobotsDuplicate",
     "RobotsExtension",
     "RobotsIgnored",
     "RobotsItemMiddleware",

@@ -31,6 +31,7 @@ LINKED = {
     "publicsuffix.org",
     "www.rfc-editor.org",
     "www.sitemaps.org",
+    "yandex.com",
 }
 """Hosts that pages link to. One more is put in by somebody who has looked at it."""
 URL = re.compile(r"https?://[^\s<>\"'`)\]},]+")

@@ -159,6 +159,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_AUDIT_LOG", True, FILE_NAME),
     ("ROBOTS_AUDIT_LOG", "logs/", FILE_NAME),
     ("ROBOTS_SITEMAPS", "robots.txt", "expected True or False"),
+    ("ROBOTS_CLEAN_PARAM", "ref", "expected True or False"),
+    ("ROBOTS_CLEAN_PARAM_MAX", 0, "expected a whole number of URLs between 1 and 1,000,000,000"),
     ("ROBOTS_SITEMAPS_SCOPE", "domain", "expected 'host', 'site' or 'any'"),
     ("ROBOTS_SITEMAPS_MAX", 0, "expected a whole number of Sitemap lines between 1 and 100,000"),
     ("ROBOTS_AUDIT_LOG_ALLOWED", "some", "expected True, False, or a number between 0 and 1"),

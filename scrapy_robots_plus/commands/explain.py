@@ -98,6 +98,10 @@ def _in_words(found: dict[str, Any]) -> Iterator[tuple[str, Style, str]]:
         yield "but", Style.FAINT, _otherwise(name, other)
     for title, text in (*_file(found["robots_txt"]), *_pace(found["pace"])):
         yield title, Style.FAINT, text
+    if found.get("cleaned") not in (None, found["url"]):
+        yield "equal to", Style.FAINT, f"{found['cleaned']} (Clean-param)"
+    if found["host"]:
+        yield "host", Style.FAINT, f"{found['host']}, which the site prefers"
     sitemaps = found["sitemaps"]
     for url in sitemaps[:SITEMAPS_SHOWN]:
         yield "sitemap", Style.FAINT, url

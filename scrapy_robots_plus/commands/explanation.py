@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.crawl.parsers.adapter import charset_of
 from scrapy_robots_plus.policy.freshness import source_of_lifetime
 from scrapy_robots_plus.protocol import DIALECTS, RobotsTxt, Verdict
+from scrapy_robots_plus.protocol.clean_param import CleanParams
 
 from .answers import fields_of
 
@@ -31,6 +32,7 @@ def explanation(
         "why": verdict.describe(),
         "robots_txt": _state(policy, record, is_file=is_file),
         "pace": _pace(policy, agent),
+        "host": policy.host,
         "sitemaps": list(policy.sitemaps),
     }
     file = policy.file.ours if policy.file else None
@@ -39,6 +41,7 @@ def explanation(
         found["groups"] = [group.agents for group in file.groups_for(agent)]
         found["beaten"] = list(map(_of_rule, file.explain(verdict.form or url, agent).beaten))
         found["dialect"] = file.dialect.name
+        found["cleaned"] = CleanParams(file.clean_params).cleaned(url)
         found["other_dialects"] = dict(_others(verdict, url, agent, file.dialect, record))
     return found
 

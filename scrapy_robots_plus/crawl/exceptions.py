@@ -35,6 +35,20 @@ class RobotsUnreachable(RobotsIgnored):
     """The robots.txt cannot be read, so nothing may be fetched (RFC 9309 2.3.1.4)."""
 
 
+class RobotsDuplicate(IgnoreRequest):
+    """Another URL was requested that the site's Clean-param calls equal (``ROBOTS_CLEAN_PARAM``).
+
+    It is an :exc:`~scrapy.exceptions.IgnoreRequest`.
+    """
+
+    def __init__(self, url: str, cleaned: str) -> None:
+        super().__init__(f"Equal to one before by Clean-param: {printable(url)}")
+        self.url = url
+        """What was dropped, a :class:`str`."""
+        self.cleaned = cleaned
+        """The same without the parameters that do not count, a :class:`str`."""
+
+
 class RobotsOverrideError(IgnoreRequest, ValueError):
     """The ``robots_override`` in the meta of a request is wrong, so the request is not sent.
 

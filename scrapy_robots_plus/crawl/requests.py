@@ -86,6 +86,11 @@ SITEMAPS_META_KEY = _of_pages(
     "response has the Sitemap lines of the file that the crawl has read anyway. See "
     "[sitemaps](sitemaps.md).",
 )
+SCHEDULED_META_KEY = _of_pages(
+    "robots_scheduled",
+    "Set with `ROBOTS_CLEAN_PARAM` on requests that go to the scheduler, and removed before they "
+    "are sent. Leave it alone.",
+)
 
 TAP_META_KEY = _of_fetches(
     "robots_fetch",

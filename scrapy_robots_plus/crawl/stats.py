@@ -143,6 +143,11 @@ SITEMAPS_LEFT_OUT = _stat(
     "`credentials` (the URL has a user name), `scope` (`ROBOTS_SITEMAPS_SCOPE`), `too_many` ",
     "(`ROBOTS_SITEMAPS_MAX`)",
 )
+CLEAN_PARAM_DROPPED = _stat(
+    "robotstxt/clean_param/dropped",
+    "requests that were dropped because their site's Clean-param calls their URL equal to one ",
+    "before (`ROBOTS_CLEAN_PARAM`)",
+)
 QUEUE_LOST = _stat(
     "robotstxt/queue/lost",
     "requests of a job that could not be read back, see [queue](queue.md#a-kill-is-not-a-stop)",

@@ -54,6 +54,15 @@ def test_all_that_decides(sites: Sites, robots: Robots) -> None:
     assert host.fetched == []
 
 
+def test_the_preferred_host_and_an_equal_url_are_shown(alone: Robots) -> None:
+    (alone.folder / "r.txt").write_text("Host: www.site.invalid\nClean-param: ref /shop\n")
+    done = alone("explain", "--file", "r.txt", "http://site.invalid/shop?ref=1&id=2")
+    assert "equal to    http://site.invalid/shop?id=2 (Clean-param)" in done.lines
+    assert "host        www.site.invalid, which the site prefers" in done.lines
+    done = alone("explain", "--file", "r.txt", "http://site.invalid/shop?id=2")
+    assert not [line for line in done.lines if line.startswith("equal to")]
+
+
 def test_dialects_that_answer_otherwise_are_named(alone: Robots) -> None:
     (alone.folder / "r.txt").write_text("User-agent: *\nDisallow: /p\nAllow: /p/open\n")
     done = alone("explain", "--file", "r.txt", "http://site.invalid/p/open")

@@ -18,7 +18,7 @@ from scrapy_robots_plus.crawl.parsers.adapter import (
     charset_of,
     takes_several_names,
 )
-from scrapy_robots_plus.protocol import FIRST_MATCH, RFC9309, Reason, VisitTime
+from scrapy_robots_plus.protocol import FIRST_MATCH, RFC9309, CleanParam, Reason, VisitTime
 from tests.crawl.parsers_in_use import OURS, PROTEGO, PYTHON, RERP, PlainParser, read
 
 FILE = b"""\
@@ -297,3 +297,11 @@ def test_memory_for_dialects_is_bounded() -> None:
     for number in range(200):
         assert file.read_as(replace(RFC9309, name=f"OWN{number}")).allowed("http://x.example/", "a")
     assert len(file.parser._shared._dialects) <= 64  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("parser", ALL)
+def test_the_preferred_host_and_clean_params(parser: str) -> None:
+    file = read(b"Host: www.x.example\nClean-param: ref\n", parser)
+    assert file.host == ("www.x.example" if parser in (OURS, PROTEGO) else None)
+    assert file.clean_params == ((CleanParam(("ref",)),) if parser == OURS else ())
+    assert read(FILE, parser).host is None

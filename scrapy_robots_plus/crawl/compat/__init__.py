@@ -13,6 +13,7 @@ from .coroutines import wait_for as wait_for
 from .crawler import LOGGERS_OF_FAILED_CRAWLS as LOGGERS_OF_FAILED_CRAWLS
 from .crawler import crawler_process as crawler_process
 from .crawler import engine_of as engine_of
+from .crawler import fingerprint as fingerprint
 from .crawler import idle_stats as idle_stats
 from .crawler import is_listened_to as is_listened_to
 from .crawler import log_failed_crawls_once as log_failed_crawls_once

@@ -12,6 +12,7 @@ from scrapy.utils.log import get_scrapy_root_handler
 from twisted.logger import globalLogBeginner
 
 if TYPE_CHECKING:
+    from scrapy import Request
     from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
     from scrapy.settings import Settings
@@ -40,6 +41,14 @@ def wake_engine(crawler: Crawler) -> None:
     slot = engine_of(crawler)._slot  # noqa: SLF001
     if slot is not None and slot.closing is None:
         slot.nextcall.schedule()
+
+
+def fingerprint(request: Request, crawler: Crawler) -> bytes:
+    """What ``REQUEST_FINGERPRINTER_CLASS`` makes of *request*.
+
+    Like :func:`engine_of`.
+    """
+    return crawler.request_fingerprinter.fingerprint(request)
 
 
 def is_listened_to(signal: object, crawler: Crawler) -> bool:

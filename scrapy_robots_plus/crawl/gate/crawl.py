@@ -13,6 +13,7 @@ from scrapy_robots_plus.crawl.agents import Agents
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
 from scrapy_robots_plus.crawl.fetching.budget import BudgetedFetcher, FetchBudget
 from scrapy_robots_plus.crawl.fetching.fetcher import Fetcher
+from scrapy_robots_plus.crawl.hints.equal_urls import EqualUrls
 from scrapy_robots_plus.crawl.hints.sitemap_feed import SitemapFeed
 from scrapy_robots_plus.crawl.hints.sitemaps import Sitemaps
 from scrapy_robots_plus.crawl.pacing.pacing import Pacing
@@ -155,6 +156,12 @@ class Crawl:
     @cached_property
     def sitemap_feed(self) -> SitemapFeed:
         return SitemapFeed(self.crawler, self.settings, self.retrieval, self.sitemaps)
+
+    @cached_property
+    def equal_urls(self) -> EqualUrls | None:
+        """None without ``ROBOTS_CLEAN_PARAM``."""
+        on = self.settings.clean_param
+        return EqualUrls(self.crawler, self.settings) if on else None
 
     @cached_property
     def pacing(self) -> Pacing:

@@ -65,6 +65,7 @@ class RobotsMiddleware:
         self.policies = crawl.policies
         self.tally = crawl.tally
         self._sitemap_feed = crawl.sitemap_feed
+        self._equal_urls = crawl.equal_urls
         self._crawler = crawler
         self._agents = crawl.agents
         self._settings_of = crawl.request_settings.of
@@ -95,6 +96,8 @@ class RobotsMiddleware:
         Not if it has an errback: Scrapy does not call it for a request dropped here.
         """
         remove_stamp(request)
+        if self._equal_urls is not None:
+            self._equal_urls.scheduled(request)
         if request.errback is not None:
             return
         origin = origin_to_ask(request)
@@ -109,9 +112,12 @@ class RobotsMiddleware:
         if refused is not None:
             self._late_errbacks.dropped(request)
             raise self._report_refusal(request, origin, agent, refused)
+        policy = self.policies.usable(origin, settings) if self._equal_urls else None
+        if policy is not None and self._equal_urls is not None:
+            self._equal_urls.refuse_known(request, policy)
 
     async def process_request(self, request: Request) -> Request | Response | None:
-        """Lets *request* pass, or raises RobotsDisallowed, RobotsUnreachable or
+        """Lets *request* pass, or raises RobotsDisallowed, RobotsUnreachable, RobotsDuplicate or
         RobotsOverrideError.
 
         Returns a request that the scheduler is to keep for later, or the answer to one for the
@@ -134,6 +140,8 @@ class RobotsMiddleware:
                     if answer is not None:
                         self._outcomes.exempt(request)
                         return answer
+                if self._equal_urls is not None:
+                    self._equal_urls.let_through(request, policy)
                 policy.paces.enforce(agent)
                 self._pacing.assign_slot(request, origin, policy)
                 self._outcomes.passed(request, origin, agent, decision)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
     from scrapy.settings import BaseSettings
 
-    from scrapy_robots_plus.protocol import Dialect, RobotsTxt, Rule, Verdict
+    from scrapy_robots_plus.protocol import CleanParam, Dialect, RobotsTxt, Rule, Verdict
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
 
@@ -137,6 +137,16 @@ class ParsedFile:
             found = found()
         return tuple(str(url) for url in found) if isinstance(found, Iterable) else ()
 
+    @property
+    def clean_params(self) -> tuple[CleanParam, ...]:
+        """The Clean-param lines. Only our parser has them."""
+        return () if self.ours is None else self.ours.clean_params
+
+    @property
+    def host(self) -> str | None:
+        """The first Host line. Only our parser and Protego have it."""
+        return self._text_of("host") or self._text_of("preferred_host")
+
     def rules(self, agent: AgentNames) -> tuple[Rule, ...]:
         """The rules for *agent*, in file order. Only our parser names them."""
         return () if self.ours is None else self.ours.rules(agent)
@@ -150,6 +160,13 @@ class ParsedFile:
     def ours(self) -> RobotsTxt | None:
         """The file itself, if our parser has read it."""
         return self.parser.file if isinstance(self.parser, RobotsParser) else None
+
+    def _text_of(self, name: str) -> str | None:
+        for holder in (self.ours, self._wrapped):
+            found = getattr(holder, name, None)
+            if isinstance(found, str) and found:
+                return found
+        return None
 
     @property
     def _wrapped(self) -> Any:

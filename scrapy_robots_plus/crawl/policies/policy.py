@@ -150,6 +150,13 @@ class Policy:
         return self.file.sitemaps if self.file else ()
 
     @property
+    def host(self) -> str | None:
+        """The first Host line of the file: the host name that the site prefers (formerly Yandex).
+        None if there is none, or if the parser in use does not provide it. Nothing goes by it.
+        """
+        return self.file.host if self.file else None
+
+    @property
     def is_paced(self) -> bool:
         """Whether a delay or visiting hours apply to any agent that requests have used so far."""
         return self.paces.any

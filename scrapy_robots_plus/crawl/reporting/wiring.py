@@ -16,6 +16,8 @@ from scrapy_robots_plus.crawl.parsers.adapter import takes_several_names
 from scrapy_robots_plus.crawl.settings import parser_class, queue_class, scheduler_class
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scrapy.crawler import Crawler
 
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
@@ -55,14 +57,23 @@ def _mistakes(crawler: Crawler, settings: RobotsSettings) -> list[str]:
             f"alongside {' and '.join(names)}. Remove it from DOWNLOADER_MIDDLEWARES: "
             f"{', '.join(f'{name!r}: None' for name in names)}."
         )
-    dialects = any(each.dialect for each in settings.overrides.values())
-    if ours and dialects and not takes_several_names(crawler.settings):
-        found.append(
-            "dialect in ROBOTS_OVERRIDES has no effect, because ROBOTSTXT_PARSER is "
+    if ours and not takes_several_names(crawler.settings):
+        found.extend(_for_our_parser_alone(crawler, settings))
+    return found
+
+
+def _for_our_parser_alone(crawler: Crawler, settings: RobotsSettings) -> Iterator[str]:
+    """What another ``ROBOTSTXT_PARSER`` leaves without effect."""
+    set_here = {
+        "dialect in ROBOTS_OVERRIDES": any(each.dialect for each in settings.overrides.values()),
+        "ROBOTS_CLEAN_PARAM": settings.clean_param,
+    }
+    for name in filter(set_here.get, set_here):
+        yield (
+            f"{name} has no effect, because ROBOTSTXT_PARSER is "
             f"{global_object_name(parser_class(crawler.settings))}. To change that, set "
             'ROBOTSTXT_PARSER = "scrapy_robots_plus.RobotsParser".'
         )
-    return found
 
 
 def _inactive(crawl: Crawl) -> list[str]:

@@ -11,7 +11,7 @@ from scrapy_robots_plus.policy.options import SitemapScope
 
 @dataclass(frozen=True)
 class Hints:
-    """Sitemaps"""
+    """Sitemaps and Clean-param"""
 
     sitemaps: bool = setting(
         "ROBOTS_SITEMAPS",
@@ -37,4 +37,20 @@ class Hints:
         default=5_000,
         example=100,
         doc="How many Sitemap lines of a robots.txt are read; the others are counted.",
+    )
+    clean_param: bool = setting(
+        "ROBOTS_CLEAN_PARAM",
+        boolean,
+        default=False,
+        example=True,
+        doc="Of URLs that a site's Clean-param lines call equal, request the first and drop the "
+        "others. See [Clean-param and Host](clean-param.md).",
+    )
+    clean_param_max: int = setting(
+        "ROBOTS_CLEAN_PARAM_MAX",
+        whole_number("URLs", 1, 1_000_000_000),
+        default=100_000,
+        example=1_000_000,
+        doc="How many URLs on paths with Clean-param are remembered for `ROBOTS_CLEAN_PARAM`. Of "
+        "more, those are forgotten that were asked for longest ago, and may be requested again.",
     )

@@ -1,0 +1,118 @@
+"""``ROBOTS_CLEAN_PARAM``: of URLs that a site's Clean-param calls equal, one is requested."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.exceptions import RobotsDuplicate
+from scrapy_robots_plus.crawl.parsers.failing import parser_failed
+from scrapy_robots_plus.crawl.requests import SCHEDULED_META_KEY
+from scrapy_robots_plus.protocol.clean_param import CleanParams
+from scrapy_robots_plus.protocol.printable import printable
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.crawl.policies.policy import Policy
+    from scrapy_robots_plus.crawl.settings import RobotsSettings
+
+logger = logging.getLogger(__name__)
+
+_NO_RULES = CleanParams(())
+
+
+class EqualUrls:
+    """Remembers the URLs that were let through, and refuses others that are equal to one of them.
+
+    Not a matter of request fingerprints: these are taken when a request is scheduled, before the
+    rules of its site may be known, and must not change when they are.
+
+    - A request that comes again, retried or requeued, is no duplicate of itself.
+    - Only what comes through the scheduler is refused, as by Scrapy's own filter of duplicates: not
+      the requests of ``engine.download_async()``, nor those with ``dont_filter``.
+    """
+
+    def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
+        self._crawler = crawler
+        self._stats = compat.stats_of(crawler)
+        self._most_urls = settings.clean_param_max
+        self._first: OrderedDict[bytes, bytes] = OrderedDict()
+        """The fingerprint of a cleaned URL, and of the URL that was let through for it."""
+        self._most_files = settings.cache_size
+        self._rules: OrderedDict[str, CleanParams] = OrderedDict()
+        """By the hash of the file."""
+
+    def scheduled(self, request: Request) -> None:
+        """*request* goes to the scheduler."""
+        if request.method in ("GET", "HEAD") and not request.body:
+            request.meta[SCHEDULED_META_KEY] = True
+
+    def let_through(self, request: Request, policy: Policy) -> None:
+        """*request* is about to be sent. Raises RobotsDuplicate if it must not be."""
+        if not request.meta.pop(SCHEDULED_META_KEY, False):
+            return
+        cleaned = self._cleaned(request, policy)
+        if cleaned is None:
+            return
+        exact, equal = self._fingerprints(request, cleaned)
+        first = self._first.setdefault(equal, exact)
+        self._first.move_to_end(equal)
+        if len(self._first) > self._most_urls:
+            self._first.popitem(last=False)
+        if first != exact and not request.dont_filter:
+            raise self._duplicate(request, cleaned)
+
+    def refuse_known(self, request: Request, policy: Policy) -> None:
+        """Raises RobotsDuplicate if *request* would be refused when its turn comes."""
+        if request.dont_filter or not request.meta.get(SCHEDULED_META_KEY):
+            return
+        cleaned = self._cleaned(request, policy)
+        if cleaned is None:
+            return
+        exact, equal = self._fingerprints(request, cleaned)
+        if self._first.get(equal, exact) != exact:
+            raise self._duplicate(request, cleaned)
+
+    def _fingerprints(self, request: Request, cleaned: str) -> tuple[bytes, bytes]:
+        """Those of *request* itself, and of one for the *cleaned* URL."""
+        of = compat.fingerprint
+        exact = of(request, self._crawler)
+        if cleaned == request.url:
+            return exact, exact
+        return exact, of(request.replace(url=cleaned), self._crawler)
+
+    def _cleaned(self, request: Request, policy: Policy) -> str | None:
+        rules = self._rules_of(policy)
+        return rules.cleaned(request.url) if rules else None
+
+    def _rules_of(self, policy: Policy) -> CleanParams:
+        if policy.file is None:
+            return _NO_RULES
+        key = policy.record.sha256
+        rules = self._rules.get(key)
+        if rules is None:
+            rules = self._rules[key] = self._read(policy)
+            if len(self._rules) > self._most_files:
+                self._rules.popitem(last=False)
+        self._rules.move_to_end(key)
+        return rules
+
+    def _read(self, policy: Policy) -> CleanParams:
+        try:
+            return CleanParams(policy.file.clean_params if policy.file else ()) or _NO_RULES
+        except Exception as error:  # noqa: BLE001 - any parser may be in use
+            parser_failed(error, policy.record.url, self._stats)
+            return _NO_RULES
+
+    def _duplicate(self, request: Request, cleaned: str) -> RobotsDuplicate:
+        self._stats.inc_value(stats.CLEAN_PARAM_DROPPED)
+        logger.debug(
+            "Dropped by Clean-param, which makes it equal to one before: %s",
+            printable(request),
+            extra={"spider": self._crawler.spider},
+        )
+        return RobotsDuplicate(request.url, cleaned)

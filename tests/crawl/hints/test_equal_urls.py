@@ -1,0 +1,236 @@
+"""``ROBOTS_CLEAN_PARAM``: of URLs that a site calls equal, one is fetched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+import scrapy
+from scrapy.utils.request import fingerprint
+
+from scrapy_robots_plus import RobotsDuplicate
+from tests.crawling import OTHER_PARSER, ProbeSpider, crawl, make_crawler, run, stat
+from tests.sites import Host, Sites, after, answer, in_turn
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+ON = {"ROBOTS_CLEAN_PARAM": True}
+RULES = "User-agent: *\nDisallow: /*bad=\nClean-param: ref&bad /shop/\n"
+DROPPED = "robotstxt/clean_param/dropped"
+
+pytestmark = pytest.mark.skipif(OTHER_PARSER is not None, reason="only our parser has Clean-param")
+
+
+class OnceSpider(ProbeSpider):
+    """Leaves duplicates to the filter."""
+
+    def request(self, url: str, **arguments: Any) -> scrapy.Request:
+        return super().request(url, **arguments).replace(dont_filter=False)
+
+
+async def crawled(host: Host, *paths: str, **settings: Any) -> Any:
+    settings = {"spider": OnceSpider, **ON, **settings}
+    return await crawl(*map(host.url, paths), **settings)
+
+
+@pytest_twisted.ensureDeferred
+async def test_one_of_the_equal_urls_is_fetched(sites: Sites) -> None:
+    host = sites.host(RULES)
+    crawler = await crawled(host, *(f"/shop/1?ref={n}&id=7" for n in range(20)), "/shop/1?id=7")
+    assert len(host.fetched) == 1
+    assert stat(crawler, DROPPED) == 20
+    assert stat(crawler, "robotstxt/forbidden") == 0
+    errors = crawler.spider.failures.values()
+    assert {type(each) for each in errors} == {RobotsDuplicate}
+    assert {each.cleaned for each in errors} == {host.url("/shop/1?id=7")}
+
+
+@pytest_twisted.ensureDeferred
+async def test_others_are_all_fetched(sites: Sites) -> None:
+    host = sites.host(RULES)
+    paths = ["/shop/1?id=7", "/shop/1?id=8", "/shop/1", "/shop/2?ref=1", "/a?ref=1", "/a?ref=2"]
+    crawler = await crawled(host, *paths)
+    assert sorted(host.fetched) == sorted(paths)
+    assert stat(crawler, DROPPED) == 0
+
+
+@pytest_twisted.ensureDeferred
+async def test_nothing_is_dropped_unless_asked_for(sites: Sites) -> None:
+    host = sites.host(RULES)
+    await crawled(host, "/shop/1?ref=1", "/shop/1?ref=2", ROBOTS_CLEAN_PARAM=False)
+    assert len(host.fetched) == 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_url_that_is_denied_stands_for_no_other(sites: Sites) -> None:
+    host = sites.host(RULES)
+    crawler = await crawled(host, "/shop/1?bad=1", "/shop/1?ref=1")
+    assert host.fetched == ["/shop/1?ref=1"]
+    assert stat(crawler, "robotstxt/forbidden") == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_requests_that_are_not_to_be_filtered_are_not(sites: Sites) -> None:
+    host = sites.host(RULES)
+    crawler = await crawled(host, "/shop/1?ref=1", "/shop/1?ref=2", spider=ProbeSpider)
+    assert len(host.fetched) == 2
+    assert stat(crawler, DROPPED) == 0
+
+
+@pytest_twisted.ensureDeferred
+async def test_posts_are_not_dropped(sites: Sites) -> None:
+    host = sites.host(RULES)
+    urls = [host.url(f"/shop/1?ref={number}") for number in range(2)]
+    posts = [scrapy.Request(url, method="POST", body="a") for url in urls]
+    await crawl(*posts, spider=OnceSpider, **ON)
+    assert len(host.fetched) == 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_retry_is_no_duplicate_of_itself(sites: Sites) -> None:
+    host = sites.host(RULES)
+    host.pages["/shop/1"] = in_turn(answer("", 500), answer("", 500), answer("there"))
+    crawler = await crawled(host, "/shop/1?ref=1", RETRY_ENABLED=True)
+    assert crawler.spider.got == [host.url("/shop/1?ref=1")]
+    assert len(host.fetched) == 3
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_was_deferred_is_no_duplicate_of_itself(sites: Sites) -> None:
+    """It goes back to the queue once the file could not be read."""
+    host = sites.host()
+    host.robots(in_turn(answer("", 503), answer(RULES)))
+    deferring = {"ROBOTS_UNREACHABLE": "defer", "ROBOTS_ERROR_TTL": 1, "ROBOTS_FETCH_RETRIES": 0}
+    crawler = await crawled(host, "/shop/1?ref=1", "/shop/1?ref=2", **deferring)
+    assert len(crawler.spider.got) == 1
+    assert stat(crawler, DROPPED) == 1
+
+
+class LinkSpider(scrapy.Spider):
+    """From one page to the others, when the rules are known."""
+
+    name = "links"
+
+    def __init__(self, first: str, links: list[str]) -> None:
+        super().__init__()
+        self.first = first
+        self.links = links
+        self.got: list[str] = []
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        yield scrapy.Request(self.first)
+
+    def parse(self, response: Any) -> Any:
+        self.got.append(response.url)
+        if response.url == self.first:
+            yield from map(scrapy.Request, self.links)
+
+
+@pytest_twisted.ensureDeferred
+async def test_known_duplicates_do_not_enter_the_queue(sites: Sites) -> None:
+    host = sites.host(RULES)
+    links = [host.url(f"/shop/1?ref={number}") for number in range(50)]
+    crawler = make_crawler(LinkSpider, **ON)
+    await run(crawler, first=host.url("/shop/1"), links=links)
+    assert host.fetched == ["/shop/1"]
+    assert stat(crawler, DROPPED) == 50
+    assert stat(crawler, "scheduler/enqueued") == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_those_that_were_queued_before_cost_no_delay_each(sites: Sites) -> None:
+    host = sites.host()
+    host.robots(after(0.3, answer(f"{RULES}Crawl-delay: 1\n")))
+    crawler = await crawled(host, *(f"/shop/1?ref={number}" for number in range(60)))
+    assert stat(crawler, DROPPED) == 59
+    assert stat(crawler, "elapsed_time_seconds") < 30  # about 1; with a delay each, 60
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_request_from_code_is_not_dropped(sites: Sites) -> None:
+    host = sites.host(RULES)
+
+    class Asking(OnceSpider):
+        async def parse(self, response: Any) -> None:
+            url = host.url("/shop/1?ref=2")
+            there = await self.crawler.engine.download_async(scrapy.Request(url))
+            self.got.append(there.url)
+
+    crawler = await crawled(host, "/shop/1?ref=1", spider=Asking)
+    assert crawler.spider.got == [host.url("/shop/1?ref=2")]
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_was_forgotten_is_fetched_again(sites: Sites) -> None:
+    host = sites.host(RULES)
+    paths = ["/shop/1?ref=1", "/shop/2?ref=1", "/shop/3?ref=1", "/shop/1?ref=2"]
+    one_by_one = {"CONCURRENT_REQUESTS": 1, "SCHEDULER_MEMORY_QUEUE": FIFO}
+    await crawled(host, *paths, ROBOTS_CLEAN_PARAM_MAX=2, **one_by_one)
+    assert sorted(host.fetched) == sorted(paths)
+
+
+FIFO = "scrapy.squeues.FifoMemoryQueue"
+
+
+@pytest.mark.parametrize("queue", ["RobotsPriorityQueue", "ScrapyPriorityQueue"])
+@pytest_twisted.ensureDeferred
+async def test_a_job_keeps_the_promise_within_each_run(
+    sites: Sites, tmp_path: Any, queue: str
+) -> None:
+    """And may fetch an equal URL once more in the next one."""
+    host = sites.host(RULES)
+    package = "scrapy_robots_plus" if queue.startswith("Robots") else "scrapy.pqueues"
+    settings = {"JOBDIR": str(tmp_path), "SCHEDULER_PRIORITY_QUEUE": f"{package}.{queue}", **ON}
+    for first in ("/shop/1?ref=a", "/shop/1?ref=b"):
+        links = [host.url(f"/shop/1?ref={first[-1]}{number}") for number in range(5)]
+        crawler = make_crawler(LinkSpider, **settings)
+        await run(crawler, first=host.url(first), links=links)
+        assert crawler.spider.got == [host.url(first)]
+    assert len(host.fetched) == 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_fingerprinter_of_the_project_has_its_say(sites: Sites) -> None:
+    """Headers that it looks at make another request."""
+    host = sites.host(RULES)
+    fingerprinter = "tests.crawl.hints.test_equal_urls.ByLanguage"
+    urls = [host.url(f"/shop/1?ref={number}") for number in range(4)]
+    languages = ("de", "fr", "de", "fr")
+    requests = [
+        scrapy.Request(url, headers={"Accept-Language": language})
+        for url, language in zip(urls, languages, strict=True)
+    ]
+    await crawl(*requests, spider=OnceSpider, REQUEST_FINGERPRINTER_CLASS=fingerprinter, **ON)
+    assert len(host.fetched) == 2
+
+
+class ByLanguage:
+    def fingerprint(self, request: scrapy.Request) -> bytes:
+        return fingerprint(request, include_headers=["Accept-Language"])
+
+
+@pytest_twisted.ensureDeferred
+async def test_another_parser_is_told_of_at_the_start(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = sites.host(RULES)
+    parser = "scrapy.robotstxt.ProtegoRobotParser"
+    crawler = await crawled(host, "/shop/1?ref=1", "/shop/1?ref=2", ROBOTSTXT_PARSER=parser)
+    assert len(crawler.spider.got) == 2
+    assert "ROBOTS_CLEAN_PARAM has no effect, because ROBOTSTXT_PARSER is" in caplog.text
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_mark_of_scheduled_requests_does_not_reach_the_spider(sites: Sites) -> None:
+    """Spiders copy the meta of a response to other requests."""
+    host = sites.host(RULES)
+    seen: list[dict[str, Any]] = []
+
+    class Keeping(OnceSpider):
+        def parse(self, response: Any) -> None:
+            seen.append(dict(response.meta))
+
+    await crawled(host, "/shop/1?ref=1", spider=Keeping)
+    assert ["robots_scheduled" in meta for meta in seen] == [False]
