@@ -13,9 +13,10 @@ PYTEST = -m pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
 CRAWLS = tests/crawl $(addprefix --ignore=tests/crawl/test_, \
 	discovery.py lost_requests.py queue_properties.py reactor_modes.py slow_connections.py)
 PARTS = a-c d-i j-p q-r s-z
-UNITS = commands others
+UNITS = commands protocol others
 UNITS_commands = tests/commands
-UNITS_others = --ignore=tests/crawl --ignore=tests/commands
+UNITS_protocol = tests/protocol
+UNITS_others = $(addprefix --ignore=tests/, crawl commands protocol)
 SIDE_BY_SIDE = $(BIN)/python -m tests.side_by_side $(MAKE_COMMAND)
 
 .PHONY: help demo docs test test-units test-crawls test-select test-select-all \
@@ -32,7 +33,7 @@ demo: .venv/installed ## the sample project: a crawl, offline, and what it denie
 
 # Crawls mostly wait, so these run side by side, in parts by their files' names. The longest come first.
 test: .venv/installed-dev .venv-oldest/installed-dev ## the tests, and on the oldest Scrapy those that depend on its version
-	@$(SIDE_BY_SIDE) test-units-others $(addprefix test-crawls-,$(PARTS)) test-select test-units-commands \
+	@$(SIDE_BY_SIDE) $(addprefix test-crawls-,$(PARTS)) test-select $(addprefix test-units-,$(UNITS)) \
 		test-oldest-asyncio test-oldest-select
 
 test-units: .venv/installed-dev ## a part of them: all but crawls
