@@ -17,10 +17,13 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crawl_draw import draw
-from crawl_scenarios import SCENARIOS, Scenario
+from crawl_scenarios import SCENARIOS, Scenario, scenario_named
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 HERE = Path(__file__).resolve().parent
 LONGEST = 600
@@ -86,8 +89,11 @@ class Run:
         return broken
 
 
-def run(name: str, variant: str, *, without_dead: bool = False) -> Run:
-    """One crawl. Raises CalledProcessError or TimeoutExpired where it fails."""
+def run(name: str, variant: str, options: Sequence[str] = (), *, without_dead: bool = False) -> Run:
+    """One crawl, with *options* of ``crawl_spider.py``.
+
+    Raises CalledProcessError or TimeoutExpired where it fails.
+    """
     environment = {
         **os.environ,
         "PYTHONPATH": str(HERE.parent),
@@ -102,7 +108,7 @@ def run(name: str, variant: str, *, without_dead: bool = False) -> Run:
         assert server.stdin
         assert server.stdout
         port = server.stdout.readline().strip()
-        arguments = [name, variant, port, *(["live"] if without_dead else [])]
+        arguments = [name, variant, port, *options, *(["--live"] if without_dead else [])]
         done = subprocess.run(
             [sys.executable, HERE / "crawl_spider.py", *arguments],
             stdout=subprocess.PIPE,
@@ -113,8 +119,13 @@ def run(name: str, variant: str, *, without_dead: bool = False) -> Run:
         )
         server.stdin.close()
         hits = json.loads(server.stdout.read())
-    scenario = SCENARIOS[name].without_dead() if without_dead else SCENARIOS[name]
-    return Run(scenario, variant, json.loads(done.stdout.splitlines()[-1]), hits)
+    scenario = scenario_named(name)
+    return Run(
+        scenario.without_dead() if without_dead else scenario,
+        variant,
+        json.loads(done.stdout.splitlines()[-1]),
+        hits,
+    )
 
 
 def show(one: Run) -> None:

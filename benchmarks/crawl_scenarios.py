@@ -54,6 +54,10 @@ class Scenario:
     compared at different loads.
     """
     settings: dict[str, Any] = field(default_factory=dict)
+    filtered: bool = False
+    """Whether the duplicate filter looks at the requests."""
+    idle: float = 0.0
+    """Seconds after which the server closes a connection without requests; 0 for never."""
 
     def paths(self) -> list[tuple[str, str]]:
         """Address and path of all pages, page by page, the hosts in an order that mixes them."""
@@ -89,6 +93,33 @@ def _dead(count: int) -> Scenario:
         timeout=5.0,
         until_live_done=True,
     )
+
+
+def broad(hosts: int, pages: int) -> Scenario:
+    """Many small hosts, which close idle connections as real ones do: after 15 seconds."""
+    return Scenario(
+        f"broad-{hosts}-{pages}",
+        f"{hosts:,} hosts, {pages} pages each",
+        (Hosts("small", 10, hosts, pages),),
+        filtered=True,
+        idle=15.0,
+    )
+
+
+def one_host(pages: int) -> Scenario:
+    """All pages but the first are links, as the requests of a broad crawl wait in its queue."""
+    hosts = (Hosts("open", 10, 1, pages),)
+    return Scenario(
+        f"one-{pages}", f"one host, {pages:,} pages", hosts, as_links=True, filtered=True
+    )
+
+
+def scenario_named(name: str) -> Scenario:
+    """One of :data:`SCENARIOS`, or ``broad-HOSTS-PAGES``, or ``one-PAGES``."""
+    if name in SCENARIOS:
+        return SCENARIOS[name]
+    kind, *numbers = name.split("-")
+    return {"broad": broad, "one": one_host}[kind](*map(int, numbers))
 
 
 SCENARIOS = {

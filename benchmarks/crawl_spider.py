@@ -1,27 +1,33 @@
 """One crawl of a scenario, in a process of its own.
 
-usage: python crawl_spider.py SCENARIO VARIANT PORT [live]
+usage: python crawl_spider.py SCENARIO VARIANT PORT [--live] [--job FOLDER] [--seconds N]
+                              [--threshold N]
 
-Prints JSON: the seconds of CPU and by the clock, and what went wrong.
+--live leaves out the hosts that are dead, --seconds bounds the crawl, --threshold is that of the
+garbage collector. Prints JSON: the seconds of CPU and by the clock, and what went wrong.
 """
 
 from __future__ import annotations
 
+import argparse
 import gc
 import json
+import os
 import resource
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import scrapy
-from crawl_scenarios import SCENARIOS, Scenario
+from crawl_scenarios import Scenario, scenario_named
 from scrapy.core.downloader import Slot
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.exceptions import CloseSpider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+
+FILES_COUNTED_EVERY = 500
+"""Pages."""
 
 VARIANTS = ("package", "built-in", "off")
 
@@ -39,6 +45,7 @@ class BenchmarkSpider(scrapy.Spider):
         self.port = port
         self.got = 0
         self.failed = 0
+        self.open_files = 0
         self.live_addresses = {
             address for hosts in scenario.hosts if not hosts.dead for address in hosts.addresses
         }
@@ -56,7 +63,9 @@ class BenchmarkSpider(scrapy.Spider):
     def pages(self) -> Iterator[scrapy.Request]:
         for address, path in self.scenario.paths():
             url = f"http://{address}:{self.port}{path}"
-            yield scrapy.Request(url, errback=self.count_failure, dont_filter=True)
+            yield scrapy.Request(
+                url, errback=self.count_failure, dont_filter=not self.scenario.filtered
+            )
 
     def parse_links(
         self, response: scrapy.http.Response, pages: Iterator[scrapy.Request]
@@ -66,6 +75,8 @@ class BenchmarkSpider(scrapy.Spider):
 
     def parse(self, response: scrapy.http.Response) -> None:
         self.got += 1
+        if self.got % FILES_COUNTED_EVERY == 0:
+            self.open_files = max(self.open_files, len(os.listdir("/proc/self/fd")))
         if response.url.split("/")[2].partition(":")[0] in self.live_addresses:
             self.live += 1
             if self.live == self.scenario.live_pages:
@@ -124,13 +135,22 @@ class CollectorTime:
 
 def main() -> None:
     collector = CollectorTime()
-    name, variant, port, *live = sys.argv[1:]
-    scenario = SCENARIOS[name]
-    if live:
-        scenario = scenario.without_dead()
-    process = AsyncCrawlerProcess(settings_of(variant, scenario))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("scenario", type=scenario_named)
+    parser.add_argument("variant", choices=VARIANTS)
+    parser.add_argument("port", type=int)
+    parser.add_argument("--live", action="store_true")
+    parser.add_argument("--job", metavar="FOLDER")
+    parser.add_argument("--seconds", type=int, default=0)
+    parser.add_argument("--threshold", type=int)
+    options = parser.parse_args()
+    scenario = options.scenario.without_dead() if options.live else options.scenario
+    if options.threshold:
+        gc.set_threshold(options.threshold)
+    bounds = {"JOBDIR": options.job, "CLOSESPIDER_TIMEOUT": options.seconds}
+    process = AsyncCrawlerProcess({**settings_of(options.variant, scenario), **bounds})
     crawler = process.create_crawler(BenchmarkSpider)
-    process.crawl(crawler, scenario=scenario, port=int(port))
+    process.crawl(crawler, scenario=scenario, port=options.port)
     began, cpu_before = time.monotonic(), time.process_time()
     process.start()
     spider = crawler.spider
@@ -141,6 +161,7 @@ def main() -> None:
         "cpu": time.process_time() - cpu_before,
         "collector": collector.seconds,
         "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "files": spider.open_files,
         "began": began,
         "got": spider.got,
         "failed": spider.failed,
