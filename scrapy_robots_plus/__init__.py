@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         RobotsIgnored,
         RobotsOverrideError,
         RobotsUnreachable,
+        RobotsUseDisallowed,
     )
     from .crawl.gate.downloader import RobotsDownloader
     from .crawl.gate.middleware import RobotsMiddleware
@@ -58,6 +59,7 @@ _HOMES = {
     "RobotsSettingsError": "crawl.settings.errors",
     "RobotsSitemapSpider": "crawl.hints.sitemap_spider",
     "RobotsUnreachable": "crawl.exceptions",
+    "RobotsUseDisallowed": "crawl.exceptions",
     "StoreError": "storage.base",
     "Verdict": "protocol.verdict",
     "request_disallowed": "crawl.signals",
@@ -86,6 +88,7 @@ __all__ = [
     "RobotsSettingsError",
     "RobotsSitemapSpider",
     "RobotsUnreachable",
+    "RobotsUseDisallowed",
     "StoreError",
     "Verdict",
     "__version__",

@@ -14,7 +14,10 @@ from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.protocol import GOOGLE
 
 OFF = {"obey": False, "reason": "our own site"}
-KEYS = "obey, reason, user_agent, dialect, status_policy, crawl_delay, default_delay and robots_txt"
+KEYS = (
+    "obey, reason, user_agent, dialect, status_policy, crawl_delay, default_delay, robots_txt, "
+    "ai_uses, ai_policy and use_tokens"
+)
 
 
 def settings_with(overrides: Any, **values: Any) -> RobotsSettings:

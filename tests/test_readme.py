@@ -184,4 +184,4 @@ def test_the_docs_name_every_failure_and_every_reason_to_deny() -> None:
     assert re.findall(r"`(\w+)`", failures) == [str(failure) for failure in Failure]
     reasons = re.findall(r"^\| `(\w+)`", STATS, re.MULTILINE)
     denying = [Reason.RULE, Reason.UNREACHABLE, Reason.CRAWL_DELAY, Reason.CLOSING]
-    assert reasons == [str(reason) for reason in denying]
+    assert reasons == [*map(str, denying), str(Reason.AI_PREFERENCE)]

@@ -59,6 +59,8 @@ KEYS = (
     "connection, cut, undecodable, redirects, bad_redirect, error)"
 )
 
+AI_USES = "expected a list of train-ai, ai-use, search"
+USE_TOKENS = "expected a list of product tokens, such as Google-Extended"
 FILE_NAME = "expected the path of a file; %(name)s and %(time)s may be in it, and %% for a %"
 
 WRONG: list[tuple[str, Any, str]] = [
@@ -75,6 +77,15 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_OVERRIDES", '{"a.example": ', "not valid JSON: "),
     ("ROBOTS_MODE", "dry", "expected 'obey' or 'audit'"),
     ("ROBOTS_MODE", True, "expected 'obey' or 'audit'"),
+    ("ROBOTS_AI_USES", "training", f"{AI_USES}, not 'training'"),
+    ("ROBOTS_AI_USES", ["train-ai", "ai-train"], f"{AI_USES}, not 'ai-train'"),
+    ("ROBOTS_AI_USES", 5, AI_USES),
+    ("ROBOTS_AI_USES", ["train-ai", None], AI_USES),
+    ("ROBOTS_AI_USES", '["train-ai"', "not valid JSON: "),
+    ("ROBOTS_AI_POLICY", "obey", "expected 'observe' or 'skip'"),
+    ("ROBOTS_USE_TOKENS", "*", USE_TOKENS),
+    ("ROBOTS_USE_TOKENS", ["Google-Extended", ""], USE_TOKENS),
+    ("ROBOTS_USE_TOKENS", {"Google-Extended": True}, USE_TOKENS),
     ("ROBOTS_ITEM_FIELD", 5, "expected a text that is not empty"),
     ("ROBOTS_ITEM_FIELD", " ", "expected a text that is not empty"),
     ("ROBOTS_STATUS_POLICY", "rfc", f"'rfc' is not a preset; {PRESET_NAMES}"),

@@ -74,6 +74,9 @@ class CrawlEntry(Entry):
     crawl_delay_max: float = required(SECONDS, "`ROBOTS_CRAWL_DELAY_MAX`.")
     crawl_delay_too_long: str = required(TEXT, "`ROBOTS_CRAWL_DELAY_TOO_LONG`.")
     stale_max: float = required(SECONDS, "`ROBOTS_STALE_MAX`.")
+    ai_uses: tuple[str, ...] | None = optional(TEXTS, "`ROBOTS_AI_USES`: what the crawl is for.")
+    ai_policy: str | None = optional(TEXT, "`ROBOTS_AI_POLICY`: `observe` or `skip`.")
+    use_tokens: tuple[str, ...] | None = optional(TEXTS, "`ROBOTS_USE_TOKENS`.")
     allowed_share: float = required(
         NUMBER, "Which share of the allowed requests is logged: `ROBOTS_AUDIT_LOG_ALLOWED`."
     )
@@ -149,6 +152,19 @@ class VerdictEntry(Entry):
     form: str | None = optional(
         TEXT, "The path and query that decided, if a download handler may send them for the URL."
     )
+    use: str | None = optional(
+        TEXT,
+        "The use that the site objects to, if the reason is `ai_preference`. `rule` is then what "
+        "says so.",
+    )
+    source: str | None = optional(
+        TEXT, "Where it says so: a line of the robots.txt, or a header, such as `X-Robots-Tag`."
+    )
+    preferences: Mapping[str, Any] | None = optional(
+        OBJECT,
+        'What the site prefers for the uses that it speaks of: `{"train-ai": "disallow"}`. Null if '
+        "it speaks of none. What headers say is known for pages that were skipped only.",
+    )
     robots_url: str | None = optional(
         TEXT, "The robots.txt that decided, after redirects; null if none was asked."
     )
@@ -195,6 +211,11 @@ class EndEntry(Entry):
     denied: int = required(COUNT, "Requests that it denied.")
     dont_obey: int = required(
         COUNT, "Requests with `dont_obey_robotstxt`, which were not judged, logged or not."
+    )
+    preferences: Mapping[str, Any] | None = optional(
+        OBJECT,
+        "How many responses had a site that allows or disallows a use, by robots.txt or by "
+        'headers: `{"train-ai/disallow": 12}`.',
     )
     lost: int = required(COUNT, "Lines of the crawl that could not be written.")
 

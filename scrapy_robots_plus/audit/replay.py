@@ -13,7 +13,9 @@ from scrapy_robots_plus.policy import judging
 from scrapy_robots_plus.policy.access import Access, Failure
 from scrapy_robots_plus.policy.decide import access_under
 from scrapy_robots_plus.policy.delay import TooLong, delay_of, longer_delay
+from scrapy_robots_plus.policy.options import AiPolicy
 from scrapy_robots_plus.policy.status_policy import PRESETS, status_table
+from scrapy_robots_plus.protocol.preferences import FilePreferences, combine
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from .dialects import dialect_from_json
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.status_policy import StatusTable
     from scrapy_robots_plus.protocol import RobotsTxt
     from scrapy_robots_plus.protocol.dialect import Dialect
+    from scrapy_robots_plus.protocol.preferences import Preferences
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
     from .entries import CrawlEntry, VerdictEntry
@@ -159,6 +162,16 @@ class CrawlReplay:
             return delay
         return longer_delay(delay, delay_of(rate.delay, most, self._too_long))
 
+    def skipped_uses(self, override: Mapping[str, Any]) -> tuple[str, ...]:
+        """The uses because of which pages were skipped."""
+        policy = override.get("ai_policy") or self._crawl.ai_policy
+        uses = override.get("ai_uses", self._crawl.ai_uses)
+        return tuple(uses or ()) if policy == AiPolicy.SKIP.value else ()
+
+    def use_tokens(self, override: Mapping[str, Any]) -> tuple[str, ...]:
+        """Names of groups that are about training."""
+        return tuple(override.get("use_tokens", self._crawl.use_tokens) or ())
+
     def _obeys(self, override: Mapping[str, Any]) -> bool:
         if override.get(DONT_OBEY):
             return False
@@ -194,6 +207,15 @@ class _Known:
     @cached_property
     def file(self) -> RobotsTxt | None:
         return self._replay.rules(self._entry, self._override)
+
+    @property
+    def skipped_uses(self) -> tuple[str, ...]:
+        return self._replay.skipped_uses(self._override)
+
+    def preferences(self, url: str, agent: AgentNames) -> Preferences:
+        file = self.file
+        tokens = self._replay.use_tokens(self._override)
+        return combine(FilePreferences(file, agent, tokens).statements(url) if file else ())
 
     def delay_for(self, agent: AgentNames) -> Delay | None:
         return self._replay.delay(self.file, self._override, agent)

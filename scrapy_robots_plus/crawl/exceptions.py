@@ -7,20 +7,29 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import IgnoreRequest
 
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.verdict import Reason
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.verdict import Verdict
 
 
+def denial_of(verdict: Verdict) -> str:
+    """What happened, in words, to a request with this *verdict*."""
+    if verdict.reason is Reason.AI_PREFERENCE:
+        return "Skipped for a preference of its site"
+    return "Forbidden by robots.txt"
+
+
 class RobotsIgnored(IgnoreRequest):
-    """A request was dropped for its robots.txt: a :exc:`~scrapy_robots_plus.RobotsDisallowed` or a
-    :exc:`~scrapy_robots_plus.RobotsUnreachable`.
+    """A request was dropped for its robots.txt: a :exc:`~scrapy_robots_plus.RobotsDisallowed`, a
+    :exc:`~scrapy_robots_plus.RobotsUnreachable` or a
+    :exc:`~scrapy_robots_plus.RobotsUseDisallowed`.
 
     It is an :exc:`~scrapy.exceptions.IgnoreRequest`, as Scrapy's own middleware raises.
     """
 
     def __init__(self, url: str, verdict: Verdict) -> None:
-        super().__init__(f"Forbidden by robots.txt: {printable(url)} ({verdict.describe()})")
+        super().__init__(f"{denial_of(verdict)}: {printable(url)} ({verdict.describe()})")
         self.url = url
         """What was denied, a :class:`str`."""
         self.verdict = verdict
@@ -33,6 +42,11 @@ class RobotsDisallowed(RobotsIgnored):
 
 class RobotsUnreachable(RobotsIgnored):
     """The robots.txt cannot be read, so nothing may be fetched (RFC 9309 2.3.1.4)."""
+
+
+class RobotsUseDisallowed(RobotsIgnored):
+    """The site objects to a use in ``ROBOTS_AI_USES``, in its robots.txt or in a header of the
+    page, and ``ROBOTS_AI_POLICY`` is ``skip``."""
 
 
 class RobotsDuplicate(IgnoreRequest):
@@ -59,5 +73,7 @@ class RobotsOverrideError(IgnoreRequest, ValueError):
 
 def exception_for(url: str, verdict: Verdict) -> RobotsIgnored:
     """The exception to raise when *verdict* denies *url*."""
+    if verdict.reason is Reason.AI_PREFERENCE:
+        return RobotsUseDisallowed(url, verdict)
     kind = RobotsUnreachable if verdict.reason.is_unread else RobotsDisallowed
     return kind(url, verdict)

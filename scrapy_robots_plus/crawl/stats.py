@@ -51,6 +51,20 @@ UNDECIDED = _stat(
     "requests of a crawl in [audit mode](overrides.md#audit-mode) that were sent before their ",
     "robots.txt was known, and not judged later either",
 )
+PREFERENCES = _stat(
+    "robotstxt/preferences/<use>/<preference>",
+    "responses whose site, by robots.txt or by headers, allows or disallows a use: ",
+    "`train-ai/disallow`, `search/allow`, ...",
+)
+CONTRADICTIONS = _stat(
+    "robotstxt/preferences/contradictions",
+    "those of them whose site both allows and disallows the same use, which disallows it",
+)
+OBJECTIONS = _stat(
+    "robotstxt/preferences/objections",
+    "responses that the spider got although their site objects to a use in `ROBOTS_AI_USES`, as ",
+    "`ROBOTS_AI_POLICY` is `observe`",
+)
 ITEMS_NOT_STAMPED = _stat(
     "robotstxt/items_not_stamped",
     "items that have no field of the name `ROBOTS_ITEM_FIELD`, or none that can be assigned",

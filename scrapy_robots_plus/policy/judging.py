@@ -15,6 +15,7 @@ from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from .access import Access
 
 if TYPE_CHECKING:
+    from scrapy_robots_plus.protocol.preferences import Preferences, Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
     from .delay import Delay
@@ -47,6 +48,13 @@ class Known(Protocol):
     def delay_for(self, agent: AgentNames, /) -> Delay | None:
         """The Crawl-delay that requests of *agent* keep, or are skipped for."""
 
+    @property
+    def skipped_uses(self) -> tuple[str, ...]:
+        """The uses because of which pages are skipped whose site objects to them."""
+
+    def preferences(self, url: str, agent: AgentNames, /) -> Preferences:
+        """What is preferred for the use of *url*, which *agent* may fetch."""
+
 
 def refusal(known: Known, url: str, agent: AgentNames) -> Verdict | None:
     """Why *agent* may not fetch *url*; None if it may (RFC 9309 2.2.2, 2.3.1).
@@ -68,7 +76,31 @@ def refusal(known: Known, url: str, agent: AgentNames) -> Verdict | None:
     delay = known.delay_for(agent)
     if delay is not None and delay.skip:
         return Verdict(allowed=False, reason=Reason.CRAWL_DELAY, delay=delay.asked)
+    return _objected(known, url, agent)
+
+
+def _objected(known: Known, url: str, agent: AgentNames) -> Verdict | None:
+    """The refusal of *url* for a use that its site objects to, in any form of it on the wire."""
+    if not known.skipped_uses:
+        return None
+    for form in (url, *sent_forms(url)):
+        said = known.preferences(form, agent).objection(known.skipped_uses)
+        if said is not None:
+            verdict = objection_of(said)
+            return verdict if form is url else replace(verdict, form=target_of(form))
     return None
+
+
+def objection_of(statement: Statement) -> Verdict:
+    """The refusal of a page that must not be used as the crawl will, because of *statement*."""
+    return Verdict(
+        allowed=False,
+        reason=Reason.AI_PREFERENCE,
+        rule=statement.text,
+        line=statement.line,
+        use=statement.category,
+        source=statement.source.value,
+    )
 
 
 def unreachable(url: str) -> Verdict | None:

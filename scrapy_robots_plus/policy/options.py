@@ -32,6 +32,15 @@ class Politeness(str, Enum):
     """Patience comes before speed."""
 
 
+class AiPolicy(str, Enum):
+    """What happens to pages whose site objects to a use that the crawl is for."""
+
+    OBSERVE = "observe"
+    """They are crawled, stamped and counted."""
+    SKIP = "skip"
+    """They are not requested, or not handed to the spider."""
+
+
 class Mode(str, Enum):
     """What a crawl does with verdicts."""
 

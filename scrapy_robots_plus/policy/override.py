@@ -11,10 +11,20 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.protocol.dialect import DIALECTS, Dialect
 
 if TYPE_CHECKING:
+    from .options import AiPolicy
     from .status_policy import StatusTable
 
 
-_LIKE_SETTINGS = ("obey", "user_agent", "dialect", "status_policy", "default_delay")
+_LIKE_SETTINGS = (
+    "obey",
+    "user_agent",
+    "dialect",
+    "status_policy",
+    "default_delay",
+    "ai_uses",
+    "ai_policy",
+    "use_tokens",
+)
 """Keys that are settings of the whole crawl too, under the same names."""
 
 
@@ -42,6 +52,12 @@ class Override:
     """The delay in seconds that is kept where the file asks for none."""
     robots_txt: str | None = None
     """The text that is read in place of the site's, which is not fetched."""
+    ai_uses: tuple[str, ...] | None = None
+    """What its pages are for."""
+    ai_policy: AiPolicy | None = None
+    """What happens to pages whose site objects to that."""
+    use_tokens: tuple[str, ...] | None = None
+    """Tokens whose groups are about training."""
     given: Mapping[str, Any] = field(default_factory=dict)
     """The keys as the user wrote them."""
 
@@ -62,8 +78,15 @@ class Override:
         return replace(self, **changed, given={**self.given, **other.given})
 
     def as_json(self) -> dict[str, Any]:
-        """The keys as configured, for JSON; a text of one's own as its SHA-256."""
+        """The keys as configured, for JSON; lists and options as they are read, a text of one's
+        own as its SHA-256."""
         shown = {key: _plain(value) for key, value in self.given.items()}
+        if self.ai_uses is not None:
+            shown["ai_uses"] = list(self.ai_uses)
+        if self.ai_policy is not None:
+            shown["ai_policy"] = self.ai_policy.value
+        if self.use_tokens is not None:
+            shown["use_tokens"] = list(self.use_tokens)
         if self.robots_txt is not None:
             shown["robots_txt"] = hashlib.sha256(
                 self.robots_txt.encode("utf-8", "replace")

@@ -44,6 +44,8 @@ class Reason(str, Enum):
     """The Crawl-delay is over ``ROBOTS_CRAWL_DELAY_MAX``, so the host is skipped."""
     CLOSING = "closing", "the spider closed before {} was read"
     """The spider closed before the robots.txt was read."""
+    AI_PREFERENCE = "ai_preference", "the site does not want it used so"
+    """The site objects to a use in ``ROBOTS_AI_USES``, and ``ROBOTS_AI_POLICY`` is ``skip``."""
     NOT_OBEYED = "not_obeyed", "{} is not obeyed"
     """``ROBOTSTXT_OBEY`` or an override is ``False`` here: allowed, whatever the rules say."""
     NOT_HTTP = "not_http", "not an HTTP URL"
@@ -87,6 +89,11 @@ class Verdict:
     override: str | None = None
     """The reason of the override that the URL was judged under, or its keys if it has no reason.
     None if there is none."""
+    use: str | None = None
+    """The use that the site objects to, such as ``train-ai``, if the reason is
+    :attr:`Reason.AI_PREFERENCE`. ``rule`` is then what says so."""
+    source: str | None = None
+    """Where it says so: a line of the robots.txt or a header, such as ``X-Robots-Tag``."""
 
     def describe(self) -> str:
         """What decided, in words, e.g. ``Disallow: /a, line 3 of https://x.example/robots.txt``.
@@ -105,9 +112,18 @@ class Verdict:
             rule = f"{printable(self.rule, _SHOWN)}, {line}{where}" if self.rule else words
             sent = f", because it may be sent as {printable(self.form, _SHOWN)}"
             return rule + sent if self.form else rule
+        if self.reason is Reason.AI_PREFERENCE:
+            return self._objection(where)
         if self.reason is Reason.CRAWL_DELAY and self.delay is not None:
             return f"{words} ({self.delay:g} s)"
         return f"{words} ({self.outcome})" if self.outcome else words
+
+    def _objection(self, where: str) -> str:
+        """``Content-Usage: train-ai=n, line 3 of robots.txt, disallows train-ai``"""
+        if self.rule is None:
+            return self.reason.words
+        said = f"line {self.line} of {where}" if self.line else printable(self.source, _SHOWN)
+        return f"{printable(self.rule, _SHOWN)}, {said}, disallows {printable(self.use, _SHOWN)}"
 
     def __bool__(self) -> bool:
         return self.allowed

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_robots_plus import RobotsDisallowed, RobotsUnreachable
+from scrapy_robots_plus import RobotsDisallowed, RobotsUnreachable, RobotsUseDisallowed
 from scrapy_robots_plus.crawl.exceptions import exception_for
 from scrapy_robots_plus.protocol import Reason, Verdict
 
@@ -18,6 +18,7 @@ DENY = {
     Reason.UNREACHABLE: RobotsUnreachable,
     Reason.CRAWL_DELAY: RobotsDisallowed,
     Reason.CLOSING: RobotsUnreachable,
+    Reason.AI_PREFERENCE: RobotsUseDisallowed,
 }
 ONLY_ALLOW = {
     *(Reason.NO_RULE, Reason.NO_GROUP, Reason.ROBOTS_TXT),
@@ -36,7 +37,9 @@ def test_the_exception_of_a_denial(reason: Reason) -> None:
     assert type(error) is DENY[reason]
     assert error.url == URL
     words = reason.words.format("robots.txt")
-    assert str(error) == f"Forbidden by robots.txt: {URL} ({words})"
+    preferred = reason is Reason.AI_PREFERENCE
+    denied = "Skipped for a preference of its site" if preferred else "Forbidden by robots.txt"
+    assert str(error) == f"{denied}: {URL} ({words})"
 
 
 @pytest.mark.parametrize("reason", DENY)

@@ -56,6 +56,10 @@ async def test_it_has_the_verdict_and_the_file_that_it_comes_from(sites: Sites) 
         "robots_url": host.url("/robots.txt"),
         "source": "network",
         "sha256": sha256(RULES),
+        "vocabulary": "draft-ietf-aipref-vocab-08",
+        "preferences": {"train-ai": "unknown", "ai-use": "unknown", "search": "unknown"},
+        "statements": [],
+        "licenses": [],
     }
     other = stamps[host.url("/other")]
     assert (other["reason"], other["rule"], other["line"]) == ("no_rule", None, None)
@@ -63,14 +67,22 @@ async def test_it_has_the_verdict_and_the_file_that_it_comes_from(sites: Sites) 
 
 @pytest_twisted.ensureDeferred
 async def test_it_is_plain_and_small(sites: Sites) -> None:
-    host = sites.host(RULES + f"Allow: /{'x' * 1500}\n")
+    said = "Content-Usage: train-ai=n, search=y\nContent-Signal: ai-train=no\n"
+    host = sites.host(
+        f"{said}License: https://x.example/license.xml\n".join([RULES, f"Allow: /{'x' * 1500}\n"])
+    )
     url = host.url(f"/{'x' * 1500}")
     stamp = (await stamps_of(url))[url]
     text = json.dumps(stamp)
     assert json.loads(text) == stamp
-    assert len(text) < 1200
+    assert len(text) < 2000
     assert pickle.loads(pickle.dumps(stamp)) == stamp
-    assert {type(value) for value in stamp.values()} <= {str, int, float, bool, type(None)}
+    assert _types_in(stamp) <= {dict, list, str, int, bool, type(None)}
+
+
+def _types_in(value: Any) -> set[type]:
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return {type(value)}.union(*map(_types_in, parts))
 
 
 @pytest.mark.parametrize(

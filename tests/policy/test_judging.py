@@ -11,12 +11,17 @@ from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.delay import Delay
 from scrapy_robots_plus.policy.judging import permission, refusal, unreachable
 from scrapy_robots_plus.protocol import Reason, RobotsTxt, Verdict
+from scrapy_robots_plus.protocol.preferences import FilePreferences, combine
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.policy.judging import Rules
+    from scrapy_robots_plus.protocol.preferences import Preferences
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
 FILE = RobotsTxt.parse("User-agent: foobot\nDisallow: /b\nAllow: /b/open\n")
+USES = RobotsTxt.parse(
+    "User-agent: foobot\nContent-Usage: /a train-ai=n\nContent-Usage: /ac train-ai=y, search=n\n"
+)
 SITE = "http://a.example"
 
 
@@ -28,6 +33,10 @@ class Known:
     access: Access = Access.RULES
     obeys: bool = True
     delay: Delay | None = None
+    skipped_uses: tuple[str, ...] = ()
+
+    def preferences(self, url: str, agent: AgentNames) -> Preferences:
+        return combine(FilePreferences(USES, agent).statements(url))
 
     def delay_for(self, agent: AgentNames) -> Delay | None:
         return self.delay if agent == "foobot" else None
@@ -109,3 +118,42 @@ def test_a_delay_that_is_too_long_refuses_what_the_rules_permit() -> None:
     assert denied is not None
     assert denied.reason is Reason.RULE
     assert refusal(replace(READ, delay=Delay(90, 60)), f"{SITE}/a", "foobot") is None
+
+
+SKIPPING = replace(READ, skipped_uses=("train-ai",))
+
+
+def test_an_objection_to_a_use_refuses_where_that_use_is_to_be_skipped() -> None:
+    url = f"{SITE}/a"
+    assert refusal(READ, url, "foobot") is None
+    assert refusal(SKIPPING, url, "foobot") == Verdict(
+        False,
+        Reason.AI_PREFERENCE,
+        "Content-Usage: /a train-ai=n",
+        2,
+        use="train-ai",
+        source="robots.txt Content-Usage",
+    )
+    assert refusal(SKIPPING, f"{SITE}/ac", "foobot") is None
+    assert refusal(SKIPPING, url, "barbot") is None
+    assert refusal(replace(READ, skipped_uses=("ai-use", "search")), url, "foobot") is None
+
+
+def test_it_counts_for_any_form_in_which_the_url_may_be_sent() -> None:
+    refused = refusal(SKIPPING, f"{SITE}/x/../a", "foobot")
+    assert refused is not None
+    assert (refused.reason, refused.form) == (Reason.AI_PREFERENCE, "/a")
+
+
+def test_rules_and_delays_come_before_it() -> None:
+    denied = refusal(replace(SKIPPING, skipped_uses=("train-ai",)), f"{SITE}/b", "foobot")
+    slow = replace(SKIPPING, delay=Delay(90, 90, skip=True))
+    skipped = refusal(slow, f"{SITE}/a", "foobot")
+    assert denied is not None
+    assert skipped is not None
+    assert (denied.reason, skipped.reason) == (Reason.RULE, Reason.CRAWL_DELAY)
+
+
+@pytest.mark.parametrize("known", [NOT_OBEYED, NONE_THERE])
+def test_nothing_is_skipped_where_the_file_does_not_count(known: Known) -> None:
+    assert refusal(replace(known, skipped_uses=("train-ai",)), f"{SITE}/a", "foobot") is None

@@ -91,6 +91,14 @@ class AuditMode:
         if policy is not None:
             self._decide(request, origin, agent, policy, again=True)
 
+    def refuse_page(
+        self, request: Request, origin: Origin, agent: AgentNames, refused: Refused
+    ) -> None:
+        """The page of *request* would not be handed to the spider."""
+        if request not in self._denied:
+            self._denied.add(request)
+            self._outcomes.refused(request, origin, agent, refused, again=True)
+
     def _settings_of(self, request: Request, origin: Origin) -> RobotsSettings:
         try:
             return self._crawl.request_settings.of(request, origin)

@@ -20,6 +20,7 @@ from scrapy_robots_plus.crawl.pacing.pacing import Pacing
 from scrapy_robots_plus.crawl.policies.archive import Archive
 from scrapy_robots_plus.crawl.policies.cache import Policies
 from scrapy_robots_plus.crawl.policies.retrieval import Retrieval
+from scrapy_robots_plus.crawl.preferences.pages import Pages
 from scrapy_robots_plus.crawl.request_settings import RequestSettings
 from scrapy_robots_plus.crawl.settings import RobotsSettings
 
@@ -174,6 +175,10 @@ class Crawl:
     @cached_property
     def requeue(self) -> Requeue:
         return Requeue(self.crawler, lambda: self.readiness)
+
+    @cached_property
+    def pages(self) -> Pages:
+        return Pages(self.crawler, compat.stats_of(self.crawler))
 
     @cached_property
     def judge(self) -> Judge:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.protocol.preferences import Preferences
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.verdict import Verdict
 
@@ -61,6 +62,8 @@ class Refused:
     verdict: Verdict
     policy: Policy | None
     """None if the spider closed before there was one."""
+    preferences: Preferences | None = None
+    """What robots.txt and headers say of the page, if it is the page that must not be used."""
 
     @property
     def override(self) -> dict[str, Any] | None:

@@ -20,6 +20,7 @@ from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing
 from scrapy_robots_plus.crawl.preferences.stamp import remove_stamp
 from scrapy_robots_plus.crawl.requests import asks_for_sitemaps, origin_to_ask
 from scrapy_robots_plus.crawl.settings import report_unknown_settings
+from scrapy_robots_plus.policy.judging import objection_of
 from scrapy_robots_plus.protocol.printable import printable
 
 from .audit_mode import AuditMode
@@ -71,6 +72,7 @@ class RobotsMiddleware:
         self._settings_of = crawl.request_settings.of
         self._judge = crawl.judge
         self._outcomes = Outcomes(crawl)
+        self._pages = crawl.pages
         if not self.settings.enforces:
             self._audit_mode: AuditMode | None = AuditMode(crawl, self._outcomes)
             crawler.signals.connect(self._append_last_process_request, signals.spider_opened)
@@ -190,6 +192,21 @@ class RobotsMiddleware:
                 raise exception_for(request.url, decision.verdict)
             case _:
                 assert_never(decision)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        """Hands *response* on, or raises RobotsUseDisallowed for what its headers say."""
+        objection = self._pages.received(request, response)
+        if objection is None:
+            return response
+        policy, agent = objection.sent
+        verdict = policy.signed(objection_of(objection.statement))
+        refused = Refused(verdict, policy, objection.preferences)
+        origin = policy.origin
+        if self._audit_mode is not None:
+            self._audit_mode.refuse_page(request, origin, agent, refused)
+            return response
+        self._outcomes.refused(request, origin, agent, refused, again=True)
+        raise exception_for(request.url, verdict)
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
         """Keeps requests for the next run that were allowed but not sent before closing."""

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.exceptions import denial_of
 from scrapy_robots_plus.crawl.preferences.stamp import put_stamp, remove_stamp
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY, says_not_to_ask
 from scrapy_robots_plus.crawl.signals import request_disallowed
@@ -63,7 +64,8 @@ class Outcomes:
             self._tally.allow(request, origin, self._shown(origin, decision.policy))
             self._overrides.count(decision.policy)
         policy = decision.policy
-        put_stamp(request, policy.permission(request.url, agent), policy)
+        put_stamp(request, policy.permission(request.url, agent), policy, agent)
+        self._crawl.pages.sent(request, policy, agent)
         self._tell(request, origin, agent, decision)
 
     def refused(
@@ -81,7 +83,10 @@ class Outcomes:
         else:
             self._overrides.count(decision.policy)
         self._tally.deny(request, origin, self._shown(origin, decision.policy))
-        put_stamp(request, decision.verdict, decision.policy)
+        policy = decision.policy
+        put_stamp(request, decision.verdict, policy, agent, decision.preferences)
+        if policy is not None and not self._crawl.settings.enforces:
+            self._crawl.pages.sent(request, policy, agent)
         self._announce(request, decision.verdict)
         self._tell(request, origin, agent, decision)
 
@@ -99,14 +104,15 @@ class Outcomes:
 
     def _announce(self, request: Request, verdict: Verdict) -> None:
         spider, enforces = self._crawler.spider, self._crawl.settings.enforces
+        is_denied = denial_of(verdict)
         self._stats.inc_value(stats.FORBIDDEN)
         self._stats.inc_value(stats.filled(stats.FORBIDDEN_BY_REASON, verdict.reason))
         if verdict.form is not None:
             self._stats.inc_value(stats.FORBIDDEN_IN_A_FORM)
         logger.debug(
-            "%(is)s by robots.txt: %(request)s (%(why)s)",
+            "%(is)s: %(request)s (%(why)s)",
             {
-                "is": "Forbidden" if enforces else "Would be forbidden",
+                "is": is_denied if enforces else f"Would be {is_denied[:1].lower()}{is_denied[1:]}",
                 "request": printable(request),
                 "why": verdict.describe(),
             },

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from scrapy_robots_plus.protocol import CleanParam, Dialect, RobotsTxt, Rule, Verdict
+    from scrapy_robots_plus.protocol.preferences import Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
 
@@ -150,6 +151,21 @@ class ParsedFile:
     def rules(self, agent: AgentNames) -> tuple[Rule, ...]:
         """The rules for *agent*, in file order. Only our parser names them."""
         return () if self.ours is None else self.ours.rules(agent)
+
+    def statements(
+        self, url: str, agent: AgentNames, use_tokens: tuple[str, ...]
+    ) -> tuple[Statement, ...]:
+        """What the file says about the use of *url*. Only our parser knows.
+
+        *use_tokens*: names of groups that are about training.
+        """
+        ours = self.parser
+        return ours.statements(url, agent, use_tokens) if isinstance(ours, RobotsParser) else ()
+
+    def licenses(self, agent: AgentNames, use_tokens: tuple[str, ...]) -> tuple[str, ...]:
+        """The first of the License lines. Only our parser knows."""
+        ours = self.parser
+        return ours.licenses(agent, use_tokens) if isinstance(ours, RobotsParser) else ()
 
     @property
     def size(self) -> int | None:

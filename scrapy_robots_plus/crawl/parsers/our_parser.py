@@ -20,6 +20,8 @@ from scrapy_robots_plus.protocol.dialect import Names
 from scrapy_robots_plus.protocol.product_token import as_names
 from scrapy_robots_plus.protocol.rules import allowed_by_compact_rules, deciding_line
 
+from .uses import Uses
+
 if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
         Verdict,
         VisitTime,
     )
+    from scrapy_robots_plus.protocol.preferences import Statement
 
 logger = logging.getLogger(__name__)
 
@@ -141,7 +144,16 @@ class RobotsParser(RobotParser):
     asked first; files in use are also kept parsed.
     """
 
-    __slots__ = ("_agent", "_charset", "_compact", "_file", "_packed", "_shared", "_verdicts")
+    __slots__ = (
+        "_agent",
+        "_charset",
+        "_compact",
+        "_file",
+        "_packed",
+        "_shared",
+        "_uses",
+        "_verdicts",
+    )
 
     def __init__(self, body: bytes, shared: _Shared, charset: str | None = None) -> None:
         self._packed = zlib.compress(body)
@@ -152,6 +164,8 @@ class RobotsParser(RobotParser):
         self._compact: bytes | None = None
         self._verdicts: dict[bytes | None, Verdict] | None = None
         """By the compact rule that decides; None before it is needed."""
+        self._uses: Uses | None = None
+        """What it says about uses to the agent that asked last."""
 
     @classmethod
     def from_crawler(
@@ -194,6 +208,8 @@ class RobotsParser(RobotParser):
     def cool(self) -> None:
         """Keeps only the compressed file and the compact rules, until the next question."""
         self._file = None
+        if self._uses is not None and self._uses.by_url is not None:
+            self._uses = None  # it holds the file
 
     def allowed(self, url: str | bytes, user_agent: Agent) -> bool:
         """Whether the user agent may fetch the URL."""
@@ -221,6 +237,29 @@ class RobotsParser(RobotParser):
         if line not in known:
             known[line] = self.file.verdict(url, agent)
         return known[line]
+
+    def statements(
+        self, url: str | bytes, user_agent: Agent, use_tokens: tuple[str, ...] = ()
+    ) -> tuple[Statement, ...]:
+        """What the file says about the use of the URL, if the user agent may fetch it.
+
+        *use_tokens*: names of groups that are about training.
+        """
+        uses = self._uses_for(user_agent, use_tokens)
+        if uses.by_url is not None:
+            return uses.by_url.statements(url)
+        return uses.everywhere if uses.everywhere and self.allowed(url, user_agent) else ()
+
+    def licenses(self, user_agent: Agent, use_tokens: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """License URLs as served, each once, the first ten. They are for all user agents; which
+        one asks only matters for what is kept."""
+        return self._uses_for(user_agent, use_tokens).licenses
+
+    def _uses_for(self, agent: Agent, use_tokens: tuple[str, ...]) -> Uses:
+        uses = self._uses
+        if uses is None or not uses.is_for(agent, use_tokens):
+            uses = self._uses = Uses(self.file, agent, use_tokens)
+        return uses
 
     def explain(self, url: str | bytes, user_agent: Agent) -> Explanation:
         """The verdict, and every matching rule that it beat."""

@@ -11,6 +11,7 @@ from scrapy_robots_plus.policy import judging
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.decide import Lookup, access_at, fresh_for, lookup, under_statuses
 from scrapy_robots_plus.policy.source import Source
+from scrapy_robots_plus.protocol.preferences import combine
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from .pace import InForce, Paces
@@ -26,7 +27,11 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.delay import Delay
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.protocol.preferences import Preferences
     from scrapy_robots_plus.protocol.product_token import AgentNames
+
+
+NO_PREFERENCES = combine(())
 
 
 class Policy:
@@ -207,12 +212,34 @@ class Policy:
         except Exception as error:  # noqa: BLE001 - any parser may be in use
             parser_failed(error, url, self._stats)
             refusal = judging.unreachable(url)
-        return None if refusal is None else self._signed(refusal)
+        return None if refusal is None else self.signed(refusal)
 
     def verdict(self, url: str, agent: AgentNames) -> Verdict:
         """Whether *agent* may fetch *url*, and why."""
         refusal = self.refusal(url, agent)
-        return self._signed(self.permission(url, agent)) if refusal is None else refusal
+        return self.signed(self.permission(url, agent)) if refusal is None else refusal
+
+    def preferences(self, url: str, agent: AgentNames) -> Preferences:
+        """What the file prefers for the use of *url*, if *agent* may fetch it."""
+        file = self.file
+        if file is None or not self.settings.obey or self.access is not Access.RULES:
+            return NO_PREFERENCES
+        try:
+            statements = file.statements(url, agent, self.settings.use_tokens)
+        except Exception as error:  # noqa: BLE001 - any parser may be in use
+            parser_failed(error, url, self._stats)
+            return NO_PREFERENCES
+        return combine(statements) if statements else NO_PREFERENCES
+
+    def licenses(self, agent: AgentNames) -> tuple[str, ...]:
+        """The first of the licences that the file names (RSL 1.0)."""
+        file = self.file
+        return () if file is None else file.licenses(agent, self.settings.use_tokens)
+
+    @property
+    def skipped_uses(self) -> tuple[str, ...]:
+        """The uses because of which pages are skipped whose site objects to them."""
+        return self.settings.skipped_uses
 
     def permission(self, url: str, agent: AgentNames) -> Verdict:
         """Why *agent* may fetch *url*, which is not refused."""
@@ -222,7 +249,7 @@ class Policy:
             parser_failed(error, url, self._stats)
             return Verdict(allowed=True, reason=Reason.RULE)
 
-    def _signed(self, verdict: Verdict) -> Verdict:
+    def signed(self, verdict: Verdict) -> Verdict:
         """*verdict*, with the names of what it is about."""
         url, status = self.record.url, self.status
         return replace(verdict, robots_url=url, outcome=status, override=self._override)

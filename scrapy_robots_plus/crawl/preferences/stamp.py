@@ -6,20 +6,46 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.crawl.timestamps import timestamp
+from scrapy_robots_plus.protocol.preferences import CURRENT, Preference
 
 if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_robots_plus.crawl.policies.policy import Policy
+    from scrapy_robots_plus.protocol.preferences import Preferences
+    from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.verdict import Verdict
 
 MOST_OF_A_TEXT = 500
 """Characters of a line of a robots.txt."""
 
+_NOTHING_KNOWN = dict.fromkeys(CURRENT.labels, Preference.UNKNOWN.value)
 
-def put_stamp(request: Request, verdict: Verdict, policy: Policy | None) -> None:
-    """Stamps *request* with its *verdict*, in the place of an earlier stamp."""
-    request.meta[STAMP_META_KEY] = stamp_of(verdict, policy)
+
+def put_stamp(
+    request: Request,
+    verdict: Verdict,
+    policy: Policy | None,
+    agent: AgentNames,
+    preferences: Preferences | None = None,
+) -> None:
+    """Stamps *request* with its *verdict*, in the place of an earlier stamp.
+
+    *preferences*: those of its page, if they are known; otherwise those of *policy*.
+    """
+    stamp = request.meta[STAMP_META_KEY] = stamp_of(verdict)
+    if policy is not None:
+        _add_file(stamp, policy, agent)
+        preferences = preferences or policy.preferences(request.url, agent)
+    if preferences:
+        stamp.update(preferences.as_dict())
+
+
+def add_preferences(request: Request, preferences: Preferences) -> None:
+    """Adds what headers say to the stamp of *request*."""
+    stamp = request.meta.get(STAMP_META_KEY)
+    if isinstance(stamp, dict):  # a middleware may have removed it
+        stamp.update(preferences.as_dict())
 
 
 def remove_stamp(request: Request) -> None:
@@ -34,10 +60,10 @@ def copied(value: Any) -> Any:
     return [copied(part) for part in value] if isinstance(value, list) else value
 
 
-def stamp_of(verdict: Verdict, policy: Policy | None) -> dict[str, Any]:
-    """The stamp of a request with this *verdict* of *policy*, None if there was none."""
+def stamp_of(verdict: Verdict) -> dict[str, Any]:
+    """The stamp of a request with this *verdict*, as far as no file decided."""
     rule = verdict.rule
-    stamp: dict[str, Any] = {
+    return {
         "allowed": verdict.allowed,
         "reason": verdict.reason.value,
         "rule": rule if rule is None else rule[:MOST_OF_A_TEXT],
@@ -47,13 +73,14 @@ def stamp_of(verdict: Verdict, policy: Policy | None) -> dict[str, Any]:
         "source": None,
         "sha256": None,
         "fetched_at": None,
+        "vocabulary": CURRENT.name,
+        "preferences": dict(_NOTHING_KNOWN),
+        "statements": [],
+        "licenses": [],
     }
-    if policy is not None:
-        _add_file(stamp, policy)
-    return stamp
 
 
-def _add_file(stamp: dict[str, Any], policy: Policy) -> None:
+def _add_file(stamp: dict[str, Any], policy: Policy, agent: AgentNames) -> None:
     settings, record = policy.settings, policy.record
     if settings.override is not None:
         stamp["override"] = settings.override.label
@@ -64,3 +91,4 @@ def _add_file(stamp: dict[str, Any], policy: Policy) -> None:
     stamp["robots_url"] = record.url
     stamp["source"] = policy.source.value
     stamp["sha256"] = record.sha256 or None
+    stamp["licenses"] = [each[:MOST_OF_A_TEXT] for each in policy.licenses(agent)]

@@ -7,9 +7,10 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.policy.host_patterns import HostPatterns, plain_pattern
+from scrapy_robots_plus.policy.options import AiPolicy
 from scrapy_robots_plus.policy.override import Override
 
-from . import checks
+from . import checks, use_checks
 from .errors import SettingProblem, WrongPartsError
 from .setting import Check
 
@@ -43,6 +44,9 @@ KEYS: dict[str, Callable[[object], Any]] = {
     "crawl_delay": checks.number("seconds", 0, checks.FOREVER).read,
     "default_delay": checks.number("seconds", 0, checks.FOREVER).read,
     "robots_txt": _robots_txt,
+    "ai_uses": use_checks.ai_uses.read,
+    "ai_policy": checks.one_of(AiPolicy).read,
+    "use_tokens": use_checks.use_tokens.read,
 }
 """Every key of an override, with what reads its value."""
 

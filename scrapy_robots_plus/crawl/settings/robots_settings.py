@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 from scrapy_robots_plus.policy.decide import Rulebook
 from scrapy_robots_plus.policy.freshness import Limits
-from scrapy_robots_plus.policy.options import Mode, Unreachable
+from scrapy_robots_plus.policy.options import AiPolicy, Mode, Unreachable
 
 from .errors import RobotsSettingsError, SettingProblem, WrongPartsError
 from .groups import DECLARED
 from .groups.beyond_rules.hints import Hints
+from .groups.beyond_rules.preferences import Preferences
 from .groups.delays import Delays
 from .groups.failures import Failures
 from .groups.fetching import Fetching
 from .groups.freshness import Freshness
 from .groups.obeyed import Obeyed
 from .groups.overrides import Overriding
-from .groups.preferences import Preferences
 from .groups.queue import Queue
 from .groups.reporting import Reporting
 from .groups.storage import Storage
@@ -158,6 +158,11 @@ class RobotsSettings(
     def may_delay(self) -> bool:
         """Whether requests may have to wait in their slots."""
         return self.keeps_any_delays or self.retry_after or bool(self.overrides)
+
+    @cached_property
+    def skipped_uses(self) -> tuple[str, ...]:
+        """The uses because of which pages are skipped whose site objects to them."""
+        return self.ai_uses if self.ai_policy is AiPolicy.SKIP else ()
 
     @property
     def enforces(self) -> bool:

@@ -51,6 +51,12 @@ class FilePreferences:
     def __bool__(self) -> bool:
         return bool(self._usage or self._signals or self._tokens)
 
+    @property
+    def everywhere(self) -> tuple[Statement, ...] | None:
+        """What is said about each URL that the crawler may fetch; None if that depends on the
+        URL."""
+        return None if self._usage or self._tokens else self._signals
+
     def statements(self, url: str | bytes) -> tuple[Statement, ...]:
         """What is said about a URL, absolute or a path and query.
 

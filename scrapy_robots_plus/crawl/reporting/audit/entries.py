@@ -15,10 +15,13 @@ from scrapy_robots_plus.audit.entries import (
     FileEntry,
     VerdictEntry,
 )
+from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.gate.judge import Passes, Refused
 from scrapy_robots_plus.crawl.parsers.adapter import charset_of
 from scrapy_robots_plus.crawl.policies.changes import suspicion
+from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.crawl.settings import parser_class
+from scrapy_robots_plus.protocol.preferences import Preference
 from scrapy_robots_plus.protocol.product_token import product_tokens
 from scrapy_robots_plus.protocol.verdict import Reason
 
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scrapy import Request
+    from scrapy.statscollectors import StatsCollector
 
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
     from scrapy_robots_plus.crawl.policies.policy import Policy
@@ -65,6 +69,9 @@ class Entries:
             crawl_delay_max=settings.crawl_delay_max,
             crawl_delay_too_long=settings.crawl_delay_too_long.value,
             stale_max=settings.stale_max,
+            ai_uses=settings.ai_uses,
+            ai_policy=settings.ai_policy.value,
+            use_tokens=settings.use_tokens,
             allowed_share=settings.audit_log_allowed,
             bodies=bodies,
         )
@@ -118,6 +125,9 @@ class Entries:
             line=verdict.line,
             group=verdict.group,
             form=verdict.form,
+            use=verdict.use,
+            source=verdict.source,
+            preferences=_preferred(request),
             override=decision.override,
             mode=self._mode,
         )
@@ -154,6 +164,7 @@ class Entries:
             allowed=tally.allowed,
             denied=tally.denied,
             dont_obey=tally.not_asked,
+            preferences=_counted(compat.stats_of(self._crawl.crawler)) or None,
             lost=lost,
         )
 
@@ -172,6 +183,24 @@ def _add_file(entry: VerdictEntry, policy: Policy, verdict: Verdict) -> None:
         entry.sha256 = record.sha256 or None
         entry.charset = charset_of(record.headers) if record.headers else None
         entry.access = policy.access.value
+
+
+def _preferred(request: Request) -> dict[str, str] | None:
+    """What its stamp says, without the uses that nobody speaks of."""
+    stamp = request.meta.get(STAMP_META_KEY) or {}
+    preferences = stamp.get("preferences") or {}
+    known = {use: each for use, each in preferences.items() if each != Preference.UNKNOWN.value}
+    return known or None
+
+
+def _counted(collector: StatsCollector) -> dict[str, int]:
+    prefix = stats.filled(stats.PREFERENCES, "")
+    counts = collector.get_stats()
+    return {
+        key.removeprefix(prefix): count
+        for key, count in counts.items()
+        if key.startswith(prefix) and "/" in key.removeprefix(prefix)
+    }
 
 
 def _lifetime(policy: Policy) -> float | None:

@@ -6,13 +6,13 @@ A class is a group: its docstring is the heading in docs/settings.md, its fields
 from scrapy_robots_plus.crawl.settings.setting import declared_in
 
 from .beyond_rules.hints import Hints
+from .beyond_rules.preferences import Preferences
 from .delays import Delays
 from .failures import Failures
 from .fetching import Fetching
 from .freshness import Freshness
 from .obeyed import Obeyed
 from .overrides import Overriding
-from .preferences import Preferences
 from .queue import Queue
 from .reporting import Reporting
 from .storage import Storage

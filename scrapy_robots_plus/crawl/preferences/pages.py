@@ -1,0 +1,109 @@
+"""What is preferred for each page, from when its request is sent until its response is there."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
+
+from scrapy_robots_plus.crawl import stats as keys
+from scrapy_robots_plus.protocol.preferences import Preference, combine
+from scrapy_robots_plus.protocol.printable import printable
+
+from .page import page_statements
+from .stamp import add_preferences
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.statscollectors import StatsCollector
+
+    from scrapy_robots_plus.crawl.policies.policy import Policy
+    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.protocol.preferences import Preferences, Statement
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+
+logger = logging.getLogger(__name__)
+
+MOST_ORIGINS = 10_000
+"""Origins whose contradictions are told in the log. Those of others are only counted."""
+
+
+class Sent(NamedTuple):
+    """What a request was sent under."""
+
+    policy: Policy
+    agent: AgentNames
+    """By which it was judged."""
+
+
+class Objection(NamedTuple):
+    """A page that must not be used as the crawl will."""
+
+    statement: Statement
+    """What says so."""
+    preferences: Preferences
+    """All that its robots.txt and its headers say."""
+    sent: Sent
+
+
+class Pages:
+    """The preferences for the pages of a crawl: adds those of headers, counts them, and finds
+    objections.
+    """
+
+    def __init__(self, crawler: Crawler, stats: StatsCollector) -> None:
+        self._crawler = crawler
+        self._stats = stats
+        self._sent: WeakKeyDictionary[Request, Sent] = WeakKeyDictionary()
+        self._contradicting: set[Origin] = set()
+
+    def sent(self, request: Request, policy: Policy, agent: AgentNames) -> None:
+        """*request* may be sent."""
+        self._sent[request] = Sent(policy, agent)
+
+    def received(self, request: Request, response: Response) -> Objection | None:
+        """Why the page must not be used; None if nobody objects, or the request was not checked."""
+        sent = self._sent.pop(request, None)
+        if sent is None or not sent.policy.obeys:
+            return None
+        preferences = sent.policy.preferences(request.url, sent.agent)
+        of_page = page_statements(response, sent.agent)
+        if of_page:
+            preferences = combine((*preferences.statements, *of_page))
+            add_preferences(request, preferences)
+        return self._objection(sent, preferences) if preferences else None
+
+    def _objection(self, sent: Sent, preferences: Preferences) -> Objection | None:
+        self._count(sent.policy.origin, preferences)
+        settings = sent.policy.settings
+        statement = preferences.objection(settings.ai_uses)
+        if statement is None:
+            return None
+        if settings.skipped_uses:
+            return Objection(statement, preferences, sent)
+        self._stats.inc_value(keys.OBJECTIONS)
+        return None
+
+    def _count(self, origin: Origin, preferences: Preferences) -> None:
+        for use, preference in preferences.by_category().items():
+            if preference is not Preference.UNKNOWN:
+                self._stats.inc_value(keys.filled(keys.PREFERENCES, f"{use}/{preference}"))
+        contradictions = preferences.contradictions
+        if not contradictions:
+            return
+        self._stats.inc_value(keys.CONTRADICTIONS)
+        if origin in self._contradicting or len(self._contradicting) >= MOST_ORIGINS:
+            return
+        self._contradicting.add(origin)
+        logger.info(
+            "%(origin)s contradicts itself, so that the use is disallowed: %(what)s. Further pages "
+            "of it are counted as %(stat)s.",
+            {
+                "origin": printable(origin),
+                "what": "; ".join(each.describe() for each in contradictions),
+                "stat": keys.CONTRADICTIONS,
+            },
+            extra={"spider": self._crawler.spider},
+        )

@@ -1,0 +1,50 @@
+"""What sites want done with their pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scrapy_robots_plus.crawl.settings.checks import one_of, or_unset, text
+from scrapy_robots_plus.crawl.settings.setting import setting
+from scrapy_robots_plus.crawl.settings.use_checks import ai_uses, use_tokens
+from scrapy_robots_plus.policy.options import AiPolicy
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """Preferences"""
+
+    ai_uses: tuple[str, ...] = setting(
+        "ROBOTS_AI_USES",
+        ai_uses,
+        default=[],
+        example=["train-ai"],
+        doc="What the crawl is for: a list of `train-ai`, `ai-use` and `search`. Pages whose site "
+        "objects to one of them are counted, or skipped with `ROBOTS_AI_POLICY`. See "
+        "[preferences](preferences.md#skipping).",
+    )
+    ai_policy: AiPolicy = setting(
+        "ROBOTS_AI_POLICY",
+        one_of(AiPolicy),
+        default="observe",
+        example="skip",
+        doc="What happens to pages whose site objects to a use in `ROBOTS_AI_USES`. `observe` "
+        "counts them. `skip` drops the request if robots.txt says so, and the page if its headers "
+        "do. See [preferences](preferences.md#skipping).",
+    )
+    use_tokens: tuple[str, ...] = setting(
+        "ROBOTS_USE_TOKENS",
+        use_tokens,
+        default=[],
+        example=["Google-Extended", "Applebot-Extended"],
+        doc="Names of groups in a robots.txt that are about training and not about a crawler: what "
+        "such a group disallows counts as `train-ai=n`.",
+    )
+    item_field: str | None = setting(
+        "ROBOTS_ITEM_FIELD",
+        or_unset(text),
+        default=None,
+        example="robots",
+        doc="A field of items in which the stamp of their page is stored. `None` stores it in "
+        "none. See [items](preferences.md#items).",
+    )
