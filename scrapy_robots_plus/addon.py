@@ -10,6 +10,7 @@ from scrapy.utils.python import global_object_name
 
 from .crawl.gate.downloader import RobotsDownloader
 from .crawl.gate.middleware import RobotsMiddleware
+from .crawl.jobs.wiring import keep_job_in_one_file
 from .crawl.parsers.our_parser import RobotsParser
 from .crawl.preferences.items import RobotsItemMiddleware
 from .crawl.reporting.extension import RobotsExtension
@@ -30,7 +31,8 @@ class Addon:
     :class:`RobotsItemMiddleware`.
     Unless the project's settings say otherwise, also turns ``ROBOTSTXT_OBEY`` on and replaces
     Scrapy's classes with :class:`RobotsParser`, :class:`RobotsPriorityQueue` and
-    :class:`RobotsDownloader`.
+    :class:`RobotsDownloader`. With ``JOBDIR``, requests and fingerprints are kept in one file,
+    unless the project chose a ``SCHEDULER_DISK_QUEUE`` or has begun the job with files.
 
     ``ADDONS = {"scrapy_robots_plus.Addon": 300}``
     """
@@ -47,6 +49,7 @@ class Addon:
         settings.set("ROBOTSTXT_PARSER", RobotsParser, "addon")
         settings.set("SCHEDULER_PRIORITY_QUEUE", RobotsPriorityQueue, "addon")
         settings.set("DOWNLOADER", RobotsDownloader, "addon")
+        keep_job_in_one_file(settings)
 
 
 def _take_out_built_in(settings: BaseSettings) -> int:

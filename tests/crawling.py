@@ -31,6 +31,13 @@ OTHER_PARSER = os.environ.get("ROBOTS_TEST_PARSER")
 if OTHER_PARSER:
     BASE_SETTINGS["ROBOTSTXT_PARSER"] = f"scrapy.robotstxt.{OTHER_PARSER}"
 
+IN_FILES: dict[str, Any] = {
+    "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleLifoDiskQueue",
+    "SCHEDULER_START_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
+    "DUPEFILTER_CLASS": "scrapy.dupefilters.RFPDupeFilter",
+}
+"""Keeps a job as Scrapy does: each queue in a file of its own."""
+
 names_rules = pytest.mark.skipif(OTHER_PARSER is not None, reason="only our parser names rules")
 parts_of_seconds = pytest.mark.skipif(
     OTHER_PARSER == "PythonRobotParser", reason="this parser takes no part of a second for a delay"

@@ -20,6 +20,7 @@ FLOORS = (
     "crawl.reporting",
     "crawl.scheduling",
     "crawl.lanes",
+    "crawl.jobs",
     "crawl.gate",
     "crawl.preferences",
     "crawl.hints",

@@ -174,6 +174,16 @@ QUEUE_KEPT_IN_MEMORY = _stat(
     "robotstxt/queue/kept_in_memory",
     "requests of a job that could not be written to disk",
 )
+QUEUE_RECOVERED = _stat(
+    "robotstxt/queue/recovered",
+    "requests that were under way when the last run of the job was killed, and are sent again",
+)
+QUEUE_SET_ASIDE = _stat(
+    "robotstxt/queue/set_aside",
+    "requests of a job that were set aside: the process was killed while it dealt with them, ",
+    "three times in a row, or the spider can no longer send them, see ",
+    "[jobs](jobs.md#a-page-that-ends-the-process)",
+)
 AUDIT_LINES = _stat("robotstxt/audit/lines", "lines that were written to the audit log")
 AUDIT_LOST = _stat(
     "robotstxt/audit/lost",

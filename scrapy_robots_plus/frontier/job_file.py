@@ -50,11 +50,16 @@ class JobFile:
         self.newly_aside = resume(self._transaction, self.put_in_place, was_killed=self.was_killed)
         """Set aside when this run began: each was under way, alone, at the last kill."""
         self.under_way = 0
+        self.lost = 0
+        self.recovered = 0
+        self.troubles: list[str] = []
         self.last = self._number("SELECT count(*) FROM last")
         """Requests that wait until nothing else is left: see :meth:`take_last`."""
         self.commit()
 
-    def add(self, lane: str, priority: int, data: bytes, *, starts: bool = False) -> None:
+    def add(
+        self, lane: str, priority: int, data: bytes, *, starts: bool = False, hard_ends: int = 0
+    ) -> None:
         """*data* waits in *lane*. A lane that held nothing is asleep.
 
         Raises ValueError for what cannot be stored: more than 1 GB, a name that is not Unicode.
@@ -63,8 +68,8 @@ class JobFile:
         place = (self._lanes.entered(lane, priority), priority, starts, id_)
         self._run("INSERT INTO waiting VALUES (?, ?, ?, ?)", place)
         crc = checksum(id_, lane, priority, starts, data)
-        values = (id_, lane, priority, starts, data, crc)
-        self._run("INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, 0)", values)
+        values = (id_, lane, priority, starts, data, crc, hard_ends)
+        self._run("INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)", values)
         self._last_id = id_
         self.held += 1
         self.stored += 1
@@ -79,7 +84,7 @@ class JobFile:
         self._run(
             "DELETE FROM waiting WHERE lane = ? AND priority = ? AND starts = ? AND id = ?", place
         )
-        self._run("INSERT INTO under_way VALUES (?, 0)", (id_,))
+        self._run("INSERT INTO under_way VALUES (?, ?)", (id_, hard_ends >= 2))
         self._lanes.left(lane, lane_id, priority)
         self.held -= 1
         self.under_way += 1
@@ -102,11 +107,9 @@ class JobFile:
         if row is None:
             return None
         self._run("DELETE FROM last WHERE id = ?", row[:1])
-        self._run("INSERT INTO under_way VALUES (?, 1)", row[:1])
-        self.held -= 1
+        self._run("INSERT INTO under_way VALUES (?, 0)", row[:1])
         self.last -= 1
         self.under_way += 1
-        self.commit()
         return Taken(*row)
 
     def end(self, id_: int) -> None:
@@ -138,6 +141,26 @@ class JobFile:
             (lane,),
         )
         return {(priority, bool(starts)): count for priority, starts, count in rows}
+
+    @property
+    def asleep(self) -> int:
+        return self._number("SELECT count(*) FROM lanes WHERE awake = 0")
+
+    def holds(self, lane: str) -> bool:
+        return self._lanes.id_of(lane) is not None
+
+    def note(self, key: str) -> str | None:
+        self._run("CREATE TABLE IF NOT EXISTS notes (key TEXT PRIMARY KEY, value TEXT)")
+        row = self._run("SELECT value FROM notes WHERE key = ?", (key,)).fetchone()
+        return None if row is None else row[0]
+
+    def set_note(self, key: str, value: str) -> None:
+        self._run("REPLACE INTO notes VALUES (?, ?)", (key, value))
+
+    def set_aside(self, id_: int) -> None:
+        self._run("DELETE FROM under_way WHERE id = ?", (id_,))
+        self._run("REPLACE INTO set_aside VALUES (?)", (id_,))
+        self.under_way -= 1
 
     def wake(self, most: int) -> list[LaneRow]:
         """Up to *most* lanes that are asleep, in turn. They are awake from now on."""

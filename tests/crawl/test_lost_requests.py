@@ -1,4 +1,4 @@
-"""A job that was killed, or whose files are damaged: the rest goes on, what is lost is said."""
+"""A job kept in files that was killed, or whose files are damaged: what is lost is said."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
 from tests.crawl.test_jobs import JobSpider, all_pages, fetched
 from tests.crawl.world import Host as WorldHost
 from tests.crawl.world import World
-from tests.crawling import BASE_SETTINGS
+from tests.crawling import BASE_SETTINGS, IN_FILES
 from tests.sites import Host, Sites
 
 if TYPE_CHECKING:
@@ -434,8 +434,8 @@ def main() -> None:
 
     name, job, own, *urls = sys.argv[1:]
     spider = {"JobSpider": JobSpider, "ManyHosts": ManyHosts}[name]
-    settings = {**BASE_SETTINGS, "JOBDIR": job, "LOG_LEVEL": "WARNING", **json.loads(own)}
-    process = AsyncCrawlerProcess(settings)
+    settings = {**BASE_SETTINGS, **IN_FILES, "JOBDIR": job, "LOG_LEVEL": "WARNING"}
+    process = AsyncCrawlerProcess({**settings, **json.loads(own)})
     crawler = process.create_crawler(spider)
     process.crawl(crawler, urls=urls)
     process.start()

@@ -18,6 +18,7 @@ from .crawler import idle_stats as idle_stats
 from .crawler import is_listened_to as is_listened_to
 from .crawler import log_failed_crawls_once as log_failed_crawls_once
 from .crawler import mark_as_failed as mark_as_failed
+from .crawler import spider_of as spider_of
 from .crawler import stats_of as stats_of
 from .crawler import wake_engine as wake_engine
 from .failures import failure_of as failure_of
@@ -26,6 +27,8 @@ from .handlers import StandIn as StandIn
 from .handlers import make_room as make_room
 from .handlers import stand_before_handlers as stand_before_handlers
 from .handlers import watch_handovers as watch_handovers
+from .in_progress import close_crawl as close_crawl
+from .in_progress import dealt_with as dealt_with
 from .middlewares import http_cache as http_cache
 from .middlewares import last_process_request as last_process_request
 from .middlewares import robots_parsed as robots_parsed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from pydispatch import dispatcher  # type: ignore[import-untyped]
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
@@ -12,7 +12,7 @@ from scrapy.utils.log import get_scrapy_root_handler
 from twisted.logger import globalLogBeginner
 
 if TYPE_CHECKING:
-    from scrapy import Request
+    from scrapy import Request, Spider
     from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
     from scrapy.settings import Settings
@@ -30,6 +30,12 @@ def engine_of(crawler: Crawler) -> ExecutionEngine:
 def stats_of(crawler: Crawler) -> StatsCollector:
     """Like :func:`engine_of`, for the stats."""
     return crawler.stats
+
+
+def spider_of(crawler: Crawler) -> Spider:
+    """Like :func:`engine_of`, for the spider. Needed by 2.14 to 2.19."""
+    spider: Any = crawler.spider
+    return cast("Spider", spider)
 
 
 def wake_engine(crawler: Crawler) -> None:

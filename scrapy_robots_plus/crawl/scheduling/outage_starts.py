@@ -24,6 +24,8 @@ class OutageStarts:
         """*waiting* returns the origins that have requests."""
         self._waiting = waiting
         self._since: dict[Origin, float] = {}
+        self._asleep: set[Origin] = set()
+        """Those whose requests are in the file of a job alone."""
         self._full = self.LEAST
 
     def __len__(self) -> int:
@@ -39,7 +41,21 @@ class OutageStarts:
         if self._since:
             self._since.pop(origin, None)
 
+    def sleeps(self, origin: Origin) -> None:
+        """The requests of *origin* are in the file of a job alone from now on."""
+        if origin in self._since:
+            self._asleep.add(origin)
+
+    def has_lanes(self, origin: Origin | None) -> None:
+        """The requests of *origin* are waiting again."""
+        if self._asleep and origin is not None:
+            self._asleep.discard(origin)
+
     def _forget(self) -> None:
         waiting = self._waiting()
-        self._since = {origin: at for origin, at in self._since.items() if origin in waiting}
+        self._since = {
+            origin: at
+            for origin, at in self._since.items()
+            if origin in waiting or origin in self._asleep
+        }
         self._full = max(self.LEAST, 2 * len(self._since))

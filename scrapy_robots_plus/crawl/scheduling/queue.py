@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from scrapy import signals
 
-from scrapy_robots_plus.crawl.lanes.files import LaneFiles
 from scrapy_robots_plus.crawl.lanes.lane import Address, Lane, LaneState
 from scrapy_robots_plus.crawl.lanes.losses import Losses
-from scrapy_robots_plus.crawl.lanes.open_lanes import OpenLanes
+from scrapy_robots_plus.crawl.lanes.opening import open_lanes
 from scrapy_robots_plus.crawl.lanes.running_marker import RunningMarker
+from scrapy_robots_plus.crawl.lanes.stored_lanes import StoredLanes
 
 from .readiness import Permission, Readiness
 from .running_crawl import readiness_of
@@ -47,14 +47,6 @@ class RobotsPriorityQueue:
         start_queue_cls: type[QueueProtocol] | None = None,
         readiness: Readiness | None = None,
     ) -> None:
-        if startprios and not isinstance(startprios, dict):
-            raise ValueError(
-                f"The state {startprios!r} of the job was written by a queue that does not "
-                "separate hosts. Resume it with the SCHEDULER_PRIORITY_QUEUE that it started with."
-            )
-        self._losses = Losses(crawler, key)
-        files = LaneFiles(crawler, downstream_queue_cls, start_queue_cls, key, self._losses)
-        self._lanes = OpenLanes(self, files, self._losses)
         self._readiness = readiness or readiness_of(crawler)
         self._surroundings = self._readiness.surroundings
         self._ready: TicketHeap[Lane] = TicketHeap()
@@ -64,9 +56,15 @@ class RobotsPriorityQueue:
         self._length = 0
         self._asked = False
         """Whether the engine is being answered, so that it needs no wake-up."""
+        self._losses = Losses(crawler, key)
+        self._lanes = open_lanes(
+            self, crawler, downstream_queue_cls, start_queue_cls, key, startprios, self._losses
+        )
+        self._stored = self._lanes if isinstance(self._lanes, StoredLanes) else None
         self._readiness.queues.append(self)
-        self._running_marker = RunningMarker(key) if key else None
-        if self._running_marker is not None:
+        self._running_marker = None
+        if key and not isinstance(self._lanes, StoredLanes):
+            self._running_marker = RunningMarker(key)
             crawler.signals.connect(self._running_marker.remove, signals.spider_closed)
             self._lanes.resume(startprios or {}, self._running_marker.held_when_killed)
             self._write_running_marker()
@@ -84,11 +82,16 @@ class RobotsPriorityQueue:
         return cls(crawler, downstream_queue_cls, key, startprios, start_queue_cls=start_queue_cls)
 
     def __len__(self) -> int:
-        return self._length
+        return self._length if self._stored is None else self._stored.held
 
     def __iter__(self) -> Iterator[Lane]:
-        """The lanes that hold requests."""
+        """The lanes that hold requests, except those that are asleep."""
         return iter(self._lanes)
+
+    @property
+    def lanes_asleep(self) -> int:
+        """How many lanes only the job's file knows."""
+        return 0 if self._stored is None else self._stored.asleep
 
     def __contains__(self, name: str) -> bool:
         return Address.named(name) in self._lanes
@@ -100,9 +103,11 @@ class RobotsPriorityQueue:
         """
         try:
             self._push(request)
-        except ValueError:
+        except ValueError as error:
+            self._stays_in_memory(request, error)
             raise
         except Exception as error:  # too many open files, a full disk, a damaged file
+            self._stays_in_memory(request, error)
             self._losses.not_on_disk(error)
             raise ValueError(str(error)) from error
         self._length += 1
@@ -112,7 +117,11 @@ class RobotsPriorityQueue:
         address = self._surroundings.address(request)
         lane = self._lanes.get(address)
         if lane is None:
-            self._readiness.enter(self._lanes.new(address, request))
+            lane = self._lanes.new(address, request)
+            if lane is None:  # it is asleep, and the request with it
+                self._readiness.request_came_in()
+            else:
+                self._readiness.enter(lane)
             return
         most_urgent = lane.priority
         lane.requests.push(request)
@@ -164,6 +173,8 @@ class RobotsPriorityQueue:
             self._surroundings.wake()
 
     def _pop(self) -> Request | None:
+        if self._stored is not None and not self._stored.prepare():
+            return None
         readiness = self._readiness
         readiness.advance(self)
         while (lane := self._next()) is not None:
@@ -176,11 +187,22 @@ class RobotsPriorityQueue:
                 if request is not None:
                     return request
         readiness.arrange_wake_up()
+        if self._stored is not None:
+            self._look_among_those_asleep(self._stored)
         return None
+
+    def _look_among_those_asleep(self, lanes: StoredLanes) -> None:
+        """No lane that is awake is ready."""
+        if lanes.find_ready(self._surroundings.clock()):
+            self._surroundings.wake()
+        elif lanes.next_change is not None:
+            self._readiness.agenda.alarm.set(lanes.next_change)
 
     def _next(self) -> Lane | None:
         """The lane to ask next."""
         self._lanes_asked += 1
+        if self._stored is not None and (first := self._ready.first()) is not None:
+            self._stored.prefer_urgent(first[0][0])
         if self._lanes_asked % self.REFUSALS_EVERY == 0 and (lane := self._refused.pop()):
             return lane
         return self._ready.pop() or self._refused.pop()
@@ -196,6 +218,8 @@ class RobotsPriorityQueue:
         self._length -= held - left
         if not left:
             self._drop(lane)
+        elif request is None:  # the job's file has failed
+            return None
         if request is None:  # damaged files: other lanes of its slot must not wait for it
             self._readiness.slots.had_no_request(lane)
             return None
@@ -211,6 +235,28 @@ class RobotsPriorityQueue:
         if lane.address.origin is not None:
             self._surroundings.policy_was_used(lane.address.origin)
         self._lanes.remove(lane)
+
+    # What lanes of a job's file ask and tell
+
+    def name_of(self, request: Request) -> str:
+        """The name of the lane that *request* belongs to."""
+        return self._surroundings.address(request).name
+
+    def woke(self, lane: Lane) -> None:
+        """The lane may be chosen from now on."""
+        self._readiness.woke(lane)
+
+    def may_sleep(self, lane: Lane) -> bool:
+        """Whether nothing is about to happen to the lane."""
+        return self._readiness.may_sleep(lane)
+
+    def falls_asleep(self, lane: Lane) -> None:
+        """The lane is no longer known."""
+        self._readiness.falls_asleep(lane)
+
+    def _stays_in_memory(self, request: Request, error: Exception) -> None:
+        if self._stored is not None:
+            self._stored.stays_in_memory(request, error)
 
     def _write_running_marker(self) -> None:
         """Notes how many requests the job holds: those waiting and those under way."""

@@ -88,6 +88,32 @@ class Readiness:
         if lane.state is LaneState.POLICY:
             self.discovery.grow(lane)
 
+    def request_came_in(self) -> None:
+        """A request came in for a lane that is asleep."""
+        self.discovery.request_came_in()
+
+    def woke(self, lane: Lane) -> None:
+        """The lane was asleep, with its requests."""
+        lane.order = self.states.number()
+        self._outages.has_lanes(lane.address.origin)
+        self.states.make_ready(lane)
+
+    def may_sleep(self, lane: Lane) -> bool:
+        """Whether nothing is about to happen to the lane: neither a fetch, nor a refusal."""
+        origin = lane.address.origin
+        fetching = origin is not None and self.surroundings.is_fetching(origin)
+        return not fetching and lane.state not in (LaneState.REFUSED, LaneState.EMPTY)
+
+    def falls_asleep(self, lane: Lane) -> None:
+        """The lane is no longer known; only the file of the job holds it."""
+        origin = lane.address.origin
+        if origin is not None:
+            self._no_longer_awaits(lane, origin)
+            self.surroundings.policy_was_used(origin)
+            self._outages.sleeps(origin)
+        self.slots.skip(lane)
+        self.states.move(lane, LaneState.EMPTY)
+
     def permission_for(self, lane: Lane) -> Permission:
         """Whether the lane may go now. If it has to wait, puts it where an event finds it."""
         origin = lane.address.origin
@@ -210,6 +236,13 @@ class Readiness:
         if not self.surroundings.is_fetching(origin):
             self.discovery.add(lane)
         return Permission.WAIT
+
+    def _no_longer_awaits(self, lane: Lane, origin: Origin) -> None:
+        lanes = [each for each in self._end_wait(origin) if each is not lane]
+        if lanes:
+            self._awaiting[origin] = lanes[0]
+        if lanes[1:]:
+            self._also_awaiting[origin] = lanes[1:]
 
     def _end_wait(self, origin: Origin) -> list[Lane]:
         """The lanes that waited for the policy of *origin*."""

@@ -5,6 +5,7 @@ To add one, declare it in a file of ``groups``; then ``make tables``.
 
 from .errors import RobotsSettingsError as RobotsSettingsError
 from .errors import SettingProblem as SettingProblem
+from .errors import end_crawl as end_crawl
 from .groups import GROUPS as GROUPS
 from .groups import names as names
 from .overrides import override_from as override_from

@@ -62,17 +62,25 @@ class RobotsSettingsError(UsageError, ValueError):
             lines = [f"{len(lines)} settings are wrong:", *lines]
         super().__init__("\n  ".join(lines), print_help=False)
 
-    def end_crawl(self, crawler: Crawler) -> None:
-        """Call this when the error is about to stop *crawler* before it starts."""
-        compat.mark_as_failed(crawler)
-        compat.log_failed_crawls_once()
-        for name in compat.LOGGERS_OF_FAILED_CRAWLS:
-            logging.getLogger(name).addFilter(_without_traceback)  # the same one once only
+
+_clear: set[type[Exception]] = set()
+"""Errors whose message says enough."""
+
+
+def end_crawl(crawler: Crawler, error: Exception) -> None:
+    """Call this when *error*, whose message says enough, is about to stop *crawler* before it
+    starts.
+    """
+    _clear.add(type(error))
+    compat.mark_as_failed(crawler)
+    compat.log_failed_crawls_once()
+    for name in compat.LOGGERS_OF_FAILED_CRAWLS:
+        logging.getLogger(name).addFilter(_without_traceback)  # the same one once only
 
 
 def _without_traceback(record: logging.LogRecord) -> bool:
-    """A filter for the loggers that report why a crawl failed: the message says enough."""
+    """A filter for the loggers that report why a crawl failed."""
     error = record.exc_info[1] if record.exc_info else None
-    if isinstance(error, RobotsSettingsError):
+    if type(error) in _clear:
         record.msg, record.args, record.exc_info = str(error), (), None
     return True

@@ -10,7 +10,7 @@ from scrapy_robots_plus.policy.decide import Rulebook
 from scrapy_robots_plus.policy.freshness import Limits
 from scrapy_robots_plus.policy.options import AiPolicy, Mode, Unreachable
 
-from .errors import RobotsSettingsError, SettingProblem, WrongPartsError
+from .errors import RobotsSettingsError, SettingProblem, WrongPartsError, end_crawl
 from .groups import DECLARED
 from .groups.beyond_rules.hints import Hints
 from .groups.beyond_rules.preferences import Preferences
@@ -81,7 +81,7 @@ class RobotsSettings(
             return cls.from_settings(crawler.settings)
         except RobotsSettingsError as error:
             report_unknown_settings(crawler.settings)  # a crawl that starts does so later
-            error.end_crawl(crawler)
+            end_crawl(crawler, error)
             raise
 
     # Overrides

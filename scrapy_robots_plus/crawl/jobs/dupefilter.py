@@ -1,0 +1,43 @@
+"""The duplicate filter of a job whose requests are in one file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.dupefilters import RFPDupeFilter
+
+from scrapy_robots_plus.crawl.settings import job_folder
+
+from .job import Job
+from .scrapys_state import restore_state
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from typing_extensions import Self
+
+
+class JobDupeFilter(RFPDupeFilter):
+    """``DUPEFILTER_CLASS``: Scrapy's own, but the fingerprints are in the job's file.
+
+    A fingerprint is written together with its request, so that neither is ever without the other.
+    Without ``JOBDIR`` it is Scrapy's own.
+    """
+
+    _job: Job | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """If the job's file cannot be used, raises JobFileError, which stops the crawl."""
+        debug = crawler.settings.getbool("DUPEFILTER_DEBUG")
+        dupefilter = cls(None, debug, fingerprinter=crawler.request_fingerprinter)
+        if job_folder(crawler.settings) is not None:
+            dupefilter._job = Job.of(crawler)
+            restore_state(crawler, dupefilter._job)
+        return dupefilter
+
+    def request_seen(self, request: Request) -> bool:
+        """Whether a request with the same fingerprint has been seen, in this or an earlier run."""
+        if self._job is None:
+            return super().request_seen(request)
+        return not self._job.see(request, self.fingerprinter.fingerprint(request))

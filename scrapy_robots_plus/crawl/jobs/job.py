@@ -1,0 +1,317 @@
+"""The job of a crawl: its file, and which of its requests are under way.
+
+A request that is handed out stays in the file until the engine has dealt with it: its callback or
+errback has ended, its items have left the pipelines, what it led to is in the file. Nothing tells
+when that is, so :meth:`Job.look` compares what was handed out with what the engine is at work on,
+several times a second, and writes what has changed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakKeyDictionary
+
+from scrapy import signals
+from scrapy.exceptions import DontCloseSpider
+from scrapy.utils.asyncio import create_looping_call
+
+from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY
+from scrapy_robots_plus.crawl.settings import job_folder
+from scrapy_robots_plus.frontier import FILE_NAME, JobFile, JobFileError
+
+from .reports import JobReports
+from .written import read, written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
+    from scrapy.utils.asyncio import AsyncioLoopingCall
+    from twisted.internet.task import LoopingCall
+
+    from scrapy_robots_plus.frontier import LaneRow, Taken
+
+    from .written import Dumps
+
+_Result = TypeVar("_Result")
+
+_jobs: WeakKeyDictionary[Crawler, Job] = WeakKeyDictionary()
+"""Until the spider is closed."""
+
+
+class Job:
+    """One per crawler, found by :meth:`of`; the first part that asks opens the file."""
+
+    SECONDS = 0.2
+    """Between two commits, while anything happens."""
+    OPERATIONS = 500
+    """After so many, a commit does not wait for its time."""
+    ALONE_AFTER = 2
+    """A request that was under way at so many kills in a row is sent last, alone."""
+
+    def __init__(self, crawler: Crawler, path: Path) -> None:
+        """Raises JobFileError if the file cannot be used."""
+        self._crawler = crawler
+        self._reports = JobReports(crawler)
+        self.file = JobFile(path)
+        self._under_way: dict[Request, int] = {}
+        self._last: Request | None = None
+        """The last one handed out: the engine may not know it yet."""
+        self._suspect: tuple[Request, Taken] | None = None
+        self._alone: Request | None = None
+        self._seen: tuple[Request, bytes] | None = None
+        """The last request that was new, and its fingerprint."""
+        self._not_in_file: set[bytes] = set()
+        """Fingerprints of requests that only memory holds."""
+        self._operations = 0
+        self._has_failed = False
+        self._loop: AsyncioLoopingCall | LoopingCall | None = None
+        self._reports.opened(self.file)
+        crawler.signals.connect(self._begin, signals.spider_opened)
+        crawler.signals.connect(self._give_out_a_suspect, signals.spider_idle)
+        crawler.signals.connect(self.close, signals.spider_closed)
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> Job:
+        """The job of *crawler*. Raises ValueError if JOBDIR is not set.
+
+        If its file cannot be used, raises JobFileError, which stops the crawl.
+        """
+        job = _jobs.get(crawler)
+        if job is None:
+            folder = job_folder(crawler.settings)
+            if folder is None:
+                raise ValueError("A job's file needs a folder: JOBDIR is not set.")
+            try:
+                job = _jobs[crawler] = cls(crawler, Path(folder, FILE_NAME))
+            except JobFileError as error:
+                JobReports(crawler).end_crawl(error)
+                raise
+        return job
+
+    @property
+    def spider(self) -> Spider:
+        return compat.spider_of(self._crawler)
+
+    # For queues
+
+    def add(
+        self, lane: str, priority: int, request: Request, dumps: Dumps, *, starts: bool
+    ) -> None:
+        """Raises ValueError, like Scrapy's queues, if the request cannot be written."""
+        data = written(request, self.spider, dumps)
+        hard_ends = 0
+        if self._suspect is not None and request is self._suspect[0]:
+            hard_ends = self._suspect[1].hard_ends
+        try:
+            self.file.add(lane, priority, data, starts=starts, hard_ends=hard_ends)
+        except JobFileError as error:
+            self._fail(error)
+            raise ValueError(str(error)) from error
+        self._count()
+
+    def take(self, lane: str, priority: int, *, starts: bool, newest: bool) -> Request | None:
+        """The next request that can be read; None if there is none, or one must stay alone."""
+        if self.is_held_up:
+            return None
+        self._count()
+        try:
+            while (
+                taken := self.file.take(lane, priority, starts=starts, newest=newest)
+            ) is not None:
+                request = self._read(taken)
+                if request is not None:
+                    self._hand_out(request, taken)
+                    return request
+        except JobFileError as error:
+            self._fail(error)
+        return None
+
+    def peek(self, lane: str, priority: int, *, starts: bool, newest: bool) -> Request | None:
+        """The next request, left in the file; None if it cannot be read."""
+        try:
+            data = self.file.peek(lane, priority, starts=starts, newest=newest)
+            return None if data is None else read(data, self.spider)
+        except Exception:  # noqa: BLE001 - take() says what is wrong
+            return None
+
+    def contents(self, lane: str) -> dict[tuple[int, bool], int]:
+        """How many requests wait in *lane*, by priority and whether they are start requests."""
+        return self._unless_failed(lambda: self.file.contents(lane), {})
+
+    def lane_names(self) -> list[str]:
+        """Of all lanes. They are asleep afterwards."""
+        names: list[str] = []
+        while rows := self.file.wake(1_000):
+            names += (row.name for row in rows)
+        for name in names:
+            self.file.sleep(name)
+        return names
+
+    def any_request(self, lane: str) -> Request | None:
+        """One of *lane*; None if none of them can be read."""
+        for priority, starts in self.contents(lane):
+            request = self.peek(lane, priority, starts=starts, newest=False)
+            if request is not None:
+                return request
+        return None
+
+    @property
+    def is_held_up(self) -> bool:
+        """Whether nothing may be handed out: a request is alone, or the file has failed."""
+        if self._alone is not None and not compat.dealt_with((self._alone,), self._crawler):
+            return True
+        self._alone = None
+        return self._has_failed
+
+    # Which lanes the crawl knows, for RobotsPriorityQueue
+
+    @property
+    def held(self) -> int:
+        """How many requests wait."""
+        return self.file.held
+
+    @property
+    def asleep(self) -> int:
+        """How many lanes only the file knows."""
+        return 0 if self._has_failed else self.file.asleep
+
+    def holds(self, lane: str) -> bool:
+        """Whether a request waits in *lane*."""
+        return bool(self._unless_failed(lambda: self.file.holds(lane), False))
+
+    def wake(self, most: int) -> list[LaneRow]:
+        """The next lanes that are asleep."""
+        return self._unless_failed(lambda: self.file.wake(most), [])
+
+    def wake_one(self, lane: str) -> None:
+        self._unless_failed(lambda: self.file.wake_one(lane), None)
+
+    def sleep(self, lane: str) -> None:
+        self._unless_failed(lambda: self.file.sleep(lane), None)
+
+    # For the duplicate filter
+
+    def see(self, request: Request, fingerprint: bytes) -> bool:
+        """Whether *fingerprint* is new."""
+        if fingerprint in self._not_in_file:
+            return False
+        try:
+            is_new = self.file.see(fingerprint)
+        except JobFileError as error:
+            self._fail(error)
+            return True
+        if is_new:
+            self._seen = (request, fingerprint)
+        return is_new
+
+    def stays_in_memory(self, request: Request, error: Exception) -> None:
+        """*request* could not be written: nor is its fingerprint, so that it can come again."""
+        self._reports.stays_in_memory(request, error)
+        if self._seen is None or request is not self._seen[0]:
+            return
+        fingerprint = self._seen[1]
+        self._not_in_file.add(fingerprint)
+        try:
+            self.file.forget(fingerprint)
+        except JobFileError as error:
+            self._fail(error)
+
+    # What is under way
+
+    def look(self) -> None:
+        """Writes what has happened since the last time."""
+        self._last = None
+        self._write()
+
+    def close(self) -> None:
+        """The crawl has ended."""
+        _jobs.pop(self._crawler, None)
+        if self._loop is not None and self._loop.running:
+            self._loop.stop()
+        self.look()
+        try:
+            self.file.close()
+        except JobFileError as error:
+            self._reports.failed(error)
+
+    def _begin(self) -> None:
+        self._loop = create_looping_call(self.look)
+        self._loop.start(self.SECONDS, now=False)
+
+    def _count(self) -> None:
+        self._operations += 1
+        if self._operations >= self.OPERATIONS:
+            self._write()
+
+    def _write(self) -> None:
+        self._operations = 0
+        if self._has_failed:
+            return
+        try:
+            if self._under_way:
+                for request in compat.dealt_with(self._under_way, self._crawler):
+                    if request is not self._last:
+                        self.file.end(self._under_way.pop(request))
+            self.file.commit()
+        except JobFileError as error:
+            self._fail(error)
+        self._reports.tell_troubles(self.file)
+
+    def _read(self, taken: Taken) -> Request | None:
+        """None if the spider cannot send it any more; then it is set aside."""
+        try:
+            return read(taken.data, self.spider)
+        except Exception as error:  # noqa: BLE001 - anything: its class or its callback is gone
+            self._reports.cannot_be_sent(taken.data, error)
+            self.file.set_aside(taken.id)
+        return None
+
+    def _hand_out(self, request: Request, taken: Taken) -> None:
+        self._under_way[request] = taken.id
+        self._last = request
+        if taken.hard_ends >= self.ALONE_AFTER:
+            self._alone = request
+            self.file.commit()  # if the process is killed now, this one is to blame
+
+    # Requests that may be why the process was killed
+
+    def _give_out_a_suspect(self) -> None:
+        """All others are dealt with: one of them goes to the scheduler."""
+        self.look()
+        try:
+            while not self._has_failed and (taken := self.file.take_last()) is not None:
+                request = self._read(taken)
+                if request is not None:
+                    self._schedule(request, taken)
+                    raise DontCloseSpider
+        except JobFileError as error:
+            self._fail(error)
+
+    def _schedule(self, request: Request, taken: Taken) -> None:
+        if PUT_BACK_META_KEY not in request.meta:  # the duplicate filter has seen it
+            request.meta[PUT_BACK_META_KEY] = (request.dont_filter, "")
+            request.dont_filter = True
+        self._suspect = (request, taken)
+        try:
+            compat.engine_of(self._crawler).crawl(request)
+        finally:
+            self._suspect = None
+        self.file.end(taken.id)  # it is in the file again, or was dropped
+
+    def _unless_failed(self, use: Callable[[], _Result], otherwise: _Result) -> _Result:
+        if not self._has_failed:
+            try:
+                return use()
+            except JobFileError as error:
+                self._fail(error)
+        return otherwise
+
+    def _fail(self, error: JobFileError) -> None:
+        if not self._has_failed:
+            self._has_failed = True
+            self._reports.failed(error)
+            compat.close_crawl(self._crawler, "job_file_failed")

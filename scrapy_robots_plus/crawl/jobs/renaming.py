@@ -1,0 +1,46 @@
+"""The names of lanes, which are those of the priority queue that made them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .written import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy import Request
+
+    from .job import Job
+
+_NAMED_BY = "lanes are named by"
+
+
+def name_lanes(job: Job, by: str, name_of: Callable[[Request], str]) -> bool:
+    """Moves each request into the lane *name_of* it, unless lanes are named *by* this already.
+
+    Returns whether the job has been in its file before. When a job is resumed with another priority
+    queue, this reads all its requests.
+    """
+    named_by = job.file.note(_NAMED_BY)
+    if named_by is not None and named_by != by:
+        for lane in job.lane_names():
+            _move(job, lane, name_of)
+    job.file.set_note(_NAMED_BY, by)
+    job.file.commit()
+    return named_by is not None
+
+
+def _move(job: Job, lane: str, name_of: Callable[[Request], str]) -> None:
+    """The oldest first, so that they stay in order."""
+    for (priority, starts), number in job.file.contents(lane).items():
+        for _ in range(number):
+            taken = job.file.take(lane, priority, starts=starts, newest=False)
+            if taken is None:
+                break
+            try:
+                name = name_of(read(taken.data, job.spider))
+            except Exception:  # noqa: BLE001 - it is set aside when its turn comes
+                name = lane
+            job.file.add(name, priority, taken.data, starts=starts, hard_ends=taken.hard_ends)
+            job.file.end(taken.id)

@@ -1,0 +1,200 @@
+"""The lanes of a job whose requests are in one file: some awake, the others in the file alone."""
+
+from __future__ import annotations
+
+from heapq import nlargest
+from math import inf
+from typing import TYPE_CHECKING, Protocol
+
+from scrapy_robots_plus.frontier import FILE_NAME
+
+from .lane import Address, Lane, LaneQueue, LaneState
+from .stored_requests import StoredRequests
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from scrapy import Request
+
+    from .stored_requests import StoredOrder
+
+IN_ONE_FILE: dict[str, list[int]] = {FILE_NAME: []}
+"""The state of a job whose requests are in one file, whichever lanes there are."""
+
+
+class KnowsLanes(LaneQueue, Protocol):
+    """The queue that chooses among the lanes that are awake."""
+
+    def name_of(self, request: Request) -> str:
+        """The name of the lane that *request* belongs to."""
+
+    def woke(self, lane: Lane) -> None:
+        """The lane may be chosen from now on."""
+
+    def may_sleep(self, lane: Lane) -> bool:
+        """Whether nothing is about to happen to it."""
+
+    def falls_asleep(self, lane: Lane) -> None:
+        """The lane is forgotten."""
+
+
+class StoredLanes:
+    """Lanes by name. Those asleep take no memory; each comes in turn, by priority, then by age.
+
+    A push to a lane that is asleep only writes the request. While there is room, lanes are woken
+    with each request that is handed out. Without room, lanes that wait give theirs to others, now
+    and then while nothing is ready, or when a more urgent request lies in the file: thousands of
+    slow or dead hosts hold up no others.
+    """
+
+    MOST_AWAKE = 10_000
+    AT_ONCE = 32
+    """How many are woken before a request is handed out."""
+    IN_VAIN = 60.0
+    """Longest pause in seconds between two attempts to find lanes that are ready."""
+    LEAST_PAUSE = 1.0
+    """Shortest pause in seconds."""
+
+    def __init__(self, queue: KnowsLanes, order: StoredOrder) -> None:
+        self._queue = queue
+        self._order = order
+        self._job = order.job
+        self._lanes: dict[str, Lane] = {}
+        self._most_urgent_asleep: float = -inf
+        """No lane that is asleep has a more urgent priority."""
+        self._pause = self.LEAST_PAUSE
+        self._next_exchange = 0.0
+
+    def __iter__(self) -> Iterator[Lane]:
+        """Those that are awake."""
+        return iter(self._lanes.values())
+
+    def __contains__(self, address: Address) -> bool:
+        return address.name in self._lanes or self._job.holds(address.name)
+
+    @property
+    def held(self) -> int:
+        """How many requests wait."""
+        return self._job.held
+
+    @property
+    def asleep(self) -> int:
+        """How many lanes are asleep."""
+        return self._job.asleep
+
+    def stays_in_memory(self, request: Request, error: Exception) -> None:
+        """*request* could not be written."""
+        self._job.stays_in_memory(request, error)
+
+    @property
+    def room(self) -> int:
+        return self.MOST_AWAKE - len(self._lanes)
+
+    def get(self, address: Address) -> Lane | None:
+        """The lane at *address*; None if it is not awake."""
+        return self._lanes.get(address.name)
+
+    def new(self, address: Address, request: Request) -> Lane | None:
+        """A lane with its first request, or one that was asleep with another; None if it sleeps on.
+
+        Raises ValueError if the request cannot be written.
+        """
+        name = address.name
+        if self.room <= 0:
+            priority, _ = self._order.add(name, request)
+            self._most_urgent_asleep = min(self._most_urgent_asleep, priority)
+            return None
+        lane = self._awake(address, self._job.contents(name) if self.asleep else {})
+        try:
+            lane.requests.push(request)
+        except BaseException:
+            if not len(lane):
+                del self._lanes[name]
+            else:
+                self._queue.woke(lane)
+            raise
+        finally:
+            self._job.wake_one(name)
+        return lane
+
+    def remove(self, lane: Lane) -> None:
+        """The lane is empty."""
+        self._pause = self.LEAST_PAUSE
+        del self._lanes[lane.address.name]
+
+    def close(self) -> dict[str, list[int]]:
+        """The state of the job."""
+        self._lanes.clear()
+        return dict(IN_ONE_FILE)
+
+    # Who is awake
+
+    def prepare(self) -> bool:
+        """Wakes some lanes if there is room. Returns whether a request may be handed out now."""
+        if self._job.is_held_up:
+            return False
+        if self.asleep and self.room >= min(self.AT_ONCE, self.MOST_AWAKE):
+            self._wake(min(self.AT_ONCE, self.MOST_AWAKE))
+        return True
+
+    def prefer_urgent(self, priority: float) -> None:
+        """Wakes lanes more urgent than *priority*, that of the lane that would be chosen next."""
+        while self._most_urgent_asleep < priority and self.asleep:
+            if self.room <= 0 and not self._make_room(self.AT_ONCE, self._is_less_urgent):
+                return
+            self._wake(min(self.AT_ONCE, self.room))
+
+    def find_ready(self, now: float) -> bool:
+        """Nothing is ready at the moment *now*: wakes others. Returns whether it did."""
+        if not self.asleep:
+            return False
+        if self.room > 0:
+            return self._wake(min(self.room, 4 * self.AT_ONCE)) > 0
+        if now < self._next_exchange:
+            return False
+        self._next_exchange = now + self._pause
+        self._pause = min(2 * self._pause, self.IN_VAIN)
+        self._make_room(max(1, self.MOST_AWAKE // 10), self._waits)
+        return self._wake(self.room) > 0
+
+    @property
+    def next_change(self) -> float | None:
+        """When :meth:`find_ready` may wake others; None if none is asleep."""
+        return self._next_exchange if self.asleep else None
+
+    def _wake(self, most: int) -> int:
+        rows = self._job.wake(most)
+        for name, _ in rows:
+            self._queue.woke(self._awake(Address.named(name), self._job.contents(name)))
+        self._most_urgent_asleep = rows[-1].priority if len(rows) == most else inf
+        return len(rows)
+
+    def _awake(self, address: Address, counts: dict[tuple[int, bool], int]) -> Lane:
+        requests = StoredRequests(self._order, address.name, counts)
+        lane = self._lanes[address.name] = Lane(address, self._queue, requests)
+        return lane
+
+    def _make_room(self, most: int, may_go: Callable[[Lane], bool]) -> int:
+        """Puts lanes to sleep: those held back first, then those that began to wait last."""
+        candidates = (lane for lane in self if may_go(lane) and self._queue.may_sleep(lane))
+        chosen = nlargest(most, candidates, key=_patience)
+        for lane in chosen:
+            self._queue.falls_asleep(lane)
+            del self._lanes[lane.address.name]
+            self._job.sleep(lane.address.name)
+            self._most_urgent_asleep = min(self._most_urgent_asleep, lane.priority)
+        return len(chosen)
+
+    def _is_less_urgent(self, lane: Lane) -> bool:
+        return lane.priority > self._most_urgent_asleep
+
+    @staticmethod
+    def _waits(lane: Lane) -> bool:
+        return lane.state in _WAITING
+
+
+_WAITING = {LaneState.HELD, LaneState.DELAY, LaneState.POLICY, LaneState.FULL}
+
+
+def _patience(lane: Lane) -> tuple[bool, int]:
+    return lane.state is LaneState.HELD, lane.ticket

@@ -1,0 +1,7 @@
+"""A duplicate filter for ``DUPEFILTER_CLASS``, with its fingerprints in the file of a job."""
+
+from __future__ import annotations
+
+from .crawl.jobs.dupefilter import JobDupeFilter
+
+__all__ = ["JobDupeFilter"]
