@@ -11,7 +11,9 @@ from .coroutines import run_in_background as run_in_background
 from .coroutines import sleep as sleep
 from .coroutines import wait_for as wait_for
 from .crawler import LOGGERS_OF_FAILED_CRAWLS as LOGGERS_OF_FAILED_CRAWLS
+from .crawler import close_crawl as close_crawl
 from .crawler import crawler_process as crawler_process
+from .crawler import dealt_with as dealt_with
 from .crawler import engine_of as engine_of
 from .crawler import fingerprint as fingerprint
 from .crawler import idle_stats as idle_stats
@@ -27,8 +29,6 @@ from .handlers import StandIn as StandIn
 from .handlers import make_room as make_room
 from .handlers import stand_before_handlers as stand_before_handlers
 from .handlers import watch_handovers as watch_handovers
-from .in_progress import close_crawl as close_crawl
-from .in_progress import dealt_with as dealt_with
 from .middlewares import http_cache as http_cache
 from .middlewares import last_process_request as last_process_request
 from .middlewares import robots_parsed as robots_parsed

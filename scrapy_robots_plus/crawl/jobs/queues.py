@@ -87,28 +87,28 @@ QUEUE_FOLDER = "requests.queue"
 
 
 class PickleLifoDiskQueue(JobQueue):
-    """The newest request first. Requests are written with :mod:`pickle`."""
+    """For ``SCHEDULER_DISK_QUEUE``: the newest request first, written with :mod:`pickle`."""
 
     newest_first = True
     dumps = staticmethod(pickled)
 
 
 class PickleFifoDiskQueue(JobQueue):
-    """The oldest request first. Requests are written with :mod:`pickle`."""
+    """For ``SCHEDULER_DISK_QUEUE``: the oldest request first, written with :mod:`pickle`."""
 
     newest_first = False
     dumps = staticmethod(pickled)
 
 
 class MarshalLifoDiskQueue(JobQueue):
-    """The newest request first. Requests are written with :mod:`marshal`."""
+    """For ``SCHEDULER_DISK_QUEUE``: the newest request first, written with :mod:`marshal`."""
 
     newest_first = True
     dumps = staticmethod(marshalled)
 
 
 class MarshalFifoDiskQueue(JobQueue):
-    """The oldest request first. Requests are written with :mod:`marshal`."""
+    """For ``SCHEDULER_DISK_QUEUE``: the oldest request first, written with :mod:`marshal`."""
 
     newest_first = False
     dumps = staticmethod(marshalled)
