@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         RobotsDisallowed,
         RobotsDuplicate,
         RobotsIgnored,
+        RobotsNoindex,
         RobotsOverrideError,
         RobotsUnreachable,
         RobotsUseDisallowed,
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from .crawl.gate.downloader import RobotsDownloader
     from .crawl.gate.middleware import RobotsMiddleware
     from .crawl.hints.sitemap_spider import RobotsSitemapSpider
+    from .crawl.pages.links import FOLLOWED_LINKS, drop_nofollow
+    from .crawl.pages.middleware import RobotsPagesMiddleware
     from .crawl.parsers.our_parser import RobotsParser
     from .crawl.policies.changes import RobotsChange
     from .crawl.policies.policy import Policy
@@ -31,7 +34,12 @@ if TYPE_CHECKING:
     from .crawl.reporting.extension import RobotsExtension
     from .crawl.scheduling.queue import RobotsPriorityQueue
     from .crawl.settings.errors import RobotsSettingsError
-    from .crawl.signals import request_disallowed, robots_changed, sitemaps_found
+    from .crawl.signals import (
+        request_disallowed,
+        request_not_followed,
+        robots_changed,
+        sitemaps_found,
+    )
     from .policy.access import Access
     from .policy.origin import Origin
     from .protocol.dialect import Dialect
@@ -41,6 +49,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Access": "policy.access",
     "Addon": "addon",
+    "FOLLOWED_LINKS": "crawl.pages.links",
     "Dialect": "protocol.dialect",
     "Origin": "policy.origin",
     "Policy": "crawl.policies.policy",
@@ -53,7 +62,9 @@ _HOMES = {
     "RobotsIgnored": "crawl.exceptions",
     "RobotsItemMiddleware": "crawl.preferences.items",
     "RobotsMiddleware": "crawl.gate.middleware",
+    "RobotsNoindex": "crawl.exceptions",
     "RobotsOverrideError": "crawl.exceptions",
+    "RobotsPagesMiddleware": "crawl.pages.middleware",
     "RobotsParser": "crawl.parsers.our_parser",
     "RobotsPriorityQueue": "crawl.scheduling.queue",
     "RobotsSettingsError": "crawl.settings.errors",
@@ -62,12 +73,15 @@ _HOMES = {
     "RobotsUseDisallowed": "crawl.exceptions",
     "StoreError": "storage.base",
     "Verdict": "protocol.verdict",
+    "drop_nofollow": "crawl.pages.links",
     "request_disallowed": "crawl.signals",
+    "request_not_followed": "crawl.signals",
     "robots_changed": "crawl.signals",
     "sitemaps_found": "crawl.signals",
 }
 
 __all__ = [
+    "FOLLOWED_LINKS",
     "Access",
     "Addon",
     "Dialect",
@@ -82,7 +96,9 @@ __all__ = [
     "RobotsIgnored",
     "RobotsItemMiddleware",
     "RobotsMiddleware",
+    "RobotsNoindex",
     "RobotsOverrideError",
+    "RobotsPagesMiddleware",
     "RobotsParser",
     "RobotsPriorityQueue",
     "RobotsSettingsError",
@@ -92,7 +108,9 @@ __all__ = [
     "StoreError",
     "Verdict",
     "__version__",
+    "drop_nofollow",
     "request_disallowed",
+    "request_not_followed",
     "robots_changed",
     "sitemaps_found",
 ]

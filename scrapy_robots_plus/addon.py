@@ -11,6 +11,7 @@ from scrapy.utils.python import global_object_name
 from .crawl.gate.downloader import RobotsDownloader
 from .crawl.gate.middleware import RobotsMiddleware
 from .crawl.jobs.wiring import keep_job_in_one_file
+from .crawl.pages.middleware import RobotsPagesMiddleware
 from .crawl.parsers.our_parser import RobotsParser
 from .crawl.preferences.items import RobotsItemMiddleware
 from .crawl.reporting.extension import RobotsExtension
@@ -22,13 +23,16 @@ if TYPE_CHECKING:
 _MIDDLEWARES = "DOWNLOADER_MIDDLEWARES"
 _DEFAULT_POSITION = 100
 """The position of Scrapy's own robots.txt middleware."""
+_AFTER_HTTP_ERRORS = 60
+"""The position of a spider middleware that reads the pages that Scrapy's HttpErrorMiddleware hands
+on, before others see them, and sees what their callbacks make of them after the others."""
 _AFTER_ALL_OTHERS = 10
 """The position of a spider middleware that sees items last, as the others leave them."""
 
 
 class Addon:
-    """Replaces Scrapy's own middleware with :class:`RobotsMiddleware`, and adds the extension and
-    :class:`RobotsItemMiddleware`.
+    """Replaces Scrapy's own middleware with :class:`RobotsMiddleware`, and adds the extension,
+    :class:`RobotsPagesMiddleware` and :class:`RobotsItemMiddleware`.
     Unless the project's settings say otherwise, also turns ``ROBOTSTXT_OBEY`` on and replaces
     Scrapy's classes with :class:`RobotsParser`, :class:`RobotsPriorityQueue` and
     :class:`RobotsDownloader`. With ``JOBDIR``, requests and fingerprints are kept in one file,
@@ -43,6 +47,9 @@ class Addon:
         settings.setdefault_in_component_priority_dict(_MIDDLEWARES, RobotsMiddleware, position)
         settings.setdefault_in_component_priority_dict(
             "SPIDER_MIDDLEWARES", RobotsItemMiddleware, _AFTER_ALL_OTHERS
+        )
+        settings.setdefault_in_component_priority_dict(
+            "SPIDER_MIDDLEWARES", RobotsPagesMiddleware, _AFTER_HTTP_ERRORS
         )
         settings.setdefault_in_component_priority_dict("EXTENSIONS", RobotsExtension, 0)
         settings.set("ROBOTSTXT_OBEY", True, "addon")

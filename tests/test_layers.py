@@ -18,6 +18,7 @@ PACKAGE = "scrapy_robots_plus"
 FLOORS = (
     "contrib",
     "crawl.reporting",
+    "crawl.pages",
     "crawl.scheduling",
     "crawl.lanes",
     "crawl.jobs",

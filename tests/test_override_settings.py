@@ -16,7 +16,8 @@ from scrapy_robots_plus.protocol import GOOGLE
 OFF = {"obey": False, "reason": "our own site"}
 KEYS = (
     "obey, reason, user_agent, dialect, status_policy, crawl_delay, default_delay, robots_txt, "
-    "ai_uses, ai_policy and use_tokens"
+    "ai_uses, ai_policy, use_tokens, "
+    "nofollow and noindex"
 )
 
 

@@ -88,6 +88,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_USE_TOKENS", {"Google-Extended": True}, USE_TOKENS),
     ("ROBOTS_ITEM_FIELD", 5, "expected a text that is not empty"),
     ("ROBOTS_ITEM_FIELD", " ", "expected a text that is not empty"),
+    ("ROBOTS_NOFOLLOW", "drop", "expected 'ignore', 'mark' or 'obey'"),
+    ("ROBOTS_NOINDEX", True, "expected 'ignore', 'mark' or 'obey'"),
     ("ROBOTS_STATUS_POLICY", "rfc", f"'rfc' is not a preset; {PRESET_NAMES}"),
     ("ROBOTS_STATUS_POLICY", "", f"'' is not a preset; {PRESET_NAMES}"),
     ("ROBOTS_STATUS_POLICY", 404, "expected a dict or a preset: rfc9309, mk1996, "),

@@ -201,6 +201,34 @@ class VerdictEntry(Entry):
 
 
 @dataclass(slots=True, kw_only=True)
+class PageEntry(Entry):
+    """Because of what a page says of itself, requests or items were dropped or marked"""
+
+    type: ClassVar[str] = "page"
+
+    url: str = required(TEXT, "The URL of the page.")
+    origin: str = required(TEXT, "Its origin.")
+    agent: AgentNames = required(NAMES, "The names that it was read for.")
+    tokens: tuple[str, ...] = required(
+        TEXTS, "The product tokens found in them; none if only what is said to all counts."
+    )
+    directives: Mapping[str, Any] = required(
+        OBJECT,
+        "Each directive that counts, with its `value`, its `source` (`X-Robots-Tag` or `meta`) and "
+        "its `text` there.",
+    )
+    nofollow: str = required(TEXT, "`ROBOTS_NOFOLLOW` for the page: `ignore`, `mark` or `obey`.")
+    requests: int = required(
+        COUNT, "Requests that were dropped because of it, or marked if that is `mark`."
+    )
+    noindex: str = required(TEXT, "`ROBOTS_NOINDEX` for the page: `ignore`, `mark` or `obey`.")
+    items: int = required(
+        COUNT, "Items that were dropped because of it, or kept if that is `mark`."
+    )
+    mode: str = required(TEXT, "`obey`, or `audit` if nothing was dropped.")
+
+
+@dataclass(slots=True, kw_only=True)
 class EndEntry(Entry):
     """A crawl ends. A crawl without it was killed, or the end of the log is missing"""
 
@@ -220,7 +248,13 @@ class EndEntry(Entry):
     lost: int = required(COUNT, "Lines of the crawl that could not be written.")
 
 
-ENTRIES: tuple[type[Entry], ...] = (CrawlEntry, FileEntry, VerdictEntry, EndEntry)
+ENTRIES: tuple[type[Entry], ...] = (
+    CrawlEntry,
+    FileEntry,
+    VerdictEntry,
+    PageEntry,
+    EndEntry,
+)
 """In the order of the docs."""
 
 _BY_TYPE = {entry.type: entry for entry in ENTRIES}

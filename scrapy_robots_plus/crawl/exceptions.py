@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy.exceptions import IgnoreRequest
+from scrapy.exceptions import DropItem, IgnoreRequest
 
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.verdict import Reason
 
 if TYPE_CHECKING:
+    from scrapy_robots_plus.protocol.directives import Statement
     from scrapy_robots_plus.protocol.verdict import Verdict
 
 
@@ -69,6 +70,20 @@ class RobotsOverrideError(IgnoreRequest, ValueError):
     The message names key, value, and what is expected; the keys are those of ``ROBOTS_OVERRIDES``.
     It is an :exc:`~scrapy.exceptions.IgnoreRequest`.
     """
+
+
+class RobotsNoindex(DropItem):
+    """An item was dropped because its page says ``noindex``, and ``ROBOTS_NOINDEX`` is ``obey``.
+
+    Nothing raises it: it is the exception in Scrapy's signal ``item_dropped``.
+    """
+
+    def __init__(self, url: str, statement: Statement) -> None:
+        super().__init__(f"{printable(url)} says {statement.describe()}", log_level="DEBUG")
+        self.url = url
+        """The page, a :class:`str`."""
+        self.statement = statement
+        """What it says, a :class:`~scrapy_robots_plus.protocol.directives.Statement`."""
 
 
 def exception_for(url: str, verdict: Verdict) -> RobotsIgnored:

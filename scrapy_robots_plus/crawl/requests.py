@@ -92,6 +92,12 @@ SCHEDULED_META_KEY = _of_pages(
     "are sent. Leave it alone.",
 )
 
+NOFOLLOW_META_KEY = _of_pages(
+    "robots_nofollow",
+    "Set: `True` on requests that a callback makes of a page with `nofollow`, if `ROBOTS_NOFOLLOW` "
+    "is `mark`. See [page-level directives](page-directives.md).",
+)
+
 TAP_META_KEY = _of_fetches(
     "robots_fetch",
     "Marks a request for robots.txt, and holds the state of its download. Your own middlewares "

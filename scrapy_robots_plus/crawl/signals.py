@@ -6,6 +6,14 @@ request_disallowed = object()
 ``handler(request, verdict)``, not asynchronous, gets the :class:`scrapy.Request
 <scrapy.http.Request>` and the :class:`~scrapy_robots_plus.Verdict`."""
 
+request_not_followed = object()
+"""Sent when a request is dropped because it was made of a page with ``nofollow``, and
+``ROBOTS_NOFOLLOW`` is ``obey``.
+
+``handler(request, response, statement)``, not asynchronous, gets the :class:`scrapy.Request
+<scrapy.http.Request>`, the page, and the :class:`~scrapy_robots_plus.protocol.directives.Statement`
+of the page. For items of a page with ``noindex`` there is Scrapy's ``item_dropped``."""
+
 robots_changed = object()
 """Sent when a robots.txt has changed during the crawl (RFC 9309 2.4).
 

@@ -184,6 +184,28 @@ QUEUE_SET_ASIDE = _stat(
     "three times in a row, or the spider can no longer send them, see ",
     "[jobs](jobs.md#a-page-that-ends-the-process)",
 )
+PAGE_DIRECTIVES = _stat(
+    "robotstxt/page_directives/<directive>",
+    "pages with this [directive](page-directives.md), of those that were read for it",
+)
+PAGE_ERRORS = _stat(
+    "robotstxt/page_errors",
+    "pages whose directives could not be read because of a bug, which is logged",
+)
+NOFOLLOW_DROPPED = _stat(
+    "robotstxt/nofollow/dropped",
+    "requests that were dropped because of a page with `nofollow`; in audit mode, that would have ",
+    "been",
+)
+NOFOLLOW_MARKED = _stat("robotstxt/nofollow/marked", "requests that were marked because of one")
+NOINDEX_DROPPED = _stat(
+    "robotstxt/noindex/dropped",
+    "items that were dropped because of a page with `noindex`; in audit mode, that would have been",
+)
+NOINDEX_MARKED = _stat(
+    "robotstxt/noindex/marked",
+    "items of a page with `noindex` that were kept because `ROBOTS_NOINDEX` is `mark`",
+)
 AUDIT_LINES = _stat("robotstxt/audit/lines", "lines that were written to the audit log")
 AUDIT_LOST = _stat(
     "robotstxt/audit/lost",

@@ -22,6 +22,17 @@ class OnVisitTime(str, Enum):
     """The host's requests wait in the queue for its visiting hours."""
 
 
+class PageAction(str, Enum):
+    """What is done about a directive by which a page speaks of itself."""
+
+    IGNORE = "ignore"
+    """Pages are not read for it."""
+    MARK = "mark"
+    """What the page led to is marked, and goes on."""
+    OBEY = "obey"
+    """What the page led to is dropped."""
+
+
 class Politeness(str, Enum):
     """What several settings are together, unless the user has set them."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.protocol.dialect import DIALECTS, Dialect
 
 if TYPE_CHECKING:
-    from .options import AiPolicy
+    from .options import AiPolicy, PageAction
     from .status_policy import StatusTable
 
 
@@ -24,6 +24,8 @@ _LIKE_SETTINGS = (
     "ai_uses",
     "ai_policy",
     "use_tokens",
+    "nofollow",
+    "noindex",
 )
 """Keys that are settings of the whole crawl too, under the same names."""
 
@@ -58,6 +60,10 @@ class Override:
     """What happens to pages whose site objects to that."""
     use_tokens: tuple[str, ...] | None = None
     """Tokens whose groups are about training."""
+    nofollow: PageAction | None = None
+    """What is done about pages with ``nofollow``."""
+    noindex: PageAction | None = None
+    """What is done about pages with ``noindex``."""
     given: Mapping[str, Any] = field(default_factory=dict)
     """The keys as the user wrote them."""
 

@@ -23,7 +23,7 @@ from .page_statements import (
 from .product_token import product_tokens, token_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from .product_token import Agent
 
@@ -37,14 +37,14 @@ class PageDirectives:
     """
 
     statements: tuple[Statement, ...] = ()
-    """What counts for this crawler, in the order of headers and page."""
+    """What counts for this crawler, in the order of headers and page, each once."""
 
     @classmethod
     def of(cls, statements: Iterable[Statement], agent: Agent) -> PageDirectives:
         """Those of the *statements* that count for a crawler that goes by *agent*: those for all,
         and those for any of its names."""
         tokens = product_tokens(agent)
-        return cls(tuple(each for each in statements if _is_for(tokens, each.agent)))
+        return cls(tuple(dict.fromkeys(each for each in statements if _is_for(tokens, each.agent))))
 
     def __bool__(self) -> bool:
         return bool(self.statements)
@@ -58,14 +58,27 @@ class PageDirectives:
     @property
     def directives(self) -> dict[str, str]:
         """Every directive that counts, in a fixed order, with its value; empty if it takes none."""
-        deciding = ((name, self.says(name)) for name in _ORDER)
-        return {name: each.value for name, each in deciding if each is not None}
+        return {name: each.value for name, each in self._deciding()}
+
+    def as_json(self) -> dict[str, dict[str, str]]:
+        """The same with what decides: its ``value``, its ``source``, and its ``text``, as in a
+        :class:`Statement`."""
+        return {
+            name: {"value": each.value, "source": each.source.value, "text": each.text}
+            for name, each in self._deciding()
+        }
 
     @property
     def unavailable_after(self) -> float | None:
         """From when on the page counts as ``noindex``: seconds since 1970. None if never."""
         said = self.says(UNAVAILABLE_AFTER)
         return None if said is None else moment_in(said.value)
+
+    def _deciding(self) -> Iterator[tuple[str, Statement]]:
+        for name in _ORDER if self.statements else ():
+            statement = self.says(name)
+            if statement is not None:
+                yield name, statement
 
     def against_following(self) -> Statement | None:
         """The statement because of which links of the page are not to be followed, if any:

@@ -12,6 +12,8 @@ import re
 from html import unescape
 from typing import TYPE_CHECKING, NamedTuple
 
+from .product_token import as_text, fold
+
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
@@ -34,6 +36,12 @@ _ATTRIBUTE = re.compile(
     rf"[{_BLANK}/]*(=[^{_BLANK}/>=]*|[^{_BLANK}/>=]+)"
     rf"(?:[{_BLANK}]*=[{_BLANK}]*(?:([\"'])|([^{_BLANK}>]*)))?"
 )
+_USUAL_TAG = re.compile(
+    rf"(?:[{_BLANK}]+[^{_BLANK}/>=\"']+"
+    rf"(?:=(?:\"[^\"]*\"|'[^']*'|[^{_BLANK}>\"'][^{_BLANK}>]*(?=[{_BLANK}>])))?)*"
+    rf"[{_BLANK}]*/?>"
+)
+"""The rest of nearly all tags, for those whose attributes do not matter."""
 _TAG_END = re.compile(rf"[{_BLANK}/]*>")
 _HUGE_NUMBER = re.compile("&#x?[0-9a-f]{9,};?", re.IGNORECASE)
 _RAW_END = {
@@ -54,31 +62,41 @@ class _Tag(NamedTuple):
     name: str
     """In lower case; that of an end tag begins with a slash."""
     attributes: dict[str, str]
+    """Of a meta tag; others may lack them."""
     end: int
-    is_empty: bool
-    """Whether it ends in ``/>``, as an XML element without content does."""
 
 
-def robots_metas(text: str, tokens: Container[str], *, xml: bool = False) -> list[Meta]:
-    """The meta tags in the head of a page whose name is ``robots`` or one of *tokens*, in lower
-    case. Of a page that is *xml*, ``<script/>`` has no content. Never raises; takes linear time.
+def robots_metas(page: str | bytes, tokens: Container[str], *, xml: bool = False) -> list[Meta]:
+    """The meta tags in the head of *page* whose name is ``robots`` or one of *tokens*, in lower
+    case. Never raises; takes linear time.
+
+    Octets are of any charset in which ASCII is ASCII; what is not UTF-8 is read as ISO-8859-1. Of a
+    page that is *xml*, ``<script/>`` has no content.
     """
-    return [meta for meta in _metas(text, xml) if meta.name == "robots" or meta.name in tokens]
+    text = page if isinstance(page, str) else page.decode("latin-1")
+    found = (_meta(tag, isinstance(page, bytes)) for tag in _metas(text, xml))
+    return [meta for meta in found if meta.name == "robots" or meta.name in tokens]
 
 
-def _metas(text: str, xml: bool) -> Iterator[Meta]:
+def _meta(tag: _Tag, is_octets: bool) -> Meta:
+    name, content = tag.attributes.get("name", ""), tag.attributes["content"]
+    if is_octets:
+        name, content = as_text(name.encode("latin-1")), as_text(content.encode("latin-1"))
+    return Meta(fold(_resolved(name).strip()), _resolved(content))
+
+
+def _metas(text: str, xml: bool) -> Iterator[_Tag]:
     templates = 0
     for tag in _tags(text, xml):
         if tag.name == "template":
-            templates += not (xml and tag.is_empty)
+            templates += not (xml and _is_empty(text, tag))
         elif tag.name == "/template":
             templates = max(0, templates - 1)
         elif not templates:
             if tag.name in _ENDS:
                 return
             if tag.name == "meta" and "content" in tag.attributes:
-                name = _resolved(tag.attributes.get("name", ""))
-                yield Meta(name.strip().lower(), _resolved(tag.attributes["content"]))
+                yield tag
 
 
 def _resolved(value: str) -> str:
@@ -98,10 +116,15 @@ def _tags(text: str, xml: bool) -> Iterator[_Tag]:
             at = -1 if tag is None else tag.end
             if tag is not None:
                 yield tag
-                if tag.name in _RAW and not (xml and tag.is_empty):
-                    at = _position(_RAW_END[tag.name].search(text, at))
+                if tag.name in _RAW and not (xml and _is_empty(text, tag)):
+                    at = _end_of_raw(text, tag)
         if at < 0:
             return
+
+
+def _is_empty(text: str, tag: _Tag) -> bool:
+    """Whether it ends in ``/>``, as an XML element without content does."""
+    return text.endswith("/>", 0, tag.end)
 
 
 def _end_of_markup(text: str, match: re.Match[str], xml: bool) -> int:
@@ -114,16 +137,23 @@ def _end_of_markup(text: str, match: re.Match[str], xml: bool) -> int:
     return -1 if found < 0 else found + len(closing)
 
 
-def _position(match: re.Match[str] | None) -> int:
-    return -1 if match is None else match.start()
+def _end_of_raw(text: str, tag: _Tag) -> int:
+    """Where the end tag of an element with text alone begins; -1 if there is none."""
+    at = tag.end
+    while (at := text.find("</", at)) >= 0 and _RAW_END[tag.name].match(text, at) is None:
+        at += 2
+    return at
 
 
 def _tag(text: str, match: re.Match[str]) -> _Tag | None:
     """The tag that *match* opens; None if the text ends in it."""
+    name, at = match[3].lower(), match.end()
+    usual = None if name == "meta" else _USUAL_TAG.match(text, at)
+    if usual is not None:
+        return _Tag(name, {}, usual.end())
     attributes: dict[str, str] = {}
-    at = match.end()
     while (found := _ATTRIBUTE.match(text, at)) is not None:
-        name, quote, value = found.groups()
+        key, quote, value = found.groups()
         at = found.end()
         if quote is not None:
             close = text.find(quote, at)
@@ -132,8 +162,6 @@ def _tag(text: str, match: re.Match[str]) -> _Tag | None:
             value, at = text[at:close], close + 1
         elif value and value.endswith("/") and text.startswith(">", at):
             value = value[:-1]  # meant to close the tag, though the standard takes it as said
-        attributes.setdefault(name.lower(), value or "")
+        attributes.setdefault(key.lower(), value or "")
     end = _TAG_END.match(text, at)
-    if end is None:
-        return None
-    return _Tag(match[3].lower(), attributes, end.end(), end[0].endswith("/>"))
+    return None if end is None else _Tag(name, attributes, end.end())

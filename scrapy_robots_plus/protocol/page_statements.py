@@ -18,6 +18,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from .moments import moment_in
+from .printable import printable
 from .product_token import as_text, fold, word_in
 
 if TYPE_CHECKING:
@@ -90,6 +91,13 @@ class Statement:
     """The header or a meta tag."""
     text: str
     """The part of the value that says it, as served; its first 200 characters."""
+
+    def describe(self) -> str:
+        """``X-Robots-Tag: foobot: noindex``, or ``meta robots: noindex``, on one line."""
+        source = self.source.value
+        if self.source is Source.META:
+            source = f"{source} {self.agent or 'robots'}"
+        return printable(f"{source}: {self.text}")
 
 
 def header_statements(values: str | bytes | Iterable[str | bytes]) -> tuple[Statement, ...]:

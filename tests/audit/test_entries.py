@@ -52,7 +52,7 @@ def test_any_mapping_is_written_as_an_object() -> None:
 
 
 def test_each_type_has_one_name() -> None:
-    assert sorted(entry.type for entry in ENTRIES) == ["crawl", "end", "file", "verdict"]
+    assert sorted(entry.type for entry in ENTRIES) == ["crawl", "end", "file", "page", "verdict"]
 
 
 def test_times_are_rfc_3339_in_utc_with_microseconds() -> None:

@@ -81,6 +81,8 @@ async def test_it_says_what_became_of_each_origin(sites: Sites, tmp_path: Path) 
         "denied": 2,
         "undecided": 0,
         "dont_obey": 0,
+        "not_followed": 0,
+        "not_indexed": 0,
         "denied_by_reason": {"rule": 1, "unreachable": 1},
         "forgotten": {"origins": 0, "allowed": 0, "denied": 0},
     }

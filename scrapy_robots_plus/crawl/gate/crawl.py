@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
+    from scrapy_robots_plus.crawl.preferences.read_page import Page
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     DecisionListener = Callable[[Request, Origin, AgentNames, Passes | Refused], None]
     ExemptionListener = Callable[[Request], None]
+    PageListener = Callable[[Page], None]
 
 _crawls: WeakKeyDictionary[Crawler, ReferenceType[Crawl]] = WeakKeyDictionary()
 """Weak on both sides: a Crawl lives as long as its crawler and a part of the package hold it."""
@@ -73,6 +75,8 @@ class Crawl:
         agent it was judged by. A request that was judged again, as another agent, comes again."""
         self.exemption_listeners: list[ExemptionListener] = []
         """Called with each request that passes unjudged because of ``dont_obey_robotstxt``."""
+        self.page_listeners: list[PageListener] = []
+        """Called with each page whose directives had a consequence, when its callback is done."""
         self.readiness: TakesBack | None = None
         """What the queues share, in which requests wait for robots.txt and delays; None if another
         queue or scheduler is in use."""
@@ -102,6 +106,10 @@ class Crawl:
     def subscribe_exemptions(self, listener: ExemptionListener) -> None:
         """Calls *listener* with each request with ``dont_obey_robotstxt``, which is not judged."""
         self.exemption_listeners.append(listener)
+
+    def subscribe_pages(self, listener: PageListener) -> None:
+        """Calls *listener* with each page because of which something was dropped or marked."""
+        self.page_listeners.append(listener)
 
     @property
     def is_on(self) -> bool:

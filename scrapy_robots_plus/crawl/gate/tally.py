@@ -46,6 +46,10 @@ class Tally:
         """Requests with ``dont_obey_robotstxt``, which are in no row."""
         self.undecided = 0
         """Requests of a crawl in audit mode that are not judged, or not yet."""
+        self.not_followed = 0
+        """Requests that were dropped because of pages with ``nofollow``."""
+        self.not_indexed = 0
+        """Items that were dropped because of pages with ``noindex``."""
         self._starts = Row()
         """Start requests, including those without an origin."""
 

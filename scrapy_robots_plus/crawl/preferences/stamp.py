@@ -53,6 +53,11 @@ def remove_stamp(request: Request) -> None:
     request.meta.pop(STAMP_META_KEY, None)
 
 
+def put_page(request: Request, said: dict[str, Any]) -> None:
+    """Adds what the page of *request* *said* to a copy of its stamp, which others may share."""
+    request.meta[STAMP_META_KEY] = {**request.meta.get(STAMP_META_KEY, {}), "page": said}
+
+
 def copied(value: Any) -> Any:
     """A stamp, or a part of one, that shares nothing with *value* that can be changed."""
     if isinstance(value, dict):

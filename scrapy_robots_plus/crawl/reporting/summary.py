@@ -52,6 +52,8 @@ def _head(crawl: Crawl, started: float, reason: str) -> dict[str, Any]:
         "denied": tally.denied,
         "undecided": tally.undecided,
         "dont_obey": tally.not_asked,
+        "not_followed": tally.not_followed,
+        "not_indexed": tally.not_indexed,
         "denied_by_reason": _reasons(crawl),
         "forgotten": tally.forgotten._asdict(),
     }

@@ -61,7 +61,15 @@ def headline(tally: Tally, mode: Mode = Mode.OBEY) -> str:
         parts.append(f"{tally.undecided:,} undecided")
     if tally.not_asked:
         parts.append(f"{tally.not_asked:,} with dont_obey_robotstxt")
+    parts += _of_pages(tally, "" if enforces else "to be ")
     return ("" if enforces else "audit mode, nothing was enforced: ") + ", ".join(parts)
+
+
+def _of_pages(tally: Tally, to_be: str) -> Iterator[str]:
+    if tally.not_followed:
+        yield f"{counted(tally.not_followed, 'link')} {to_be}dropped (nofollow)"
+    if tally.not_indexed:
+        yield f"{counted(tally.not_indexed, 'item')} {to_be}dropped (noindex)"
 
 
 def table(tally: Tally, most: int = MOST_LINES, *, delays: bool = True) -> str:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.policy.host_patterns import HostPatterns, plain_pattern
-from scrapy_robots_plus.policy.options import AiPolicy
+from scrapy_robots_plus.policy.options import AiPolicy, PageAction
 from scrapy_robots_plus.policy.override import Override
 
 from . import checks, use_checks
@@ -47,6 +47,8 @@ KEYS: dict[str, Callable[[object], Any]] = {
     "ai_uses": use_checks.ai_uses.read,
     "ai_policy": checks.one_of(AiPolicy).read,
     "use_tokens": use_checks.use_tokens.read,
+    "nofollow": checks.one_of(PageAction).read,
+    "noindex": checks.one_of(PageAction).read,
 }
 """Every key of an override, with what reads its value."""
 

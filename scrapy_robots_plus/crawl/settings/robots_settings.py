@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from scrapy_robots_plus.policy.decide import Rulebook
 from scrapy_robots_plus.policy.freshness import Limits
-from scrapy_robots_plus.policy.options import AiPolicy, Mode, Unreachable
+from scrapy_robots_plus.policy.options import AiPolicy, Mode, PageAction, Unreachable
 
 from .errors import RobotsSettingsError, SettingProblem, WrongPartsError, end_crawl
 from .groups import DECLARED
 from .groups.beyond_rules.hints import Hints
+from .groups.beyond_rules.pages import Pages
 from .groups.beyond_rules.preferences import Preferences
 from .groups.delays import Delays
 from .groups.failures import Failures
@@ -48,6 +49,7 @@ class RobotsSettings(
     Delays,
     Queue,
     Preferences,
+    Pages,
     Fetching,
     Storage,
     Hints,
@@ -142,6 +144,33 @@ class RobotsSettings(
     def is_on(self) -> bool:
         """Whether rules or delays are obeyed, of any origin."""
         return self.keeps_any_delays or any(each.obey for each in self._of_all_origins)
+
+    @cached_property
+    def on_nofollow(self) -> PageAction:
+        """What is done about pages with ``nofollow``."""
+        return self._on_pages("nofollow", self.nofollow)
+
+    @cached_property
+    def on_noindex(self) -> PageAction:
+        """What is done about pages with ``noindex``."""
+        return self._on_pages("noindex", self.noindex)
+
+    @cached_property
+    def reads_pages(self) -> bool:
+        """Whether pages are asked what they say of themselves."""
+        return not self.on_nofollow is self.on_noindex is PageAction.IGNORE
+
+    @cached_property
+    def reads_any_pages(self) -> bool:
+        """Whether those of any origin are."""
+        return any(each.reads_pages for each in self._of_all_origins)
+
+    def _on_pages(self, key: str, action: PageAction) -> PageAction:
+        """A host whose robots.txt an override switches off is not asked by its pages either, unless
+        the override says so."""
+        override = self.override
+        is_off = override is not None and override.obey is False and key not in override.given
+        return PageAction.IGNORE if is_off else action
 
     @property
     def keeps_any_delays(self) -> bool:

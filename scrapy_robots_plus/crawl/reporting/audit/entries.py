@@ -13,6 +13,7 @@ from scrapy_robots_plus.audit.entries import (
     CrawlEntry,
     EndEntry,
     FileEntry,
+    PageEntry,
     VerdictEntry,
 )
 from scrapy_robots_plus.crawl import compat, stats
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.crawl.policies.retrieval import Retrieved
+    from scrapy_robots_plus.crawl.preferences.read_page import Page
     from scrapy_robots_plus.policy.access import Outcome
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
@@ -151,6 +153,23 @@ class Entries:
             allowed=True,
             reason=Reason.NOT_OBEYED.value,
             override={DONT_OBEY: True},
+            mode=self._mode,
+        )
+
+    def page(self, page: Page) -> PageEntry:
+        """What a page says of itself had consequences."""
+        return PageEntry(
+            time=self._now(),
+            crawl=self._name,
+            url=page.url,
+            origin=str(page.origin),
+            agent=page.agent,
+            tokens=product_tokens(page.agent),
+            directives=page.directives.as_json(),
+            nofollow=page.settings.on_nofollow.value,
+            requests=page.requests,
+            noindex=page.settings.on_noindex.value,
+            items=page.items,
             mode=self._mode,
         )
 

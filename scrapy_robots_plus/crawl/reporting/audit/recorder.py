@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.gate.downloader import ActiveRequests
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.crawl.policies.retrieval import Retrieved
+    from scrapy_robots_plus.crawl.preferences.read_page import Page
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
     from .problems import Problems
@@ -60,6 +61,7 @@ class Recorder:
         )
         crawl.subscribe_decisions(problems.never_fatal(self._decided))
         crawl.subscribe_exemptions(problems.never_fatal(self._exempted))
+        crawl.subscribe_pages(problems.never_fatal(self._page_taken))
         self._active = self._watched_active(crawl)
         crawl.retrieval.subscribe(problems.never_fatal(self._retrieved))
 
@@ -156,6 +158,9 @@ class Recorder:
         entry = self._under_way.pop(request, None)
         if entry is not None and not entry.allowed:
             self._add(entry)
+
+    def _page_taken(self, page: Page) -> None:
+        self._add(self._entries.page(page))
 
     def _retrieved(self, retrieved: Retrieved) -> None:
         self._add(self._entries.file(retrieved))

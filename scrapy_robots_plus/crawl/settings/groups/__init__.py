@@ -6,6 +6,7 @@ A class is a group: its docstring is the heading in docs/settings.md, its fields
 from scrapy_robots_plus.crawl.settings.setting import declared_in
 
 from .beyond_rules.hints import Hints
+from .beyond_rules.pages import Pages
 from .beyond_rules.preferences import Preferences
 from .delays import Delays
 from .failures import Failures
@@ -25,6 +26,7 @@ GROUPS = (
     Delays,
     Queue,
     Preferences,
+    Pages,
     Fetching,
     Storage,
     Hints,

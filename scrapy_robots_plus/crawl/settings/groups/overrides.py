@@ -26,8 +26,8 @@ class Overriding:
         example={"intranet.example": {"obey": False, "reason": "our own site"}},
         doc="What is different for some hosts: a dict for each, with `obey` and its `reason`, "
         "`user_agent`, `dialect`, `status_policy`, `crawl_delay`, `default_delay`, `robots_txt`, "
-        "`ai_uses`, `ai_policy`, `use_tokens`. "
-        "See [overrides](overrides.md).",
+        "`ai_uses`, `ai_policy`, `use_tokens`, "
+        "`nofollow`, `noindex`. See [overrides](overrides.md).",
     )
     mode: Mode = setting(
         "ROBOTS_MODE",

@@ -1,0 +1,1 @@
+"""What pages say of themselves: which of their links are followed, which items are kept."""

@@ -1,0 +1,112 @@
+"""Reads what responses say of themselves."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from scrapy.http import HtmlResponse
+from w3lib.encoding import html_to_unicode
+
+from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.exceptions import RobotsOverrideError
+from scrapy_robots_plus.crawl.preferences.read_page import Page
+from scrapy_robots_plus.crawl.preferences.stamp import put_page
+from scrapy_robots_plus.crawl.request_settings import OVERRIDE_META_KEY
+from scrapy_robots_plus.crawl.requests import origin_to_ask
+from scrapy_robots_plus.protocol.directives import (
+    PageDirectives,
+    header_statements,
+    meta_statements,
+)
+from scrapy_robots_plus.protocol.html_head import robots_metas
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.product_token import product_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy import Request
+    from scrapy.http import Response
+
+    from scrapy_robots_plus.crawl.gate.crawl import Crawl
+    from scrapy_robots_plus.crawl.settings import RobotsSettings
+    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.protocol.directives import Statement
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+
+logger = logging.getLogger(__name__)
+
+MOST_OCTETS = 262_144
+"""Of a page that are searched for meta tags."""
+
+_NOT_ASCII = (b"\0", b"\x1b$", b"\x1b(")
+"""What is in text of UTF-16, UTF-32 or ISO-2022, where an octet of ASCII may be half a character.
+"""
+
+
+class PageReader:
+    """Reads each page once, if anything that it says matters, and stamps its request."""
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+        self._reads_any = crawl.settings.reads_any_pages
+        self._stats = compat.stats_of(crawl.crawler)
+        self._pages: WeakKeyDictionary[Response, Page | None] = WeakKeyDictionary()
+
+    def page_of(self, response: Response) -> Page | None:
+        """The page; None if what it says does not matter, or could not be read."""
+        request = response.request
+        if request is None or not (self._reads_any or OVERRIDE_META_KEY in request.meta):
+            return None
+        if response not in self._pages:
+            self._pages[response] = self._read_safely(response, request)
+        return self._pages[response]
+
+    def _read_safely(self, response: Response, request: Request) -> Page | None:
+        try:
+            return self._read(response, request)
+        except Exception:
+            self._stats.inc_value(stats.PAGE_ERRORS)
+            logger.exception(
+                "The directives of %s could not be read: it counts as a page without any",
+                printable(response),
+                extra={"spider": self._crawl.crawler.spider},
+            )
+            return None
+
+    def _read(self, response: Response, request: Request) -> Page | None:
+        origin = origin_to_ask(request)
+        settings = None if origin is None else self._settings_of(request, origin)
+        if origin is None or settings is None or not settings.reads_pages:
+            return None
+        agent = self._crawl.agents.of(request, settings)
+        directives = directives_of(response, agent)
+        for directive in directives.directives:
+            self._stats.inc_value(stats.filled(stats.PAGE_DIRECTIVES, directive))
+        put_page(request, directives.as_json())
+        now = self._crawl.clock.wall()
+        return Page(response.url, origin, agent, settings, directives, now)
+
+    def _settings_of(self, request: Request, origin: Origin) -> RobotsSettings:
+        try:
+            return self._crawl.request_settings.of(request, origin)
+        except RobotsOverrideError:  # reported when the request was sent
+            return self._crawl.request_settings.of_origin(origin)
+
+
+def directives_of(response: Response, agent: AgentNames) -> PageDirectives:
+    """What the X-Robots-Tag headers and the robots meta tags of *response* ask of *agent*."""
+    statements = [*header_statements(response.headers.getlist("X-Robots-Tag"))]
+    if isinstance(response, HtmlResponse):
+        statements += _in_page(response, product_tokens(agent))
+    return PageDirectives.of(statements, agent)
+
+
+def _in_page(response: HtmlResponse, tokens: tuple[str, ...]) -> Iterator[Statement]:
+    kind = (response.headers.get("Content-Type") or b"").decode("latin-1")
+    body = response.body[:MOST_OCTETS]
+    page = html_to_unicode(kind, body)[1] if any(each in body for each in _NOT_ASCII) else body
+    for name, content in dict.fromkeys(robots_metas(page, tokens, xml="xhtml" in kind.lower())):
+        yield from meta_statements(name, content)

@@ -1,0 +1,124 @@
+"""Links that say nofollow, in CrawlSpiders; and the samples of docs/page-directives.md."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+from scrapy.http import HtmlResponse
+from scrapy.linkextractors import LinkExtractor
+
+from scrapy_robots_plus import FOLLOWED_LINKS, drop_nofollow
+from tests.crawl.paging import TakingSpider, page, says
+from tests.crawling import crawl
+from tests.samples import block_with, run_as_it_is
+from tests.sites import Host, answer
+
+if TYPE_CHECKING:
+    from tests.sites import Sites
+
+RELS = {
+    "none": "",
+    "empty": 'rel=""',
+    "other": 'rel="noopener nofollowed external"',
+    "nofollow": 'rel="nofollow"',
+    "several": 'rel="noopener nofollow external"',
+    "comma": 'rel="noopener,nofollow"',
+    "blanks": 'rel="external\n  nofollow "',
+    "case": 'rel="NoFollow"',
+    "ugc": 'rel="ugc"',
+    "sponsored": 'rel="external Sponsored"',
+}
+LINKS = "".join(f'<a href="/{name}" {rel}>{name}</a>' for name, rel in RELS.items())
+SAYING_NO = {"nofollow", "several", "comma", "blanks", "case", "ugc", "sponsored"}
+
+
+def body_with(links: str, head: str = "") -> Any:
+    return answer(f"<html><head>{head}</head><body>{links}", content_type="text/html")
+
+
+def site_with_links(sites: Sites, head: str = "") -> Host:
+    host = sites.host()
+    host.pages["/"] = body_with(LINKS, head)
+    return host
+
+
+def response_of(links: str) -> HtmlResponse:
+    return HtmlResponse("http://site.example/", body=f"<html><body>{links}".encode())
+
+
+def test_drop_nofollow_goes_by_what_scrapys_links_know() -> None:
+    links = LinkExtractor().extract_links(response_of(LINKS))
+    kept = {link.url.rpartition("/")[2] for link in drop_nofollow(links)}
+    assert kept == {link.url.rpartition("/")[2] for link in links if not link.nofollow}
+    assert {"none", "ugc"} <= kept
+    assert not {"nofollow", "several"} & kept
+    assert drop_nofollow([]) == []
+
+
+def test_followed_links_has_none_of_the_three_in_any_case() -> None:
+    extractor = LinkExtractor(restrict_xpaths=FOLLOWED_LINKS)
+    links = extractor.extract_links(response_of(LINKS + '<area href="/area"><link href="/x">'))
+    assert {link.url.rpartition("/")[2] for link in links} == {*RELS, "area"} - SAYING_NO
+
+
+async def fetched_by(spider: Any, host: Host) -> set[str]:
+    crawler = await run_as_it_is(spider)
+    paths = {path.strip("/") for path in host.fetched} - {""}
+    assert crawler.stats.get_value("item_scraped_count") == len(paths)
+    return paths
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_rule_with_drop_nofollow_follows_no_such_link(sites: Sites) -> None:
+    host = site_with_links(sites)
+    spider = block_with("FollowSpider", "docs/page-directives.md", site=host.origin)["FollowSpider"]
+    paths = await fetched_by(spider, host)
+    assert paths - {"case"} == {"none", "empty", "other", "ugc", "sponsored"}
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_rule_with_followed_links_follows_none_of_the_three(sites: Sites) -> None:
+    host = site_with_links(sites)
+    sample = block_with("VouchedSpider", "docs/page-directives.md", site=host.origin)
+    assert await fetched_by(sample["VouchedSpider"], host) == set(RELS) - SAYING_NO
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_crawl_spider_follows_no_link_of_a_page_with_nofollow(sites: Sites) -> None:
+    host = site_with_links(sites, says("nofollow"))
+    spider = block_with("FollowSpider", "docs/page-directives.md", site=host.origin)["FollowSpider"]
+    spider.custom_settings = {"ROBOTS_NOFOLLOW": "obey"}
+    await run_as_it_is(spider)
+    assert host.fetched == ["/"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_stamp_is_read_as_in_the_docs(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = sites.host()
+    host.pages["/"] = page(says("noai"))
+    spider = block_with("NoAiSpider", "docs/page-directives.md", site=host.origin)["NoAiSpider"]
+    with caplog.at_level(logging.INFO):
+        crawler = await run_as_it_is(spider)
+    assert "meta: noai" in caplog.messages
+    assert crawler.stats.get_value("item_scraped_count") is None
+    host.pages["/"] = page(says("noarchive"))
+    crawler = await run_as_it_is(spider)
+    assert crawler.stats.get_value("item_scraped_count") == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_signal_is_sent_as_in_the_docs(
+    sites: Sites, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = sites.host()
+    host.pages["/a"] = page(says("none"))
+    extension = block_with("NotFollowed", "docs/page-directives.md")["NotFollowed"]
+    settings = {"ROBOTS_NOFOLLOW": "obey", "EXTENSIONS": {extension: 0}}
+    await crawl(host.url("/a"), spider=TakingSpider, **settings)
+    told = f"{host.url('/linked/a')} {host.url('/a')} meta robots: none\n"
+    assert capsys.readouterr().out == told
