@@ -12,10 +12,10 @@ from typing import Any
 
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 from scrapy.settings import default_settings
+from scrapy.utils.misc import load_object
 
 from tests.crawling import BASE_SETTINGS
 from tests.forks import CRAWL, Forks
-from tests.sending import TimedSpider
 
 LONGEST = 120
 """Seconds for one crawl; it ends by itself long before."""
@@ -28,11 +28,15 @@ if hasattr(default_settings, "TWISTED_REACTOR_ENABLED"):  # Scrapy 2.15 and late
     MODES["no reactor"] = {"TWISTED_REACTOR_ENABLED": False}
 
 
-def crawl_in_process(mode: str, *urls: str, **settings: Any) -> dict[str, Any]:
+TIMED = "tests.sending.TimedSpider"
+
+
+def crawl_in_process(mode: str, *urls: str, spider: str = TIMED, **settings: Any) -> dict[str, Any]:
     """Runs a crawl in *mode*; its stats, the URLs it got, the kind of each failure, and
-    what was sent when.
+    what was sent when. *spider*: the path of a subclass of ``TimedSpider``.
     """
-    return run_crawl(CRAWL, mode, {"urls": urls, "settings": settings})[0]
+    job = {"urls": urls, "settings": settings, "spider": spider}
+    return run_crawl(CRAWL, mode, job)[0]
 
 
 def run_crawl(main: str, mode: str, job: dict[str, Any]) -> tuple[dict[str, Any], str]:
@@ -50,7 +54,7 @@ def main() -> None:
     settings = {**BASE_SETTINGS, "LOG_LEVEL": "INFO", **mode, **job["settings"]}
     runner = CrawlerProcess if sys.argv[1] == "select" else AsyncCrawlerProcess
     process = runner(settings)
-    crawler = process.create_crawler(TimedSpider)
+    crawler = process.create_crawler(load_object(job.get("spider", TIMED)))
     process.crawl(crawler, urls=job["urls"])
     process.start()
     spider = crawler.spider

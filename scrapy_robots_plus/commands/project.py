@@ -55,6 +55,7 @@ _FOR_A_QUESTION: dict[str, Any] = {
     "JOBDIR": None,
     "LOG_STDOUT": False,
     "ROBOTS_MODE": "obey",
+    "ROBOTS_SITEMAPS": False,
     "SCHEDULER": "scrapy.core.scheduler.Scheduler",
     "SPIDER_MIDDLEWARES": {},
     "SPIDER_LOADER_CLASS": "scrapy.spiderloader.DummySpiderLoader",

@@ -128,6 +128,8 @@ class RobotsMiddleware:
         if self._audit_mode is not None:
             self._audit_mode.judge(request)
             return None
+        if self._equal_urls is not None:
+            self._equal_urls.arrived(request)
         origin = origin_to_ask(request)
         if origin is None:
             self._outcomes.exempt(request)

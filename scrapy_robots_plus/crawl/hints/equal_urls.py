@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.exceptions import RobotsDuplicate
 from scrapy_robots_plus.crawl.parsers.failing import parser_failed
-from scrapy_robots_plus.crawl.requests import SCHEDULED_META_KEY
+from scrapy_robots_plus.crawl.requests import REDIRECT_META_KEY, SCHEDULED_META_KEY
 from scrapy_robots_plus.protocol.clean_param import CleanParams
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -31,7 +32,8 @@ class EqualUrls:
     Not a matter of request fingerprints: these are taken when a request is scheduled, before the
     rules of its site may be known, and must not change when they are.
 
-    - A request that comes again, retried or requeued, is no duplicate of itself.
+    - A request that comes again, retried or requeued, is no duplicate of itself, nor is one that it
+      was redirected to.
     - Only what comes through the scheduler is refused, as by Scrapy's own filter of duplicates: not
       the requests of ``engine.download_async()``, nor those with ``dont_filter``.
     """
@@ -45,45 +47,53 @@ class EqualUrls:
         self._most_files = settings.cache_size
         self._rules: OrderedDict[str, CleanParams] = OrderedDict()
         """By the hash of the file."""
+        self._arrived: WeakSet[Request] = WeakSet()
+        """Requests that the scheduler has handed out."""
 
     def scheduled(self, request: Request) -> None:
         """*request* goes to the scheduler."""
         if request.method in ("GET", "HEAD") and not request.body:
             request.meta[SCHEDULED_META_KEY] = True
 
-    def let_through(self, request: Request, policy: Policy) -> None:
-        """*request* is about to be sent. Raises RobotsDuplicate if it must not be."""
-        if not request.meta.pop(SCHEDULED_META_KEY, False):
-            return
-        cleaned = self._cleaned(request, policy)
-        if cleaned is None:
-            return
-        exact, equal = self._fingerprints(request, cleaned)
-        first = self._first.setdefault(equal, exact)
-        self._first.move_to_end(equal)
-        if len(self._first) > self._most_urls:
-            self._first.popitem(last=False)
-        if first != exact and not request.dont_filter:
-            raise self._duplicate(request, cleaned)
+    def arrived(self, request: Request) -> None:
+        """*request* comes to the downloader, perhaps from the scheduler."""
+        if request.meta.pop(SCHEDULED_META_KEY, False):
+            self._arrived.add(request)
 
     def refuse_known(self, request: Request, policy: Policy) -> None:
-        """Raises RobotsDuplicate if *request* would be refused when its turn comes."""
-        if request.dont_filter or not request.meta.get(SCHEDULED_META_KEY):
-            return
+        """Raises RobotsDuplicate if *request*, which is scheduled, would be refused in its turn."""
+        if SCHEDULED_META_KEY in request.meta:
+            self._compare(request, policy, remember=False)
+
+    def let_through(self, request: Request, policy: Policy) -> None:
+        """*request* is about to be sent. Raises RobotsDuplicate if it must not be."""
+        if request in self._arrived:
+            self._compare(request, policy, remember=True)
+
+    def _compare(self, request: Request, policy: Policy, *, remember: bool) -> None:
         cleaned = self._cleaned(request, policy)
         if cleaned is None:
             return
-        exact, equal = self._fingerprints(request, cleaned)
-        if self._first.get(equal, exact) != exact:
+        exact = self._fingerprint(request, request.url)
+        equal = self._fingerprint(request, cleaned)
+        first = self._first.get(equal, exact)
+        if remember:
+            self._first[equal] = first
+            self._first.move_to_end(equal)
+            if len(self._first) > self._most_urls:
+                self._first.popitem(last=False)
+        if not (first == exact or request.dont_filter or self._comes_from(first, request)):
             raise self._duplicate(request, cleaned)
 
-    def _fingerprints(self, request: Request, cleaned: str) -> tuple[bytes, bytes]:
-        """Those of *request* itself, and of one for the *cleaned* URL."""
-        of = compat.fingerprint
-        exact = of(request, self._crawler)
-        if cleaned == request.url:
-            return exact, exact
-        return exact, of(request.replace(url=cleaned), self._crawler)
+    def _comes_from(self, first: bytes, request: Request) -> bool:
+        """Whether *request* was redirected from the URL with that fingerprint."""
+        urls = request.meta.get(REDIRECT_META_KEY) or ()
+        return any(self._fingerprint(request, url) == first for url in urls)
+
+    def _fingerprint(self, request: Request, url: str) -> bytes:
+        """That of *request*, if it were for *url*."""
+        request = request if url == request.url else request.replace(url=url)
+        return compat.fingerprint(request, self._crawler)
 
     def _cleaned(self, request: Request, policy: Policy) -> str | None:
         rules = self._rules_of(policy)

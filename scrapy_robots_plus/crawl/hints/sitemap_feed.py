@@ -81,7 +81,7 @@ class SitemapFeed:
         self._waiting.append(policy)
         if self._working is None:
             self._working = compat.run_in_background(self._work())
-            self._working.addErrback(self._log_failure)
+            self._working.addErrback(_ignore_cancellation)
 
     @property
     def _is_wanted(self) -> bool:
@@ -98,18 +98,31 @@ class SitemapFeed:
         try:
             await compat.sleep(0)
             while self._waiting and not compat.is_closing(self._crawler):
-                await self._publish(self._waiting.popleft())
+                await self._publish_if_possible(self._waiting.popleft())
                 await compat.sleep(0)
         finally:
             self._working = None
             self._waiting.clear()
             compat.wake_engine(self._crawler)  # it may have been idle
 
+    async def _publish_if_possible(self, policy: Policy) -> None:
+        """What fails for one origin, such as a scheduler elsewhere, is no matter of the others."""
+        try:
+            await self._publish(policy)
+        except compat.CANCELLED:
+            raise
+        except Exception:
+            logger.exception(
+                "The sitemaps that %s names could not all be requested",
+                printable(policy.record.url),
+                extra={"spider": self._crawler.spider},
+            )
+
     async def _publish(self, policy: Policy) -> None:
         lines = self._sitemaps.lines(policy)
         if not lines or not self._news.is_new(policy.origin, lines):
             return
-        urls = await self._sitemaps.of(policy)
+        urls = await self._sitemaps.urls(policy, lines)
         if not urls.all or compat.is_closing(self._crawler):
             return
         self._crawler.signals.send_catch_log(
@@ -136,10 +149,6 @@ class SitemapFeed:
         if self._working is not None:
             self._working.cancel()
 
-    def _log_failure(self, failure: Failure) -> None:
-        if not isinstance(failure.value, compat.CANCELLED):
-            logger.error(
-                "The sitemaps of a robots.txt could not be requested: %s",
-                printable(repr(failure.value)),
-                extra={"spider": self._crawler.spider},
-            )
+
+def _ignore_cancellation(failure: Failure) -> Failure | None:
+    return None if isinstance(failure.value, compat.CANCELLED) else failure

@@ -40,9 +40,9 @@ class Sitemaps:
         self._counted: News[Origin] = News(settings.cache_size)
         self._warned = False
 
-    async def of(self, policy: Policy) -> SitemapUrls:
-        """The sitemaps that *policy* names, counted unless they are known."""
-        lines, settings = self.lines(policy), self._settings
+    async def urls(self, policy: Policy, lines: tuple[str, ...]) -> SitemapUrls:
+        """What *lines*, those of *policy*, name; counted unless it is known."""
+        settings = self._settings
         base, origin = policy.record.url, policy.origin
         urls = await sitemap_urls(
             lines, base, origin, settings.sitemaps_scope, settings.sitemaps_max
@@ -70,7 +70,7 @@ class Sitemaps:
             status = policy.record.outcome
             status = status if isinstance(status, int) else _NOT_FOUND
             return Response(request.url, status, flags=[_FLAG])
-        urls = await self.of(policy)
+        urls = await self.urls(policy, self.lines(policy))
         body = "".join(f"Sitemap: {url}\n" for url in urls.in_scope)
         return TextResponse(request.url, body=body, encoding="utf-8", flags=[_FLAG])
 

@@ -335,3 +335,74 @@ async def test_the_key_works_for_any_spider(sites: Sites) -> None:
     await crawl(spider=Asking)
     assert texts == [f"Sitemap: {host.url('/map.xml')}\n"]
     assert host.robots_hits == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_two_spiders_with_one_store_ask_once(sites: Sites, tmp_path: Any) -> None:
+    """Not only two crawls of one spider."""
+    hosts = [site_with(sites.host(), "/a"), site_with(sites.host(), "/b")]
+    store: dict[str, Any] = {"ROBOTS_STORE": f"sqlite:{tmp_path / 'robots.sqlite'}"}
+    await crawled(hosts[0].url(ROBOTS), **store)
+    crawler = await crawled(*(host.url(ROBOTS) for host in hosts), **store)
+    assert [host.robots_hits for host in hosts] == [1, 1]
+    assert sorted(crawler.spider.got) == sorted([hosts[0].url("/a"), hosts[1].url("/b")])
+
+
+@pytest_twisted.ensureDeferred
+async def test_two_spiders_side_by_side_ask_once_each(sites: Sites) -> None:
+    host = site_with(sites.host(), "/a")
+    crawlers = [make_crawler(Ours), make_crawler(Ours)]
+    running = [crawler.crawl(urls=[host.url(ROBOTS)]) for crawler in crawlers]
+    for each in running:
+        await each
+    assert host.robots_hits == 2
+    assert [crawler.spider.got for crawler in crawlers] == [[host.url("/a")]] * 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_before_a_base_class_that_is_a_sitemap_spider(sites: Sites) -> None:
+    host = site_with(sites.host(), "/a")
+
+    class Base(SitemapSpider):
+        async def start(self) -> AsyncIterator[Any]:
+            async for each in super().start():
+                yield each.replace(meta={**each.meta, "base": True})
+
+        def parse(self, response: Any) -> Any:
+            yield {"url": response.url}
+
+    class Mixed(RobotsSitemapSpider, Base):
+        name = "mixed"
+
+    crawler = make_crawler(Mixed)
+    await run(crawler, sitemap_urls=[host.url(ROBOTS)])
+    assert stat(crawler, "item_scraped_count") == 1
+    assert host.robots_hits == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_where_rules_are_not_obeyed_but_delays_are(sites: Sites) -> None:
+    host, failing = site_with(sites.host(), "/a"), sites.host()
+    failing.robots(answer("", 503, retry_after="60"))
+    settings: dict[str, Any] = {
+        "ROBOTSTXT_OBEY": False,
+        "ROBOTS_CRAWL_DELAY": True,
+        "RETRY_ENABLED": True,
+    }
+    crawler = await crawled(host.url(ROBOTS), failing.url(ROBOTS), **settings)
+    assert crawler.spider.got == [host.url("/a")]
+    assert [each.robots_hits for each in (host, failing)] == [1, 1]
+
+
+@pytest_twisted.ensureDeferred
+async def test_allowed_domains_hold_for_sitemaps(sites: Sites) -> None:
+    host, far = sites.host(), sites.host()
+    host.robots(f"Sitemap: {far.url('/map.xml')}\nSitemap: map.xml\n")
+    host.pages["/map.xml"] = listing("urlset", host.url("/a"))
+
+    class Local(Ours):
+        allowed_domains = [host.origin.partition("//")[2].partition(":")[0]]  # noqa: RUF012
+
+    crawler = await crawled(host.url(ROBOTS), spider=Local, ROBOTS_SITEMAPS=True)
+    assert crawler.spider.got == [host.url("/a")]
+    assert far.hits == []
