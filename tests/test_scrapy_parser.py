@@ -73,8 +73,9 @@ def test_answers() -> None:
 
 def test_charset() -> None:
     body = "User-agent: *\nDisallow: /é".encode("iso-8859-1")
-    found = RobotsParser.from_crawler(get_crawler(), body, charset="iso-8859-1")
-    assert not found.allowed("/%C3%A9", "bot")
+    for crawler in (get_crawler(), None):
+        found = RobotsParser.from_crawler(crawler, body, charset="iso-8859-1")
+        assert not found.allowed("/%C3%A9", "bot")
 
 
 def test_the_whole_file_is_read() -> None:
@@ -176,6 +177,36 @@ class TestMemory:
             assert first._file is None
             assert second._file is not None
         assert first.allowed("/foo", "other") is second.allowed("/foo", "other")
+
+    def test_a_rule_that_has_decided_is_named_without_reading_the_file_again(self) -> None:
+        rules = b"".join(b"Disallow: /%d/\n" % n for n in range(40))
+        found = parser(body=b"User-agent: *\n" + rules)
+        urls = [f"/{n}/x" for n in range(40)]
+        expected = [found.file.verdict(url, "foobot") for url in urls]
+        assert found.allowed("/", "foobot")
+        read = 0
+        for number in [0, 1, 0, 1, *range(15), *range(15), 15, 15, 16, 15, 39, 39]:
+            found.cool()
+            assert found.verdict(urls[number], "foobot") == expected[number]
+            read += found._file is not None
+            assert found._verdicts is not None
+            assert len(found._verdicts) <= 16
+        assert read == 15 + 1 + 1 + 1 + 1  # 16 rules are remembered, then all are forgotten
+
+    def test_another_agent_is_not_answered_from_compact_rules(self) -> None:
+        found = parser()
+        assert not found.allowed("/foo", "foobot")
+        found.cool()
+        assert found.verdict("/foo", "foobot") == found.file.verdict("/foo", "foobot")
+        for agent in ("barbot", "other"):
+            found.cool()
+            assert found.verdict("/foo", agent) == found.file.verdict("/foo", agent)
+
+    def test_while_the_file_is_there_it_is_asked(self) -> None:
+        found = parser()
+        assert not found.allowed("/foo", "foobot")
+        found.verdict("/foo", "foobot")
+        assert found._verdicts is None
 
     def test_what_was_asked_last_stays(self, monkeypatch: pytest.MonkeyPatch) -> None:
         hot = HotFiles(octets=3000)

@@ -232,7 +232,7 @@ class RobotsParser(RobotParser):
         """Reads the file again only for a rule that has not decided yet."""
         line = deciding_line(compact, url, self._shared.dialect)
         known = self._verdicts
-        if known is None or len(known) > _MOST_VERDICTS:
+        if known is None or len(known) >= _MOST_VERDICTS:
             known = self._verdicts = {}
         if line not in known:
             known[line] = self.file.verdict(url, agent)
