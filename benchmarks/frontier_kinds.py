@@ -18,12 +18,14 @@ class Kind(NamedTuple):
     """Whether there is a ``JOBDIR``."""
     ours: bool = False
     """Whether it waits for robots.txt files."""
+    parses: bool = True
+    """Whether it looks into URLs."""
 
 
 KINDS = {
     "memory": Kind("RobotsPriorityQueue, in memory", _PLUS, ours=True),
     "memory-by-host": Kind("DownloaderAwarePriorityQueue, in memory", _BY_HOST),
-    "memory-plain": Kind("ScrapyPriorityQueue, in memory", _PLAIN),
+    "memory-plain": Kind("ScrapyPriorityQueue, in memory", _PLAIN, parses=False),
     "disk": Kind("RobotsPriorityQueue, JOBDIR", _PLUS, on_disk=True, ours=True),
     "disk-by-host": Kind("DownloaderAwarePriorityQueue, JOBDIR", _BY_HOST, on_disk=True),
     "disk-plain": Kind("ScrapyPriorityQueue, JOBDIR", _PLAIN, on_disk=True),
