@@ -13,7 +13,7 @@ from .lines import Kind, Line, read_line, to_lines
 from .octets import to_utf8, whole_lines
 from .product_token import Agent, as_names
 from .rules import Rules, read_rules, text, texts
-from .values import CleanParam, Group, Rule, clean_param
+from .values import CleanParam, Group, Rule, clean_param, is_whole_url
 from .writing import as_text
 
 if TYPE_CHECKING:
@@ -231,8 +231,10 @@ class RobotsTxt:
 
     @property
     def licenses(self) -> tuple[str, ...]:
-        """License URLs as served, each once, in file order (RSL 1.0)."""
-        return tuple(dict.fromkeys(self._values(Kind.LICENSE)))
+        """License URLs as served, each once, in file order (RSL 1.0). What is not a whole URL is
+        left out: files of other kinds, too, have lines such as ``License: none``."""
+        urls = (line.value for line in self.file_wide(Kind.LICENSE) if is_whole_url(line.value))
+        return tuple(dict.fromkeys(map(text, urls)))
 
     @property
     def host(self) -> str | None:

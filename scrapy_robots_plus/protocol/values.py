@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+_WHOLE_URL = re.compile(rb"https?://[^/]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +44,8 @@ def clean_param(value: str) -> CleanParam:
     """``ref&sort /shop/``: parameters, and the path they apply to."""
     params, path = (*value.split(None, 1), "", "")[:2]
     return CleanParam(tuple(filter(None, params.split("&"))), path)
+
+
+def is_whole_url(value: bytes) -> bool:
+    """Whether it has a scheme, http or https, and a host, as sitemaps and licenses need."""
+    return bool(_WHOLE_URL.match(value))

@@ -73,12 +73,13 @@ def test_records_of_a_group_are_kept_with_their_numbers(
         assert numbers == ([at + 1] if name in names else [])
 
 
-def test_a_license_may_be_repeated() -> None:
+def test_a_license_may_be_repeated_and_is_a_whole_url() -> None:
     file = RobotsTxt.parse(
         "License: https://a.example/l\nUser-agent: *\nLICENSE:https://b.example/l # why\n"
-        "license: https://a.example/l\nLicense: /relative\nLicense:\n"
+        "license: https://a.example/l\nLicense: /relative\nLicense:\nLicense: none\n"
     )
-    assert file.licenses == ("https://a.example/l", "https://b.example/l", "/relative")
+    assert file.licenses == ("https://a.example/l", "https://b.example/l")
+    assert [line.number for line in file.file_wide(Kind.LICENSE)] == [1, 3, 4, 5, 7]
     assert RobotsTxt.parse("").licenses == ()
 
 

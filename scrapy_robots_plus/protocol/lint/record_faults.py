@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.lines import kind_of
 from scrapy_robots_plus.protocol.rules import text
+from scrapy_robots_plus.protocol.values import is_whole_url
 
 from .findings import Code, Finding
 from .meanings import PACES, RULES, Meaning, Role
@@ -23,7 +24,6 @@ _COMPARED = 1000
 """So many unknown keys of a file are compared with the known ones: it takes 50 us each."""
 
 _ANOTHER_KEY = re.compile(rb"(?:user-?agent|disallow|crawl-delay|sitemap)[ \t]*:", re.IGNORECASE)
-_ABSOLUTE = re.compile(rb"https?://[^/]", re.IGNORECASE)
 _EXAMPLES = {
     Role.CRAWL_DELAY: "a number of seconds, such as 5 or 0.5",
     Role.REQUEST_RATE: "a rate such as 1/5 or 10/60m",
@@ -115,10 +115,10 @@ def _value_fault(line: Meaning) -> Iterator[Finding]:
     elif line.role in PACES and line.ignored and line.group is not None:
         words = f"{_short(text(line.value))!r} is ignored: it is not {_EXAMPLES[line.role]}."
         yield Finding(line.number, Code.UNREADABLE_VALUE, words)
-    elif line.role is Role.SITEMAP and not _ABSOLUTE.match(line.value):
+    elif line.role is Role.SITEMAP and not is_whole_url(line.value):
         words = "A sitemap needs a whole URL, with https:// and the host."
         yield Finding(line.number, Code.RELATIVE_SITEMAP, words)
-    elif line.role is Role.LICENSE and not _ABSOLUTE.match(line.value):
+    elif line.role is Role.LICENSE and not is_whole_url(line.value):
         words = "A license needs a whole URL, with https:// and the host."
         yield Finding(line.number, Code.RELATIVE_LICENSE, words)
     elif line.role is Role.CONTENT_USAGE:
