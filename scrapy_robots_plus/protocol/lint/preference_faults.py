@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.lines import Kind
@@ -29,13 +30,13 @@ if TYPE_CHECKING:
 
     from .reading import Reading
 
+    _Place = tuple[bytes | None, str, Preference]
+    """A path of Content-Usage, or None for Content-Signal, which has none; and what is stated."""
+
 _OPPOSITE = {Preference.ALLOW: Preference.DISALLOW, Preference.DISALLOW: Preference.ALLOW}
 _SIGNAL_OF = {category: key for key, category in CURRENT.signals.items()}
 _SIGNALS = {*CURRENT.signals, *CURRENT.levels}
 _SHOWN = 40
-
-_Place = tuple[bytes | None, str, Preference]
-"""A path of Content-Usage, or None for Content-Signal, which has none; and what is stated."""
 
 
 def usage_faults(number: int, value: bytes) -> Iterator[Finding]:
@@ -49,39 +50,43 @@ def usage_faults(number: int, value: bytes) -> Iterator[Finding]:
         words = f"It does not look like train-ai=n, search=y ({error}): all is unknown."
         yield Finding(number, Code.BROKEN_PREFERENCE, words)
         return
-    yield from _unknown(
-        number, (key for key in found if key not in CURRENT.labels), CURRENT.signals
-    )
-    known = (key for key in found if key in CURRENT.labels)
-    unclear = next((key for key in known if found[key] not in USAGE_TOKENS), None)
-    if unclear:
-        yield _unclear(number, unclear, "neither y nor n")
+    labels = CURRENT.labels
+    yield from _unknown(number, (key for key in found if key not in labels), CURRENT.signals)
+    unclear = (key for key, token in found.items() if key in labels and token not in USAGE_TOKENS)
+    yield from _unclear(number, ((key, "neither y nor n") for key in unclear))
 
 
 def signal_faults(number: int, value: bytes) -> Iterator[Finding]:
     """Those of the value of a Content-Signal line."""
     parts = list(signal_parts(value))
     yield from _unknown(number, (key for key, _ in parts if key not in _SIGNALS), _SIGNAL_OF)
+    yield from _unclear(number, _unclear_signals(parts))
+
+
+def _unclear_signals(parts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Keys, each with what its value is not."""
     for key, said in parts:
+        levels = CURRENT.levels.get(key)
         if key in CURRENT.signals and said not in SIGNAL_WORDS:
-            yield _unclear(number, key, "neither yes nor no")
-            break
-        if key in CURRENT.levels and said not in CURRENT.levels[key]:
-            yield _unclear(number, key, f"none of {', '.join(CURRENT.levels[key])}")
-            break
+            yield key, "neither yes nor no"
+        elif levels and said not in levels:
+            yield key, f"none of {', '.join(levels)}"
 
 
-def _unknown(number: int, keys: Iterable[str], meant: Mapping[str, str]) -> Iterator[Finding]:
+def _unknown(number: int, keys: Iterator[str], meant: Mapping[str, str]) -> Iterator[Finding]:
     """The first of them: a line may have thousands."""
-    for key in keys:
+    key = next(keys, None)
+    if key is not None:
         hint = f" {meant[key]} may be meant." if key in meant else ""
         shown = key if len(key) <= _SHOWN else f"{key[:_SHOWN]}..."
         yield Finding(number, Code.UNKNOWN_USE, f"{shown!r} is unknown and ignored.{hint}")
-        break
 
 
-def _unclear(number: int, key: str, values: str) -> Finding:
-    return Finding(number, Code.UNCLEAR_PREFERENCE, f"{key!r} says {values}: it is unknown.")
+def _unclear(number: int, keys: Iterator[tuple[str, str]]) -> Iterator[Finding]:
+    """The first of them."""
+    for key, values in islice(keys, 1):
+        words = f"{key!r} says {values}: it is unknown."
+        yield Finding(number, Code.UNCLEAR_PREFERENCE, words)
 
 
 def opposite_preferences(reading: Reading) -> Iterator[Finding]:
@@ -103,9 +108,7 @@ def _opposites(lines: list[Line], reading: Reading) -> Iterator[Finding]:
 def _opposites_of(line: Line, first: dict[_Place, int], reading: Reading) -> Iterator[Finding]:
     path, stated = _stated(line, reading)
     for category, preference in stated:
-        opposite = _OPPOSITE.get(preference)
-        if opposite is None:
-            continue
+        opposite = _OPPOSITE[preference]
         places = ((None, category, opposite), (path, category, opposite))
         other = next((first[place] for place in places if place in first), None)
         if other is not None:
@@ -115,8 +118,13 @@ def _opposites_of(line: Line, first: dict[_Place, int], reading: Reading) -> Ite
         first.setdefault((path, category, preference), line.number)
 
 
-def _stated(line: Line, reading: Reading) -> tuple[bytes | None, Iterable[tuple[str, Preference]]]:
+def _stated(line: Line, reading: Reading) -> tuple[bytes | None, list[tuple[str, Preference]]]:
+    """The path, and what is known of uses, each once."""
     if line.kind is Kind.CONTENT_SIGNAL:
-        return None, signals(line.value)
+        return None, _known(signals(line.value))
     path, value = usage_rule(line.value)
-    return in_form(path, reading.dialect), usage(value).items()
+    return in_form(path, reading.dialect), _known(usage(value).items())
+
+
+def _known(stated: Iterable[tuple[str, Preference]]) -> list[tuple[str, Preference]]:
+    return [each for each in dict.fromkeys(stated) if each[1] in _OPPOSITE]

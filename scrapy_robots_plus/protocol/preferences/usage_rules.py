@@ -73,8 +73,8 @@ def _by_path(lines: Iterable[Line], dialect: Dialect, vocabulary: Vocabulary) ->
 
 def in_form(path: bytes, dialect: Dialect) -> bytes:
     """A path-pattern as rules have it: equal ones are equal octets (RFC 9309 2.2.2)."""
-    safe, form = RULE_FORM[dialect.escapes]
-    return form(path) if path.translate(None, safe) else path
+    _, form = RULE_FORM[dialect.escapes]
+    return form(path)
 
 
 def _equally_long(said: Said) -> dict[int, list[int]]:

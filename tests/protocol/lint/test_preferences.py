@@ -148,6 +148,11 @@ class TestOpposites:
             )
         ]
 
+    def test_a_line_may_say_it_often(self) -> None:
+        assert codes("Content-Signal: " + "search=yes, search=no, " * 9) == [
+            (1, "opposite-preferences")
+        ]
+
     def test_a_signal_and_a_usage_wherever_they_stand(self) -> None:
         usage, signal = "Content-Usage: /ok/ train-ai=y, search=y", "Content-Signal: ai-train=no"
         assert found(signal, usage) == [
@@ -186,6 +191,9 @@ class TestOpposites:
     def test_what_is_unknown_is_not_the_opposite(self) -> None:
         lines = ("Content-Usage: search=n", "Content-Usage: search=x")
         assert codes(*lines) == [(2, "unclear-preference")]
+        assert codes(*lines[1:], *lines[1:]) == [(n, "unclear-preference") for n in (1, 2)]
+        mixed = ("Content-Signal: search=x, ai-train=no", "Content-Usage: search=x, train-ai=y")
+        assert codes(*mixed)[1:] == [(2, "opposite-preferences"), (2, "unclear-preference")]
 
     def test_other_groups_may_say_otherwise(self) -> None:
         text = "User-agent: a\nContent-Signal: search=no\nDisallow: /x\n"
