@@ -80,9 +80,10 @@ class OwnDownloader(Downloader):
         {
             "ROBOTSTXT_PARSER": "scrapy.robotstxt.ProtegoRobotParser",
             "ROBOTS_OVERRIDES": {"a.example": {"dialect": "GOOGLE"}},
+            "ROBOTS_CLEAN_PARAM": True,
         },
     ],
-    ids=["no middleware", "two middlewares", "queue", "downloader", "dialect"],
+    ids=["no middleware", "two middlewares", "queue", "downloader", "parser"],
 )
 @pytest_twisted.ensureDeferred
 async def test_what_is_said_at_the_start_is_in_the_docs(

@@ -126,6 +126,12 @@ class Scenario:
         request = Request(f"http://host{origin}.example/{page}")
         self._start(self._process(request, later_headers or {}), page)
 
+    def request_sitemaps(self, origin: int) -> None:
+        """Asks for what a robots.txt names, by a request that is not sent."""
+        url = f"http://host{origin}.example/robots.txt"
+        request = Request(url, meta={"robots_sitemaps": True})
+        self._start(self._process(request, {}), "sitemaps")
+
     def ask(self, origin: int, page: str) -> None:
         """Asks the policies from code."""
         self._start(self._ask(f"http://host{origin}.example/{page}"), page)

@@ -182,6 +182,7 @@ async def test_no_leak_no_hung_waiter_no_lost_request(injector: Injector) -> Non
         if injector.fault == "close" and injector.hit:
             break
         scenario.now += 100_000
+        scenario.request_sitemaps(0)
         scenario.request(0, "open")
         scenario.request(0, "closed")
         await settle(scenario, [ERROR])
