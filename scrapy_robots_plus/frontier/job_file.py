@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
-import os
+import sqlite3
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from .counts import Counts, read_counts, write_counts
-from .lanes import Lanes
-from .opening import connect
-from .resuming import resume
-from .rows import LaneRow, Taken, checksum
-from .transaction import Transaction
+from scrapy_robots_plus.storage.sqlite_file import FAULTS
+
+from .keeper import Keeper
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from typing_extensions import Self
+
+    from .rows import AsideRequest, LaneRow, Taken
+
+_T = TypeVar("_T")
+_P = ParamSpec("_P")
+
+
+def _guarded(
+    work: Callable[Concatenate[JobFile, _P], _T],
+) -> Callable[Concatenate[JobFile, _P], _T]:
+    """Does *work* again after a damaged file was mended. Raises JobFileError for other faults."""
+
+    @wraps(work)
+    def guarded(self: JobFile, /, *arguments: _P.args, **named: _P.kwargs) -> _T:
+        while True:
+            try:
+                return work(self, *arguments, **named)
+            except (*FAULTS, OverflowError) as error:  # noqa: PERF203 - what the loop is for
+                self._keeper.mend(error)
+
+    return guarded
 
 
 class JobFile:
@@ -25,6 +45,10 @@ class JobFile:
     Everything goes into one transaction until :meth:`commit`: at any moment, the file on disk is
     as it was after some commit, whatever happens to the process. Priorities are those of Scrapy's
     queues: the lowest number is the most urgent.
+
+    Each method raises JobFileError when the file cannot be used any longer: the disk is full, or
+    it was replaced. The file stays as it was after the last commit. A damaged file is mended with
+    all that can be read; see :attr:`lost`.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -32,168 +56,128 @@ class JobFile:
 
         Raises JobFileError if it is in use, not ours, too new or not writable.
         """
-        self.path = Path(os.path.realpath(path))
-        self._connection = connect(self.path)
-        self._transaction = Transaction(self._connection)
-        self._run = self._transaction.run
-        counts = read_counts(self._transaction)
-        self.was_killed = bool(counts.running)
+        self._keeper = Keeper(Path(path))
+        self.path = self._keeper.path
+        self.was_killed = self._keeper.job.was_killed
         """Whether the last run did not close the file."""
-        self.held = counts.waiting
-        """Requests that wait, those for the end included."""
-        self.stored = counts.stored
-        """Requests in any state: waiting, under way, set aside."""
-        self._written = counts
-        self._lanes = Lanes(self._transaction, counts.turns)
-        self._last_id = self._number("SELECT max(id) FROM requests")
-        self._lanes.all_asleep()
-        self.newly_aside = resume(self._transaction, self.put_in_place, was_killed=self.was_killed)
+        self.newly_aside: list[AsideRequest] = self._keeper.newly_aside
         """Set aside when this run began: each was under way, alone, at the last kill."""
-        self.under_way = 0
-        self.lost = 0
-        self.recovered = 0
-        self.troubles: list[str] = []
-        self.last = self._number("SELECT count(*) FROM last")
-        """Requests that wait until nothing else is left: see :meth:`take_last`."""
-        self.commit()
 
-    def add(
-        self, lane: str, priority: int, data: bytes, *, starts: bool = False, hard_ends: int = 0
-    ) -> None:
+    @property
+    def held(self) -> int:
+        """Requests that wait, those for the end included."""
+        return self._keeper.job.waiting + self._keeper.job.states.last
+
+    @property
+    def last(self) -> int:
+        """Requests that wait until nothing else is left: see :meth:`take_last`."""
+        return self._keeper.job.states.last
+
+    @property
+    def under_way(self) -> int:
+        """Requests taken and not ended."""
+        return self._keeper.job.states.under_way
+
+    @property
+    def stored(self) -> int:
+        """Requests in any state: waiting, under way, set aside."""
+        return self._keeper.job.stored
+
+    @property
+    def lost(self) -> int:
+        """Requests that could not be read from a damaged file, as far as they could be counted."""
+        return self._keeper.lost
+
+    @_guarded
+    def add(self, lane: str, priority: int, data: bytes, *, starts: bool = False) -> None:
         """*data* waits in *lane*. A lane that held nothing is asleep.
 
-        Raises ValueError for what cannot be stored: more than 1 GB, a name that is not Unicode.
+        Raises ValueError for what cannot be stored: more than 1 GB, a name that is not Unicode,
+        a priority of more than 64 bits.
         """
-        id_ = self._last_id + 1
-        place = (self._lanes.entered(lane, priority), priority, starts, id_)
-        self._run("INSERT INTO waiting VALUES (?, ?, ?, ?)", place)
-        crc = checksum(id_, lane, priority, starts, data)
-        values = (id_, lane, priority, starts, data, crc, hard_ends)
-        self._run("INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)", values)
-        self._last_id = id_
-        self.held += 1
-        self.stored += 1
+        self._keeper.job.add(lane, priority, data, starts)
 
+    @_guarded
     def take(self, lane: str, priority: int, *, starts: bool, newest: bool) -> Taken | None:
         """The newest or oldest that waits; it is under way from now on. None if there is none."""
-        row = self._next(lane, priority, starts, newest)
-        if row is None:
-            return None
-        lane_id, id_, data, hard_ends = row
-        place = (lane_id, priority, starts, id_)
-        self._run(
-            "DELETE FROM waiting WHERE lane = ? AND priority = ? AND starts = ? AND id = ?", place
-        )
-        self._run("INSERT INTO under_way VALUES (?, ?)", (id_, hard_ends >= 2))
-        self._lanes.left(lane, lane_id, priority)
-        self.held -= 1
-        self.under_way += 1
-        return Taken(id_, data, hard_ends)
+        return self._keeper.job.take(lane, priority, starts, newest)
 
+    @_guarded
     def peek(self, lane: str, priority: int, *, starts: bool, newest: bool) -> bytes | None:
         """The data of what :meth:`take` would return."""
-        row = self._next(lane, priority, starts, newest)
-        return None if row is None else row[2]
+        return self._keeper.job.peek(lane, priority, starts, newest)
 
+    @_guarded
     def take_last(self) -> Taken | None:
         """One of those that were under way at two kills or more.
 
         Only when nothing else waits and nothing is under way: if the process is killed now, this
         request is to blame, and the next run sets it aside. Committed at once.
         """
-        row = self._run(
-            "SELECT id, data, hard_ends FROM last JOIN requests USING (id) ORDER BY id LIMIT 1"
-        ).fetchone()
-        if row is None:
-            return None
-        self._run("DELETE FROM last WHERE id = ?", row[:1])
-        self._run("INSERT INTO under_way VALUES (?, 0)", row[:1])
-        self.last -= 1
-        self.under_way += 1
-        return Taken(*row)
+        return self._keeper.job.take_last()
 
+    @_guarded
     def end(self, id_: int) -> None:
         """The request that was under way is dealt with."""
-        self._run("DELETE FROM under_way WHERE id = ?", (id_,))
-        self._run("DELETE FROM requests WHERE id = ?", (id_,))
-        self.under_way -= 1
-        self.stored -= 1
+        self._keeper.job.end(id_)
 
+    @_guarded
     def give_back(self, id_: int) -> None:
         """The request that was under way waits again, at its old place."""
-        self._run("DELETE FROM under_way WHERE id = ?", (id_,))
-        self.put_in_place(id_)
-        self.under_way -= 1
+        self._keeper.job.give_back(id_)
 
+    @_guarded
     def see(self, fingerprint: bytes) -> bool:
         """Whether it was new. It is in the same transaction as what follows."""
-        return self._run("INSERT OR IGNORE INTO seen VALUES (?)", (fingerprint,)).rowcount == 1
+        return self._keeper.job.see(fingerprint)
 
+    @_guarded
     def forget(self, fingerprint: bytes) -> None:
         """The request with this fingerprint could not be stored."""
-        self._run("DELETE FROM seen WHERE fingerprint = ?", (fingerprint,))
+        self._keeper.job.forget(fingerprint)
 
+    @_guarded
     def contents(self, lane: str) -> dict[tuple[int, bool], int]:
         """How many requests wait in *lane*, by priority and whether they are start requests."""
-        rows = self._run(
-            "SELECT priority, starts, count(*) FROM waiting "
-            "WHERE lane = (SELECT id FROM lanes WHERE name = ?) GROUP BY priority, starts",
-            (lane,),
-        )
-        return {(priority, bool(starts)): count for priority, starts, count in rows}
+        return self._keeper.job.contents(lane)
 
-    @property
-    def asleep(self) -> int:
-        return self._number("SELECT count(*) FROM lanes WHERE awake = 0")
-
-    def holds(self, lane: str) -> bool:
-        return self._lanes.id_of(lane) is not None
-
-    def note(self, key: str) -> str | None:
-        self._run("CREATE TABLE IF NOT EXISTS notes (key TEXT PRIMARY KEY, value TEXT)")
-        row = self._run("SELECT value FROM notes WHERE key = ?", (key,)).fetchone()
-        return None if row is None else row[0]
-
-    def set_note(self, key: str, value: str) -> None:
-        self._run("REPLACE INTO notes VALUES (?, ?)", (key, value))
-
-    def set_aside(self, id_: int) -> None:
-        self._run("DELETE FROM under_way WHERE id = ?", (id_,))
-        self._run("REPLACE INTO set_aside VALUES (?)", (id_,))
-        self.under_way -= 1
-
+    @_guarded
     def wake(self, most: int) -> list[LaneRow]:
         """Up to *most* lanes that are asleep, in turn. They are awake from now on."""
-        return self._lanes.wake(most)
+        return self._keeper.job.lanes.wake(most)
 
+    @_guarded
     def wake_one(self, lane: str) -> None:
         """This one is awake from now on, if it holds a request."""
-        self._lanes.wake_one(lane)
+        self._keeper.job.lanes.wake_one(lane)
 
+    @_guarded
     def sleep(self, lane: str) -> None:
         """It has its turn after all of its priority that are asleep now."""
-        self._lanes.sleep(lane)
+        self._keeper.job.lanes.sleep(lane)
 
+    @_guarded
     def commit(self) -> None:
         """Everything since the last commit is in the file, together.
 
         Never call it between :meth:`see` and the :meth:`add` that belongs to it.
         """
-        self._write(running=1)
+        self._keeper.commit()
+
+    def search(self) -> None:
+        """Call it when requests are held, but no lane holds them: the file must be damaged.
+
+        Mends it; all lanes that hold a request are asleep then.
+        """
+        self._keeper.mend(sqlite3.DatabaseError("requests are missing"))
 
     def close(self) -> None:
         """Commits and closes. The next run finds what is under way now waiting."""
-        self._write(running=0)
-        self._connection.close()
+        self._close()
 
-    def put_in_place(self, id_: int) -> None:
-        """The request waits where it waited when it was added."""
-        lane, priority, starts = self._run(
-            "SELECT lane, priority, starts FROM requests WHERE id = ?", (id_,)
-        ).fetchone()
-        place = (self._lanes.entered(lane, priority), priority, starts, id_)
-        self._run("INSERT INTO waiting VALUES (?, ?, ?, ?)", place)
-        self.held += 1
+    @_guarded
+    def _close(self) -> None:
+        self._keeper.close()
 
     def __enter__(self) -> Self:
         return self
@@ -205,30 +189,3 @@ class JobFile:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _next(
-        self, lane: str, priority: int, starts: bool, newest: bool
-    ) -> tuple[int, int, bytes, int] | None:
-        row: tuple[int, int, bytes, int] | None = self._run(
-            _NEWEST if newest else _OLDEST, (lane, priority, starts)
-        ).fetchone()
-        return row
-
-    def _write(self, running: int) -> None:
-        counts = Counts(self.held, self.stored, self._lanes.turns, running)
-        if counts != self._written:
-            write_counts(self._transaction, counts)
-        self._transaction.commit()
-        self._written = counts
-
-    def _number(self, select: str) -> int:
-        return self._run(select).fetchone()[0] or 0
-
-
-_OLDEST = (
-    "SELECT waiting.lane, id, data, hard_ends FROM waiting JOIN requests USING (id) "
-    "WHERE waiting.lane = (SELECT id FROM lanes WHERE name = ?) "
-    "AND waiting.priority = ? AND waiting.starts = ? "
-    "ORDER BY waiting.id LIMIT 1"
-)
-_NEWEST = _OLDEST.replace("waiting.id", "waiting.id DESC")

@@ -7,6 +7,15 @@ made anew from it.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.storage.sqlite_layout import pragma, transaction
+
+from .counts import COPIES, begin_counts
+
+if TYPE_CHECKING:
+    import sqlite3
+
 APPLICATION_ID = int.from_bytes(b"RbJb", "big")
 """In the header of every job's file, to recognize it as ours."""
 
@@ -46,15 +55,25 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) WITHOUT ROWID
         """,
         "CREATE INDEX lanes_in_turn ON lanes (awake, priority, turn)",
-        "CREATE TABLE under_way (id INTEGER PRIMARY KEY, alone INTEGER NOT NULL)",
-        "CREATE TABLE last (id INTEGER PRIMARY KEY)",
-        "CREATE TABLE set_aside (id INTEGER PRIMARY KEY)",
+        # Of all that do not wait in a lane.
+        "CREATE TABLE states (id INTEGER PRIMARY KEY, state INTEGER NOT NULL)",
         "CREATE TABLE seen (fingerprint BLOB PRIMARY KEY NOT NULL) WITHOUT ROWID",
-        "CREATE TABLE job (waiting INTEGER, stored INTEGER, turns INTEGER, running INTEGER)",
         # A second copy, in another page: one damaged place cannot take both.
-        "CREATE TABLE job_again (waiting INTEGER, stored INTEGER, turns INTEGER, running INTEGER)",
-        "INSERT INTO job VALUES (0, 0, 0, 0)",
-        "INSERT INTO job_again VALUES (0, 0, 0, 0)",
+        *(f"CREATE TABLE {copy} (waiting, stored, turns, running, crc)" for copy in COPIES),
+        *(begin_counts(copy) for copy in COPIES),
     ),
 )
 """Step *n* turns layout *n* (``user_version``; 0 is an empty file) into layout *n + 1*."""
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Creates the tables, or upgrades an older layout, in one transaction."""
+    version = pragma(connection, "user_version")
+    if version == len(MIGRATIONS):
+        return
+    with transaction(connection):
+        for step in MIGRATIONS[version:]:
+            for statement in step:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")

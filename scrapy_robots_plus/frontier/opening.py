@@ -6,10 +6,10 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.storage.sqlite_file import FAULTS, is_damage, may_write
-from scrapy_robots_plus.storage.sqlite_layout import pragma, transaction
+from scrapy_robots_plus.storage.sqlite_layout import pragma
 
 from .errors import JobFileError
-from .layout import APPLICATION_ID, MIGRATIONS
+from .layout import APPLICATION_ID, MIGRATIONS, migrate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +68,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
         connection.execute(f"PRAGMA journal_size_limit = {WAL_PAGES * 4_096}")
-        _migrate(connection)
+        migrate(connection)
     except FAULTS as error:
         if is_damage(error):
             raise
@@ -87,15 +87,3 @@ def _check_layout(connection: sqlite3.Connection, path: Path) -> None:
     empty = not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
     if pragma(connection, "application_id") != APPLICATION_ID and not empty:
         raise JobFileError(path, "is another program's database", "Choose another JOBDIR")
-
-
-def _migrate(connection: sqlite3.Connection) -> None:
-    version = pragma(connection, "user_version")
-    if version == len(MIGRATIONS):
-        return
-    with transaction(connection):
-        for step in MIGRATIONS[version:]:
-            for statement in step:
-                connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")

@@ -45,9 +45,12 @@ class Row(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        return self.crc == checksum(self.id, self.lane, self.priority, self.starts, self.data)
+        """Whatever types damage has given to the columns."""
+        return isinstance(self.data, bytes) and self.crc == checksum(
+            self.id, self.lane, self.priority, self.starts, self.data
+        )
 
 
 def checksum(id_: int, lane: str, priority: int, starts: int, data: bytes) -> int:
-    head = f"{id_} {priority} {starts} {lane}".encode("utf-8", "surrogatepass")
+    head = f"{id_} {priority} {int(starts)} {lane}".encode("utf-8", "surrogatepass")
     return crc32(data, crc32(head))

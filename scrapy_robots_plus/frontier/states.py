@@ -1,0 +1,103 @@
+"""The requests that do not wait in a lane.
+
+What was under way when the last run ended waits again. A request that was under way at two kills
+may be their cause: it waits until nothing else is left, and is then under way alone. If the process
+is killed once more, it was the cause, and is set aside.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from .rows import AsideRequest
+
+if TYPE_CHECKING:
+    from .transaction import Transaction
+
+SUSPECT_AFTER = 2
+"""Kills at which a request was under way, until it has to wait for the end."""
+
+
+class State(IntEnum):
+    """Where a request stands that does not wait in a lane."""
+
+    UNDER_WAY = 1
+    ALONE = 2
+    """Under way while no other is."""
+    LAST = 3
+    """Waits until nothing else is left."""
+    ASIDE = 4
+    """Not handed out any more."""
+
+
+class States:
+    """Of each of those requests, and how many there are."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._run = transaction.run
+        counts = dict(self._run("SELECT state, count(*) FROM states GROUP BY state"))
+        self.under_way: int = counts.get(State.UNDER_WAY, 0) + counts.get(State.ALONE, 0)
+        self.last: int = counts.get(State.LAST, 0)
+
+    def set_out(self, id_: int) -> None:
+        """The request is under way from now on."""
+        self._enter(id_, State.UNDER_WAY)
+        self.under_way += 1
+
+    def set_out_alone(self) -> int | None:
+        """One of the last is under way from now on; None if there is none."""
+        row = self._run("SELECT min(id) FROM states WHERE state = ?", (State.LAST,)).fetchone()
+        if row[0] is None:
+            return None
+        self._enter(row[0], State.ALONE)
+        self.last -= 1
+        self.under_way += 1
+        return int(row[0])
+
+    def came_back(self, id_: int) -> bool:
+        """Whether the request was under way; it is no longer."""
+        found = self._run(
+            "DELETE FROM states WHERE id = ? AND state IN (?, ?)",
+            (id_, State.UNDER_WAY, State.ALONE),
+        )
+        self.under_way -= found.rowcount
+        return found.rowcount == 1
+
+    def resume(self, *, was_killed: bool) -> tuple[list[int], list[AsideRequest]]:
+        """Nothing is under way any more.
+
+        Returns the requests that have to wait in their lanes again, and those set aside now.
+        """
+        if was_killed:
+            self._run(
+                "UPDATE requests SET hard_ends = hard_ends + 1 "
+                "WHERE id IN (SELECT id FROM states WHERE state IN (?, ?))",
+                (State.UNDER_WAY, State.ALONE),
+            )
+        aside = self.requests(State.ALONE) if was_killed else []
+        waiting = list[int]()
+        for each in aside:
+            self._enter(each.id, State.ASIDE)
+        for each in (*self.requests(State.UNDER_WAY), *self.requests(State.ALONE)):
+            if each.hard_ends >= SUSPECT_AFTER:
+                self._enter(each.id, State.LAST)
+                self.last += 1
+            else:
+                waiting.append(each.id)
+        self._run("DELETE FROM states WHERE state IN (?, ?)", (State.UNDER_WAY, State.ALONE))
+        self.under_way = 0
+        return waiting, aside
+
+    def requests(self, state: State) -> list[AsideRequest]:
+        return [
+            AsideRequest(*row)
+            for row in self._run(
+                "SELECT id, lane, data, hard_ends FROM states JOIN requests USING (id) "
+                "WHERE state = ? ORDER BY id",
+                (state,),
+            )
+        ]
+
+    def _enter(self, id_: int, state: State) -> None:
+        self._run("REPLACE INTO states VALUES (?, ?)", (id_, state))

@@ -1,0 +1,38 @@
+"""Can a file be trusted that the last run did not close?"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.storage.sqlite_file import log_of
+
+from .wal import read_log
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .open_job import OpenJob
+
+
+def check_log(path: Path) -> None:
+    """Raises sqlite3.DatabaseError if the log is damaged: SQLite would forget half of it."""
+    if not read_log(log_of(path)).is_whole:
+        raise sqlite3.DatabaseError("its log is damaged")
+
+
+def check_tables(connection: sqlite3.Connection, job: OpenJob) -> None:
+    """Reads all of the file. Raises sqlite3.DatabaseError if the tables contradict each other."""
+    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if verdict != "ok":
+        raise sqlite3.DatabaseError(verdict)
+    counts = connection.execute(
+        "SELECT (SELECT count(*) FROM requests), (SELECT count(*) FROM waiting), "
+        "(SELECT count(*) FROM states JOIN requests USING (id)), "
+        "(SELECT count(*) FROM waiting JOIN requests USING (id))"
+    ).fetchone()
+    stored, waiting, elsewhere, found = counts
+    if (stored, waiting) != (job.stored, job.waiting) or found != waiting:
+        raise sqlite3.DatabaseError("its counters do not match")
+    if waiting + elsewhere != stored:
+        raise sqlite3.DatabaseError("requests are missing")
