@@ -16,7 +16,7 @@ from .open_job import OpenJob
 from .opening import connect, explained
 from .replacing import finish_replacing, part_of, replace, unused
 from .salvage import salvage
-from .trust import check_log, check_tables
+from .trust import check_log, check_size, check_tables
 
 if TYPE_CHECKING:
     from .rows import AsideRequest
@@ -98,6 +98,7 @@ class Keeper:
 
     def _attach(self) -> None:
         had_log = log_of(self.path).exists()
+        check_size(self.path)
         self._connection = connect(self.path)
         check_log(self.path)
         self.job = OpenJob(self._connection)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.storage.sqlite_file import FAULTS, is_damage, may_write
 from scrapy_robots_plus.storage.sqlite_layout import pragma
 
+from . import layout
 from .errors import JobFileError
-from .layout import APPLICATION_ID, MIGRATIONS, migrate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +68,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
         connection.execute(f"PRAGMA journal_size_limit = {WAL_PAGES * 4_096}")
-        migrate(connection)
+        layout.migrate(connection)
     except FAULTS as error:
         if is_damage(error):
             raise
@@ -76,7 +76,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _check_layout(connection: sqlite3.Connection, path: Path) -> None:
-    version, newest = pragma(connection, "user_version"), len(MIGRATIONS)
+    version, newest = pragma(connection, "user_version"), len(layout.MIGRATIONS)
     if version > newest:
         raise JobFileError(
             path,
@@ -85,5 +85,5 @@ def _check_layout(connection: sqlite3.Connection, path: Path) -> None:
             "Upgrade, or choose another JOBDIR",
         )
     empty = not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
-    if pragma(connection, "application_id") != APPLICATION_ID and not empty:
+    if pragma(connection, "application_id") != layout.APPLICATION_ID and not empty:
         raise JobFileError(path, "is another program's database", "Choose another JOBDIR")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.storage.sqlite_file import log_of
+from scrapy_robots_plus.storage.sqlite_file import identity, log_of
 
 from .wal import read_log
 
@@ -13,6 +14,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .open_job import OpenJob
+
+logger = logging.getLogger(__name__)
+
+
+def check_size(path: Path) -> None:
+    """Of an empty file, SQLite would make a new one, and delete its log."""
+    if not path.exists() or path.stat().st_size:
+        return
+    if identity(log_of(path), least_size=1) is not None:
+        raise sqlite3.DatabaseError("it is empty")
+    logger.warning("%s is empty: if the job had begun, its requests are lost", path)
 
 
 def check_log(path: Path) -> None:

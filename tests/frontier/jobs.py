@@ -16,12 +16,15 @@ class Held(NamedTuple):
     """What a job must still hand out, by the data of each request."""
 
     data: Counter[bytes]
-    under_way: Counter[bytes]
+    ever: set[bytes]
+    """With those that were dealt with."""
+    commits: list[Counter[bytes]]
+    """What it had to hand out at each commit."""
 
 
 def fill(file: JobFile, chance: random.Random, requests: int = 400) -> Held:
     """Adds to many lanes, takes and ends some, leaves some under way, commits now and then."""
-    data, under_way = Counter[bytes](), dict[int, bytes]()
+    data, under_way, commits = Counter[bytes](), dict[int, bytes](), [Counter[bytes]()]
     lanes = [f"host-{number}.example" for number in range(40)]
     for number in range(requests):
         body = chance.randbytes(chance.choice([10, 50, 300, 300, 300, 5_000, 20_000]))
@@ -41,10 +44,11 @@ def fill(file: JobFile, chance: random.Random, requests: int = 400) -> Held:
             id_ = chance.choice(list(under_way))
             file.end(id_)
             data[under_way.pop(id_)] -= 1
-        if chance.random() < 0.02:
+        if chance.random() < 0.05:
             file.commit()
+            commits.append(+data)
     file.commit()
-    return Held(+data, Counter(under_way.values()))
+    return Held(+data, set(data), [*commits, +data])
 
 
 def drain(file: JobFile, found: Counter[bytes] | None = None) -> Counter[bytes]:

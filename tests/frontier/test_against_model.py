@@ -1,0 +1,115 @@
+"""Whatever happens, in whatever order, the file holds what it must."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from .model import Trial
+
+LANES = st.sampled_from(["a.example", "b.example", "c.example", "ünicode"])
+PRIORITIES = st.sampled_from([0, 0, -1, 3])
+
+
+class Job(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.trial = Trial(Path(self.folder.name))
+
+    def teardown(self) -> None:
+        self.trial.file.close()
+        self.folder.cleanup()
+
+    @rule(lane=LANES, priority=PRIORITIES, starts=st.booleans())
+    def add(self, lane: str, priority: int, starts: bool) -> None:
+        self.trial.add(lane, priority, starts=starts)
+
+    @rule(lane=LANES, priority=PRIORITIES, starts=st.booleans(), newest=st.booleans())
+    def take(self, lane: str, priority: int, starts: bool, newest: bool) -> None:
+        self.trial.take(lane, priority, starts=starts, newest=newest)
+
+    @rule()
+    def take_last(self) -> None:
+        self.trial.take_last()
+
+    @rule(which=st.integers(0, 5))
+    def end(self, which: int) -> None:
+        self.trial.end(which)
+
+    @rule(which=st.integers(0, 5))
+    def give_back(self, which: int) -> None:
+        self.trial.give_back(which)
+
+    @rule(number=st.integers(1, 9), forget=st.booleans())
+    def see(self, number: int, forget: bool) -> None:
+        (self.trial.forget if forget else self.trial.see)(b"%d" % number)
+
+    @rule(most=st.integers(1, 3))
+    def wake(self, most: int) -> None:
+        self.trial.wake(most)
+
+    @rule(lane=LANES, awake=st.booleans())
+    def wake_or_sleep(self, lane: str, awake: bool) -> None:
+        (self.trial.wake_one if awake else self.trial.sleep)(lane)
+
+    @rule()
+    def commit(self) -> None:
+        self.trial.commit()
+
+    @rule()
+    def kill(self) -> None:
+        self.trial.kill()
+
+    @rule()
+    def stop(self) -> None:
+        self.trial.stop()
+
+    @invariant()
+    def agree(self) -> None:
+        self.trial.check()
+
+
+TestJob = Job.TestCase
+TestJob.settings = settings(max_examples=30, stateful_step_count=40, deadline=None)
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.stress) for seed in range(3, 300))]
+)
+def test_long_jobs_with_many_kills(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    trial = Trial(tmp_path)
+    lanes = [f"host-{number}.example" for number in range(chance.choice([2, 10, 40]))]
+    for _ in range(600):
+        lane, priority, starts = chance.choice(lanes), chance.choice([0, 0, -1, 3]), chance.random()
+        match chance.choices(range(10), [40, 30, 20, 3, 5, 5, 5, 8, 1, 1])[0]:
+            case 0:
+                trial.add(lane, priority, starts=starts < 0.2)
+            case 1:
+                newest = chance.random() < 0.5
+                trial.take(lane, priority, starts=starts < 0.2, newest=newest)
+            case 2:
+                trial.end(chance.randrange(99))
+            case 3:
+                trial.give_back(chance.randrange(99))
+            case 4:
+                trial.wake(chance.randrange(1, 9))
+            case 5:
+                trial.sleep(lane)
+            case 6:
+                trial.take_last()
+            case 7:
+                trial.commit()
+            case 8:
+                trial.kill()
+            case 9:
+                trial.stop()
+    trial.check()
+    trial.file.close()

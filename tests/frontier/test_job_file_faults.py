@@ -1,0 +1,307 @@
+"""Full disks, files that are deleted, replaced, in use, of another version or not ours."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import shutil
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_robots_plus.frontier import JobFile, JobFileError, layout
+from scrapy_robots_plus.storage.sqlite_file import log_of
+
+from .jobs import drain, fill, kill_copy
+from .test_job_file_kill import handled, start
+from .worker import LAST
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def filled(path: Path, requests: int = 50) -> JobFile:
+    file = JobFile(path)
+    for number in range(requests):
+        file.see(b"%d" % number)
+        file.add(f"host-{number % 5}", 0, b"%d" % number)
+    file.commit()
+    return file
+
+
+def numbers(file: JobFile) -> list[int]:
+    return sorted(int(data) for data in drain(file).elements())
+
+
+def version_of(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+        return version
+
+
+@pytest.mark.parametrize("room", [20_000, 60_000, 100_000, 200_000, 250_000])
+def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path: Path, path: Path, room: int) -> None:
+    log = tmp_path / "log"
+    with start(path, log, str(room)) as worker:
+        told, _ = worker.communicate()
+    assert worker.returncode == 3, "the limit was not reached"
+    assert told.startswith(f"{path}: ")
+    assert "Make room" in told or "Mend the cause" in told
+    with start(path, log) as worker:
+        worker.wait()
+    assert worker.returncode == 0
+    assert {int(line) for line in handled(log) if line.isdigit()} == set(range(1, LAST + 1))
+
+
+def test_after_a_full_disk_each_call_fails_and_nothing_is_blamed(path: Path) -> None:
+    file = filled(path)
+    taken = file.take("host-0", 0, starts=False, newest=True)
+    assert taken is not None
+    file.commit()
+    make_full(file)
+    for call in (file.commit, file.commit, lambda: file.see(b"x"), lambda: file.end(taken.id)):
+        with pytest.raises(JobFileError, match=r"no space is left\. Make room"):
+            call()
+    file.close()
+    with JobFile(path) as file:
+        assert not file.was_killed
+        assert numbers(file) == list(range(50))
+
+
+def make_full(file: JobFile) -> None:
+    connection = file._keeper._connection
+    assert connection is not None
+    connection.execute("PRAGMA max_page_count = 1")
+    big = b"x" * 1_000_000
+    with pytest.raises(JobFileError, match="no space is left"):
+        file.add("host", 0, big)
+
+
+def test_a_file_that_was_deleted_is_written_again(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = filled(path)
+    path.unlink()
+    file.add("host-9", 0, b"50")
+    file.commit()
+    assert path.exists()
+    assert "was deleted while it was in use" in caplog.text
+    file.add("host-9", 0, b"51")
+    file.commit()
+    killed = kill_copy(path, path.parent / "killed")
+    file.close()
+    for each in (path, killed):
+        with JobFile(each) as file:
+            assert numbers(file) == list(range(52))
+            assert not file.see(b"7")
+
+
+def test_a_folder_that_was_deleted_is_made_again(path: Path) -> None:
+    file = filled(path)
+    shutil.rmtree(path.parent)
+    file.commit()
+    file.close()
+    with JobFile(path) as file:
+        assert numbers(file) == list(range(50))
+
+
+def test_a_log_that_was_deleted_is_made_again(path: Path) -> None:
+    file = filled(path)
+    log_of(path).unlink()
+    file.add("host-9", 0, b"50")
+    file.commit()
+    file.add("host-9", 0, b"51")
+    file.commit()
+    killed = kill_copy(path, path.parent / "killed")
+    file.close()
+    for each in (path, killed):
+        with JobFile(each) as file:
+            assert numbers(file) == list(range(52))
+
+
+def test_lanes_that_are_awake_stay_so_when_the_file_is_written_again(path: Path) -> None:
+    file = filled(path)
+    assert len(file.wake(3)) == 3
+    path.unlink()
+    file.commit()
+    assert len(file.wake(9)) == 2
+    file.close()
+
+
+def test_a_file_in_its_place_stays_and_the_job_is_kept_beside_it(path: Path) -> None:
+    file = filled(path)
+    path.unlink()
+    path.write_bytes(b"somebody's")
+    with pytest.raises(JobFileError, match="was replaced while it was in use") as raised:
+        file.commit()
+    assert path.read_bytes() == b"somebody's"
+    (kept,) = path.parent.glob("*.kept")
+    assert str(kept) in str(raised.value)
+    with JobFile(kept) as file:
+        assert numbers(file) == list(range(50))
+
+
+def test_two_in_one_process_or_in_two_cannot_use_one_file(tmp_path: Path, path: Path) -> None:
+    file = filled(path)
+    with pytest.raises(JobFileError, match="is in use by another process"):
+        JobFile(path)
+    with start(path, tmp_path / "log") as worker:
+        told, _ = worker.communicate()
+    assert "is in use by another process. Wait for that crawl, or stop it" in told
+    file.commit()
+    file.close()
+    with JobFile(path) as file:
+        assert numbers(file) == list(range(50))
+
+
+def test_a_newer_layout_is_refused_and_left_alone(path: Path) -> None:
+    filled(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 7")
+    before = path.read_bytes()
+    with pytest.raises(JobFileError, match="has layout 7, made by a newer scrapy-robots-plus"):
+        JobFile(path)
+    assert path.read_bytes() == before
+
+
+def test_an_older_layout_is_upgraded_or_left_as_it_was(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(path).close()
+    first = layout.MIGRATIONS
+    steps = (*first, ("CREATE TABLE more (a)", "CREATE TABLE more (b)"))
+    monkeypatch.setattr(layout, "MIGRATIONS", steps)
+    with (
+        closing(sqlite3.connect(path, isolation_level=None)) as connection,
+        pytest.raises(sqlite3.OperationalError, match="already exists"),
+    ):
+        layout.migrate(connection)
+    assert version_of(path) == 1
+    monkeypatch.setattr(layout, "MIGRATIONS", (*first, ("CREATE TABLE more (a)",)))
+    with JobFile(path) as file:
+        assert numbers(file) == list(range(50))
+    assert version_of(path) == 2
+
+
+def test_another_program_s_database_is_left_alone(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE mine (a)")
+        connection.commit()
+    before = path.read_bytes()
+    with pytest.raises(JobFileError, match="is another program's database"):
+        JobFile(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"no database", b"\0" * 10_000, b"x" * 100_000])
+def test_what_is_no_database_is_left_alone(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    for _ in range(2):
+        with pytest.raises(JobFileError, match="is not the file of a job"):
+            JobFile(path)
+    assert path.read_bytes() == content
+
+
+def test_an_empty_file_begins_a_job_and_says_so(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path.touch()
+    with JobFile(path) as file:
+        assert file.held == 0
+    assert "is empty" in caplog.text
+
+
+def test_a_file_that_was_emptied_leaves_what_its_log_has(path: Path) -> None:
+    file = filled(path)
+    killed = kill_copy(path, path.parent / "killed")
+    file.close()
+    killed.write_bytes(b"")
+    with JobFile(killed) as file:
+        assert numbers(file) == list(range(50))
+
+
+def test_a_folder_in_its_place_is_an_error(path: Path) -> None:
+    path.mkdir()
+    with pytest.raises(JobFileError, match=r"is not a file\. Move it away"):
+        JobFile(path)
+
+
+def test_a_job_below_a_file_is_an_error(path: Path) -> None:
+    path.touch()
+    with pytest.raises(JobFileError, match="cannot be created"):
+        JobFile(path / "frontier.sqlite")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to everything")
+def test_a_read_only_file_is_an_error(path: Path) -> None:
+    filled(path).close()
+    path.chmod(0o400)
+    with pytest.raises(JobFileError, match="is read-only"):
+        JobFile(path)
+
+
+def test_a_request_that_cannot_be_stored_leaves_the_others(path: Path) -> None:
+    file = filled(path)
+    with pytest.raises(ValueError, match="surrogate"):
+        file.add("\udc80", 0, b"")
+    for priority in (2**63, -(2**63) - 1):
+        for lane in ("host-0", "new"):
+            with pytest.raises(ValueError, match="too large"):
+                file.add(lane, priority, b"")
+    file.close()
+    with JobFile(path) as file:
+        assert numbers(file) == list(range(50))
+
+
+def test_a_closed_file_says_so(path: Path) -> None:
+    file = filled(path)
+    file.close()
+    file.close()
+    with pytest.raises(JobFileError, match="is closed"):
+        file.add("host", 0, b"")
+
+
+def test_without_its_log_a_killed_job_goes_on_from_the_last_copy(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    filled(path).close()
+    file = JobFile(path)
+    killed = kill_copy(path, path.parent / "killed")
+    file.add("host-0", 0, b"50")
+    file.close()
+    log_of(killed).unlink()
+    with JobFile(killed) as file:
+        assert file.was_killed
+        assert numbers(file) == list(range(50))
+    assert "its log (-wal) is gone" in caplog.text
+
+
+def test_a_log_that_is_gone_in_the_middle_of_a_copy_is_noticed(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Some pages of the file are newer than others."""
+    chance = random.Random(5)
+    file = JobFile(path)
+    fill(file, chance)
+    file.close()
+    old = path.read_bytes()
+    file = JobFile(path)
+    fill(file, chance)
+    killed = kill_copy(path, path.parent / "killed")
+    file.close()
+    new = bytearray(path.read_bytes())
+    new[4_096 * 20 : 4_096 * 40] = old[4_096 * 20 : 4_096 * 40]
+    with closing(sqlite3.connect(killed)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    whole = bytearray(killed.read_bytes())
+    whole[4_096 * 20 : 4_096 * 40] = old[4_096 * 20 : 4_096 * 40]
+    killed.write_bytes(whole)
+    log_of(killed).unlink(missing_ok=True)
+    caplog.clear()
+    with JobFile(killed):
+        pass
+    assert caplog.records[0].levelno == logging.ERROR
+    assert "was damaged" in caplog.text

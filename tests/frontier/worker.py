@@ -1,0 +1,74 @@
+"""A process that works on a job: ``python -m tests.frontier.worker PATH LOG [LIMIT]``.
+
+Each request is a number. Handling one adds those it links to, which is known from the number. What
+was handled goes to LOG before it is ended, so a number that was handled and not ended comes again.
+With LIMIT, no file may grow beyond so many octets: a full disk.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+
+from scrapy_robots_plus.frontier import JobFile, JobFileError
+
+LAST = 3_000
+"""The tree of numbers: each links to the two that are twice as large."""
+
+
+def links_of(number: int) -> list[int]:
+    return [each for each in (2 * number, 2 * number + 1, number) if each <= LAST]
+
+
+def data_of(number: int) -> bytes:
+    return b"%d " % number + b"x" * (number * 37 % 900)
+
+
+def add(file: JobFile, number: int) -> None:
+    if file.see(b"%020d" % number):
+        file.add(f"host-{number % 50}.example", -(number % 3), data_of(number))
+
+
+def handle_next(file: JobFile, out: int) -> bool:
+    for lane in file.wake(1):
+        (part, *_) = sorted(file.contents(lane.name))
+        taken = file.take(lane.name, part[0], starts=part[1], newest=True)
+        assert taken is not None
+        number = int(taken.data.split()[0])
+        assert taken.data == data_of(number)
+        for link in links_of(number):
+            add(file, link)
+        os.write(out, b"%d\n" % number)
+        file.end(taken.id)
+        file.sleep(lane.name)
+        return True
+    taken = file.take_last()
+    if taken is not None:
+        file.give_back(taken.id)
+    return taken is not None
+
+
+def main(path: str, log: str, limit: str = "") -> None:
+    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    if limit:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
+    try:
+        with JobFile(path) as file:
+            add(file, 1)
+            count = 0
+            while handle_next(file, out):
+                count += 1
+                if count % 20 == 0:
+                    file.commit()
+            file.commit()
+            os.write(out, b"done\n")
+    except JobFileError as error:
+        print(error)
+        sys.exit(3)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
