@@ -65,8 +65,8 @@ class JobFile:
 
     @property
     def held(self) -> int:
-        """Requests that wait, those for the end included."""
-        return self._keeper.job.waiting + self._keeper.job.states.last
+        """Requests that wait in lanes."""
+        return self._keeper.job.waiting
 
     @property
     def last(self) -> int:
@@ -88,18 +88,40 @@ class JobFile:
         """Requests that could not be read from a damaged file, as far as they could be counted."""
         return self._keeper.lost
 
+    @property
+    def recovered(self) -> int:
+        """Requests that were under way when the last run was killed."""
+        return self._keeper.recovered
+
+    @property
+    def troubles(self) -> list[str]:
+        """What a user must know: damage, and what became of it. Log it and clear it."""
+        return self._keeper.troubles
+
+    @property
+    def asleep(self) -> int:
+        """How many lanes are asleep."""
+        return self._keeper.job.lanes.asleep
+
     @_guarded
-    def add(self, lane: str, priority: int, data: bytes, *, starts: bool = False) -> None:
+    def add(
+        self, lane: str, priority: int, data: bytes, *, starts: bool = False, hard_ends: int = 0
+    ) -> None:
         """*data* waits in *lane*. A lane that held nothing is asleep.
 
-        Raises ValueError for what cannot be stored: more than 1 GB, a name that is not Unicode,
-        a priority of more than 64 bits.
+        *hard_ends*: those of the request so far, if it is one of the last. Raises ValueError for
+        what cannot be stored: more than 1 GB, a name that is not Unicode, a priority of more than
+        64 bits.
         """
-        self._keeper.job.add(lane, priority, data, starts)
+        self._keeper.job.add(lane, priority, data, starts, hard_ends)
 
     @_guarded
     def take(self, lane: str, priority: int, *, starts: bool, newest: bool) -> Taken | None:
-        """The newest or oldest that waits; it is under way from now on. None if there is none."""
+        """The newest or oldest that waits; it is under way from now on. None if there is none.
+
+        If it was under way at two kills or more, commit before it is sent, and send nothing else:
+        if the process is killed while it is under way, the next run sets it aside.
+        """
         return self._keeper.job.take(lane, priority, starts, newest)
 
     @_guarded
@@ -109,10 +131,9 @@ class JobFile:
 
     @_guarded
     def take_last(self) -> Taken | None:
-        """One of those that were under way at two kills or more.
+        """One of those that were under way at two kills or more, to be added to a lane again.
 
-        Only when nothing else waits and nothing is under way: if the process is killed now, this
-        request is to blame, and the next run sets it aside. Committed at once.
+        Only when nothing else waits and nothing is under way.
         """
         return self._keeper.job.take_last()
 
@@ -125,6 +146,11 @@ class JobFile:
     def give_back(self, id_: int) -> None:
         """The request that was under way waits again, at its old place."""
         self._keeper.job.give_back(id_)
+
+    @_guarded
+    def set_aside(self, id_: int) -> None:
+        """The request that was under way is not handed out any more."""
+        self._keeper.job.states.set_aside(id_)
 
     @_guarded
     def see(self, fingerprint: bytes) -> bool:
@@ -144,7 +170,7 @@ class JobFile:
     @_guarded
     def wake(self, most: int) -> list[LaneRow]:
         """Up to *most* lanes that are asleep, in turn. They are awake from now on."""
-        return self._keeper.job.lanes.wake(most)
+        return self._keeper.job.wake(most)
 
     @_guarded
     def wake_one(self, lane: str) -> None:
@@ -155,6 +181,21 @@ class JobFile:
     def sleep(self, lane: str) -> None:
         """It has its turn after all of its priority that are asleep now."""
         self._keeper.job.lanes.sleep(lane)
+
+    @_guarded
+    def holds(self, lane: str) -> bool:
+        """Whether a request waits in *lane*."""
+        return self._keeper.job.lanes.id_of(lane) is not None
+
+    @_guarded
+    def note(self, key: str) -> str | None:
+        """What :meth:`set_note` has kept for *key*."""
+        return self._keeper.job.note(key)
+
+    @_guarded
+    def set_note(self, key: str, value: str) -> None:
+        """*value* is kept with the requests."""
+        self._keeper.job.set_note(key, value)
 
     @_guarded
     def commit(self) -> None:

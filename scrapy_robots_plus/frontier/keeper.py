@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sqlite3
 from contextlib import suppress
@@ -16,12 +15,10 @@ from .open_job import OpenJob
 from .opening import connect, explained
 from .replacing import finish_replacing, part_of, replace, unused
 from .salvage import salvage
-from .trust import check_log, check_size, check_tables
+from .trust import check_log, check_tables, is_empty
 
 if TYPE_CHECKING:
     from .rows import AsideRequest
-
-logger = logging.getLogger(__name__)
 
 MOST_SALVAGES = 3
 """In one run. A file that is damaged again and again is on a broken disk."""
@@ -36,6 +33,8 @@ class Keeper:
         self.job: OpenJob
         self.newly_aside: list[AsideRequest]
         self.lost = 0
+        self.recovered = 0
+        self.troubles: list[str] = []
         self._connection: sqlite3.Connection | None = None
         self._salvages = 0
         self._failure: JobFileError | None = None
@@ -84,6 +83,7 @@ class Keeper:
         """False after damage that was mended."""
         try:
             self._attach()
+            self.recovered = self.job.states.under_way if self.job.was_killed else 0
             self.newly_aside = self.job.resume()
             self.job.commit()
             # In the file itself: if the log is lost, it still tells that it was not closed.
@@ -98,16 +98,16 @@ class Keeper:
 
     def _attach(self) -> None:
         had_log = log_of(self.path).exists()
-        check_size(self.path)
+        if is_empty(self.path):
+            self.troubles.append(f"{self.path} is empty: if the job had begun, all of it is lost")
         self._connection = connect(self.path)
         check_log(self.path)
         self.job = OpenJob(self._connection)
         if self.job.was_killed and not had_log and not self._is_new:
             check_tables(self._connection, self.job)
-            logger.warning(
-                "%s was not closed, and its log (-wal) is gone: what was done since it was last "
-                "copied into the file will be done again",
-                self.path,
+            self.troubles.append(
+                f"{self.path} was not closed, and its log (-wal) is gone: what was done since it "
+                "was last copied into the file will be done again"
             )
         self._is_new = False
 
@@ -127,12 +127,8 @@ class Keeper:
             to_do = "Make room and resume the job"
             raise self._failed(JobFileError(self.path, what, to_do)) from second
         self.lost += found.lost or 0
-        logger.error(
-            "%s was damaged (%s). %s; the damaged file is kept as %s",
-            self.path,
-            error,
-            found.told,
-            kept,
+        self.troubles.append(
+            f"{self.path} was damaged ({error}). {found.told}; the damaged file is kept as {kept}"
         )
 
     def _put_new(self) -> Path | None:
@@ -163,7 +159,7 @@ class Keeper:
             what = f"was deleted while it was in use, and cannot be written again ({error})"
             raise self._failed(JobFileError(self.path, what, "Restore it from a copy")) from error
         self._places = self._where()
-        logger.warning("%s was deleted while it was in use; it is written again", self.path)
+        self.troubles.append(f"{self.path} was deleted while it was in use; it is written again")
 
     def _keep_apart(self) -> None:
         """Somebody has put another file there: it stays."""

@@ -20,10 +20,16 @@ class Lanes:
         """*turns*: how many there were so far."""
         self._run = transaction.run
         self.turns = turns
+        self.asleep: int = self._run("SELECT count(*) FROM lanes WHERE awake = 0").fetchone()[0]
+        """How many lanes are asleep."""
         self._last_id = self._run("SELECT max(lane) FROM waiting").fetchone()[0] or 0
 
     def all_asleep(self) -> None:
-        self._run("UPDATE lanes SET awake = 0 WHERE awake = 1")
+        self.asleep += self._run("UPDATE lanes SET awake = 0 WHERE awake = 1").rowcount
+
+    def any(self) -> bool:
+        """Whether there is any, asleep or awake."""
+        return self._run("SELECT 1 FROM lanes LIMIT 1").fetchone() is not None
 
     def id_of(self, name: str) -> int | None:
         row = self._run("SELECT id FROM lanes WHERE name = ?", (name,)).fetchone()
@@ -43,6 +49,7 @@ class Lanes:
         first = "SELECT priority FROM waiting WHERE lane = ? ORDER BY priority LIMIT 1"
         row = self._run(first, (id_,)).fetchone()
         if row is None:
+            self.wake_one(name)
             self._run("DELETE FROM lanes WHERE name = ?", (name,))
         elif row[0] != priority:
             self._set_priority(name, row[0])
@@ -58,19 +65,22 @@ class Lanes:
         return [LaneRow(*row) for row in rows]
 
     def wake_one(self, name: str) -> None:
-        self._run("UPDATE lanes SET awake = 1 WHERE name = ? AND awake = 0", (name,))
+        self.asleep -= self._run(
+            "UPDATE lanes SET awake = 1 WHERE name = ? AND awake = 0", (name,)
+        ).rowcount
 
     def sleep(self, name: str) -> None:
         """To the end of those of its priority."""
-        self._run(
+        self.asleep += self._run(
             "UPDATE lanes SET awake = 0, turn = ? WHERE name = ? AND awake = 1",
             (self._turn(), name),
-        )
+        ).rowcount
 
     def _new(self, name: str, priority: int) -> int:
         self._last_id += 1
         values = (name, self._last_id, priority, self._turn())
         self._run("INSERT INTO lanes VALUES (?, ?, 0, ?, ?)", values)
+        self.asleep += 1
         return self._last_id
 
     def _set_priority(self, name: str, priority: int) -> None:

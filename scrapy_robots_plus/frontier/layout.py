@@ -57,6 +57,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX lanes_in_turn ON lanes (awake, priority, turn)",
         # Of all that do not wait in a lane.
         "CREATE TABLE states (id INTEGER PRIMARY KEY, state INTEGER NOT NULL)",
+        "CREATE TABLE notes (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID",
         "CREATE TABLE seen (fingerprint BLOB PRIMARY KEY NOT NULL) WITHOUT ROWID",
         # A second copy, in another page: one damaged place cannot take both.
         *(f"CREATE TABLE {copy} (waiting, stored, turns, running, crc)" for copy in COPIES),

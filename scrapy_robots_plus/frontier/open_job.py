@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .counts import Counts, read_counts, write_counts
 from .lanes import Lanes
@@ -12,9 +12,10 @@ from .states import States
 from .transaction import Transaction
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from .rows import AsideRequest
+    from .rows import AsideRequest, LaneRow
 
 MOST_BYTES = 999_000_000
 """Of a request: a little less than what SQLite keeps in a row."""
@@ -22,11 +23,7 @@ MOST_BYTES = 999_000_000
 
 class _Found(NamedTuple):
     lane_id: int
-    id: int
-    lane: str
-    data: bytes
-    crc: int
-    hard_ends: int
+    request: Row
 
 
 class OpenJob:
@@ -51,21 +48,25 @@ class OpenJob:
     def resume(self) -> list[AsideRequest]:
         """All lanes sleep, and what was under way waits. Returns what is set aside now."""
         self.lanes.all_asleep()
+        for id_ in self.states.next():
+            request = self._request(id_)
+            self._take_out(self.lanes.id_of(request.lane) or 0, request)
         waiting, aside = self.states.resume(was_killed=self.was_killed)
         for id_ in waiting:
             self._put_in_place(id_)
         return aside
 
-    def add(self, lane: str, priority: int, data: bytes, starts: bool) -> None:
+    def add(self, lane: str, priority: int, data: bytes, starts: bool, hard_ends: int) -> None:
         if len(data) > MOST_BYTES:
             raise ValueError(f"a request of {len(data):,} octets is too long for the job's file")
         id_ = self._last_id + 1
         crc = checksum(id_, lane, priority, starts, data)
         self._wait(lane, priority, starts, id_)
         self._run(
-            "INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, 0)",
-            (id_, lane, priority, starts, data, crc),
+            "INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (id_, lane, priority, starts, data, crc, hard_ends),
         )
+        self.states.added(id_, hard_ends)
         self._last_id = id_
         self.stored += 1
 
@@ -73,25 +74,20 @@ class OpenJob:
         found = self._next(lane, priority, starts, newest)
         if found is None:
             return None
-        self._run(
-            "DELETE FROM waiting WHERE lane = ? AND priority = ? AND starts = ? AND id = ?",
-            (found.lane_id, priority, starts, found.id),
-        )
-        self.states.set_out(found.id)
-        self.lanes.left(lane, found.lane_id, priority)
-        self.waiting -= 1
-        return Taken(found.id, found.data, found.hard_ends)
+        request = found.request
+        self._take_out(found.lane_id, request)
+        self.states.set_out(request.id, request.hard_ends)
+        return Taken(request.id, request.data, request.hard_ends)
 
     def peek(self, lane: str, priority: int, starts: bool, newest: bool) -> bytes | None:
         found = self._next(lane, priority, starts, newest)
-        return None if found is None else found.data
+        return None if found is None else found.request.data
 
     def take_last(self) -> Taken | None:
-        id_ = self.states.set_out_alone()
+        id_ = self.states.set_out_last()
         if id_ is None:
             return None
         found = self._request(id_)
-        self.commit()
         return Taken(id_, found.data, found.hard_ends)
 
     def end(self, id_: int) -> None:
@@ -116,6 +112,19 @@ class OpenJob:
             (lane,),
         )
         return {(priority, bool(starts)): count for priority, starts, count in rows}
+
+    def wake(self, most: int) -> list[LaneRow]:
+        rows = self.lanes.wake(most)
+        if not rows and self.waiting and not self.lanes.any():
+            raise sqlite3.DatabaseError("requests are missing")
+        return rows
+
+    def note(self, key: str) -> str | None:
+        row = self._run("SELECT value FROM notes WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def set_note(self, key: str, value: str) -> None:
+        self._run("REPLACE INTO notes VALUES (?, ?)", (key, value))
 
     def commit(self, running: int = 1) -> None:
         counts = Counts(self.waiting, self.stored, self.lanes.turns, running)
@@ -143,21 +152,29 @@ class OpenJob:
         row = self._run(_NEWEST if newest else _OLDEST, (lane, priority, starts)).fetchone()
         if row is None:
             return None
-        found = _Found(*row)
-        request = Row(found.id, found.lane, priority, starts, found.data, found.crc)
-        if found.lane != lane or not request.is_whole:
-            raise sqlite3.DatabaseError(f"request {found.id} is malformed")
-        return found
+        lane_id, id_, *fields = row
+        found = _whole(id_, fields)
+        if (found.lane, found.priority, found.starts) != (lane, priority, starts):
+            raise sqlite3.DatabaseError(f"request {id_} is not where it belongs")
+        return _Found(lane_id, found)
 
     def _request(self, id_: int) -> Row:
-        row = self._run("SELECT * FROM requests WHERE id = ?", (id_,)).fetchone()
-        if row is None or not (found := Row(*row)).is_whole:
-            raise sqlite3.DatabaseError(f"request {id_} is malformed")
-        return found
+        return _whole(
+            id_, self._run("SELECT * FROM requests WHERE id = ?", (id_,)).fetchone() or ()
+        )
+
+    def _take_out(self, lane_id: int, row: Row) -> None:
+        self._run(
+            "DELETE FROM waiting WHERE lane = ? AND priority = ? AND starts = ? AND id = ?",
+            (lane_id, row.priority, row.starts, row.id),
+        )
+        self.lanes.left(row.lane, lane_id, row.priority)
+        self.waiting -= 1
 
     def _put_in_place(self, id_: int) -> None:
         found = self._request(id_)
         self._wait(found.lane, found.priority, bool(found.starts), id_)
+        self.states.added(id_, found.hard_ends)
 
     def _wait(self, lane: str, priority: int, starts: bool, id_: int) -> None:
         place = (self.lanes.entered(lane, priority), priority, starts, id_)
@@ -165,10 +182,17 @@ class OpenJob:
         self.waiting += 1
 
 
-# With all columns NULL if there is no such request: then the file is damaged.
+def _whole(id_: int, fields: Sequence[Any]) -> Row:
+    """Raises sqlite3.DatabaseError unless *fields* are those of the request *id_*."""
+    if len(fields) == len(Row._fields) and fields[0] == id_ and (row := Row(*fields)).is_whole:
+        return row
+    raise sqlite3.DatabaseError(f"request {id_} is malformed")
+
+
+# With NULL in all columns of requests if there is no such request: then the file is damaged.
 _OLDEST = (
-    "SELECT waiting.lane, waiting.id, requests.lane, data, crc, hard_ends "
-    "FROM waiting LEFT JOIN requests USING (id) "
+    "SELECT waiting.lane, waiting.id, requests.* "
+    "FROM waiting LEFT JOIN requests ON requests.id = waiting.id "
     "WHERE waiting.lane = (SELECT id FROM lanes WHERE name = ?) "
     "AND waiting.priority = ? AND waiting.starts = ? "
     "ORDER BY waiting.id LIMIT 1"

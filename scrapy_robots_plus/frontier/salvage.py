@@ -87,6 +87,8 @@ class _Copy:
                 self.counts = counts if counts.crc == crc else self.counts
             case Record(None, (bytes() as fingerprint,)):
                 self._put("INSERT OR IGNORE INTO seen VALUES (?)", fingerprint)
+            case Record(None, (str() as key, str() as value)):
+                self._put("INSERT OR IGNORE INTO notes VALUES (?, ?)", key, value)
             case Record(None, (str() as name, int(), 1, int(), int())):
                 self._awake.append(name)
 
@@ -97,7 +99,8 @@ class _Copy:
         lanes, waiting = Lanes(self._transaction, 0), 0
         rows = run(
             "SELECT lane, priority, starts, id FROM requests "
-            "WHERE id NOT IN (SELECT id FROM states) ORDER BY id"
+            "WHERE id NOT IN (SELECT id FROM states WHERE state <> ?) ORDER BY id",
+            (State.NEXT,),
         )
         for lane, priority, starts, id_ in rows:
             waiting += 1

@@ -1,8 +1,8 @@
 """The requests that do not wait in a lane.
 
 What was under way when the last run ended waits again. A request that was under way at two kills
-may be their cause: it waits until nothing else is left, and is then under way alone. If the process
-is killed once more, it was the cause, and is set aside.
+may be their cause: it waits until nothing else is left, and is then added to its lane and taken
+alone. If the process is killed once more, it was the cause, and is set aside.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ SUSPECT_AFTER = 2
 
 
 class State(IntEnum):
-    """Where a request stands that does not wait in a lane."""
+    """Where a request stands that does not just wait in a lane."""
 
     UNDER_WAY = 1
     ALONE = 2
     """Under way while no other is."""
     LAST = 3
     """Waits until nothing else is left."""
+    NEXT = 5
+    """Waits in its lane, and will be under way alone."""
     ASIDE = 4
     """Not handed out any more."""
 
@@ -40,20 +42,37 @@ class States:
         self.under_way: int = counts.get(State.UNDER_WAY, 0) + counts.get(State.ALONE, 0)
         self.last: int = counts.get(State.LAST, 0)
 
-    def set_out(self, id_: int) -> None:
+    def added(self, id_: int, hard_ends: int) -> None:
+        """The request waits in its lane."""
+        if hard_ends >= SUSPECT_AFTER:
+            self._enter(id_, State.NEXT)
+
+    def set_out(self, id_: int, hard_ends: int = 0) -> None:
         """The request is under way from now on."""
-        self._enter(id_, State.UNDER_WAY)
+        self._enter(id_, State.ALONE if hard_ends >= SUSPECT_AFTER else State.UNDER_WAY)
         self.under_way += 1
 
-    def set_out_alone(self) -> int | None:
+    def set_out_last(self) -> int | None:
         """One of the last is under way from now on; None if there is none."""
         row = self._run("SELECT min(id) FROM states WHERE state = ?", (State.LAST,)).fetchone()
         if row[0] is None:
             return None
-        self._enter(row[0], State.ALONE)
         self.last -= 1
-        self.under_way += 1
+        self.set_out(row[0])
         return int(row[0])
+
+    def set_aside(self, id_: int) -> None:
+        """The request that was under way is not handed out any more."""
+        if self.came_back(id_):
+            self._enter(id_, State.ASIDE)
+
+    def next(self) -> list[int]:
+        """Those that wait in a lane, and are of the last from now on."""
+        ids = [each.id for each in self.requests(State.NEXT)]
+        for id_ in ids:
+            self._enter(id_, State.LAST)
+            self.last += 1
+        return ids
 
     def came_back(self, id_: int) -> bool:
         """Whether the request was under way; it is no longer."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import sqlite3
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.storage.sqlite_file import identity, log_of
 
+from .states import State
 from .wal import read_log
 
 if TYPE_CHECKING:
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 
     from .open_job import OpenJob
 
-logger = logging.getLogger(__name__)
 
+def is_empty(path: Path) -> bool:
+    """Of an empty file, SQLite would make a new one, and delete its log.
 
-def check_size(path: Path) -> None:
-    """Of an empty file, SQLite would make a new one, and delete its log."""
-    if not path.exists() or path.stat().st_size:
-        return
+    Raises sqlite3.DatabaseError if it has a log.
+    """
+    if not path.is_file() or path.stat().st_size:
+        return False
     if identity(log_of(path), least_size=1) is not None:
         raise sqlite3.DatabaseError("it is empty")
-    logger.warning("%s is empty: if the job had begun, its requests are lost", path)
+    return True
 
 
 def check_log(path: Path) -> None:
@@ -40,8 +41,9 @@ def check_tables(connection: sqlite3.Connection, job: OpenJob) -> None:
         raise sqlite3.DatabaseError(verdict)
     counts = connection.execute(
         "SELECT (SELECT count(*) FROM requests), (SELECT count(*) FROM waiting), "
-        "(SELECT count(*) FROM states JOIN requests USING (id)), "
-        "(SELECT count(*) FROM waiting JOIN requests USING (id))"
+        "(SELECT count(*) FROM states JOIN requests USING (id) WHERE state <> ?), "
+        "(SELECT count(*) FROM waiting JOIN requests USING (id))",
+        (State.NEXT,),
     ).fetchone()
     stored, waiting, elsewhere, found = counts
     if (stored, waiting) != (job.stored, job.waiting) or found != waiting:

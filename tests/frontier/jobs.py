@@ -67,7 +67,7 @@ def drain(file: JobFile, found: Counter[bytes] | None = None) -> Counter[bytes]:
                         file.end(taken.id)
                 if found.total() == before:
                     break
-        if not rows and file.held > file.last and not searched:
+        if not rows and file.held and not searched:
             searched = True
             file.search()
         elif not rows:

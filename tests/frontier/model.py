@@ -31,7 +31,7 @@ class Model:
         self.waiting = list[Entry]()
         self.under_way = dict[int, Entry]()
         """By the id that the file gave."""
-        self.alone: int | None = None
+        self.alone = set[int]()
         self.last = list[Entry]()
         self.aside = list[Entry]()
         self.hard_ends = Counter[int]()
@@ -44,16 +44,18 @@ class Model:
     def resume(self, *, killed: bool) -> list[Entry]:
         """Returns what is set aside now."""
         aside = list[Entry]()
+        self.last += [each for each in self.waiting if self.hard_ends[each.number] >= 2]
+        self.waiting = [each for each in self.waiting if self.hard_ends[each.number] < 2]
         for id_, entry in self.under_way.items():
             self.hard_ends[entry.number] += killed
-            if killed and id_ == self.alone:
+            if killed and id_ in self.alone:
                 aside.append(entry)
             elif self.hard_ends[entry.number] >= 2:
                 self.last.append(entry)
             else:
                 self.waiting.append(entry)
         self.under_way.clear()
-        self.alone = None
+        self.alone.clear()
         self.last.sort()
         self.aside += aside
         return aside
@@ -100,10 +102,13 @@ class Trial:
         assert taken.hard_ends == self.model.hard_ends[expected.number]
         self.model.waiting.remove(expected)
         self.model.under_way[taken.id] = expected
+        if taken.hard_ends >= 2:
+            self.model.alone.add(taken.id)
         if not self.model.lane(lane):
             self.awake.discard(lane)
 
     def take_last(self) -> None:
+        """As a crawl does: it is added to its lane, and taken from there."""
         if self.model.waiting or self.model.under_way:
             return
         taken = self.file.take_last()
@@ -113,9 +118,14 @@ class Trial:
         assert taken is not None
         expected = self.model.last.pop(0)
         assert taken.data == expected.data
-        self.model.under_way[taken.id] = expected
-        self.model.alone = taken.id
-        self.committed = copy.deepcopy(self.model)
+        hard_ends = self.model.hard_ends[expected.number]
+        assert taken.hard_ends == hard_ends >= 2
+        self.file.add(expected.lane, 0, taken.data, hard_ends=hard_ends)
+        self.file.end(taken.id)
+        self.model.count += 1
+        entry = Entry(self.model.count, expected.lane, 0, False, expected.data)
+        self.model.hard_ends[entry.number] = hard_ends
+        self.model.waiting.append(entry)
 
     def end(self, which: int) -> None:
         if self.model.under_way:
@@ -170,10 +180,15 @@ class Trial:
 
     def check(self) -> None:
         model = self.model
-        assert self.file.held == len(model.waiting) + len(model.last)
+        assert self.file.held == len(model.waiting)
+        asleep = {each.lane for each in model.waiting} - self.awake
+        assert self.file.asleep == len(asleep)
+        assert all(self.file.holds(lane) for lane in asleep)
         assert self.file.last == len(model.last)
         assert self.file.under_way == len(model.under_way)
-        assert self.file.stored == self.file.held + len(model.under_way) + len(model.aside)
+        assert self.file.stored == sum(
+            len(each) for each in (model.waiting, model.last, model.under_way, model.aside)
+        )
         for lane in {entry.lane for entry in model.waiting}:
             assert self.file.contents(lane) == Counter(each.part for each in model.lane(lane))
 

@@ -45,9 +45,11 @@ def handle_next(file: JobFile, out: int) -> bool:
         file.sleep(lane.name)
         return True
     taken = file.take_last()
-    if taken is not None:
-        file.give_back(taken.id)
-    return taken is not None
+    if taken is None:
+        return False
+    file.add("last", 0, taken.data)
+    file.end(taken.id)
+    return True
 
 
 def main(path: str, log: str, limit: str = "") -> None:
