@@ -12,7 +12,9 @@ import logging
 import sys
 import warnings
 from itertools import pairwise
+from pathlib import Path
 from platform import python_version
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import scrapy
@@ -21,6 +23,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 
 from docs.tables import README, between, put_between, table
+from tests.crawl.killed_crawl import kill_and_resume
 from tests.crawling import ADDON, ProbeSpider, crawl
 from tests.sites import Sites, after, answer, drip, half, hang, hang_up, redirect
 
@@ -203,6 +206,13 @@ async def crawl_delay_shared(sites: Sites, side: dict[str, Any]) -> str:
     await crawl(*requests, **side)
     times = sorted(hit.at for host in hosts for hit in host.hits if hit.path != "/robots.txt")
     return f"smallest gap {min(later - earlier for earlier, later in pairwise(times)):.2f} s"
+
+
+@situation("`JOBDIR`: 1,200 pages, killed (SIGKILL) four times and resumed", "0 pages missing")
+async def killed(sites: Sites, side: dict[str, Any]) -> str:
+    with TemporaryDirectory(prefix="jobs") as folder:
+        outcome = kill_and_resume(sites, Path(folder, "job"), 4, settings=side)
+    return f"{outcome.missing} pages missing"
 
 
 async def measure() -> list[tuple[str, str, str, str]]:
