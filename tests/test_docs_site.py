@@ -17,6 +17,9 @@ from docs import docstrings, public_names
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("sample_project/*.md")]
 LINKED = {
+    "contentsignals.org",
+    "datatracker.ietf.org",
+    "developers.google.com",
     "docs.python.org",
     "docs.scrapy.org",
     "github.com",
@@ -29,6 +32,7 @@ LINKED = {
     "scrapy.org",
     "semver.org",
     "publicsuffix.org",
+    "rslstandard.org",
     "www.rfc-editor.org",
     "www.sitemaps.org",
     "yandex.com",

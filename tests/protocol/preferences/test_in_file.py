@@ -208,6 +208,25 @@ class TestTokens:
         assert said.statements("/c") == ()
 
 
+@pytest.mark.parametrize(
+    ("lines", "everywhere"),
+    [
+        ("Disallow: /a\nContent-Signal: search=yes", ["search"]),
+        ("Disallow: /a", []),
+        ("Content-Signal: search=yes\nContent-Usage: train-ai=n", None),
+        ("Content-Usage: /a", None),
+        ("User-agent: X-Ext\nDisallow: /a", None),
+        ("User-agent: Y-Ext\nDisallow: /a", []),
+    ],
+)
+def test_some_files_say_the_same_of_every_url(lines: str, everywhere: list[str] | None) -> None:
+    said = FilePreferences(RobotsTxt.parse(f"User-agent: *\n{lines}"), "foobot", ["X-Ext"])
+    found = said.everywhere
+    assert everywhere == (None if found is None else [each.category for each in found])
+    if found is not None:
+        assert said.statements("/b") == found
+
+
 def test_a_crawler_may_be_named_by_a_part_of_its_name() -> None:
     file = RobotsTxt.parse("User-agent: foo\nDisallow: /a\n", GYM2008)
     assert file.is_named("foobot")
