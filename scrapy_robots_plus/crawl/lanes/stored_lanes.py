@@ -165,6 +165,8 @@ class StoredLanes:
     def _wake(self, most: int) -> int:
         rows = self._job.wake(most)
         for name, _ in rows:
+            if name in self._lanes:  # the file was damaged, and mended
+                continue
             self._queue.woke(self._awake(Address.named(name), self._job.contents(name)))
         self._most_urgent_asleep = rows[-1].priority if len(rows) == most else inf
         return len(rows)
