@@ -12,7 +12,9 @@ from itertools import chain, count
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from scrapy import Request
+from scrapy import Request, Spider, signals
+from scrapy.settings import Settings
+from scrapy.signalmanager import SignalManager
 from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
 from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
@@ -21,11 +23,13 @@ from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
 from scrapy_robots_plus.crawl.scheduling.readiness import Readiness
 from scrapy_robots_plus.crawl.scheduling.surroundings import OriginState, SlotState
 from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.queues import PickleFifoDiskQueue, PickleLifoDiskQueue
 
 from .hand_clock import HandClock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from scrapy_robots_plus.crawl.lanes.lane import Lane
 
@@ -82,6 +86,27 @@ class Both:
     def __iter__(self) -> Iterator[Lane]:
         return chain(self.memory, self.disk)
 
+    def close(self) -> None:
+        self.memory.close()
+        self.disk.close()
+
+
+class Crawler(SimpleNamespace):
+    """One that stays itself whatever its attributes are."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return id(self)
+
+
+class _Active:
+    """What the engine is at work on."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def __contains__(self, request: object) -> bool:
+        return any(request in slot.out for slot in self._world.slots.values())
+
 
 class World(HandClock):
     """Surroundings of a queue, and the engine and the downloader that use it."""
@@ -96,7 +121,9 @@ class World(HandClock):
         travel: float = 0.0,
         transfer: float = 0.5,
         job: bool = False,
+        folder: Path | None = None,
     ) -> None:
+        """*job*: with a second queue, as if on disk; *folder*: with one job file there instead."""
         super().__init__()
         self.hosts = hosts
         self.total = total
@@ -107,8 +134,9 @@ class World(HandClock):
         self.readiness = Readiness(self, self.call_later, defer=defer, enough=2 * total)
         self.woken = False
         self.paused = False
-        memory = self._make_queue()
-        self.queue = Both(memory, self._make_queue()) if job else memory
+        self.folder = folder
+        only = self._make_queue() if folder is None else self._make_stored_queue(folder)
+        self.queue = Both(only, self._make_queue()) if job else only
         self.ticks = 0
         self.handed_out: list[Request] = []
         self.slots: defaultdict[str, Slot] = defaultdict(Slot)
@@ -123,6 +151,29 @@ class World(HandClock):
             start_queue_cls=FifoMemoryQueue,
             readiness=self.readiness,
         )
+
+    def _make_stored_queue(self, folder: Path) -> RobotsPriorityQueue:
+        under_way = SimpleNamespace(inprogress=_Active(self))
+        crawler: Any = Crawler(
+            spider=Spider("spider"),
+            stats=None,
+            settings=Settings({"JOBDIR": str(folder)}),
+            signals=SignalManager(self),
+            engine=SimpleNamespace(_slot=under_way, scraper=SimpleNamespace(slot=None)),
+        )
+        self.crawler = crawler
+        return RobotsPriorityQueue(
+            crawler,
+            PickleLifoDiskQueue,
+            str(folder / "requests.queue"),
+            start_queue_cls=PickleFifoDiskQueue,
+            readiness=self.readiness,
+        )
+
+    def stop(self) -> None:
+        """The job's file is closed."""
+        self.queue.close()
+        self.crawler.signals.send_catch_log(signals.spider_closed)
 
     # What readiness asks
 

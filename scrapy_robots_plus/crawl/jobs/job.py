@@ -229,7 +229,8 @@ class Job:
 
     def close(self) -> None:
         """The crawl has ended."""
-        _jobs.pop(self._crawler, None)
+        if _jobs.pop(self._crawler, None) is None:
+            return
         if self._loop is not None and self._loop.running:
             self._loop.stop()
         self.look()

@@ -60,10 +60,12 @@ class StoredLanes:
         self._order = order
         self._job = order.job
         self._lanes: dict[str, Lane] = {}
-        self._most_urgent_asleep: float = -inf
+        self._most_urgent_asleep = -inf if self.asleep else inf
         """No lane that is asleep has a more urgent priority."""
         self._pause = self.LEAST_PAUSE
         self._next_exchange = 0.0
+        self._woken_in_vain = 0
+        """How many lanes were woken since a request was handed out."""
 
     def __iter__(self) -> Iterator[Lane]:
         """Those that are awake."""
@@ -119,7 +121,6 @@ class StoredLanes:
 
     def remove(self, lane: Lane) -> None:
         """The lane is empty."""
-        self._pause = self.LEAST_PAUSE
         del self._lanes[lane.address.name]
 
     def close(self) -> dict[str, list[int]]:
@@ -140,9 +141,10 @@ class StoredLanes:
     def prefer_urgent(self, priority: float) -> None:
         """Wakes lanes more urgent than *priority*, that of the lane that would be chosen next."""
         while self._most_urgent_asleep < priority and self.asleep:
-            if self.room <= 0 and not self._make_room(self.AT_ONCE, self._is_less_urgent):
+            if self.room <= 0:
+                self._make_room(self.AT_ONCE, self._is_less_urgent, _unimportance)
+            if not self._wake(min(self.AT_ONCE, self.room)):
                 return
-            self._wake(min(self.AT_ONCE, self.room))
 
     def find_ready(self, now: float) -> bool:
         """Nothing is ready at the moment *now*: wakes others. Returns whether it did."""
@@ -152,10 +154,19 @@ class StoredLanes:
             return self._wake(min(self.room, 4 * self.AT_ONCE)) > 0
         if now < self._next_exchange:
             return False
+        if self._woken_in_vain > self.asleep:  # all had their turn
+            self._pause = min(2 * self._pause, self.IN_VAIN)
+            self._woken_in_vain = 0
         self._next_exchange = now + self._pause
-        self._pause = min(2 * self._pause, self.IN_VAIN)
-        self._make_room(max(1, self.MOST_AWAKE // 10), self._waits)
-        return self._wake(self.room) > 0
+        self._make_room(max(1, self.MOST_AWAKE // 10), self._waits, _patience)
+        woken = self._wake(self.room)
+        self._woken_in_vain += woken
+        return woken > 0
+
+    def handed_out(self) -> None:
+        """A lane that is awake had a request to hand out."""
+        self._pause = self.LEAST_PAUSE
+        self._woken_in_vain = 0
 
     @property
     def next_change(self) -> float | None:
@@ -163,6 +174,8 @@ class StoredLanes:
         return self._next_exchange if self.asleep else None
 
     def _wake(self, most: int) -> int:
+        if most <= 0:
+            return 0
         rows = self._job.wake(most)
         for name, _ in rows:
             if name in self._lanes:  # the file was damaged, and mended
@@ -176,16 +189,16 @@ class StoredLanes:
         lane = self._lanes[address.name] = Lane(address, self._queue, requests)
         return lane
 
-    def _make_room(self, most: int, may_go: Callable[[Lane], bool]) -> int:
-        """Puts lanes to sleep: those held back first, then those that began to wait last."""
+    def _make_room(
+        self, most: int, may_go: Callable[[Lane], bool], rank: Callable[[Lane], tuple[int, int]]
+    ) -> None:
+        """Puts lanes to sleep that *may_go*, those with the highest *rank* first."""
         candidates = (lane for lane in self if may_go(lane) and self._queue.may_sleep(lane))
-        chosen = nlargest(most, candidates, key=_patience)
-        for lane in chosen:
+        for lane in nlargest(most, candidates, key=rank):
             self._queue.falls_asleep(lane)
             del self._lanes[lane.address.name]
             self._job.sleep(lane.address.name)
             self._most_urgent_asleep = min(self._most_urgent_asleep, lane.priority)
-        return len(chosen)
 
     def _is_less_urgent(self, lane: Lane) -> bool:
         return lane.priority > self._most_urgent_asleep
@@ -198,5 +211,11 @@ class StoredLanes:
 _WAITING = {LaneState.HELD, LaneState.DELAY, LaneState.POLICY, LaneState.FULL}
 
 
-def _patience(lane: Lane) -> tuple[bool, int]:
+def _patience(lane: Lane) -> tuple[int, int]:
+    """Those held back first, then those that began to wait last."""
     return lane.state is LaneState.HELD, lane.ticket
+
+
+def _unimportance(lane: Lane) -> tuple[int, int]:
+    """Those with the least urgent requests first."""
+    return lane.priority, lane.ticket

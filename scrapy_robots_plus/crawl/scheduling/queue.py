@@ -60,6 +60,8 @@ class RobotsPriorityQueue:
         self._lanes = open_lanes(
             self, crawler, downstream_queue_cls, start_queue_cls, key, startprios, self._losses
         )
+        self._exchange = self._readiness.alarm(self._surroundings.wake)
+        """Rings when lanes that are asleep may be exchanged for those that wait."""
         self._stored = self._lanes if isinstance(self._lanes, StoredLanes) else None
         self._readiness.queues.append(self)
         self._running_marker = None
@@ -157,6 +159,7 @@ class RobotsPriorityQueue:
         self._refused.clear()
         self._length = 0
         self._readiness.agenda.alarm.cancel()
+        self._exchange.cancel()
         return state
 
     def add_resumed(self, lane: Lane) -> None:
@@ -196,7 +199,7 @@ class RobotsPriorityQueue:
         if lanes.find_ready(self._surroundings.clock()):
             self._surroundings.wake()
         elif lanes.next_change is not None:
-            self._readiness.agenda.alarm.set(lanes.next_change)
+            self._exchange.set(lanes.next_change)
 
     def _next(self) -> Lane | None:
         """The lane to ask next."""
@@ -225,6 +228,8 @@ class RobotsPriorityQueue:
             return None
         if left and refused:
             self._wait_for_refusal(lane)
+        if self._stored is not None:
+            self._stored.handed_out()
         self._readiness.hand_out(lane, request, refused=refused)
         if left and not refused:
             self._readiness.states.make_ready(lane)

@@ -7,6 +7,7 @@ from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.lanes.lane import Lane, LaneState, LaneStates
 
 from .agenda import Agenda
@@ -15,7 +16,7 @@ from .outage_starts import OutageStarts
 from .slots import SharedSlot, SharedSlots
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from scrapy import Request
 
@@ -57,6 +58,7 @@ class Readiness:
         """
         self.surroundings = surroundings
         self._defer = defer
+        self._call_later = call_later
         self.states = LaneStates()
         self.discovery = Discovery(surroundings, self.states, enough)
         self.agenda: Agenda[Lane | SharedSlot] = Agenda(self._ring, surroundings.clock, call_later)
@@ -176,6 +178,10 @@ class Readiness:
         state = None if origin is None else self.surroundings.origin_state(origin)
         slot = self.surroundings.slot_state(self.surroundings.slot_key(lane))
         return max(state.delay if state else 0.0, slot.delay, slot.likely_delay)
+
+    def alarm(self, ring: Callable[[], None]) -> Alarm:
+        """One that calls *ring*, by the clock of the crawl."""
+        return Alarm(ring, self.surroundings.clock, self._call_later)
 
     # What a crawl tells
 
