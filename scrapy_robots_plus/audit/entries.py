@@ -132,7 +132,7 @@ class FileEntry(Entry):
 
 @dataclass(slots=True, kw_only=True)
 class VerdictEntry(Entry):
-    """One request was denied, or allowed and sent"""
+    """One request was denied, or allowed and sent, or its page was skipped"""
 
     type: ClassVar[str] = "verdict"
 
@@ -189,7 +189,9 @@ class VerdictEntry(Entry):
         SECONDS, "The delay kept between requests to the host; that asked for if it was too long."
     )
     sent: float | None = optional(
-        MOMENT, "When the request was handed to the download handler; null if it was not sent."
+        MOMENT,
+        "When the request was handed to the download handler; null if it was not sent. A page that "
+        "is skipped for its headers was sent.",
     )
     override: Mapping[str, Any] | None = optional(
         OBJECT,
@@ -236,7 +238,11 @@ class EndEntry(Entry):
 
     reason: str = required(TEXT, "Why: the reason that Scrapy gives, such as `finished`.")
     allowed: int = required(COUNT, "Requests that robots.txt allowed, logged or not.")
-    denied: int = required(COUNT, "Requests that it denied.")
+    denied: int = required(
+        COUNT,
+        "Requests that it denied, and pages that were skipped for their headers; the requests for "
+        "these are among those allowed.",
+    )
     dont_obey: int = required(
         COUNT, "Requests with `dont_obey_robotstxt`, which were not judged, logged or not."
     )

@@ -20,6 +20,7 @@ from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from .dialects import dialect_from_json
 from .entries import DONT_OBEY
+from .page_headers import header_statements_of
 from .parsed_files import UndecidedError
 
 if TYPE_CHECKING:
@@ -120,6 +121,8 @@ class CrawlReplay:
         agent = self._agent(entry)
         try:
             refusal = judging.refusal(known, entry.url, agent)
+            if refusal is None:
+                refusal = _of_page(known, entry)
             return judging.permission(known, entry.url, agent) if refusal is None else refusal
         except (ValueError, TypeError, AttributeError) as error:  # the log was tampered with
             raise UndecidedError(str(error)) from None
@@ -191,6 +194,14 @@ class CrawlReplay:
         )
 
 
+def _of_page(known: _Known, entry: VerdictEntry) -> Verdict | None:
+    """The refusal of a page for its headers."""
+    if not known.obeys:
+        return None
+    said = combine(header_statements_of(entry)).objection(known.skipped_uses)
+    return None if said is None else judging.objection_of(said)
+
+
 class _Known:
     """What the crawl knew when it decided (:class:`~scrapy_robots_plus.policy.judging.Known`)."""
 
@@ -214,8 +225,10 @@ class _Known:
 
     def preferences(self, url: str, agent: AgentNames) -> Preferences:
         file = self.file
+        if file is None or not self._replay.names_rules:  # other parsers know of no preferences
+            return combine(())
         tokens = self._replay.use_tokens(self._override)
-        return combine(FilePreferences(file, agent, tokens).statements(url) if file else ())
+        return combine(FilePreferences(file, agent, tokens).statements(url))
 
     def delay_for(self, agent: AgentNames) -> Delay | None:
         return self._replay.delay(self.file, self._override, agent)

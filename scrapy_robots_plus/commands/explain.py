@@ -98,6 +98,10 @@ def _in_words(found: dict[str, Any]) -> Iterator[tuple[str, Style, str]]:
         yield "but", Style.FAINT, _otherwise(name, other)
     for title, text in (*_file(found["robots_txt"]), *_pace(found["pace"])):
         yield title, Style.FAINT, text
+    for statement in found["uses"]["statements"]:
+        yield "use", Style.FAINT, _use(statement)
+    for license_url in found["licenses"]:
+        yield "licence", Style.FAINT, license_url
     if found.get("cleaned") not in (None, found["url"]):
         yield "equal to", Style.FAINT, f"{found['cleaned']} (Clean-param)"
     if found["host"]:
@@ -131,6 +135,11 @@ def _file(state: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "robots.txt", f"{state['in_words']}{detail}{size}: {url}{came_from}"
     if "age" in state:
         yield "freshness", _freshness(state)
+
+
+def _use(statement: dict[str, Any]) -> str:
+    said = f"{statement['text']}, line {statement['line']}"
+    return f"{statement['category']}: {statement['preference']} ({said})"
 
 
 def _freshness(state: dict[str, Any]) -> str:

@@ -32,6 +32,8 @@ def explanation(
         "why": verdict.describe(),
         "robots_txt": _state(policy, record, is_file=is_file),
         "pace": _pace(policy, agent),
+        "uses": policy.preferences(url, agent).as_dict(),
+        "licenses": list(policy.licenses(agent)),
         "host": policy.host,
         "sitemaps": list(policy.sitemaps),
     }

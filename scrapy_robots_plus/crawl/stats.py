@@ -5,6 +5,11 @@ The table of docs/stats.md is made from this.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 MEANINGS: dict[str, str] = {}
 """What each key counts, in the order of the table."""
 
@@ -17,6 +22,19 @@ def _stat(key: str, *counts: str) -> str:
 def filled(key: str, part: object) -> str:
     """*key* with *part* in place of the placeholder in angle brackets."""
     return f"{key.partition('<')[0]}{part}"
+
+
+def by_part(counts: Mapping[str, Any], key: str) -> dict[str, int]:
+    """What was counted under *key*, by what stands in place of its placeholder.
+
+    *counts*: all stats of a crawl.
+    """
+    prefix = filled(key, "")
+    return {
+        name.removeprefix(prefix): count
+        for name, count in counts.items()
+        if name.startswith(prefix)
+    }
 
 
 REQUESTS = _stat("robotstxt/request_count", "robots.txt requests, with redirects and retries")
@@ -52,16 +70,16 @@ UNDECIDED = _stat(
     "robots.txt was known, and not judged later either",
 )
 PREFERENCES = _stat(
-    "robotstxt/preferences/<use>/<preference>",
-    "responses whose site, by robots.txt or by headers, allows or disallows a use: ",
-    "`train-ai/disallow`, `search/allow`, ...",
+    "robotstxt/preferences/<preference>",
+    "responses whose site, by robots.txt or by headers, allows or disallows a use; the ",
+    "preferences are `train-ai/disallow`, `search/allow` and so on",
 )
 CONTRADICTIONS = _stat(
-    "robotstxt/preferences/contradictions",
-    "those of them whose site both allows and disallows the same use, which disallows it",
+    "robotstxt/contradictions",
+    "responses whose site both allows and disallows the same use: it counts as disallowed",
 )
 OBJECTIONS = _stat(
-    "robotstxt/preferences/objections",
+    "robotstxt/objections",
     "responses that the spider got although their site objects to a use in `ROBOTS_AI_USES`, as ",
     "`ROBOTS_AI_POLICY` is `observe`",
 )

@@ -113,8 +113,8 @@ async def test_the_stamp_says_what_the_owner_of_each_page_wants(sites: Sites) ->
     assert stat(crawler, "robotstxt/preferences/train-ai/allow") == 2
     assert stat(crawler, "robotstxt/preferences/search/allow") == len(SEARCH_OF_ALL)
     assert stat(crawler, "robotstxt/preferences/search/disallow") == 1
-    assert stat(crawler, "robotstxt/preferences/objections") == len(OBJECTING)
-    assert stat(crawler, "robotstxt/preferences/contradictions") == 2
+    assert stat(crawler, "robotstxt/objections") == len(OBJECTING)
+    assert stat(crawler, "robotstxt/contradictions") == 2
     assert stat(crawler, "robotstxt/forbidden") == 1
 
 
@@ -139,7 +139,7 @@ async def test_with_skip_no_page_whose_owner_objects_is_handed_to_the_spider(sit
     assert set(host.fetched) == set(WANTED) - IN_ROBOTS
     assert stat(crawler, "robotstxt/forbidden/ai_preference") == len(OBJECTING)
     assert stat(crawler, "robotstxt/forbidden") == len(OBJECTING)
-    assert stat(crawler, "robotstxt/preferences/objections") == 0
+    assert stat(crawler, "robotstxt/objections") == 0
     for path in OBJECTING:
         stamp = spider.denied[urls[path]]
         assert (stamp["allowed"], stamp["reason"]) == (False, "ai_preference")
@@ -392,7 +392,7 @@ async def test_contradictions_are_told_once_for_each_origin(
     assert len(told) == 2
     assert "train-ai: disallow (line 2: Content-Signal: search=yes, ai-train=no), but" in told[0]
     assert "train-ai: allow (Content-Usage header: Content-Usage: train-ai=y)" in told[0]
-    assert stat(crawler, "robotstxt/preferences/contradictions") == 6
+    assert stat(crawler, "robotstxt/contradictions") == 6
 
 
 @pytest_twisted.ensureDeferred

@@ -84,6 +84,15 @@ async def test_it_says_what_became_of_each_origin(sites: Sites, tmp_path: Path) 
         "not_followed": 0,
         "not_indexed": 0,
         "denied_by_reason": {"rule": 1, "unreachable": 1},
+        "uses": {
+            "ai_uses": [],
+            "ai_policy": "observe",
+            "preferences": {},
+            "contradictions": 0,
+            "objections": 0,
+            "skipped_requests": 0,
+            "skipped_pages": 0,
+        },
         "forgotten": {"origins": 0, "allowed": 0, "denied": 0},
     }
     assert list(sites_found) == [slow.origin, dead.origin, unasked.origin]  # as in the table

@@ -17,10 +17,12 @@ from .pace import pace
 from .requests import hosts, over_time, reasons, rules
 from .style import STYLE
 from .tables import facts, note, paragraph, section
+from .uses import uses
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.audit.summary.summary import Summary
 
+_USES = ("uses", "Uses")
 _CONTENTS = (
     ("time", "Over time"),
     ("reasons", "Reasons"),
@@ -28,6 +30,7 @@ _CONTENTS = (
     ("rules", "Rules"),
     ("gaps", "Gaps"),
     ("files", "robots.txt files"),
+    _USES,
     ("overrides", "Overrides"),
     ("crawls", "Crawls"),
     ("about", "About"),
@@ -68,6 +71,7 @@ def page(summary: Summary, log: Log) -> str:
             rules(summary),
             pace(summary),
             files(summary),
+            *([uses(summary)] if summary.uses else []),
             overrides(summary),
             crawls(summary),
             _about(log),
@@ -117,7 +121,8 @@ def _header(summary: Summary, log: Log) -> list[Html]:
     if totals.lost:
         lines = counted(totals.lost, "line")
         parts.append(note(f"{lines} could not be written to the log; they are missing here."))
-    links = (element("a", name, href=f"#{anchor}") for anchor, name in _CONTENTS)
+    contents = (each for each in _CONTENTS if each != _USES or summary.uses)
+    links = (element("a", name, href=f"#{anchor}") for anchor, name in contents)
     return [*parts, element("nav", *links, aria_label="Contents")]
 
 

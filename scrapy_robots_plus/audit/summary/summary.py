@@ -12,6 +12,7 @@ from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, FileEntry, Ve
 from .rows import Crawl, Failure, Host, Outcomes, Override, bounded, cut, status_of
 from .timeline import Timeline
 from .top import Row, Top
+from .uses import Uses, is_of_a_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,6 +105,7 @@ class Summary:
         self.statuses: Top[Status, Row] = Top(_FEW, Row)
         self.failures: Top[tuple[str, str], Failure] = Top(_FAILURES, Failure)
         """By origin and status."""
+        self.uses = Uses()
         self.changes: deque[Change] = deque(maxlen=_FEW)
         """The latest."""
 
@@ -123,6 +125,7 @@ class Summary:
                 totals.crawls += 1
                 totals.audit_crawls += entry.mode == "audit"
                 crawl.begin(entry)
+                self.uses.begin(entry)
                 totals.full_crawls += crawl.logs_all
                 totals.sampling_crawls += not crawl.logs_all
             case EndEntry():
@@ -133,6 +136,7 @@ class Summary:
                         entry.allowed + entry.dont_obey - crawl.allowed
                     )
                 crawl.finish(entry)
+                self.uses.end(entry)
 
     def _add_verdict(self, verdict: VerdictEntry, crawl: Crawl) -> None:
         crawl.add(verdict)
@@ -153,7 +157,8 @@ class Summary:
         self.totals.denied += 1
         self.totals.not_enforced += verdict.mode == "audit"
         self.timeline.add(verdict.time, "denied")
-        if verdict.rule is not None:
+        self.uses.denied(verdict)
+        if verdict.rule is not None and not is_of_a_page(verdict):
             self.totals.denied_by_rule += 1
             line = None if verdict.line is None else bounded(verdict.line)
             rule = Rule(cut(verdict.robots_url), line, cut(verdict.rule))

@@ -11,6 +11,7 @@ from scrapy_robots_plus.crawl.preferences.stamp import put_stamp, remove_stamp
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY, says_not_to_ask
 from scrapy_robots_plus.crawl.signals import request_disallowed
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.verdict import Reason
 
 from .override_stats import OverrideStats
 
@@ -83,12 +84,19 @@ class Outcomes:
         else:
             self._overrides.count(decision.policy)
         self._tally.deny(request, origin, self._shown(origin, decision.policy))
+        self._count_skipped(decision)
         policy = decision.policy
         put_stamp(request, decision.verdict, policy, agent, decision.preferences)
         if policy is not None and not self._crawl.settings.enforces:
             self._crawl.pages.sent(request, policy, agent)
         self._announce(request, decision.verdict)
         self._tell(request, origin, agent, decision)
+
+    def _count_skipped(self, decision: Refused) -> None:
+        if decision.preferences is not None:
+            self._tally.skipped_pages += 1
+        elif decision.verdict.reason is Reason.AI_PREFERENCE:
+            self._tally.skipped_requests += 1
 
     def _shown(self, origin: Origin, policy: Policy | None) -> Policy | None:
         """What the table shows of *origin*: its own policy, not that of one request."""

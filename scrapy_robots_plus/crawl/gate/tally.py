@@ -50,6 +50,10 @@ class Tally:
         """Requests that were dropped because of pages with ``nofollow``."""
         self.not_indexed = 0
         """Items that were dropped because of pages with ``noindex``."""
+        self.skipped_requests = 0
+        """Requests among those denied whose site's robots.txt objects to what the crawl is for."""
+        self.skipped_pages = 0
+        """Requests among those denied that were sent, and whose page's headers object to it."""
         self._starts = Row()
         """Start requests, including those without an origin."""
 

@@ -18,6 +18,7 @@ from .outages import Outages
 from .progress import Estimate
 from .summary_file import SummaryFile
 from .table import headline, table
+from .uses import uses_line
 from .wiring import report_wiring
 
 if TYPE_CHECKING:
@@ -83,6 +84,11 @@ class RobotsExtension:
         if self._summary_file is not None:
             self._summary_file.write(reason)
 
+    def _table(self) -> str:
+        crawl = self._crawl
+        rows, last = table(crawl.tally, delays=crawl.settings.keeps_any_delays), uses_line(crawl)
+        return rows if last is None else f"{rows}\n{last}"
+
     def _log_table(self, spider: Spider) -> None:
         tally = self._crawl.tally
         logger.info(
@@ -90,7 +96,7 @@ class RobotsExtension:
             {
                 "name": printable(spider.name),
                 "headline": headline(tally, self._crawl.settings.mode),
-                "table": table(tally, delays=self._crawl.settings.keeps_any_delays),
+                "table": self._table(),
             },
             extra={"spider": spider},
         )

@@ -10,6 +10,7 @@ from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.timestamps import timestamp
 
 from .sites import Site, sites_of
+from .uses import uses_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,18 +56,15 @@ def _head(crawl: Crawl, started: float, reason: str) -> dict[str, Any]:
         "not_followed": tally.not_followed,
         "not_indexed": tally.not_indexed,
         "denied_by_reason": _reasons(crawl),
+        "uses": uses_fields(crawl),
         "forgotten": tally.forgotten._asdict(),
     }
 
 
 def _reasons(crawl: Crawl) -> dict[str, int]:
-    prefix = stats.filled(stats.FORBIDDEN_BY_REASON, "")
-    counts = compat.stats_of(crawl.crawler).get_stats()
-    return {
-        key.removeprefix(prefix): count
-        for key, count in counts.items()
-        if key.startswith(prefix) and key != stats.FORBIDDEN_IN_A_FORM
-    }
+    counts = dict(compat.stats_of(crawl.crawler).get_stats())
+    counts.pop(stats.FORBIDDEN_IN_A_FORM, None)
+    return stats.by_part(counts, stats.FORBIDDEN_BY_REASON)
 
 
 def _site(site: Site, gap: float | None) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
 from scrapy_robots_plus.crawl.gate.middleware import RobotsMiddleware
 from scrapy_robots_plus.crawl.parsers.adapter import takes_several_names
 from scrapy_robots_plus.crawl.settings import parser_class, queue_class, scheduler_class
+from scrapy_robots_plus.policy.options import AiPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +58,8 @@ def _mistakes(crawler: Crawler, settings: RobotsSettings) -> list[str]:
             f"alongside {' and '.join(names)}. Remove it from DOWNLOADER_MIDDLEWARES: "
             f"{', '.join(f'{name!r}: None' for name in names)}."
         )
+    if settings.ai_policy is AiPolicy.SKIP and not _is_for_any_use(settings):
+        found.append('ROBOTS_AI_POLICY = "skip" has no effect, because ROBOTS_AI_USES is empty.')
     if ours and not takes_several_names(crawler.settings):
         found.extend(_for_our_parser_alone(crawler, settings))
     return found
@@ -64,16 +67,23 @@ def _mistakes(crawler: Crawler, settings: RobotsSettings) -> list[str]:
 
 def _for_our_parser_alone(crawler: Crawler, settings: RobotsSettings) -> Iterator[str]:
     """What another ``ROBOTSTXT_PARSER`` leaves without effect."""
-    set_here = {
-        "dialect in ROBOTS_OVERRIDES": any(each.dialect for each in settings.overrides.values()),
-        "ROBOTS_CLEAN_PARAM": settings.clean_param,
+    overrides = settings.overrides.values()
+    set_here: dict[str, object] = {
+        "dialect in ROBOTS_OVERRIDES has no effect": any(each.dialect for each in overrides),
+        "ROBOTS_CLEAN_PARAM has no effect": settings.clean_param,
+        "ROBOTS_USE_TOKENS has no effect": settings.use_tokens,
+        "ROBOTS_AI_USES is compared with headers only": settings.ai_uses,
     }
-    for name in filter(set_here.get, set_here):
+    for what in filter(set_here.get, set_here):
         yield (
-            f"{name} has no effect, because ROBOTSTXT_PARSER is "
+            f"{what}, because ROBOTSTXT_PARSER is "
             f"{global_object_name(parser_class(crawler.settings))}. To change that, set "
             'ROBOTSTXT_PARSER = "scrapy_robots_plus.RobotsParser".'
         )
+
+
+def _is_for_any_use(settings: RobotsSettings) -> bool:
+    return bool(settings.ai_uses) or any(each.ai_uses for each in settings.overrides.values())
 
 
 def _inactive(crawl: Crawl) -> list[str]:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scrapy import Request
-    from scrapy.statscollectors import StatsCollector
 
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
     from scrapy_robots_plus.crawl.policies.policy import Policy
@@ -175,15 +174,15 @@ class Entries:
 
     def end(self, reason: str, lost: int) -> EndEntry:
         """The crawl ends for *reason*."""
-        tally = self._crawl.tally
+        tally, counts = self._crawl.tally, compat.stats_of(self._crawl.crawler).get_stats()
         return EndEntry(
             time=self._now(),
             crawl=self._name,
             reason=reason,
-            allowed=tally.allowed,
+            allowed=tally.allowed + tally.skipped_pages,
             denied=tally.denied,
             dont_obey=tally.not_asked,
-            preferences=_counted(compat.stats_of(self._crawl.crawler)) or None,
+            preferences=stats.by_part(counts, stats.PREFERENCES) or None,
             lost=lost,
         )
 
@@ -210,16 +209,6 @@ def _preferred(request: Request) -> dict[str, str] | None:
     preferences = stamp.get("preferences") or {}
     known = {use: each for use, each in preferences.items() if each != Preference.UNKNOWN.value}
     return known or None
-
-
-def _counted(collector: StatsCollector) -> dict[str, int]:
-    prefix = stats.filled(stats.PREFERENCES, "")
-    counts = collector.get_stats()
-    return {
-        key.removeprefix(prefix): count
-        for key, count in counts.items()
-        if key.startswith(prefix) and "/" in key.removeprefix(prefix)
-    }
 
 
 def _lifetime(policy: Policy) -> float | None:

@@ -49,7 +49,7 @@ class Recorder:
         self._under_way: WeakKeyDictionary[Request, VerdictEntry] = WeakKeyDictionary()
         """Requests with a verdict that no download handler has got yet."""
         self._sent: WeakKeyDictionary[Request, float] = WeakKeyDictionary()
-        """When those without one were sent, in seconds since the epoch."""
+        """When requests were sent, in seconds since the epoch: a verdict may come later."""
         self._own_texts: set[str] = set()
         """Hashes of the texts of overrides that are stored."""
         folder = bodies_folder(crawl.settings.audit_bodies, path)
@@ -123,6 +123,7 @@ class Recorder:
         self._store_own_text(decision.policy)
         if is_denied and self._enforces:
             self._under_way.pop(request, None)
+            entry.sent = self._sent.get(request)
             self._add(entry)
         elif not self._knows_departures:
             self._add(entry)
@@ -145,13 +146,14 @@ class Recorder:
             self._add(entry)
 
     def _handed_over(self, request: Request) -> None:
+        now = self._crawl.clock.wall()
         if self._under_way:
             entry = self._under_way.pop(request, None)
             if entry is not None:
-                entry.sent = self._crawl.clock.wall()
+                entry.sent = now
                 self._add(entry)
-        if not self._enforces and TAP_META_KEY not in request.meta:
-            self._sent[request] = self._crawl.clock.wall()
+        if TAP_META_KEY not in request.meta:
+            self._sent[request] = now
 
     def _left(self, request: Request) -> None:
         """A denial has its line even if nothing sends the request."""
