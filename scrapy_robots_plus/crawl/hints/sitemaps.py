@@ -71,6 +71,12 @@ class Sitemaps:
             status = status if isinstance(status, int) else _NOT_FOUND
             return Response(request.url, status, flags=[_FLAG])
         urls = await self.urls(policy, self.lines(policy))
+        if not urls.in_scope:
+            logger.info(
+                "%s names no sitemap that may be requested",
+                printable(policy.record.url),
+                extra={"spider": self._crawler.spider},
+            )
         body = "".join(f"Sitemap: {url}\n" for url in urls.in_scope)
         return TextResponse(request.url, body=body, encoding="utf-8", flags=[_FLAG])
 

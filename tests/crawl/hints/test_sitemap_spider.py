@@ -406,3 +406,13 @@ async def test_allowed_domains_hold_for_sitemaps(sites: Sites) -> None:
     crawler = await crawled(host.url(ROBOTS), spider=Local, ROBOTS_SITEMAPS=True)
     assert crawler.spider.got == [host.url("/a")]
     assert far.hits == []
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_file_without_sitemaps_is_told_of(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    host = sites.host(EMPTY)
+    await crawled(host.url(ROBOTS))
+    assert f"{host.url(ROBOTS)} names no sitemap that may be requested" in caplog.text

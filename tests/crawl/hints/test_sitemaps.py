@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 import scrapy
+from scrapy import signals
+from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_robots_plus import Origin, sitemaps_found
 from tests.crawling import ProbeSpider, StepSpider, crawl, make_crawler, run, stat
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
+SCHEDULED = "robotstxt/sitemaps/scheduled"
 EMPTY = "User-agent: *\nDisallow: /closed\n"
 
 
@@ -122,7 +125,7 @@ async def test_sitemaps_are_requested_and_their_pages_fetched(sites: Sites) -> N
     assert sorted(crawler.spider.sitemaps) == sorted([host.url("/a.xml"), far.url("/b.xml")])
     assert sorted(crawler.spider.got) == sorted([host.url("/"), host.url("/page")])
     assert "/closed/c.xml" not in host.fetched
-    assert stat(crawler, "robotstxt/sitemaps/scheduled") == 3
+    assert stat(crawler, SCHEDULED) == 3
     assert crawler.stats.get_value("finish_reason") == "finished"
 
 
@@ -204,24 +207,28 @@ async def test_a_hostile_list_is_bounded_and_what_is_left_out_is_counted(
 
 
 @pytest_twisted.ensureDeferred
-async def test_the_job_that_is_resumed_sees_them_and_requests_each_once(
+async def test_a_job_that_is_stopped_meanwhile_requests_each_once(
     sites: Sites, tmp_path: Any
 ) -> None:
     host = sites.host()
-    host.robots(robots(*(f"/{number}.xml" for number in range(30))))
-
+    maps = [host.url(f"/{number}.xml") for number in range(150)]
+    host.robots(robots(*maps))
     done: list[str] = []
-    for most in (5, 0):
-        crawler = make_crawler(
-            Reading,
-            ROBOTS_SITEMAPS=True,
-            JOBDIR=str(tmp_path),
-            CONCURRENT_REQUESTS=1,
-            CLOSESPIDER_PAGECOUNT=most,
-        )
-        await run(crawler, urls=[host.url(f"/{most}")])
+    scheduled: list[int] = []
+    for page in ("/first", "/second"):
+        crawler = make_crawler(Reading, ROBOTS_SITEMAPS=True, JOBDIR=str(tmp_path))
+        if page == "/first":
+            crawler.signals.connect(stop_at_the_51st, signals.request_scheduled)
+        await run(crawler, urls=[host.url(page)])
         done += crawler.spider.sitemaps
-    assert sorted(done) == sorted(host.url(f"/{number}.xml") for number in range(30))
+        scheduled.append(stat(crawler, SCHEDULED))
+    assert sorted(done) == sorted(maps)
+    assert 50 < scheduled[0] < 150 == scheduled[1]
+
+
+def stop_at_the_51st(request: scrapy.Request, spider: scrapy.Spider) -> None:
+    if request.url.endswith("/50.xml"):
+        deferred_from_coro(spider.crawler.engine.close_spider_async(reason="stopped"))
 
 
 class Late(ProbeSpider):
