@@ -10,7 +10,7 @@ from scrapy.utils.python import global_object_name
 
 from .crawl.gate.downloader import RobotsDownloader
 from .crawl.gate.middleware import RobotsMiddleware
-from .crawl.jobs.wiring import keep_job_in_one_file
+from .crawl.jobs.wiring import keep_job_in_one_file, leave_job_alone, looks_at_one_page
 from .crawl.pages.middleware import RobotsPagesMiddleware
 from .crawl.parsers.our_parser import RobotsParser
 from .crawl.preferences.items import RobotsItemMiddleware
@@ -18,7 +18,9 @@ from .crawl.reporting.extension import RobotsExtension
 from .crawl.scheduling.queue import RobotsPriorityQueue
 
 if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
+    from typing_extensions import Self
 
 _MIDDLEWARES = "DOWNLOADER_MIDDLEWARES"
 _DEFAULT_POSITION = 100
@@ -41,6 +43,14 @@ class Addon:
     ``ADDONS = {"scrapy_robots_plus.Addon": 300}``
     """
 
+    def __init__(self, crawler: Crawler | None = None) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Called by Scrapy."""
+        return cls(crawler)
+
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy. Everything is set at add-on priority: a project's settings win."""
         position = _take_out_built_in(settings)
@@ -56,6 +66,8 @@ class Addon:
         settings.set("ROBOTSTXT_PARSER", RobotsParser, "addon")
         settings.set("SCHEDULER_PRIORITY_QUEUE", RobotsPriorityQueue, "addon")
         settings.set("DOWNLOADER", RobotsDownloader, "addon")
+        if self._crawler is not None and looks_at_one_page(self._crawler, settings):
+            leave_job_alone(settings)
         keep_job_in_one_file(settings)
 
 

@@ -5,6 +5,7 @@ usage: python -m tests.crawl.killed_crawl JOB ITEMS SETTINGS URL...
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import random
 import signal
@@ -157,7 +158,14 @@ class Run:
         return was_running and self._process.returncode == -signal.SIGKILL
 
     def end(self) -> int:
-        return self._process.wait(60)
+        """Its exit status. If it does not end, it is made to show where it is, in its log."""
+        try:
+            return self._process.wait(120)
+        except subprocess.TimeoutExpired:
+            self._process.send_signal(signal.SIGUSR1)
+            time.sleep(1)
+            self.kill()
+            raise
 
 
 def kill_once(run: Run, kind: str, moment: float) -> bool:
@@ -252,6 +260,7 @@ def outcome_of(job: Path, hosts: list[Host], kills: int, status: int) -> Outcome
 def main() -> None:
     from scrapy.crawler import AsyncCrawlerProcess
 
+    faulthandler.register(signal.SIGUSR1)
     job, items, own, *urls = sys.argv[1:]
     settings = {
         **BASE_SETTINGS,

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 _Result = TypeVar("_Result")
 
+_SPIDER = "spider"
+
 _jobs: WeakKeyDictionary[Crawler, Job] = WeakKeyDictionary()
 """Until the spider is closed."""
 
@@ -69,6 +71,7 @@ class Job:
         self._operations = 0
         self._has_failed = False
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
+        self._check_spider()
         self._reports.opened(self.file)
         crawler.signals.connect(self._begin, signals.spider_opened)
         crawler.signals.connect(self._give_out_a_suspect, signals.spider_idle)
@@ -95,6 +98,15 @@ class Job:
     @property
     def spider(self) -> Spider:
         return compat.spider_of(self._crawler)
+
+    def _check_spider(self) -> None:
+        """Another spider would set all requests aside: it has not their callbacks."""
+        name = self.file.note(_SPIDER)
+        if name not in (None, self.spider.name) and self.file.stored:
+            self.file.close()
+            what = f'holds requests of the spider "{name}"'
+            raise JobFileError(self.file.path, what, "Give each spider a JOBDIR of its own")
+        self.file.set_note(_SPIDER, self.spider.name)
 
     # For queues
 

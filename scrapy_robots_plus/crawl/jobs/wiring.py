@@ -13,9 +13,11 @@ from scrapy_robots_plus.crawl.settings import job_folder, scheduler_class
 from scrapy_robots_plus.frontier import FILE_NAME
 
 from .dupefilter import JobDupeFilter
+from .job import Job
 from .queues import QUEUE_FOLDER, JobQueue, PickleFifoDiskQueue, PickleLifoDiskQueue
 
 if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
 _QUEUE = "SCHEDULER_DISK_QUEUE"
@@ -36,13 +38,46 @@ def keep_job_in_one_file(settings: BaseSettings) -> None:
     settings.set("DUPEFILTER_CLASS", JobDupeFilter, "addon")
 
 
+def looks_at_one_page(crawler: Crawler, settings: BaseSettings) -> bool:
+    """Whether this is ``scrapy shell``, ``fetch``, ``view`` or ``parse``, and not a crawl.
+
+    They run a spider whose ``start()`` they have replaced; the shell has a duplicate filter of its
+    own.
+    """
+    start = getattr(crawler.spidercls, "start", None)
+    command = SETTINGS_PRIORITIES["command"]
+    in_shell = settings.getpriority("DUPEFILTER_CLASS") == command
+    return in_shell or getattr(start, "__module__", "").startswith("scrapy.commands.")
+
+
+def leave_job_alone(settings: BaseSettings) -> None:
+    """Unsets a ``JOBDIR`` of the project: its requests and what it has seen are of its crawls."""
+    priority = settings.getpriority("JOBDIR") or 0
+    if job_folder(settings) is not None and priority < SETTINGS_PRIORITIES["cmdline"]:
+        settings.set("JOBDIR", None, priority)
+
+
+def open_job(crawler: Crawler) -> None:
+    """Opens the file of the job if there is one, before anything else of the crawl begins.
+
+    If it cannot be used, raises JobFileError, which stops the crawl.
+    """
+    settings = crawler.settings
+    if job_folder(settings) is None or Scheduler not in scheduler_class(settings).__mro__:
+        return
+    if issubclass(load_object(settings[_QUEUE]), JobQueue):
+        Job.of(crawler)
+
+
 def is_in_files(folder: str) -> bool:
     """Whether the job in *folder* was begun with files, as Scrapy's own queues keep it."""
     if Path(folder, FILE_NAME).exists():
         return False
     seen, queue = Path(folder, "requests.seen"), Path(folder, QUEUE_FOLDER)
     try:
-        return (seen.exists() and seen.stat().st_size > 0) or any(queue.iterdir())
+        if seen.exists() and seen.stat().st_size > 0:
+            return True
+        return any(map(_holds_requests, queue.iterdir()))
     except OSError:
         return False
 
@@ -53,3 +88,8 @@ def _may_set(settings: BaseSettings, name: str) -> bool:
         return True
     chosen = settings[name]
     return bool(chosen) and issubclass(load_object(chosen), JobQueue)
+
+
+def _holds_requests(path: Path) -> bool:
+    """Whether *path*, in the folder of the queue, says so. Of none, the state is two brackets."""
+    return path.name != "active.json" or path.stat().st_size > len("[]")

@@ -10,6 +10,7 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_robots_plus.crawl.gate.crawl import Crawl
+from scrapy_robots_plus.crawl.jobs.wiring import open_job
 from scrapy_robots_plus.crawl.settings import log_interval
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -41,6 +42,7 @@ class RobotsExtension:
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        open_job(crawler)
         self._crawl = crawl = Crawl.of(crawler)
         if not crawl.is_on:
             raise NotConfigured
