@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .crawl.exceptions import (
         RobotsDisallowed,
         RobotsDuplicate,
+        RobotsGivenUp,
         RobotsIgnored,
         RobotsNoindex,
         RobotsOverrideError,
@@ -59,6 +60,7 @@ _HOMES = {
     "RobotsDuplicate": "crawl.exceptions",
     "RobotsDownloader": "crawl.gate.downloader",
     "RobotsExtension": "crawl.reporting.extension",
+    "RobotsGivenUp": "crawl.exceptions",
     "RobotsIgnored": "crawl.exceptions",
     "RobotsItemMiddleware": "crawl.preferences.items",
     "RobotsMiddleware": "crawl.gate.middleware",
@@ -93,6 +95,7 @@ __all__ = [
     "RobotsDownloader",
     "RobotsDuplicate",
     "RobotsExtension",
+    "RobotsGivenUp",
     "RobotsIgnored",
     "RobotsItemMiddleware",
     "RobotsMiddleware",

@@ -183,5 +183,8 @@ def test_the_docs_name_every_failure_and_every_reason_to_deny() -> None:
     (failures,) = re.findall(r"by failure: (.*) \|$", STATS, re.MULTILINE)
     assert re.findall(r"`(\w+)`", failures) == [str(failure) for failure in Failure]
     reasons = re.findall(r"^\| `(\w+)`", STATS, re.MULTILINE)
-    denying = [Reason.RULE, Reason.UNREACHABLE, Reason.CRAWL_DELAY, Reason.CLOSING]
-    assert reasons == [*map(str, denying), str(Reason.AI_PREFERENCE)]
+    denying = [
+        *(Reason.RULE, Reason.UNREACHABLE, Reason.CRAWL_DELAY),
+        *(Reason.GIVEN_UP, Reason.CLOSING, Reason.AI_PREFERENCE),
+    ]
+    assert reasons == [str(reason) for reason in denying]

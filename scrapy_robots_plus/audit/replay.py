@@ -81,6 +81,13 @@ class Decided(NamedTuple):
         return f"{word} ({why})" if why else word
 
 
+UNREPLAYED = {
+    Reason.CLOSING.value: "the spider closed before its robots.txt was read",
+    Reason.GIVEN_UP.value: "its host was given up, whatever its robots.txt says",
+}
+"""Why verdicts for these reasons say nothing of a robots.txt."""
+
+
 class CrawlReplay:
     """Replays the verdicts of one crawl."""
 
@@ -115,8 +122,8 @@ class CrawlReplay:
 
     def our_verdict(self, entry: VerdictEntry) -> Verdict:
         """The verdict of this package's parser. Raises :exc:`UndecidedError`."""
-        if entry.reason == Reason.CLOSING.value:
-            raise UndecidedError("the spider closed before its robots.txt was read")
+        if entry.reason in UNREPLAYED:
+            raise UndecidedError(UNREPLAYED[entry.reason])
         known = _Known(self, entry, self._obeys(entry.override or {}))
         agent = self._agent(entry)
         try:

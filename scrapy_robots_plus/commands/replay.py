@@ -11,7 +11,7 @@ from scrapy_robots_plus.audit.differences import Differences
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
 from scrapy_robots_plus.audit.parsed_files import ParsedFiles, UndecidedError
 from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, LogReader
-from scrapy_robots_plus.audit.replay import Changes, CrawlReplay, Decided
+from scrapy_robots_plus.audit.replay import UNREPLAYED, Changes, CrawlReplay, Decided
 from scrapy_robots_plus.policy.status_policy import status_table
 from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.dialect import dialect_named
@@ -133,7 +133,7 @@ class _Replaying:
                 raise UndecidedError("the log does not say how its crawl began")
             after = Decided.of(replay.verdict(entry))
         except UndecidedError as error:
-            if entry.reason != "closing":  # nothing was known then
+            if entry.reason not in UNREPLAYED:  # no robots.txt has decided
                 self._undecide(str(error))
             return
         before = Decided.logged(entry)

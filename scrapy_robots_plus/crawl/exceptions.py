@@ -18,13 +18,16 @@ def denial_of(verdict: Verdict) -> str:
     """What happened, in words, to a request with this *verdict*."""
     if verdict.reason is Reason.AI_PREFERENCE:
         return "Skipped for a preference of its site"
+    if verdict.reason is Reason.GIVEN_UP:
+        return "Given up"
     return "Forbidden by robots.txt"
 
 
 class RobotsIgnored(IgnoreRequest):
     """A request was dropped for its robots.txt: a :exc:`~scrapy_robots_plus.RobotsDisallowed`, a
     :exc:`~scrapy_robots_plus.RobotsUnreachable` or a
-    :exc:`~scrapy_robots_plus.RobotsUseDisallowed`.
+    :exc:`~scrapy_robots_plus.RobotsUseDisallowed`. Or its host was given up: a
+    :exc:`~scrapy_robots_plus.RobotsGivenUp`.
 
     It is an :exc:`~scrapy.exceptions.IgnoreRequest`, as Scrapy's own middleware raises.
     """
@@ -43,6 +46,10 @@ class RobotsDisallowed(RobotsIgnored):
 
 class RobotsUnreachable(RobotsIgnored):
     """The robots.txt cannot be read, so nothing may be fetched (RFC 9309 2.3.1.4)."""
+
+
+class RobotsGivenUp(RobotsIgnored):
+    """The host has answered nothing but 429, and is given up (``ROBOTS_GIVE_UP_AFTER``)."""
 
 
 class RobotsUseDisallowed(RobotsIgnored):
@@ -90,5 +97,7 @@ def exception_for(url: str, verdict: Verdict) -> RobotsIgnored:
     """The exception to raise when *verdict* denies *url*."""
     if verdict.reason is Reason.AI_PREFERENCE:
         return RobotsUseDisallowed(url, verdict)
+    if verdict.reason is Reason.GIVEN_UP:
+        return RobotsGivenUp(url, verdict)
     kind = RobotsUnreachable if verdict.reason.is_unread else RobotsDisallowed
     return kind(url, verdict)

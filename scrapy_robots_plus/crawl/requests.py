@@ -98,6 +98,21 @@ NOFOLLOW_META_KEY = _of_pages(
     "is `mark`. See [page-level directives](page-directives.md).",
 )
 
+REFUSED_META_KEY = _of_pages(
+    "robots_refused",
+    "Set on requests that a host has refused (429, or 503 in a row): how many times. Leave it "
+    "alone.",
+)
+HANDLED_META_KEY = _of_pages(
+    "handle_httpstatus_list",
+    "Read; Scrapy's. A request that lists 429 is retried after a refusal as after any error.",
+)
+HANDLES_ALL_META_KEY = _of_pages("handle_httpstatus_all", "Read; Scrapy's. The same.")
+MAX_RETRIES_META_KEY = _of_pages(
+    "max_retry_times",
+    "Set beside it: Scrapy's limit of retries, which goes up by one with each refusal, up to ten.",
+)
+
 TAP_META_KEY = _of_fetches(
     "robots_fetch",
     "Marks a request for robots.txt, and holds the state of its download. Your own middlewares "
@@ -164,8 +179,11 @@ def origin_to_ask(request: Request) -> Origin | None:
 
     Raises ValueError if the port in its URL is invalid.
     """
-    if request.meta.get(DONT_OBEY_META_KEY):
-        return None
+    return None if request.meta.get(DONT_OBEY_META_KEY) else origin_of(request)
+
+
+def origin_of(request: Request) -> Origin | None:
+    """The origin of *request*; None if it is not http or https. Raises ValueError as above."""
     parts = urlparse_cached(request)
     return _origin(parts.scheme, parts.netloc)
 
@@ -193,7 +211,11 @@ def slot_is_left_over(request: Request) -> bool:
     if key is None or not before:
         return False
     origin = Origin.of(before[-1])
-    return origin is not None and key == origin.host != urlparse_cached(request).hostname
+    if origin is None:
+        return False
+    if key == str(origin):  # a slot that it has alone, because it has refused requests
+        return origin_of(request) != origin
+    return bool(key == origin.host != urlparse_cached(request).hostname)
 
 
 def chosen_slot(request: Request) -> str | None:

@@ -152,6 +152,19 @@ RETRY_AFTER = _stat(
     "robotstxt/retry_after",
     "responses 429 or 503 to pages whose Retry-After asked for a pause",
 )
+REFUSED = _stat(
+    "robotstxt/backoff/refused",
+    "requests to pages that were refused: answered 429, or 503 for the third time in a row",
+)
+BACKOFFS = _stat(
+    "robotstxt/backoff/slowed_down",
+    "times that a host was left alone and then asked less often because of it; requests that were ",
+    "under way together count once",
+)
+GIVEN_UP = _stat(
+    "robotstxt/backoff/given_up",
+    "hosts that were given up because they answered nothing but 429",
+)
 REQUEUED = _stat(
     "robotstxt/put_back",
     "requests that went back to the scheduler, to be sent when their robots.txt can be ",

@@ -42,6 +42,8 @@ class Reason(str, Enum):
     """The robots.txt cannot be read: disallowed (2.3.1.4)."""
     CRAWL_DELAY = "crawl_delay", "the Crawl-delay of {} is too long"
     """The Crawl-delay is over ``ROBOTS_CRAWL_DELAY_MAX``, so the host is skipped."""
+    GIVEN_UP = "given_up", "the host of {} has answered nothing but 429"
+    """The host has refused ``ROBOTS_GIVE_UP_AFTER`` requests in a row, and is given up."""
     CLOSING = "closing", "the spider closed before {} was read"
     """The spider closed before the robots.txt was read."""
     AI_PREFERENCE = "ai_preference", "the site does not want it used so"

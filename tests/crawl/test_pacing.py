@@ -19,6 +19,8 @@ from twisted.internet.defer import Deferred
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing
+from scrapy_robots_plus.crawl.pacing.floors import Floors
+from scrapy_robots_plus.crawl.pacing.given_up import GivenUp
 from scrapy_robots_plus.crawl.pacing.pacing import Pacing
 from scrapy_robots_plus.crawl.settings import RobotsSettings
 from scrapy_robots_plus.policy.origin import Origin
@@ -55,17 +57,19 @@ class Crawl:
     def __init__(self, **settings: Any) -> None:
         self.now = NOW
         self.slots: dict[str, Slot] = {}
-        made = Settings(settings)
+        made = Settings({"ROBOTS_BACKOFF": False, **settings})  # Retry-After alone
         downloader = SimpleNamespace(slots=self.slots, get_slot_key=key_of)
         self.engine_slot = SimpleNamespace(closing=None)
         engine = SimpleNamespace(downloader=downloader, _slot=self.engine_slot)
         crawler: Any = SimpleNamespace(signals=SignalManager(), engine=engine, spider=None)
+        crawler.settings = made
         with_settings: Any = SimpleNamespace(settings=made, spider=None)
         self.stats = crawler.stats = StatsCollector(with_settings)
         self.signals = crawler.signals
         running.append(self)
         clock = Clock(wall=lambda: self.now, slots=lambda: self.now - NOW)
-        self.pacing = Pacing(crawler, RobotsSettings.from_settings(made), clock)
+        self.given_up = GivenUp(10, clock.monotonic)
+        self.pacing = Pacing(crawler, RobotsSettings.from_settings(made), clock, self.given_up)
 
     def queue(self, slot: str, url: str = URL) -> Slot:
         """A request waits in a slot, which has no delay of its own."""
@@ -264,10 +268,10 @@ def test_floors_that_are_needed_are_searched_for_once_a_second() -> None:
     assert crawl.held(URLS) == URLS
     for slot in crawl.slots.values():
         slot.queue.clear()
-    crawl.now += Pacing.TRIM_SECONDS / 2
+    crawl.now += Floors.TRIM_SECONDS / 2
     crawl.answer("elsewhere", status=200)
     assert crawl.held(URLS) == URLS
-    crawl.now += Pacing.TRIM_SECONDS / 2
+    crawl.now += Floors.TRIM_SECONDS / 2
     crawl.answer("elsewhere", status=200)
     assert crawl.held(URLS) == URLS[1:]
 
@@ -329,7 +333,8 @@ async def test_a_spider_that_closes_waits_for_no_host(reason: str) -> None:
     with pytest.raises(HeldAtClosing) as caught:
         await waiter
     assert str(caught.value) == (
-        "the spider closed while the request waited for a Retry-After or Visit-time"
+        "the spider closed while the request waited for a Retry-After or Visit-time, or its "
+        "host refused requests"
     )
     assert not held.queue
     assert len(other.queue) == 1

@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_robots_plus import RobotsDisallowed, RobotsUnreachable, RobotsUseDisallowed
+from scrapy_robots_plus import (
+    RobotsDisallowed,
+    RobotsGivenUp,
+    RobotsUnreachable,
+    RobotsUseDisallowed,
+)
 from scrapy_robots_plus.crawl.exceptions import exception_for
 from scrapy_robots_plus.protocol import Reason, Verdict
 
@@ -17,6 +22,7 @@ DENY = {
     Reason.RULE: RobotsDisallowed,
     Reason.UNREACHABLE: RobotsUnreachable,
     Reason.CRAWL_DELAY: RobotsDisallowed,
+    Reason.GIVEN_UP: RobotsGivenUp,
     Reason.CLOSING: RobotsUnreachable,
     Reason.AI_PREFERENCE: RobotsUseDisallowed,
 }
@@ -37,8 +43,10 @@ def test_the_exception_of_a_denial(reason: Reason) -> None:
     assert type(error) is DENY[reason]
     assert error.url == URL
     words = reason.words.format("robots.txt")
-    preferred = reason is Reason.AI_PREFERENCE
-    denied = "Skipped for a preference of its site" if preferred else "Forbidden by robots.txt"
+    denied = {
+        Reason.AI_PREFERENCE: "Skipped for a preference of its site",
+        Reason.GIVEN_UP: "Given up",
+    }.get(reason, "Forbidden by robots.txt")
     assert str(error) == f"{denied}: {URL} ({words})"
 
 

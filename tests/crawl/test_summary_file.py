@@ -99,7 +99,13 @@ async def test_it_says_what_became_of_each_origin(sites: Sites, tmp_path: Path) 
     hashes = [site.pop("sha256") for site in sites_found.values()]
     assert [hash_ is not None and len(hash_) == 64 for hash_ in hashes] == [True, False, False]
     assert all(site.pop("fetched_at").endswith("Z") for site in sites_found.values())
-    nothing = {"delay_asked": None, "delay": None, "skipped": False, "override": None}
+    nothing = {
+        "delay_asked": None,
+        "delay": None,
+        "skipped": False,
+        "given_up": False,
+        "override": None,
+    }
     assert list(sites_found.values()) == [
         {
             "origin": slow.origin,
@@ -110,6 +116,7 @@ async def test_it_says_what_became_of_each_origin(sites: Sites, tmp_path: Path) 
             "delay_asked": 0.5,
             "delay": 0.5,
             "skipped": False,
+            "given_up": False,
             "allowed": 2,
             "denied": 1,
             "override": None,

@@ -16,6 +16,7 @@ from scrapy_robots_plus.crawl.fetching.fetcher import Fetcher
 from scrapy_robots_plus.crawl.hints.equal_urls import EqualUrls
 from scrapy_robots_plus.crawl.hints.sitemap_feed import SitemapFeed
 from scrapy_robots_plus.crawl.hints.sitemaps import Sitemaps
+from scrapy_robots_plus.crawl.pacing.given_up import GivenUp
 from scrapy_robots_plus.crawl.pacing.pacing import Pacing
 from scrapy_robots_plus.crawl.policies.archive import Archive
 from scrapy_robots_plus.crawl.policies.cache import Policies
@@ -174,7 +175,11 @@ class Crawl:
 
     @cached_property
     def pacing(self) -> Pacing:
-        return Pacing(self.crawler, self.settings, self.clock)
+        return Pacing(self.crawler, self.settings, self.clock, self.given_up)
+
+    @cached_property
+    def given_up(self) -> GivenUp:
+        return GivenUp(self.settings.cache_size, self.clock.monotonic)
 
     @cached_property
     def tally(self) -> Tally:
@@ -190,4 +195,5 @@ class Crawl:
 
     @cached_property
     def judge(self) -> Judge:
-        return Judge(self.settings, self.policies, self.requeue, compat.stats_of(self.crawler))
+        stats = compat.stats_of(self.crawler)
+        return Judge(self.settings, self.policies, self.requeue, self.given_up, stats)

@@ -9,18 +9,19 @@ from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.policies.cache import closing_verdict
 from scrapy_robots_plus.crawl.requests import asks_for_sitemaps
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
+from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.statscollectors import StatsCollector
 
+    from scrapy_robots_plus.crawl.pacing.given_up import GivenUp
     from scrapy_robots_plus.crawl.policies.cache import Policies
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.protocol.preferences import Preferences
     from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.protocol.verdict import Verdict
 
     from .requeue import Requeue
 
@@ -71,6 +72,15 @@ class Refused:
         return None if self.policy is None else _override_of(self.policy)
 
 
+def given_up(origin: Origin, policy: Policy | None) -> Refused:
+    """What happens to requests to *origin* while its host is given up."""
+    url = origin.robots_url if policy is None else policy.record.url
+    override = None if policy is None else policy.settings.override
+    label = None if override is None else override.label
+    verdict = Verdict(False, Reason.GIVEN_UP, robots_url=url, override=label)
+    return Refused(verdict, policy)
+
+
 def _override_of(policy: Policy) -> dict[str, Any] | None:
     override = policy.settings.override
     return None if override is None else override.as_json()
@@ -93,11 +103,17 @@ class Judge:
     """
 
     def __init__(
-        self, settings: RobotsSettings, policies: Policies, requeue: Requeue, stats: StatsCollector
+        self,
+        settings: RobotsSettings,
+        policies: Policies,
+        requeue: Requeue,
+        given_up: GivenUp,
+        stats: StatsCollector,
     ) -> None:
         self._settings = settings
         self._policies = policies
         self._requeue = requeue
+        self._given_up = given_up
         self._stats = stats
         self.waiting = 0
         """The number of requests that wait here for a robots.txt."""
@@ -139,7 +155,7 @@ class Judge:
         self._policies.mark_used(origin)
         verdict = policy.refusal(_url_to_judge(request, origin, policy), agent)
         if verdict is None:
-            return Passes(policy)
+            return given_up(origin, policy) if origin in self._given_up else Passes(policy)
         if policy.denies_as_unreachable and self._holds(origin, policy):
             copy = self._requeue.copy_for_scheduler(request, origin)
             if copy is not None:

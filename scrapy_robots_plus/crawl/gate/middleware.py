@@ -16,7 +16,7 @@ from scrapy_robots_plus.crawl.exceptions import (
     RobotsOverrideError,
     exception_for,
 )
-from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing
+from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing, HeldAtGivingUp
 from scrapy_robots_plus.crawl.preferences.stamp import remove_stamp
 from scrapy_robots_plus.crawl.requests import asks_for_sitemaps, origin_to_ask
 from scrapy_robots_plus.crawl.settings import report_unknown_settings
@@ -25,7 +25,7 @@ from scrapy_robots_plus.protocol.printable import printable
 
 from .audit_mode import AuditMode
 from .crawl import Crawl
-from .judge import Passes, Refused, Requeued, Unasked
+from .judge import Passes, Refused, Requeued, Unasked, given_up
 from .late_errbacks import LateErrbacks
 from .outcomes import Outcomes
 
@@ -211,10 +211,15 @@ class RobotsMiddleware:
         raise exception_for(request.url, verdict)
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
-        """Keeps requests for the next run that were allowed but not sent before closing."""
-        if not isinstance(exception, HeldAtClosing):
+        """Keeps requests for the next run that were allowed but not sent before closing.
+
+        Raises RobotsGivenUp for those that were allowed but not sent before giving up their host.
+        """
+        if not isinstance(exception, (HeldAtClosing, HeldAtGivingUp)):
             return None
         origin = origin_to_ask(request)
+        if origin is not None and isinstance(exception, HeldAtGivingUp):
+            raise self._give_up(request, origin) from exception
         if origin is not None:
             self.tally.revoke(request, origin)
         return self.crawl.requeue.at_closing(request)
@@ -241,6 +246,14 @@ class RobotsMiddleware:
         """Counts and reports the refusal; returns the exception to raise."""
         if not self._late_errbacks.was_counted(request):
             self._outcomes.refused(request, origin, agent, refused)
+        return exception_for(request.url, refused.verdict)
+
+    def _give_up(self, request: Request, origin: Origin) -> RobotsIgnored:
+        """Counts and reports it; returns the exception to raise."""
+        settings = self._checked_settings(request, origin)
+        refused = given_up(origin, self.policies.usable(origin, settings))
+        agent = self._agents.judged_by(request, settings)
+        self._outcomes.refused(request, origin, agent, refused, again=True)
         return exception_for(request.url, refused.verdict)
 
     def _append_last_process_request(self) -> None:

@@ -83,9 +83,10 @@ class Outcomes:
             self._tally.revoke(request, origin)
         else:
             self._overrides.count(decision.policy)
-        self._tally.deny(request, origin, self._shown(origin, decision.policy))
         self._count_skipped(decision)
         policy = decision.policy
+        shown, is_given_up = self._shown(origin, policy), decision.verdict.reason is Reason.GIVEN_UP
+        self._tally.deny(request, origin, shown, given_up=is_given_up)
         put_stamp(request, decision.verdict, policy, agent, decision.preferences)
         if policy is not None and not self._crawl.settings.enforces:
             self._crawl.pages.sent(request, policy, agent)

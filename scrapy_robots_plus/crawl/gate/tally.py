@@ -24,6 +24,8 @@ class Row:
     allowed: int = 0
     denied: int = 0
     policy: Policy | None = None
+    given_up: bool = False
+    """Whether some were denied because the host had refused too many."""
 
 
 class Forgotten(NamedTuple):
@@ -68,9 +70,13 @@ class Tally:
         if request.meta.get(START_META_KEY):
             self._starts.allowed += 1
 
-    def deny(self, request: Request, origin: Origin, policy: Policy | None) -> None:
+    def deny(
+        self, request: Request, origin: Origin, policy: Policy | None, *, given_up: bool = False
+    ) -> None:
         """*request* is denied."""
-        self._row(origin, policy).denied += 1
+        row = self._row(origin, policy)
+        row.denied += 1
+        row.given_up = row.given_up or given_up
         if request.meta.get(START_META_KEY):
             self._starts.denied += 1
 

@@ -1,4 +1,4 @@
-"""Backs off when a host answers a page with Retry-After (RFC 9110 10.2.3)."""
+"""Backs off when a host asks for it with Retry-After (RFC 9110 10.2.3), or refuses requests."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import IgnoreRequest
 
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
-from scrapy_robots_plus.policy.access import TOO_MANY_REQUESTS
 from scrapy_robots_plus.policy.freshness import http_date, retry_after
+
+from .refusals import BUSY
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
-BUSY = frozenset({TOO_MANY_REQUESTS, 503})
+    from .throttle import Throttle
 
 SLOWLY = 0.1
 """The part of the wait that is kept between requests after it."""
@@ -23,12 +24,17 @@ GONE = 0.05
 
 
 class HeldAtClosing(IgnoreRequest):
-    """The spider closed while the request waited for a Retry-After or Visit-time."""
+    """The spider closed while the request waited for a host that was left alone."""
 
     def __init__(self) -> None:
         super().__init__(
-            "the spider closed while the request waited for a Retry-After or Visit-time"
+            "the spider closed while the request waited for a Retry-After or Visit-time, or its "
+            "host refused requests"
         )
+
+
+class HeldAtGivingUp(IgnoreRequest):
+    """The host was given up while the request waited in its slot."""
 
 
 def wait_asked_for(request: Request, response: Response, now: float) -> float:
@@ -51,35 +57,53 @@ def _header(response: Response, name: bytes) -> str:
 class Backoff:
     """The delay of one slot after a Retry-After: a pause, then a slow start, then as before.
 
-    Outside visiting hours there is a pause too.
+    If its host refuses requests, the pause and the delay of a throttle, if they are longer. Outside
+    visiting hours there is a pause too.
 
     Times are by the clock of downloader slots.
     """
 
     def __init__(self) -> None:
-        self.until = 0.0
+        self._until = self._delay = 0.0
+        self.throttle: Throttle | None = None
+        """None if its host has refused nothing."""
+
+    @property
+    def until(self) -> float:
         """When the pause ends."""
-        self.delay = 0.0
+        return self._until if self.throttle is None else max(self._until, self.throttle.until)
+
+    @property
+    def delay(self) -> float:
         """Seconds between requests after that."""
+        return self._delay if self.throttle is None else max(self._delay, self.throttle.gap)
 
     def is_on(self, now: float) -> bool:
-        """Whether there is a pause, or a longer delay than usual."""
-        return bool(self.delay) or self.until > now
+        """Whether there is a pause or a longer delay than usual, or there may soon be one again."""
+        return bool(self._delay) or self.throttle is not None or self._until > now
 
     def leave_alone(self, seconds: float, now: float) -> None:
         """No requests for *seconds* from *now*, then a slow start."""
         self.shut_for(seconds, now)
-        self.delay = max(self.delay, seconds * SLOWLY)
+        self._delay = max(self._delay, seconds * SLOWLY)
 
     def shut_for(self, seconds: float, now: float) -> None:
         """No requests for *seconds* from *now*, then as before."""
-        self.until = max(self.until, now + seconds)
+        self._until = max(self._until, now + seconds)
 
-    def went_well(self, now: float) -> None:
-        """An answer without Retry-After: the delay halves."""
-        if now >= self.until:
-            self.delay = self.delay / 2 if self.delay / 2 >= GONE else 0.0
+    def went_well(self, now: float, sent_in: int | None = None) -> None:
+        """An answer that neither asks for a pause nor refuses: the delay halves.
+
+        *sent_in*: the round of the throttle in which the request was sent.
+        """
+        if now >= self._until:
+            self._delay = self._delay / 2 if self._delay / 2 >= GONE else 0.0
+        if self.throttle is not None:
+            self.throttle.answered(sent_in, now)
+            if not self.throttle.is_on:
+                self.throttle = None
 
     def end(self) -> None:
         """Back to the usual delay."""
-        self.until = self.delay = 0.0
+        self._until = self._delay = 0.0
+        self.throttle = None

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from scrapy import signals
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.compat import ClosingWatch
-from scrapy_robots_plus.crawl.requests import slot_is_left_over
+from scrapy_robots_plus.crawl.requests import TAP_META_KEY, slot_is_left_over
 from scrapy_robots_plus.policy.origin import Origin
 
 from .backoff import HeldAtClosing, wait_asked_for
-from .slot_floor import SlotFloor
+from .floors import Floors
+from .refusals import Refusals
+from .slowing import Slowing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scrapy import Request
-    from scrapy.core.downloader import Downloader
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.crawl.settings import RobotsSettings
+
+    from .given_up import GivenUp
 
 
 class Pacing:
@@ -37,38 +37,39 @@ class Pacing:
     connects after the extensions, so ours has the last word.
     """
 
-    TRIM_SECONDS = 1.0
-    """Minimum seconds between two searches for floors that are no longer needed."""
-
-    def __init__(self, crawler: Crawler, settings: RobotsSettings, clock: Clock) -> None:
+    def __init__(
+        self, crawler: Crawler, settings: RobotsSettings, clock: Clock, given_up: GivenUp
+    ) -> None:
         self._crawler = crawler
         self._settings = settings
         self._clock = clock
         self._stats = compat.stats_of(crawler)
-        self._slot_of: OrderedDict[Origin, str] = OrderedDict()
-        self._floors: dict[str, SlotFloor] = {}
-        self._trim_at = 0.0
-        crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
-        self._listens_to_requests = False
+        most = settings.cache_size
+        self._floors = Floors(crawler, most, clock.slots, self._listen_to_requests)
+        self._refusals = Refusals(most)
+        self._given_up = given_up
         self._closing_watch = ClosingWatch(crawler, self._fail_waiting)
+        start = self._closing_watch.start
+        self._slowing = Slowing(crawler, settings, clock, self._floors, given_up, start)
+        crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
     # For the middleware and the queue
 
     def slot_of(self, origin: Origin) -> str | None:
         """The slot that all requests of *origin* go to; None if they may go to any."""
-        return self._slot_of.get(origin)
+        return self._floors.slot_of(origin)
 
     def shortest_gap(self, origin: Origin) -> float | None:
         """The shortest time in seconds between two requests of the slot of *origin*; None if it has
         no delay, or was not sent two.
         """
-        key = self._slot_of.get(origin)
-        return None if key is None else self._floors[key].shortest_gap
+        floor = self._floors.of(origin)
+        return None if floor is None else floor.shortest_gap
 
     @property
     def assigns_slots(self) -> bool:
         """Whether any origin has a slot that its requests must go to."""
-        return bool(self._slot_of)
+        return bool(self._floors)
 
     def assign_slot(self, request: Request, origin: Origin, policy: Policy) -> None:
         """Ensures that *request* is sent at least the policy's delay after the last request to
@@ -80,36 +81,42 @@ class Pacing:
         if slot_is_left_over(request):
             del request.meta[compat.SLOT_META_KEY]
         delay, opens_in = policy.delay, policy.opens_in
-        key = self._slot_of.get(origin)
+        key, floor = self._floors.slot_of(origin), self._floors.of(origin)
         if delay is None and not opens_in:
-            if key is None:
+            if floor is None:
                 return
-            if not self._floors[key].backs_off:
-                self._release(origin)
+            if not floor.backs_off:
+                self._floors.release(origin)
                 return
         if key is None:
-            key = compat.slot_key(self._downloader, request)
+            key = compat.slot_key(self._floors.downloader, request)
         request.meta[compat.SLOT_META_KEY] = key
-        floor = self._tie(origin, key, delay or 0.0)
+        floor = self._floors.tie(origin, key, delay or 0.0)
         floor.expect()
         if opens_in:
             floor.shut_for(opens_in)
             self._closing_watch.start()
-        self._trim()
+        self._floors.trim()
 
     def pin(self, request: Request, origin: Origin) -> None:
         """Undoes changes by later middlewares to the slot of a request that is held."""
-        key = self._slot_of.get(origin)
+        key = self._floors.slot_of(origin)
         if key is not None:
             request.meta[compat.SLOT_META_KEY] = key
 
     # What happens to a request in its slot
 
+    def _listen_to_requests(self) -> None:
+        """Only from the first delay on, so that a crawl without delays pays nothing."""
+        connect = self._crawler.signals.connect
+        connect(self._request_reached_downloader, signals.request_reached_downloader)
+        connect(self._headers_received, signals.headers_received)
+
     def _request_reached_downloader(self, request: Request) -> None:
         key: str = request.meta.get(compat.SLOT_META_KEY, "")
         floor = self._floors.get(key)
         if floor is not None:
-            self._apply(key, floor)
+            self._floors.apply(key, floor)
 
     def _headers_received(self, request: Request, **_: object) -> None:
         floor = self._floors.get(request.meta.get(compat.SLOT_META_KEY, ""))
@@ -118,17 +125,27 @@ class Pacing:
 
     def _response_downloaded(self, response: Response, request: Request) -> None:
         key: str = request.meta.get(compat.SLOT_META_KEY, "")
-        self._trim()
+        self._floors.trim()
+        if TAP_META_KEY not in request.meta:  # that of a robots.txt says nothing about pages
+            key = self._listen_to_answer(response, request, key)
+        floor = self._floors.get(key)
+        if floor is not None:
+            floor.answered(request)
+            self._floors.apply(key, floor)
+
+    def _listen_to_answer(self, response: Response, request: Request, key: str) -> str:
+        """Leaves the host alone, or asks it more often; returns the slot of its next requests."""
         wait = self._wait(request, response)
+        is_refused = self._slowing.is_on and self._refusals.refuses(response, key)
+        if is_refused:
+            key = self._slowing.refused(request, response, key)
         if wait:
             self._stats.inc_value(stats.RETRY_AFTER)
             self._leave_alone(request, key, wait)
         floor = self._floors.get(key)
-        if floor is not None:
-            floor.answered(request)
-            if not wait:
-                floor.went_well()
-            self._apply(key, floor)
+        if floor is not None and not (wait or is_refused):
+            floor.went_well(request)
+        return key
 
     def _wait(self, request: Request, response: Response) -> float:
         """Seconds for which a response asks for no requests, within limits."""
@@ -141,93 +158,22 @@ class Pacing:
         """Sends nothing to the host of *request*, in any slot, until the wait is over."""
         origin = Origin.of(request.url)
         keys = {key}
+        if origin is not None and origin in self._given_up:
+            return
         if origin is not None:
-            if origin not in self._slot_of:
-                self._tie(origin, key, 0.0)  # there is no other delay
-            keys |= {self._slot_of[origin], *self._slots_with(origin)}
+            tied = self._floors.slot_of(origin)
+            if tied is None:
+                self._floors.tie(origin, key, 0.0)  # there is no other delay
+            keys |= {tied or key, *self._floors.slots_with(origin)}
         for each in keys:
-            floor = self._floor_for(each)
+            floor = self._floors.make(each)
             floor.leave_alone(wait)
-            self._apply(each, floor)
+            self._floors.apply(each, floor)
         self._closing_watch.start()
 
+    # The end of waiting
+
     def _fail_waiting(self) -> None:
-        """The spider closes: a Retry-After or visiting hours must not keep it open."""
-        held = [key for key, floor in self._floors.items() if floor.backs_off]
-        for slot in filter(None, map(self._downloader.slots.get, held)):
-            waiting = list(slot.queue)
-            slot.queue.clear()  # first: a callback may queue another one
-            for _, waiter in waiting:
-                waiter.errback(HeldAtClosing())
-
-    # Floors
-
-    def _tie(self, origin: Origin, key: str, delay: float) -> SlotFloor:
-        """From now on, all requests of *origin* go to the slot *key*."""
-        floor = self._floor_for(key)
-        self._slot_of[origin] = key
-        self._slot_of.move_to_end(origin)
-        floor.keep(origin, delay)
-        return floor
-
-    def _release(self, origin: Origin) -> None:
-        """Requests of *origin* may go to any slot again."""
-        key = self._slot_of.pop(origin)
-        floor = self._floors[key]
-        floor.release(origin)
-        self._apply(key, floor)
-
-    def _floor_for(self, key: str) -> SlotFloor:
-        if not self._listens_to_requests:
-            # Only from the first delay on, so that a crawl without delays pays nothing.
-            self._listens_to_requests = True
-            connect = self._crawler.signals.connect
-            connect(self._request_reached_downloader, signals.request_reached_downloader)
-            connect(self._headers_received, signals.headers_received)
-        if key not in self._floors:
-            self._floors[key] = SlotFloor(self._clock.slots)
-        return self._floors[key]
-
-    def _apply(self, key: str, floor: SlotFloor) -> None:
-        slot = self._downloader.slots.get(key)
-        if slot is not None:
-            floor.apply(slot)
-        if floor.is_idle:
-            del self._floors[key]
-
-    def _trim(self) -> None:
-        """Drops unneeded floors if there are too many, the least recently used first."""
-        most = self._settings.cache_size
-        if len(self._slot_of) <= most and len(self._floors) <= most:
-            return
-        now = self._clock.slots()
-        if now < self._trim_at:
-            return
-        self._trim_at = now + self.TRIM_SECONDS
-        for origin, key in list(self._slot_of.items()):
-            if len(self._slot_of) > most and not self._is_needed(key):
-                self._release(origin)
-        for key, floor in list(self._floors.items()):
-            if len(self._floors) > most and not floor.has_origins and not self._is_needed(key):
-                floor.end_backoff()
-                self._apply(key, floor)
-
-    def _is_needed(self, key: str) -> bool:
-        return self._floors[key].is_needed(self._downloader.slots.get(key))
-
-    @property
-    def _downloader(self) -> Downloader:
-        return compat.engine_of(self._crawler).downloader
-
-    def _slots_with(self, origin: Origin) -> Iterator[str]:
-        """The slots in which requests to *origin* are queued."""
-        for key, slot in self._downloader.slots.items():
-            if any(_goes_to(origin, request) for request, _ in slot.queue):
-                yield key
-
-
-def _goes_to(origin: Origin, request: Request) -> bool:
-    try:
-        return Origin.of(request.url) == origin
-    except ValueError:  # its port is not a number: it will fail
-        return False
+        """The spider closes: a host that is left alone must not keep it open."""
+        for key in list(self._floors.backing_off()):
+            self._floors.fail_queued(key, HeldAtClosing)

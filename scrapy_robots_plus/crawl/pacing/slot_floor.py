@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.policy.origin import Origin
 
+    from .throttle import Throttle
+
 
 class SlotDelay(NamedTuple):
     """How soon a slot sends one request after another."""
@@ -64,6 +66,10 @@ class SlotFloor:
         self._expected_at = 0.0
         self._backoff = Backoff()
         self._departures = Departures()
+        self._rounds: dict[Request, int] = {}
+        """The requests under way that were sent since the host has refused one, see Throttle."""
+        self.refusals = 0
+        """How many times in a row it has refused requests."""
         self._slot: Slot | None = None
         self._own = SlotDelay(0.0, 0.0)
         self._set_delay = 0.0
@@ -90,19 +96,40 @@ class SlotFloor:
         """Sends nothing for *seconds* (Visit-time)."""
         self._backoff.shut_for(seconds, self._clock())
 
-    def went_well(self) -> None:
+    def refused(self, request: Request, make: Callable[[], Throttle]) -> bool:
+        """The host has refused *request*: the slot's pace is throttled, by one that *make* returns.
+
+        Returns whether that is news, see :meth:`.Throttle.refused`.
+        """
+        throttle = self._backoff.throttle = self._backoff.throttle or make()
+        is_news = throttle.refused(self._rounds.get(request), self._clock())
+        self.refusals += is_news
+        return is_news
+
+    def went_well(self, request: Request) -> None:
         """An answer without Retry-After: the host can be asked faster again."""
-        self._backoff.went_well(self._clock())
+        self._backoff.went_well(self._clock(), self._rounds.get(request))
+        self.refusals = 0
 
     def end_backoff(self) -> None:
         """Returns to the usual delay, whatever the host has asked for."""
         self._backoff.end()
+        self.refusals = 0
 
     def expect(self) -> None:
         """A request is on its way to the slot."""
         self._expected_at = self._clock()
 
+    def delay_of(self, origin: Origin) -> float:
+        """The delay in seconds that it keeps for *origin*."""
+        return self._delays[origin]
+
     # Whether it does anything
+
+    @property
+    def is_throttled(self) -> bool:
+        """Whether its host has refused requests lately."""
+        return self._backoff.throttle is not None
 
     @property
     def has_origins(self) -> bool:
@@ -186,10 +213,16 @@ class SlotFloor:
         slot.lastseen = self._set_lastseen = max(self._sent_at, not_before - least)
 
     def _handed_over(self, request: Request) -> None:
-        self._departures.handed_over(request, self._clock())
+        now = self._clock()
+        throttle = self._backoff.throttle
+        if throttle is not None and now >= self._backoff.until - self.LEAST_WHILE_LEFT_ALONE:
+            # The downloader may have taken another one from its queue just before the pause began.
+            self._rounds[request] = throttle.round
+        self._departures.handed_over(request, now)
         self._postpone()
 
     def _ended(self, request: Request) -> None:
+        self._rounds.pop(request, None)
         self._departures.failed(request, self._clock())
         if self._slot is not None and self.delay:
             self._postpone()

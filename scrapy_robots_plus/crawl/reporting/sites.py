@@ -36,6 +36,8 @@ class Site(NamedTuple):
     """None if its robots.txt was not read."""
     allowed: int
     denied: int
+    given_up: bool = False
+    """Whether its host was given up because it had refused too many requests."""
 
     @property
     def kind(self) -> Kind:
@@ -50,7 +52,8 @@ class Site(NamedTuple):
     @property
     def in_words(self) -> str:
         """``200, rules``, ``503, all denied``, ..."""
-        return "not read" if self.policy is None else self.policy.in_words
+        words = "not read" if self.policy is None else self.policy.in_words
+        return f"{words}, given up" if self.given_up else words
 
     @property
     def is_unreadable(self) -> bool:
@@ -88,7 +91,9 @@ def sites_of(tally: Tally) -> list[Site]:
 
     By kind; then most denials, longest delay, most requests.
     """
-    sites = [Site(origin, row.policy, row.allowed, row.denied) for origin, row in tally]
+    sites = [
+        Site(origin, row.policy, row.allowed, row.denied, row.given_up) for origin, row in tally
+    ]
     return sorted(sites, key=_rank)
 
 

@@ -84,6 +84,7 @@ def _site(site: Site, gap: float | None) -> dict[str, Any]:
         "delay": site.delay,
         "shortest_gap": None if gap is None else round(gap, 3),
         "skipped": site.is_skipped,
+        "given_up": site.given_up,
         "allowed": site.allowed,
         "denied": site.denied,
         "override": override.label if override else None,

@@ -210,6 +210,8 @@ class Readiness:
         """GO means: as far as robots.txt is concerned."""
         if state is None:
             return self._wait_for_policy(lane, origin)
+        if state.given_up:
+            return Permission.REFUSE
         if state.unreachable:
             return self._while_unreachable(lane, origin, state)
         self._outages.over(origin)

@@ -173,6 +173,8 @@ class RobotsSurroundings(CrawlSurroundings):
 
     def _state_under(self, policy: Policy) -> OriginState:
         policy.paces.enforce(self._agents.default_under(policy.settings))
+        if policy.origin in self._crawl.given_up:
+            return OriginState(given_up=True)
         if policy.denies_as_unreachable:
             return OriginState(unreachable=True, again_at=self.clock() + policy.fresh_for)
         if not policy.is_paced:

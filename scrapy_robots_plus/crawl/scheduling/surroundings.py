@@ -21,6 +21,8 @@ class OriginState(NamedTuple):
     """The delay in seconds that its robots.txt asks for."""
     unreachable: bool = False
     """Whether all its requests fail because its robots.txt cannot be read."""
+    given_up: bool = False
+    """Whether all its requests fail because the host has refused too many."""
     again_at: float = 0.0
     """When an unreachable robots.txt is fetched again."""
     opens_at: float = 0.0

@@ -20,12 +20,15 @@ PRESETS: Mapping[Politeness, Mapping[str, object]] = {
         "ROBOTS_CRAWL_DELAY_MAX": 300,
         "ROBOTS_VISIT_TIME": "obey",
         "ROBOTS_RETRY_AFTER_MAX": 900,
+        "ROBOTS_BACKOFF_MAX": 900,
     },
     Politeness.ARCHIVE: {
         "ROBOTS_DEFAULT_DELAY": 5,
         "ROBOTS_CRAWL_DELAY_TOO_LONG": "obey",
         "ROBOTS_VISIT_TIME": "obey",
         "ROBOTS_RETRY_AFTER_MAX": 3_600,
+        "ROBOTS_BACKOFF_MAX": 3_600,
+        "ROBOTS_GIVE_UP_AFTER": 20,
         "ROBOTS_UNREACHABLE": "defer",
     },
 }

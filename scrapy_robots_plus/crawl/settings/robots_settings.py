@@ -186,7 +186,7 @@ class RobotsSettings(
     @property
     def may_delay(self) -> bool:
         """Whether requests may have to wait in their slots."""
-        return self.keeps_any_delays or self.retry_after or bool(self.overrides)
+        return self.keeps_any_delays or self.retry_after or self.backoff or bool(self.overrides)
 
     @cached_property
     def skipped_uses(self) -> tuple[str, ...]:

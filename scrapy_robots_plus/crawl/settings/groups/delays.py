@@ -10,6 +10,7 @@ from scrapy_robots_plus.crawl.settings.checks import (
     boolean_or_none,
     number,
     one_of,
+    whole_number,
 )
 from scrapy_robots_plus.crawl.settings.setting import setting
 from scrapy_robots_plus.policy.delay import TooLong
@@ -77,6 +78,33 @@ class Delays:
         default=300,
         example=60,
         doc="Upper limit of the time for which a host is left alone because of Retry-After.",
+    )
+    backoff: bool = setting(
+        "ROBOTS_BACKOFF",
+        boolean,
+        default=True,
+        example=False,
+        doc="Slow down a host that answers 429, or 503 three times in a row, also without "
+        "Retry-After: leave it alone for a time that doubles with each further refusal, then find "
+        "the pace that it allows. See [backing off](backing-off.md).",
+    )
+    backoff_max: float = setting(
+        "ROBOTS_BACKOFF_MAX",
+        number("seconds", 0.1, FOREVER),
+        default=300,
+        example=60,
+        doc="Upper limit of the time for which a host is left alone because it refuses requests "
+        "without saying for how long.",
+    )
+    give_up_after: int = setting(
+        "ROBOTS_GIVE_UP_AFTER",
+        whole_number("refusals", 0, 1_000_000),
+        default=10,
+        example=5,
+        doc="After this many refusals with 429 in a row, with a longer pause after each, a host is "
+        "given up: its requests are denied with the reason `given_up`. An answer of another kind "
+        "starts the count again. With 0 no host is given up. See "
+        "[backing off](backing-off.md#giving-up).",
     )
     visit_time: OnVisitTime = setting(
         "ROBOTS_VISIT_TIME",
