@@ -34,6 +34,7 @@ def subcommands() -> Iterator[Subcommand | Group]:
     from .check import Check
     from .diff import Diff
     from .explain import Explain
+    from .job import Job
     from .plan import Plan
     from .replay import Replay
     from .report import Report
@@ -45,6 +46,7 @@ def subcommands() -> Iterator[Subcommand | Group]:
     yield Diff()
     yield Plan()
     yield Cache()
+    yield Job()
     yield Replay()
     yield Report()
 

@@ -153,6 +153,17 @@ class JobFile:
         self._keeper.job.states.set_aside(id_)
 
     @_guarded
+    def retry(self) -> list[AsideRequest]:
+        """Those that are set aside wait again, at their old places; returns them."""
+        return self._keeper.job.retry()
+
+    @_guarded
+    def shrink(self) -> None:
+        """Gives free space back to the disk. Takes time, and as much space again meanwhile."""
+        self._keeper.job.commit()
+        self._keeper.job.shrink()
+
+    @_guarded
     def see(self, fingerprint: bytes) -> bool:
         """Whether it was new. It is in the same transaction as what follows."""
         return self._keeper.job.see(fingerprint)

@@ -113,6 +113,16 @@ class OpenJob:
         )
         return {(priority, bool(starts)): count for priority, starts, count in rows}
 
+    def retry(self) -> list[AsideRequest]:
+        requests = self.states.forgive()
+        for each in requests:
+            self._put_in_place(each.id)
+        return requests
+
+    def shrink(self) -> None:
+        self._connection.execute("VACUUM")
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def wake(self, most: int) -> list[LaneRow]:
         rows = self.lanes.wake(most)
         if not rows and self.waiting and not self.lanes.any():

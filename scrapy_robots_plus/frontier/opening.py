@@ -36,7 +36,9 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def explained(path: Path, error: Exception) -> JobFileError:
     """What *error*, which is not damage, means to a user."""
-    if "locked" in str(error):
+    if is_damage(error):
+        what, to_do = f"is damaged ({error})", "The next run mends it as far as it can be read"
+    elif "locked" in str(error):
         what, to_do = "is in use by another process", "Wait for that crawl, or stop it"
     elif "full" in str(error):
         what, to_do = "cannot be written: no space is left", "Make room and resume the job"
@@ -62,7 +64,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     try:
         # Before the log is used: its index then needs no file and no lock of its own.
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        _check_layout(connection, path)
+        check_layout(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
@@ -75,7 +77,8 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         raise explained(path, error) from error
 
 
-def _check_layout(connection: sqlite3.Connection, path: Path) -> None:
+def check_layout(connection: sqlite3.Connection, path: Path) -> None:
+    """Raises JobFileError if this version cannot read the file."""
     version, newest = pragma(connection, "user_version"), len(layout.MIGRATIONS)
     if version > newest:
         raise JobFileError(

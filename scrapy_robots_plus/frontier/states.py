@@ -66,6 +66,14 @@ class States:
         if self.came_back(id_):
             self._enter(id_, State.ASIDE)
 
+    def forgive(self) -> list[AsideRequest]:
+        """Those set aside are so no longer, as if they had never been under way at a kill."""
+        requests = self.requests(State.ASIDE)
+        for each in requests:
+            self._run("UPDATE requests SET hard_ends = 0 WHERE id = ?", (each.id,))
+            self._run("DELETE FROM states WHERE id = ?", (each.id,))
+        return requests
+
     def next(self) -> list[int]:
         """Those that wait in a lane, and are of the last from now on."""
         ids = [each.id for each in self.requests(State.NEXT)]

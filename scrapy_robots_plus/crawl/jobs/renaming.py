@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from .job import Job
 
-_NAMED_BY = "lanes are named by"
+NAMED_BY = "lanes are named by"
 
 
 def name_lanes(job: Job, by: str, name_of: Callable[[Request], str]) -> bool:
@@ -22,11 +22,11 @@ def name_lanes(job: Job, by: str, name_of: Callable[[Request], str]) -> bool:
     Returns whether the job has been in its file before. When a job is resumed with another priority
     queue, this reads all its requests.
     """
-    named_by = job.file.note(_NAMED_BY)
+    named_by = job.file.note(NAMED_BY)
     if named_by is not None and named_by != by:
         for lane in job.lane_names():
             _move(job, lane, name_of)
-    job.file.set_note(_NAMED_BY, by)
+    job.file.set_note(NAMED_BY, by)
     job.file.commit()
     return named_by is not None
 

@@ -1,0 +1,111 @@
+"""``scrapy robots job show``: what a job keeps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.commands.errors import UnreadableError
+from scrapy_robots_plus.commands.output import Style
+from scrapy_robots_plus.commands.subcommand import Exit, Subcommand, add_json
+from scrapy_robots_plus.crawl.jobs.written import url_in
+from scrapy_robots_plus.frontier import JobFileError, overview
+from scrapy_robots_plus.protocol.counting import counted
+
+from .folder import add_folder, described, file_of, size
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from scrapy_robots_plus.commands.output import Output
+    from scrapy_robots_plus.commands.project import Project
+    from scrapy_robots_plus.frontier import Overview
+
+_HOSTS = 10
+
+
+class Show(Subcommand):
+    """Counts only: no request is read but those that are set aside."""
+
+    name = "show"
+    syntax = "JOBDIR [--hosts NUMBER] [--json]"
+    help = "Show how many requests a job keeps, in which state, of which hosts"
+    details = (
+        "Nothing is changed. Exit status: 0; 1 if requests are set aside; 2 if the job is in use "
+        "or cannot be read."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_folder(parser)
+        parser.add_argument(
+            "--hosts",
+            type=int,
+            default=_HOSTS,
+            metavar="NUMBER",
+            help=f"name the hosts with the most requests (default: {_HOSTS})",
+        )
+        add_json(parser)
+
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
+        path = file_of(arguments)
+        try:
+            found = overview(path, max(0, arguments.hosts))
+        except JobFileError as error:
+            raise UnreadableError(f"{error} ({size(path.stat().st_size)})") from error
+        if arguments.json:
+            output.json(_fields(path, found))
+        else:
+            _print(path, found, output)
+        return Exit.FOUND if found.set_aside else Exit.OK
+
+
+def _print(path: Path, found: Overview, output: Output) -> None:
+    output.line((str(path), Style.BOLD))
+    for name, value in _facts(path, found):
+        output.line((f"  {name:<14}", Style.NAME), value)
+    for title, lines in (("Most requests", _hosts(found)), ("Set aside", _aside(found))):
+        if lines:
+            output.line()
+            output.line((title, Style.BOLD))
+        for line in lines:
+            output.line(f"  {line}")
+
+
+def _facts(path: Path, found: Overview) -> Iterator[tuple[str, str]]:
+    yield "last run", "was closed" if found.was_closed else "was killed, or is not yet resumed"
+    yield "waiting", f"{counted(found.waiting, 'request')} to {counted(found.lanes, 'host')}"
+    if found.under_way:
+        yield "under way", f"{found.under_way:,} when the last run ended; they are sent again"
+    if found.last:
+        yield "last", f"{found.last:,} that were under way at two kills; they are sent at the end"
+    yield "set aside", f"{len(found.set_aside):,}"
+    yield "seen", counted(found.fingerprints, "fingerprint")
+    yield "size", f"{size(path.stat().st_size)}, {size(found.free)} of it free"
+
+
+def _hosts(found: Overview) -> list[str]:
+    return [f"{number:>9,} {name}" for name, number in found.largest]
+
+
+def _aside(found: Overview) -> list[str]:
+    return [described(request) for request in found.set_aside]
+
+
+def _fields(path: Path, found: Overview) -> dict[str, object]:
+    return {
+        "file": str(path),
+        "was_closed": found.was_closed,
+        "waiting": found.waiting,
+        "hosts": found.lanes,
+        "under_way": found.under_way,
+        "last": found.last,
+        "set_aside": [
+            {"url": url_in(each.data), "host": each.lane, "kills": each.hard_ends}
+            for each in found.set_aside
+        ],
+        "seen": found.fingerprints,
+        "size": path.stat().st_size,
+        "free": found.free,
+        "largest": dict(found.largest),
+    }

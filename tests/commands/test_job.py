@@ -1,0 +1,327 @@
+"""``scrapy robots job`` on real jobs."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import scrapy
+from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
+from scrapy.squeues import (
+    MarshalLifoDiskQueue,
+    PickleFifoDiskQueue,
+    PickleFifoSQLiteQueue,
+    PickleLifoDiskQueue,
+    PickleLifoSQLiteQueue,
+)
+from scrapy.utils.test import get_crawler
+
+from scrapy_robots_plus.crawl.compat import path_safe
+from scrapy_robots_plus.crawl.jobs.written import url_in
+from scrapy_robots_plus.frontier import FILE_NAME, JobFile
+
+from ..frontier.jobs import kill_copy
+from .running import Robots
+from .sessions import Session, sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ACTIONS = [("show",), ("show", "--json"), ("retry",), ("convert",), ("shrink",)]
+
+
+def data_of(url: str) -> bytes:
+    return pickle.dumps(scrapy.Request(url).to_dict(), protocol=4)
+
+
+def poisoned(folder: Path, url: str = "http://b.example/") -> Path:
+    """A job whose only request, to *url*, has ended its process three times."""
+    path = folder / "job" / FILE_NAME
+    with JobFile(path) as file:
+        for number in range(3):
+            file.see(b"%d" % number)
+        file.add("b.example", 0, data_of(url))
+    for _ in range(3):
+        file = JobFile(path)
+        last = file.take_last()
+        if last is None:
+            taken = file.take("b.example", 0, starts=False, newest=True)
+        else:
+            file.add("b.example", 0, last.data, hard_ends=last.hard_ends)
+            file.end(last.id)
+            taken = file.take("b.example", 0, starts=False, newest=True)
+        assert taken is not None
+        file.commit()
+        killed = kill_copy(path, folder / "killed")
+        file.close()
+        shutil.rmtree(path.parent)
+        killed.parent.rename(path.parent)
+    JobFile(path).close()
+    return path
+
+
+def with_another_host(path: Path) -> Path:
+    with JobFile(path) as file:
+        for number in range(3):
+            file.add("a.example", 0, data_of(f"http://a.example/{number}"))
+    return path
+
+
+def test_a_job_is_shown_by_state_and_host(tmp_path: Path) -> None:
+    path = with_another_host(poisoned(tmp_path))
+    done = Robots(tmp_path)("job", "show", "job", "--hosts", "1")
+    assert done.status == 1
+    assert done.lines[0] == str(path)
+    shown = [" ".join(line.split()) for line in done.lines]
+    assert "waiting 3 requests to 1 host" in shown
+    assert "set aside 1" in shown
+    assert "seen 3 fingerprints" in shown
+    assert "3 a.example" in shown
+    assert shown[-1] == ("http://b.example/: the process was killed 3 times while it was under way")
+
+
+def test_as_json(tmp_path: Path) -> None:
+    with_another_host(poisoned(tmp_path))
+    (found,) = Robots(tmp_path)("job", "show", "job", "--json").json
+    assert (found["waiting"], found["hosts"], found["seen"]) == (3, 1, 3)
+    assert found["largest"] == {"a.example": 3}
+    aside = [{"url": "http://b.example/", "host": "b.example", "kills": 3}]
+    assert found["set_aside"] == aside
+
+
+def test_showing_changes_nothing_after_a_kill_either(tmp_path: Path) -> None:
+    with JobFile(tmp_path / FILE_NAME) as file:
+        file.add("a.example", 0, b"a")
+        file.take("a.example", 0, starts=False, newest=True)
+        file.commit()
+        path = kill_copy(file.path, tmp_path / "job")
+    before = {each.name: each.read_bytes() for each in path.parent.iterdir()}
+    done = Robots(tmp_path)("job", "show", "job")
+    assert done.status == 0
+    assert "was killed" in done.output
+    assert {each.name: each.read_bytes() for each in path.parent.iterdir()} == before
+    with JobFile(path) as file:
+        assert (file.was_killed, file.recovered, file.troubles) == (True, 1, [])
+
+
+def test_what_was_set_aside_is_given_back(tmp_path: Path) -> None:
+    path = poisoned(tmp_path)
+    done = Robots(tmp_path)("job", "retry", "job")
+    assert (done.status, done.lines[-1]) == (0, "1 request will be sent again")
+    assert Robots(tmp_path)("job", "show", "job").status == 0
+    with JobFile(path) as file:
+        taken = file.take("b.example", 0, starts=False, newest=True)
+        assert taken is not None
+        assert (taken.data, taken.hard_ends) == (data_of("http://b.example/"), 0)
+
+
+def test_a_file_shrinks_to_what_it_holds(tmp_path: Path) -> None:
+    path = tmp_path / "job" / FILE_NAME
+    with JobFile(path) as file:
+        for _ in range(2_000):
+            file.add("a.example", 0, b"x" * 1_000)
+        while taken := file.take("a.example", 0, starts=False, newest=True):
+            file.end(taken.id)
+        file.add("a.example", 0, b"left")
+    before = path.stat().st_size
+    done = Robots(tmp_path)("job", "shrink", "job")
+    assert done.status == 0
+    assert path.stat().st_size < before / 10
+    assert (
+        done.output == f"{before / 1e6:,.1f} MB before, {path.stat().st_size / 1e6:,.1f} MB now\n"
+    )
+    with JobFile(path) as file:
+        assert file.peek("a.example", 0, starts=False, newest=True) == b"left"
+
+
+@pytest.mark.parametrize("action", ACTIONS[:3] + ACTIONS[4:], ids=" ".join)
+def test_a_job_in_use_is_refused(tmp_path: Path, action: tuple[str, ...]) -> None:
+    with JobFile(tmp_path / "job" / FILE_NAME) as file:
+        file.add("a.example", 0, b"a")
+        file.commit()
+        done = Robots(tmp_path)("job", *action, "job")
+        assert done.status == 2
+        assert "is in use by another process" in done.errors
+
+
+@pytest.mark.parametrize("action", ACTIONS, ids=" ".join)
+def test_what_is_not_a_job_is_refused(tmp_path: Path, action: tuple[str, ...]) -> None:
+    (tmp_path / "empty").mkdir()
+    for name in ("empty", "missing"):
+        done = Robots(tmp_path)("job", *action, name)
+        assert done.status == 2
+        assert "expected" in done.errors
+    (tmp_path / "empty" / FILE_NAME).write_bytes(b"no database")
+    done = Robots(tmp_path)("job", *action, "empty")
+    assert done.status == 2
+    assert FILE_NAME in done.errors
+
+
+# Jobs begun with Scrapy's files
+
+
+class _Slots:
+    """All that DownloaderAwarePriorityQueue asks of an engine."""
+
+    def __init__(self) -> None:
+        self.downloader = self
+        self.slots: dict[str, Any] = {}
+
+    def get_slot_key(self, request: scrapy.Request) -> str:
+        return request.url.split("/")[2]
+
+
+def requests() -> Iterator[scrapy.Request]:
+    for number in range(30):
+        url = f"http://host{number % 3}.example/{number}"
+        meta = {"is_start_request": True} if number % 5 == 0 else {}
+        yield scrapy.Request(url, priority=number % 2, meta=meta)
+
+
+def begun_with_files(
+    folder: Path, priority_queue: Any, downstream: Any, start: Any = PickleFifoDiskQueue
+) -> list[str]:
+    """A job whose requests are in *folder*; returns the URLs in the order they would be sent."""
+    urls = []
+    for name in (folder, folder.with_name("to be read")):
+        (name / "requests.queue").mkdir(parents=True)
+        crawler = get_crawler()
+        crawler.engine = _Slots()  # type: ignore[assignment]
+        crawler.spider = scrapy.Spider("tested")
+        queue = priority_queue.from_crawler(
+            crawler, downstream, str(name / "requests.queue"), start_queue_cls=start
+        )
+        for request in requests():
+            queue.push(request)
+        if name is folder:
+            queue.close()
+            continue
+        while request := queue.pop():
+            urls.append(request.url)
+        queue.close()
+    (folder / "requests.seen").write_bytes(b"".join(b"\0\x14" + b"%020d" % n for n in range(30)))
+    return urls
+
+
+QUEUES = [
+    (PickleLifoDiskQueue, PickleFifoDiskQueue, True),
+    (PickleFifoDiskQueue, PickleFifoDiskQueue, False),
+    (PickleLifoSQLiteQueue, PickleFifoSQLiteQueue, True),
+    (MarshalLifoDiskQueue, MarshalLifoDiskQueue, True),
+]
+
+
+@pytest.mark.parametrize(("downstream", "start", "newest"), QUEUES)
+@pytest.mark.parametrize("priority_queue", [ScrapyPriorityQueue, DownloaderAwarePriorityQueue])
+def test_a_job_begun_with_files_is_converted_in_its_order(
+    tmp_path: Path, priority_queue: Any, downstream: Any, start: Any, newest: bool
+) -> None:
+    folder = tmp_path / "job"
+    urls = begun_with_files(folder, priority_queue, downstream, start)
+    done = Robots(tmp_path)("job", "convert", "job")
+    assert done.errors == ""
+    assert done.status == 0
+    assert done.output.startswith("30 requests and 30 fingerprints are in frontier.sqlite")
+    assert {each.name for each in folder.iterdir()} == {FILE_NAME, "before-conversion"}
+    separates = priority_queue is DownloaderAwarePriorityQueue
+    hosts = [f"host{number}.example" for number in range(3)] if separates else [""]
+    with JobFile(folder / FILE_NAME) as file:
+        for host in hosts:
+            lane = path_safe(host) if host else ""
+            expected = [url for url in urls if host in url]
+            assert list(handed_out(file, lane, newest, start is MarshalLifoDiskQueue)) == expected
+        assert file.held == 0
+        assert not file.see(b"%020d" % 7)
+        assert file.see(b"%020d" % 30)
+
+
+def handed_out(file: JobFile, lane: str, newest: bool, newest_start: bool) -> Iterator[str]:
+    """As Scrapy's priority queue takes them."""
+    while contents := file.contents(lane):
+        priority, starts = min(contents)
+        newest_first = newest_start if starts else newest
+        taken = file.take(lane, priority, starts=starts, newest=newest_first)
+        assert taken is not None
+        yield url_in(taken.data)
+
+
+@pytest.mark.parametrize("downstream", [PickleLifoDiskQueue, PickleFifoDiskQueue])
+def test_what_cannot_be_read_is_counted(tmp_path: Path, downstream: Any) -> None:
+    folder = tmp_path / "job"
+    begun_with_files(folder, ScrapyPriorityQueue, downstream)
+    part = folder / "requests.queue" / "0"
+    path = next(part.glob("q*")) if part.is_dir() else part
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2 :] = b"\xff" * (len(data) - len(data) // 2)
+    path.write_bytes(data)
+    done = Robots(tmp_path)("job", "convert", "job")
+    assert done.status == 1
+    found = int(done.output.split()[0])
+    lost = int(done.errors.split()[0])
+    assert 0 < found < 30
+    assert found + lost == 30
+
+
+def test_fingerprints_of_older_versions_are_text(tmp_path: Path) -> None:
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job" / "requests.seen").write_text("ab" * 20 + "\n" + "cd" * 20 + "\nab")
+    done = Robots(tmp_path)("job", "convert", "job")
+    assert (done.status, done.output.split(" are in ")[0]) == (0, "0 requests and 3 fingerprints")
+    with JobFile(tmp_path / "job" / FILE_NAME) as file:
+        assert not file.see(b"\xab" * 20)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux tells")
+def test_a_job_of_scrapy_in_use_is_refused(tmp_path: Path) -> None:
+    begun_with_files(tmp_path / "job", ScrapyPriorityQueue, PickleLifoDiskQueue)
+    code = "import sys; file = open('job/requests.seen', 'ab'); print(flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as crawl:
+        assert crawl.stdout is not None
+        crawl.stdout.readline()
+        done = Robots(tmp_path)("job", "convert", "job")
+        crawl.communicate()
+    assert done.status == 2
+    assert f"in use by the process {crawl.pid}" in done.errors
+    assert not (tmp_path / "job" / FILE_NAME).exists()
+
+
+def test_a_conversion_that_was_killed_begins_anew(tmp_path: Path) -> None:
+    begun_with_files(tmp_path / "job", ScrapyPriorityQueue, PickleLifoDiskQueue)
+    with JobFile(tmp_path / "job" / f"{FILE_NAME}.part") as file:
+        file.add("", 0, b"half")
+    done = Robots(tmp_path)("job", "convert", "job")
+    assert done.output.startswith("30 requests and ")
+
+
+@pytest.mark.parametrize("session", sessions("docs/job-command.md"), ids=lambda each: each.command)
+def test_a_job_is_shown_as_on_the_page(session: Session, tmp_path: Path) -> None:
+    of_the_page(tmp_path / "crawls")
+    shown, _ = session.run(Robots(tmp_path))
+    assert masked(shown.replace(f"{tmp_path}/", "")) == masked(session.output)
+
+
+def masked(text: str) -> str:
+    """Pages of SQLite depend on its version."""
+    return re.sub(r"\d+ kB", "SIZE", text)
+
+
+def of_the_page(folder: Path) -> None:
+    folder.mkdir()
+    path = poisoned(folder, "http://books.example/huge.pdf")
+    path.parent.rename(folder / "books")
+    with JobFile(folder / "books" / FILE_NAME) as file:
+        for lane in ("books.example", "books.example", "other.example"):
+            file.add(lane, 0, b"")
+        file.see(b"more")
+    begun_with_files(folder / "old", ScrapyPriorityQueue, PickleLifoDiskQueue)

@@ -1,0 +1,50 @@
+"""A job that Scrapy began with files goes on in one file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_twisted
+
+from scrapy_robots_plus.frontier import FILE_NAME
+from tests.commands.running import Robots
+from tests.crawl.test_jobs import (
+    SCRAPYS_QUEUE,
+    all_pages,
+    fetched,
+    make_hosts,
+    run_to_the_end,
+    run_until_so,
+)
+from tests.sites import Sites
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILES = {
+    "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleLifoDiskQueue",
+    "SCHEDULER_START_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
+    "DUPEFILTER_CLASS": "scrapy.dupefilters.RFPDupeFilter",
+}
+
+
+@pytest.mark.parametrize("queue", [SCRAPYS_QUEUE, "scrapy_robots_plus.RobotsPriorityQueue"])
+@pytest_twisted.ensureDeferred
+async def test_a_converted_job_fetches_the_rest_once(
+    sites: Sites, tmp_path: Path, queue: str
+) -> None:
+    hosts = make_hosts(sites)
+    job = str(tmp_path / "job")
+    await run_until_so(
+        lambda: sum(fetched(hosts).values()) >= 10,
+        hosts,
+        JOBDIR=job,
+        SCHEDULER_PRIORITY_QUEUE=queue,
+        **FILES,
+    )
+    done = Robots(tmp_path)("job", "convert", "job")
+    assert done.status == 0, done.errors
+    assert (tmp_path / "job" / FILE_NAME).exists()
+    await run_to_the_end(hosts, JOBDIR=job)
+    assert fetched(hosts) == all_pages(hosts)
