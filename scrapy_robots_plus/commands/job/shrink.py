@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand
 
-from .folder import add_folder, file_of, size, opened
+from .folder import add_folder, file_of, opened, size
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
