@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from .errors import JobFileError
-from .job_file import JobFile
-from .reading import Overview, overview
-from .replacing import part_of, replace
-from .rows import AsideRequest, LaneRow, Taken
+from .errors import JobFileError as JobFileError
+from .job_file import JobFile as JobFile
+from .reading import Overview as Overview
+from .reading import overview as overview
+from .replacing import part_of as part_of
+from .replacing import replace as replace
+from .rows import AsideRequest as AsideRequest
+from .rows import LaneRow as LaneRow
+from .rows import Taken as Taken
 
 FILE_NAME = "frontier.sqlite"
 """The name of the file in the folder of a job (``JOBDIR``)."""
-
-__all__ = [
-    "FILE_NAME",
-    "AsideRequest",
-    "JobFile",
-    "JobFileError",
-    "LaneRow",
-    "Overview",
-    "Taken",
-    "overview",
-    "part_of",
-    "replace",
-]
