@@ -77,9 +77,10 @@ def test_a_license_may_be_repeated_and_is_a_whole_url() -> None:
     file = RobotsTxt.parse(
         "License: https://a.example/l\nUser-agent: *\nLICENSE:https://b.example/l # why\n"
         "license: https://a.example/l\nLicense: /relative\nLicense:\nLicense: none\n"
+        "License: HTTP://C.example\n"
     )
-    assert file.licenses == ("https://a.example/l", "https://b.example/l")
-    assert [line.number for line in file.file_wide(Kind.LICENSE)] == [1, 3, 4, 5, 7]
+    assert file.licenses == ("https://a.example/l", "https://b.example/l", "HTTP://C.example")
+    assert [line.number for line in file.file_wide(Kind.LICENSE)] == [1, 3, 4, 5, 7, 8]
     assert RobotsTxt.parse("").licenses == ()
 
 
@@ -89,6 +90,7 @@ def test_a_license_may_be_repeated_and_is_a_whole_url() -> None:
         ("sid", CleanParam(("sid",))),
         ("sid /shop/", CleanParam(("sid",), "/shop/")),
         ("sid&ref\t /shop/*.php", CleanParam(("sid", "ref"), "/shop/*.php")),
+        ("sid /a b  c", CleanParam(("sid",), "/a b  c")),
         ("sid&&ref&", CleanParam(("sid", "ref"))),
         ("&", CleanParam(())),
         ("", CleanParam(())),
