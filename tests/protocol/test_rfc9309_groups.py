@@ -114,3 +114,15 @@ class TestSection221UserAgentLine:
     @pytest.mark.parametrize("value", ["**", "*bot", ""])
     def test_star_is_no_wildcard(self, value: str) -> None:
         assert allowed(f"user-agent: {value}\ndisallow: /", "/")
+
+
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [("foobot", True), ("Foobot/1.0", True), ("barbot", True), ("another", False), ("*", False)],
+)
+def test_a_crawler_is_named_or_the_group_for_all_is_for_it(name: str, named: bool) -> None:
+    file = RobotsTxt.parse(
+        "User-agent: foobot\nDisallow: /a\nUser-agent: *\nUser-agent: barbot\nDisallow: /b\n"
+    )
+    assert file.is_named(name) is named
+    assert not RobotsTxt.parse("Disallow: /\n").is_named(name)
