@@ -12,7 +12,7 @@ import pytest_twisted
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
 from tests.audit.logs import damages_in, entries_in
 from tests.commands.running import Robots
-from tests.crawl.stamping import StampSpider, StampStepSpider
+from tests.crawl.stamping import StampKnownSpider, StampSpider
 from tests.crawling import crawl, names_rules
 from tests.sites import answer
 
@@ -60,7 +60,7 @@ def site(sites: Sites) -> Host:
 async def crawled(host: Host, log: Path, **settings: Any) -> None:
     urls = [host.url(path) for path in PATHS]
     all_ = {"ROBOTS_AUDIT_LOG": log, "ROBOTS_AUDIT_LOG_ALLOWED": True}
-    await crawl(*urls, spider=StampStepSpider, **{**all_, **SKIP, **settings})
+    await crawl(*urls, spider=StampKnownSpider, **{**all_, **SKIP, **settings})
 
 
 @pytest_twisted.ensureDeferred

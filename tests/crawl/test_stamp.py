@@ -12,7 +12,7 @@ import pytest
 import pytest_twisted
 import scrapy
 
-from tests.crawl.stamping import FollowingSpider, StampSpider, StampStepSpider
+from tests.crawl.stamping import FollowingSpider, StampKnownSpider, StampSpider, StampStepSpider
 from tests.crawling import crawl, names_rules, stat
 from tests.sites import answer, in_turn, redirect, when
 
@@ -257,7 +257,7 @@ async def test_what_a_spider_changes_in_one_stamp_is_in_no_other(sites: Sites) -
 async def test_in_audit_mode_it_says_what_would_have_been(sites: Sites) -> None:
     host = sites.host(RULES)
     urls = [host.url(path) for path in ("/first", "/closed", "/open")]
-    crawler = await crawl(*urls, spider=StampStepSpider, ROBOTS_MODE="audit")
+    crawler = await crawl(*urls, spider=StampKnownSpider, ROBOTS_MODE="audit")
     stamps = crawler.spider.stamps
     assert stamps[host.url("/closed")]["allowed"] is False
     assert stamps[host.url("/closed")]["rule"] == "Disallow: /closed"
