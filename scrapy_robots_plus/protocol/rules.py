@@ -28,6 +28,9 @@ _OF_ROBOTS_TXT = Verdict(True, Reason.ROBOTS_TXT)
 _WITHOUT_GROUP = Verdict(True, Reason.NO_GROUP)
 _WITHOUT_RULE = Verdict(True, Reason.NO_RULE)
 
+_MOST_VERDICTS = 64
+"""How many verdicts are kept."""
+
 WEIGHT_OF_OCTET = 2
 """An allow gets 1 more: it beats a disallow of the same length, but not one that is longer."""
 
@@ -165,13 +168,25 @@ class Rules:
     ``chosen`` are the groups that apply to the crawler; without any, everything is allowed.
     """
 
-    __slots__ = ("_best", "_dialect", "_form", "_lines", "_safe", "_shown", "_starts", "chosen")
+    __slots__ = (
+        "_best",
+        "_dialect",
+        "_form",
+        "_lines",
+        "_safe",
+        "_shown",
+        "_starts",
+        "_verdicts",
+        "chosen",
+    )
 
     def __init__(self, chosen: tuple[Section, ...], lines: list[bytes], dialect: Dialect) -> None:
         self.chosen = chosen
         self._starts = [(each.rules[0], each) for each in chosen if each.rules]
         self._shown: dict[int, tuple[str, ...]] = {}
         """Agents as text, by the first rule of their group, shared by all verdicts."""
+        self._verdicts: dict[Rank, Verdict] = {}
+        """Those of rules that have decided: most URLs of a site meet the same few."""
         self._lines = lines
         self._dialect = dialect
         self._safe, self._form = URL_FORM[dialect.escapes]
@@ -219,7 +234,16 @@ class Rules:
         if not self.chosen:
             return _WITHOUT_GROUP
         rank = self._best(path)
-        return _WITHOUT_RULE if rank == NO_RANK else self._named(rank)
+        if rank == NO_RANK:
+            return _WITHOUT_RULE
+        verdict = self._verdicts.get(rank)
+        return self._remembered(rank) if verdict is None else verdict
+
+    def _remembered(self, rank: Rank) -> Verdict:
+        if len(self._verdicts) >= _MOST_VERDICTS:
+            self._verdicts.clear()
+        verdict = self._verdicts[rank] = self._named(rank)
+        return verdict
 
     def explain(self, url: str | bytes) -> Explanation:
         """The verdict, and every matching rule that it beat.

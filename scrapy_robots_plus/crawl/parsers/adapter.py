@@ -152,6 +152,11 @@ class ParsedFile:
         """The rules for *agent*, in file order. Only our parser names them."""
         return () if self.ours is None else self.ours.rules(agent)
 
+    def is_silent(self, agent: AgentNames, use_tokens: tuple[str, ...]) -> bool:
+        """Whether it has neither statements nor licences for *agent*."""
+        ours = self.parser
+        return not isinstance(ours, RobotsParser) or ours.uses(agent, use_tokens).is_silent
+
     def statements(
         self, url: str, agent: AgentNames, use_tokens: tuple[str, ...]
     ) -> tuple[Statement, ...]:

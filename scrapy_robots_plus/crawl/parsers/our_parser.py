@@ -245,7 +245,7 @@ class RobotsParser(RobotParser):
 
         *use_tokens*: names of groups that are about training.
         """
-        uses = self._uses_for(user_agent, use_tokens)
+        uses = self.uses(user_agent, use_tokens)
         if uses.by_url is not None:
             return uses.by_url.statements(url)
         return uses.everywhere if uses.everywhere and self.allowed(url, user_agent) else ()
@@ -253,12 +253,13 @@ class RobotsParser(RobotParser):
     def licenses(self, user_agent: Agent, use_tokens: tuple[str, ...] = ()) -> tuple[str, ...]:
         """License URLs as served, each once, the first ten. They are for all user agents; which
         one asks only matters for what is kept."""
-        return self._uses_for(user_agent, use_tokens).licenses
+        return self.uses(user_agent, use_tokens).licenses
 
-    def _uses_for(self, agent: Agent, use_tokens: tuple[str, ...]) -> Uses:
+    def uses(self, user_agent: Agent, use_tokens: tuple[str, ...] = ()) -> Uses:
+        """What the file says about uses to the user agent."""
         uses = self._uses
-        if uses is None or not uses.is_for(agent, use_tokens):
-            uses = self._uses = Uses(self.file, agent, use_tokens)
+        if uses is None or not uses.is_for(user_agent, use_tokens):
+            uses = self._uses = Uses(self.file, user_agent, use_tokens)
         return uses
 
     def explain(self, url: str | bytes, user_agent: Agent) -> Explanation:

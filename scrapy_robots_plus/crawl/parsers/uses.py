@@ -31,6 +31,11 @@ class Uses:
         self.licenses = file.licenses[:MOST_LICENSES]
         """License URLs as served, the first of them."""
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether it says nothing of any URL, and names no licence."""
+        return self.by_url is None and not self.everywhere and not self.licenses
+
     def is_for(self, agent: Agent, tokens: tuple[str, ...]) -> bool:
         """Whether it is what this agent asked for."""
         return self._agent == agent and self._tokens == tokens

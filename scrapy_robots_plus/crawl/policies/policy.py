@@ -44,6 +44,7 @@ class Policy:
         "_clock",
         "_epoch",
         "_fresh_until",
+        "_silent_to",
         "_stats",
         "detail",
         "file",
@@ -76,6 +77,8 @@ class Policy:
         """Where the crawl got it: ``network``, ``store``, ``cache`` or ``override``."""
         self._clock = clock
         self._stats = stats
+        self._silent_to: AgentNames | None = None
+        """An agent to which the file says nothing about uses."""
         self._epoch = clock.wall() - clock.monotonic()
         lasts = fresh_for(record, self.now) if settings.needs_file else inf
         self._fresh_until = clock.monotonic() + lasts
@@ -222,9 +225,13 @@ class Policy:
     def preferences(self, url: str, agent: AgentNames) -> Preferences:
         """What the file prefers for the use of *url*, if *agent* may fetch it."""
         file = self.file
-        if file is None or not self.settings.obey or self.access is not Access.RULES:
+        if file is None or agent == self._silent_to:
+            return NO_PREFERENCES
+        if not self.settings.obey or self.access is not Access.RULES:
             return NO_PREFERENCES
         try:
+            if file.is_silent(agent, self.settings.use_tokens):
+                self._silent_to = agent
             statements = file.statements(url, agent, self.settings.use_tokens)
         except Exception as error:  # noqa: BLE001 - any parser may be in use
             parser_failed(error, url, self._stats)
@@ -234,7 +241,9 @@ class Policy:
     def licenses(self, agent: AgentNames) -> tuple[str, ...]:
         """The first of the licences that the file names (RSL 1.0)."""
         file = self.file
-        return () if file is None else file.licenses(agent, self.settings.use_tokens)
+        if file is None or agent == self._silent_to:
+            return ()
+        return file.licenses(agent, self.settings.use_tokens)
 
     @property
     def skipped_uses(self) -> tuple[str, ...]:
