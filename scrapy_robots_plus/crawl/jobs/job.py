@@ -9,7 +9,7 @@ several times a second, and writes what has changed.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy import signals
@@ -21,22 +21,19 @@ from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY
 from scrapy_robots_plus.crawl.settings import job_folder
 from scrapy_robots_plus.frontier import FILE_NAME, JobFile, JobFileError
 
+from .lanes_in_file import LanesInFile
 from .reports import JobReports
 from .written import read, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
 
-    from scrapy_robots_plus.frontier import LaneRow, Taken
+    from scrapy_robots_plus.frontier import Taken
 
     from .written import Dumps
-
-_Result = TypeVar("_Result")
 
 _SPIDER = "spider"
 
@@ -51,6 +48,9 @@ class Job:
     """Between two commits, while anything happens."""
     OPERATIONS = 500
     """After so many, a commit does not wait for its time."""
+    WRITTEN_AT_ONCE = 100
+    """So many requests of a run are written as under way before they are sent. Otherwise a page
+    that ends the process within a fifth of a second would end it each time."""
     ALONE_AFTER = 2
     """A request that was under way at so many kills in a row is sent last, alone."""
 
@@ -59,6 +59,7 @@ class Job:
         self._crawler = crawler
         self._reports = JobReports(crawler)
         self.file = JobFile(path)
+        self.lanes = LanesInFile(self.file, self._failed)
         self._under_way: dict[Request, int] = {}
         self._last: Request | None = None
         """The last one handed out: the engine may not know it yet."""
@@ -69,7 +70,7 @@ class Job:
         self._not_in_file: set[bytes] = set()
         """Fingerprints of requests that only memory holds."""
         self._operations = 0
-        self._has_failed = False
+        self._handed_out = 0
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._check_spider()
         self._reports.opened(self.file)
@@ -121,7 +122,7 @@ class Job:
         try:
             self.file.add(lane, priority, data, starts=starts, hard_ends=hard_ends)
         except JobFileError as error:
-            self._fail(error)
+            self.lanes.fail(error)
             raise ValueError(str(error)) from error
         self._count()
 
@@ -129,6 +130,8 @@ class Job:
         """The next request that can be read; None if there is none, or one must stay alone."""
         if self.is_held_up:
             return None
+        if self._handed_out < self.WRITTEN_AT_ONCE:
+            self._write()
         self._count()
         try:
             while (
@@ -139,7 +142,7 @@ class Job:
                     self._hand_out(request, taken)
                     return request
         except JobFileError as error:
-            self._fail(error)
+            self.lanes.fail(error)
         return None
 
     def peek(self, lane: str, priority: int, *, starts: bool, newest: bool) -> Request | None:
@@ -150,60 +153,13 @@ class Job:
         except Exception:  # noqa: BLE001 - take() says what is wrong
             return None
 
-    def contents(self, lane: str) -> dict[tuple[int, bool], int]:
-        """How many requests wait in *lane*, by priority and whether they are start requests."""
-        return self._unless_failed(lambda: self.file.contents(lane), {})
-
-    def lane_names(self) -> list[str]:
-        """Of all lanes. They are asleep afterwards."""
-        names: list[str] = []
-        while rows := self.file.wake(1_000):
-            names += (row.name for row in rows)
-        for name in names:
-            self.file.sleep(name)
-        return names
-
-    def any_request(self, lane: str) -> Request | None:
-        """One of *lane*; None if none of them can be read."""
-        for priority, starts in self.contents(lane):
-            request = self.peek(lane, priority, starts=starts, newest=False)
-            if request is not None:
-                return request
-        return None
-
     @property
     def is_held_up(self) -> bool:
         """Whether nothing may be handed out: a request is alone, or the file has failed."""
         if self._alone is not None and not compat.dealt_with((self._alone,), self._crawler):
             return True
         self._alone = None
-        return self._has_failed
-
-    # Which lanes the crawl knows, for RobotsPriorityQueue
-
-    @property
-    def held(self) -> int:
-        """How many requests wait."""
-        return self.file.held
-
-    @property
-    def asleep(self) -> int:
-        """How many lanes only the file knows."""
-        return 0 if self._has_failed else self.file.asleep
-
-    def holds(self, lane: str) -> bool:
-        """Whether a request waits in *lane*."""
-        return bool(self._unless_failed(lambda: self.file.holds(lane), False))
-
-    def wake(self, most: int) -> list[LaneRow]:
-        """The next lanes that are asleep."""
-        return self._unless_failed(lambda: self.file.wake(most), [])
-
-    def wake_one(self, lane: str) -> None:
-        self._unless_failed(lambda: self.file.wake_one(lane), None)
-
-    def sleep(self, lane: str) -> None:
-        self._unless_failed(lambda: self.file.sleep(lane), None)
+        return self.lanes.has_failed
 
     # For the duplicate filter
 
@@ -211,11 +167,7 @@ class Job:
         """Whether *fingerprint* is new."""
         if fingerprint in self._not_in_file:
             return False
-        try:
-            is_new = self.file.see(fingerprint)
-        except JobFileError as error:
-            self._fail(error)
-            return True
+        is_new = self.lanes.ask(lambda: self.file.see(fingerprint), otherwise=True)
         if is_new:
             self._seen = (request, fingerprint)
         return is_new
@@ -227,10 +179,7 @@ class Job:
             return
         fingerprint = self._seen[1]
         self._not_in_file.add(fingerprint)
-        try:
-            self.file.forget(fingerprint)
-        except JobFileError as error:
-            self._fail(error)
+        self.lanes.ask(lambda: self.file.forget(fingerprint), otherwise=None)
 
     # What is under way
 
@@ -262,7 +211,7 @@ class Job:
 
     def _write(self) -> None:
         self._operations = 0
-        if self._has_failed:
+        if self.lanes.has_failed:
             return
         try:
             if self._under_way:
@@ -271,7 +220,7 @@ class Job:
                         self.file.end(self._under_way.pop(request))
             self.file.commit()
         except JobFileError as error:
-            self._fail(error)
+            self.lanes.fail(error)
         self._reports.tell_troubles(self.file)
 
     def _read(self, taken: Taken) -> Request | None:
@@ -286,9 +235,12 @@ class Job:
     def _hand_out(self, request: Request, taken: Taken) -> None:
         self._under_way[request] = taken.id
         self._last = request
-        if taken.hard_ends >= self.ALONE_AFTER:
+        self._handed_out += 1
+        is_suspect = taken.hard_ends >= self.ALONE_AFTER
+        if is_suspect:
             self._alone = request
-            self.file.commit()  # if the process is killed now, this one is to blame
+        if is_suspect or self._handed_out <= self.WRITTEN_AT_ONCE:
+            self.file.commit()
 
     # Requests that may be why the process was killed
 
@@ -296,13 +248,13 @@ class Job:
         """All others are dealt with: one of them goes to the scheduler."""
         self.look()
         try:
-            while not self._has_failed and (taken := self.file.take_last()) is not None:
+            while not self.lanes.has_failed and (taken := self.file.take_last()) is not None:
                 request = self._read(taken)
                 if request is not None:
                     self._schedule(request, taken)
                     raise DontCloseSpider
         except JobFileError as error:
-            self._fail(error)
+            self.lanes.fail(error)
 
     def _schedule(self, request: Request, taken: Taken) -> None:
         if PUT_BACK_META_KEY not in request.meta:  # the duplicate filter has seen it
@@ -315,16 +267,6 @@ class Job:
             self._suspect = None
         self.file.end(taken.id)  # it is in the file again, or was dropped
 
-    def _unless_failed(self, use: Callable[[], _Result], otherwise: _Result) -> _Result:
-        if not self._has_failed:
-            try:
-                return use()
-            except JobFileError as error:
-                self._fail(error)
-        return otherwise
-
-    def _fail(self, error: JobFileError) -> None:
-        if not self._has_failed:
-            self._has_failed = True
-            self._reports.failed(error)
-            compat.close_crawl(self._crawler, "job_file_failed")
+    def _failed(self, error: JobFileError) -> None:
+        self._reports.failed(error)
+        compat.close_crawl(self._crawler, "job_file_failed")

@@ -79,7 +79,7 @@ class JobQueue:
         """Nothing to do: the file is closed with the crawl."""
 
     def _count(self) -> int:
-        return self._job.contents(self._lane).get((self._priority, self._starts), 0)
+        return self._job.lanes.contents(self._lane).get((self._priority, self._starts), 0)
 
 
 QUEUE_FOLDER = "requests.queue"
@@ -87,28 +87,28 @@ QUEUE_FOLDER = "requests.queue"
 
 
 class PickleLifoDiskQueue(JobQueue):
-    """For ``SCHEDULER_DISK_QUEUE``: the newest request first, written with :mod:`pickle`."""
+    """As Scrapy's queue of this name: the newest request first, written with :mod:`pickle`."""
 
     newest_first = True
     dumps = staticmethod(pickled)
 
 
 class PickleFifoDiskQueue(JobQueue):
-    """For ``SCHEDULER_DISK_QUEUE``: the oldest request first, written with :mod:`pickle`."""
+    """As Scrapy's queue of this name: the oldest request first, written with :mod:`pickle`."""
 
     newest_first = False
     dumps = staticmethod(pickled)
 
 
 class MarshalLifoDiskQueue(JobQueue):
-    """For ``SCHEDULER_DISK_QUEUE``: the newest request first, written with :mod:`marshal`."""
+    """As Scrapy's queue of this name: the newest request first, written with :mod:`marshal`."""
 
     newest_first = True
     dumps = staticmethod(marshalled)
 
 
 class MarshalFifoDiskQueue(JobQueue):
-    """For ``SCHEDULER_DISK_QUEUE``: the oldest request first, written with :mod:`marshal`."""
+    """As Scrapy's queue of this name: the oldest request first, written with :mod:`marshal`."""
 
     newest_first = False
     dumps = staticmethod(marshalled)

@@ -24,7 +24,7 @@ def name_lanes(job: Job, by: str, name_of: Callable[[Request], str]) -> bool:
     """
     named_by = job.file.note(NAMED_BY)
     if named_by is not None and named_by != by:
-        for lane in job.lane_names():
+        for lane in job.lanes.names():
             _move(job, lane, name_of)
     job.file.set_note(NAMED_BY, by)
     job.file.commit()
@@ -33,7 +33,7 @@ def name_lanes(job: Job, by: str, name_of: Callable[[Request], str]) -> bool:
 
 def _move(job: Job, lane: str, name_of: Callable[[Request], str]) -> None:
     """The oldest first, so that they stay in order."""
-    for (priority, starts), number in job.file.contents(lane).items():
+    for (priority, starts), number in job.lanes.contents(lane).items():
         for _ in range(number):
             taken = job.file.take(lane, priority, starts=starts, newest=False)
             if taken is None:

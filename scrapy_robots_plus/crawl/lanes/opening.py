@@ -21,27 +21,30 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.pqueues import QueueProtocol
 
+    from .lane import LaneQueue
     from .losses import Losses
-    from .stored_lanes import KnowsLanes
+    from .stored_lanes import WatchesLanes
 
 _QUEUES = "SCHEDULER_DISK_QUEUE and SCHEDULER_START_DISK_QUEUE"
 
 
 def open_lanes(
-    queue: KnowsLanes,
+    queue: LaneQueue,
+    watcher: WatchesLanes,
     crawler: Crawler,
-    downstream: type[QueueProtocol],
-    start_queue: type[QueueProtocol] | None,
+    queues: tuple[type[QueueProtocol], type[QueueProtocol] | None],
     folder: str,
     state: Any,
     losses: Losses,
 ) -> OpenLanes | StoredLanes:
-    """*folder*: that of the job's queue, empty for a queue in memory; *state*: what a queue of the
+    """*queues*: the classes of queues on disk or in memory, that of start requests last; *folder*:
+    that of the job's queue, empty for a queue in memory; *state*: what a queue of the
     job's last run returned when it was closed.
 
     Raises ValueError if the requests of the job are somewhere else, and JobFileError if its file
     cannot be used.
     """
+    downstream, start_queue = queues
     if state and not isinstance(state, dict):
         raise ValueError(
             f"The state {state!r} of the job was written by a queue that does not "
@@ -54,14 +57,14 @@ def open_lanes(
     if start_queue is not None and not issubclass(start_queue, JobQueue):
         raise ValueError(_mixed(downstream, start_queue))
     job = Job.of(crawler)
-    named_before = name_lanes(job, "hosts", queue.name_of)
+    named_before = name_lanes(job, "hosts", watcher.name_of)
     if state and state != IN_ONE_FILE and not named_before:
         raise ValueError(
             "The requests of this job are in files of their own, and "
             f"{global_object_name(downstream)} keeps them in one file. Convert the job with "
             f'"scrapy robots job convert JOBDIR", or set {_QUEUES} to those it was begun with.'
         )
-    return StoredLanes(queue, StoredOrder(job, downstream, start_queue))
+    return StoredLanes(queue, watcher, StoredOrder(job, downstream, start_queue))
 
 
 def _check_files(state: Any, start_queue: type[QueueProtocol] | None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from scrapy_robots_plus.frontier import FILE_NAME
 
-from .lane import Address, Lane, LaneQueue, LaneState
+from .lane import Address, Lane, LaneState
 from .stored_requests import StoredRequests
 
 if TYPE_CHECKING:
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
+    from .lane import LaneQueue
     from .stored_requests import StoredOrder
 
 IN_ONE_FILE: dict[str, list[int]] = {FILE_NAME: []}
 """The state of a job whose requests are in one file, whichever lanes there are."""
 
 
-class KnowsLanes(LaneQueue, Protocol):
-    """The queue that chooses among the lanes that are awake."""
+class WatchesLanes(Protocol):
+    """Knows what the lanes that are awake wait for."""
 
     def name_of(self, request: Request) -> str:
         """The name of the lane that *request* belongs to."""
@@ -55,8 +56,9 @@ class StoredLanes:
     LEAST_PAUSE = 1.0
     """Shortest pause in seconds."""
 
-    def __init__(self, queue: KnowsLanes, order: StoredOrder) -> None:
+    def __init__(self, queue: LaneQueue, watcher: WatchesLanes, order: StoredOrder) -> None:
         self._queue = queue
+        self._watcher = watcher
         self._order = order
         self._job = order.job
         self._lanes: dict[str, Lane] = {}
@@ -72,17 +74,17 @@ class StoredLanes:
         return iter(self._lanes.values())
 
     def __contains__(self, address: Address) -> bool:
-        return address.name in self._lanes or self._job.holds(address.name)
+        return address.name in self._lanes or self._job.lanes.holds(address.name)
 
     @property
     def held(self) -> int:
         """How many requests wait."""
-        return self._job.held
+        return self._job.lanes.held
 
     @property
     def asleep(self) -> int:
         """How many lanes are asleep."""
-        return self._job.asleep
+        return self._job.lanes.asleep
 
     def stays_in_memory(self, request: Request, error: Exception) -> None:
         """*request* could not be written."""
@@ -106,17 +108,17 @@ class StoredLanes:
             priority, _ = self._order.add(name, request)
             self._most_urgent_asleep = min(self._most_urgent_asleep, priority)
             return None
-        lane = self._awake(address, self._job.contents(name) if self.asleep else {})
+        lane = self._awake(address, self._job.lanes.contents(name) if self.asleep else {})
         try:
             lane.requests.push(request)
         except BaseException:
             if not len(lane):
                 del self._lanes[name]
             else:
-                self._queue.woke(lane)
+                self._watcher.woke(lane)
             raise
         finally:
-            self._job.wake_one(name)
+            self._job.lanes.wake_one(name)
         return lane
 
     def remove(self, lane: Lane) -> None:
@@ -148,6 +150,8 @@ class StoredLanes:
 
     def find_ready(self, now: float) -> bool:
         """Nothing is ready at the moment *now*: wakes others. Returns whether it did."""
+        if not self.asleep and not self._lanes and self.held:
+            self._job.lanes.search()
         if not self.asleep:
             return False
         if self.room > 0:
@@ -176,11 +180,11 @@ class StoredLanes:
     def _wake(self, most: int) -> int:
         if most <= 0:
             return 0
-        rows = self._job.wake(most)
+        rows = self._job.lanes.wake(most)
         for name, _ in rows:
             if name in self._lanes:  # the file was damaged, and mended
                 continue
-            self._queue.woke(self._awake(Address.named(name), self._job.contents(name)))
+            self._watcher.woke(self._awake(Address.named(name), self._job.lanes.contents(name)))
         self._most_urgent_asleep = rows[-1].priority if len(rows) == most else inf
         return len(rows)
 
@@ -193,11 +197,11 @@ class StoredLanes:
         self, most: int, may_go: Callable[[Lane], bool], rank: Callable[[Lane], tuple[int, int]]
     ) -> None:
         """Puts lanes to sleep that *may_go*, those with the highest *rank* first."""
-        candidates = (lane for lane in self if may_go(lane) and self._queue.may_sleep(lane))
+        candidates = (lane for lane in self if may_go(lane) and self._watcher.may_sleep(lane))
         for lane in nlargest(most, candidates, key=rank):
-            self._queue.falls_asleep(lane)
+            self._watcher.falls_asleep(lane)
             del self._lanes[lane.address.name]
-            self._job.sleep(lane.address.name)
+            self._job.lanes.sleep(lane.address.name)
             self._most_urgent_asleep = min(self._most_urgent_asleep, lane.priority)
 
     def _is_less_urgent(self, lane: Lane) -> bool:

@@ -11,6 +11,7 @@ from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_robots_plus.crawl.lanes.lane import LaneState
+from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
 from scrapy_robots_plus.crawl.scheduling.running_crawl import readiness_in_use
 from scrapy_robots_plus.crawl.settings import log_interval
 from scrapy_robots_plus.protocol.counting import counted
@@ -113,9 +114,20 @@ class Estimate:
         if readiness is None:
             return
         lanes = [lane for queue in readiness.queues for lane in queue]
-        text = describe(lanes, readiness.delay_of)
+        text = describe(lanes, readiness.delay_of) + self._asleep(lanes)
         if text:
             logger.info(printable(text), extra={"spider": self._crawler.spider})
+
+    def _asleep(self, lanes: list[Lane]) -> str:
+        """What only the file of a job holds."""
+        readiness = readiness_in_use(self._crawler)
+        queues = readiness.queues if readiness is not None else ()
+        ours = [queue for queue in queues if isinstance(queue, RobotsPriorityQueue)]
+        asleep = sum(queue.lanes_asleep for queue in ours)
+        if not asleep:
+            return ""
+        requests = sum(map(len, ours)) - sum(map(len, lanes))
+        return f"; {counted(asleep, 'host')} in the job's file ({counted(requests, 'request')})"
 
     def _spider_opened(self, spider: Spider) -> None:  # noqa: ARG002
         self._loop = create_looping_call(self.log)

@@ -57,8 +57,9 @@ class RobotsPriorityQueue:
         self._asked = False
         """Whether the engine is being answered, so that it needs no wake-up."""
         self._losses = Losses(crawler, key)
+        queues = (downstream_queue_cls, start_queue_cls)
         self._lanes = open_lanes(
-            self, crawler, downstream_queue_cls, start_queue_cls, key, startprios, self._losses
+            self, self._readiness, crawler, queues, key, startprios, self._losses
         )
         self._exchange = self._readiness.alarm(self._surroundings.wake)
         """Rings when lanes that are asleep may be exchanged for those that wait."""
@@ -121,7 +122,7 @@ class RobotsPriorityQueue:
         if lane is None:
             lane = self._lanes.new(address, request)
             if lane is None:  # it is asleep, and the request with it
-                self._readiness.request_came_in()
+                self._readiness.discovery.request_came_in()
             else:
                 self._readiness.enter(lane)
             return
@@ -240,24 +241,6 @@ class RobotsPriorityQueue:
         if lane.address.origin is not None:
             self._surroundings.policy_was_used(lane.address.origin)
         self._lanes.remove(lane)
-
-    # What lanes of a job's file ask and tell
-
-    def name_of(self, request: Request) -> str:
-        """The name of the lane that *request* belongs to."""
-        return self._surroundings.address(request).name
-
-    def woke(self, lane: Lane) -> None:
-        """The lane may be chosen from now on."""
-        self._readiness.woke(lane)
-
-    def may_sleep(self, lane: Lane) -> bool:
-        """Whether nothing is about to happen to the lane."""
-        return self._readiness.may_sleep(lane)
-
-    def falls_asleep(self, lane: Lane) -> None:
-        """The lane is no longer known."""
-        self._readiness.falls_asleep(lane)
 
     def _stays_in_memory(self, request: Request, error: Exception) -> None:
         if self._stored is not None:

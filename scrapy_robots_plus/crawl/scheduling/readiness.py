@@ -90,9 +90,9 @@ class Readiness:
         if lane.state is LaneState.POLICY:
             self.discovery.grow(lane)
 
-    def request_came_in(self) -> None:
-        """A request came in for a lane that is asleep."""
-        self.discovery.request_came_in()
+    def name_of(self, request: Request) -> str:
+        """The name of the lane that *request* belongs to."""
+        return self.surroundings.address(request).name
 
     def woke(self, lane: Lane) -> None:
         """The lane was asleep, with its requests."""

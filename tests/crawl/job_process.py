@@ -1,0 +1,128 @@
+"""A crawl of a job in a process of its own, which may end badly.
+
+usage, in a fork: SPIDER < JSON with "urls", "settings" and "limits"
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import scrapy
+from scrapy.crawler import AsyncCrawlerProcess
+
+from tests.crawling import BASE_SETTINGS
+from tests.forks import Forks
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy.http import Response
+
+LONGEST = 1_800
+"""Seconds; for a crawl of very many hosts."""
+MAIN = f"{__name__}:main"
+PAGES = 20
+
+
+class Links(scrapy.Spider):
+    """From ``/0`` of each host to its other pages."""
+
+    name = "links"
+
+    def __init__(self, urls: list[str]) -> None:
+        super().__init__()
+        self.urls = urls
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for url in self.urls:
+            yield scrapy.Request(url)
+
+    def parse(self, response: Response) -> Iterator[scrapy.Request]:
+        if response.url.endswith("/0"):
+            for number in range(1, PAGES):
+                yield scrapy.Request(response.urljoin(f"/{number}"))
+
+
+class Poisoned(Links):
+    """The fifth page of each host ends the process."""
+
+    def parse(self, response: Response) -> Iterator[scrapy.Request]:
+        if response.url.endswith("/5"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield from super().parse(response)
+
+
+class Other(Links):
+    name = "other"
+
+
+class TwoPages(Links):
+    """``/0`` and ``/1`` of each host; the servers of *urls* are on all of loopback."""
+
+    def __init__(self, urls: list[str]) -> None:
+        super().__init__(urls)
+        first, last, port = urls
+        self.hosts = range(int(first), int(last))
+        self.port = port
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for number in self.hosts:
+            address = f"127.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
+            yield scrapy.Request(f"http://{address}:{self.port}/0")
+
+    def parse(self, response: Response) -> Iterator[scrapy.Request]:
+        if response.url.endswith("/0"):
+            yield scrapy.Request(response.urljoin("/1"))
+
+
+SPIDERS = {spider.__name__: spider for spider in (Links, Poisoned, Other, TwoPages)}
+
+
+class Ended(NamedTuple):
+    """A process that has ended."""
+
+    status: int
+    stats: dict[str, Any]
+    log: str
+    files: int
+    """The most files that were open, looked at with each response."""
+
+
+def run_job(
+    spider: type[Links], urls: list[str], *, limits: dict[str, int] | None = None, **settings: Any
+) -> Ended:
+    """*limits*: names of ``resource``, such as RLIMIT_NOFILE."""
+    task = {"urls": urls, "settings": settings, "limits": limits or {}}
+    status, output, errors = Forks.running().run(
+        MAIN, [spider.__name__], json.dumps(task).encode(), LONGEST
+    )
+    told: dict[str, Any] = (
+        json.loads(output.splitlines()[-1]) if output else {"stats": {}, "files": 0}
+    )
+    return Ended(status, told["stats"], errors.decode(), told["files"])
+
+
+def main() -> None:
+    task = json.load(sys.stdin)
+    for name, most in task["limits"].items():
+        resource.setrlimit(getattr(resource, name), (most, most))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    process = AsyncCrawlerProcess({**BASE_SETTINGS, "LOG_LEVEL": "INFO", **task["settings"]})
+    crawler = process.create_crawler(SPIDERS[sys.argv[1]])
+    most = 0
+
+    def look() -> None:
+        nonlocal most
+        most = max(most, len(os.listdir("/proc/self/fd")))
+
+    crawler.signals.connect(look, scrapy.signals.response_received)
+    process.crawl(crawler, urls=task["urls"])
+    process.start()
+    stats = crawler.stats.get_stats() if crawler.stats else {}
+    print(json.dumps({"stats": stats, "files": most}, default=str))
+    sys.exit(int(process.bootstrap_failed))

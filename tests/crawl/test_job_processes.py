@@ -1,0 +1,199 @@
+"""A job whose process ends badly, or whose file cannot be used: what is seen, what is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scrapy_robots_plus.frontier import FILE_NAME, JobFile
+
+from .job_process import PAGES, Ended, Links, Other, Poisoned, TwoPages, run_job
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.sites import Host, Sites
+
+RULES = "User-agent: *\nDisallow: /never\n"
+
+
+def all_of(host: Host) -> set[str]:
+    return {f"/{number}" for number in range(PAGES)}
+
+
+def test_a_page_that_ends_the_process_is_set_aside(sites: Sites, tmp_path: Path) -> None:
+    host = sites.host(RULES)
+    runs: list[Ended] = []
+    while not runs or runs[-1].status:
+        assert len(runs) < 6, "the job never ends"
+        runs.append(run_job(Poisoned, [host.url("/0")], JOBDIR=str(tmp_path)))
+    assert len(runs) == 4
+    assert set(host.fetched) == all_of(host)
+    assert host.fetched.count("/5") == 3
+    last = runs[-1]
+    assert last.stats["finish_reason"] == "finished"
+    assert last.stats["robotstxt/queue/set_aside"] == 1
+    assert f"while it dealt with {host.url('/5')}, which is set aside" in last.log
+    again = run_job(Poisoned, [host.url("/0")], JOBDIR=str(tmp_path))
+    assert again.status == 0
+    assert "set aside" not in again.log
+
+
+def test_two_pages_that_end_the_process_are_both_set_aside(sites: Sites, tmp_path: Path) -> None:
+    hosts = [sites.host(RULES) for _ in range(2)]
+    for _ in range(8):
+        done = run_job(Poisoned, [host.url("/0") for host in hosts], JOBDIR=str(tmp_path))
+        if not done.status:
+            break
+    assert done.status == 0
+    assert all(set(host.fetched) == all_of(host) for host in hosts)
+
+
+def test_a_second_crawl_of_a_job_ends_before_it_starts(sites: Sites, tmp_path: Path) -> None:
+    host = sites.host(RULES)
+    with JobFile(tmp_path / FILE_NAME):
+        second = run_job(Links, [host.url("/0")], JOBDIR=str(tmp_path))
+    assert second.status == 1
+    assert "is in use by another process" in second.log
+    assert "Traceback" not in second.log
+    assert host.hits == []
+
+
+def test_the_job_of_another_spider_is_left_alone(sites: Sites, tmp_path: Path) -> None:
+    host = sites.host(RULES)
+    run_job(Poisoned, [host.url("/0")], JOBDIR=str(tmp_path))
+    other = run_job(Other, [host.url("/0")], JOBDIR=str(tmp_path))
+    assert other.status == 1
+    assert 'holds requests of the spider "links"' in other.log
+    assert "Traceback" not in other.log
+
+
+def test_a_newer_file_is_left_alone(sites: Sites, tmp_path: Path) -> None:
+    with JobFile(tmp_path / FILE_NAME):
+        pass
+    connection = sqlite3.connect(tmp_path / FILE_NAME)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    done = run_job(Links, [sites.host(RULES).url("/0")], JOBDIR=str(tmp_path))
+    assert done.status == 1
+    assert "made by a newer scrapy-robots-plus" in done.log
+    assert "Traceback" not in done.log
+
+
+def test_when_the_disk_is_full_the_crawl_is_closed_and_nothing_is_lost(
+    sites: Sites, tmp_path: Path
+) -> None:
+    hosts = [sites.host(RULES) for _ in range(10)]
+    urls = [host.url("/0") for host in hosts]
+    full = run_job(Links, urls, JOBDIR=str(tmp_path), limits={"RLIMIT_FSIZE": 100_000})
+    assert full.stats["finish_reason"] == "job_file_failed", full.log
+    assert "The crawl is closed" in full.log
+    assert FILE_NAME in full.log
+    done = run_job(Links, urls, JOBDIR=str(tmp_path))
+    assert done.stats["finish_reason"] == "finished"
+    assert all(set(host.fetched) == all_of(host) for host in hosts)
+
+
+# Many hosts, few files
+
+
+class Everywhere:
+    """A server on all addresses of loopback: two pages each, no robots.txt."""
+
+    def __init__(self) -> None:
+        self.hits: Counter[tuple[str, str]] = Counter()
+        self.port = 0
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    def __enter__(self) -> Everywhere:
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self._serve(), self._loop).result(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._server.close()
+        self._loop.close()
+
+    async def _serve(self) -> None:
+        self._server = await asyncio.start_server(self._connected, "0.0.0.0", 0, backlog=4096)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            path = head.split(b" ", 2)[1].decode()
+            status = "404 Not Found" if path == "/robots.txt" else "200 OK"
+            self.hits[writer.get_extra_info("sockname")[0], path] += 1
+            lines = f"HTTP/1.1 {status}\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+            writer.write(lines.encode())
+            await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    @property
+    def pages(self) -> Counter[tuple[str, str]]:
+        return Counter({key: n for key, n in self.hits.items() if key[1] != "/robots.txt"})
+
+
+@pytest.fixture
+def everywhere() -> Iterator[Everywhere]:
+    with Everywhere() as server:
+        yield server
+
+
+FIRST = 1 << 16 | 1
+"""The number of the first host: 127.1.0.1."""
+
+
+def crawl_many(server: Everywhere, hosts: int, limit: int, **settings: Any) -> Ended:
+    return run_job(
+        TwoPages,
+        [str(FIRST), str(FIRST + hosts), str(server.port)],
+        limits={"RLIMIT_NOFILE": limit},
+        CONCURRENT_REQUESTS=32,
+        LOG_LEVEL="INFO",
+        ROBOTS_CACHE_SIZE=100,
+        **settings,
+    )
+
+
+def many_hosts_under_few_files(
+    server: Everywhere, folder: Path, hosts: int, limit: int
+) -> tuple[Ended, Ended]:
+    """A job stopped in the middle and resumed; returns its runs."""
+    stopped = crawl_many(server, hosts, limit, JOBDIR=str(folder), CLOSESPIDER_PAGECOUNT=hosts)
+    assert stopped.stats["finish_reason"] == "closespider_pagecount"
+    assert 0 < len(server.pages) < 2 * hosts
+    done = crawl_many(server, hosts, limit, JOBDIR=str(folder))
+    assert done.stats["finish_reason"] == "finished"
+    assert len(server.pages) == 2 * hosts
+    assert set(server.pages.values()) == {1}
+    assert "oo many open files" not in stopped.log + done.log
+    return stopped, done
+
+
+def test_many_hosts_need_few_files(everywhere: Everywhere, tmp_path: Path) -> None:
+    many_hosts_under_few_files(everywhere, tmp_path, 150, 100)
+    assert len(os.listdir(tmp_path)) < 8
+
+
+@pytest.mark.stress
+def test_20000_hosts_under_1024_files(everywhere: Everywhere, tmp_path: Path) -> None:
+    runs = many_hosts_under_few_files(everywhere, tmp_path / "job", 20_000, 1024)
+    everywhere.hits.clear()
+    without = crawl_many(everywhere, 20_000, 1024, CLOSESPIDER_PAGECOUNT=5_000)
+    most = max(run.files for run in runs)
+    print(f"\nopen files: {most} with JOBDIR, {without.files} without")
+    assert most <= without.files + 64
