@@ -15,8 +15,7 @@ from scrapy_robots_plus.frontier import JobFile, JobFileError, layout
 from scrapy_robots_plus.storage.sqlite_file import log_of
 
 from .jobs import drain, fill, kill_copy
-from .test_job_file_kill import handled, start
-from .worker import LAST
+from .worker import LAST, handled, start
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -12,18 +11,7 @@ import pytest
 
 from scrapy_robots_plus.frontier import FILE_NAME, JobFile
 
-from .worker import LAST
-
-ROOT = Path(__file__).parents[2]
-
-
-def start(path: Path, log: Path, *more: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.frontier.worker", str(path), str(log), *more]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-
-
-def handled(log: Path) -> list[str]:
-    return log.read_text().split("\n") if log.exists() else []
+from .worker import LAST, handled, start
 
 
 @pytest.mark.parametrize("kills", [8, pytest.param(200, marks=pytest.mark.stress)])

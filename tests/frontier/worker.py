@@ -10,12 +10,25 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import subprocess
 import sys
+from pathlib import Path
 
 from scrapy_robots_plus.frontier import JobFile, JobFileError
 
 LAST = 3_000
 """The tree of numbers: each links to the two that are twice as large."""
+
+
+def start(path: Path, log: Path, *more: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.frontier.worker", str(path), str(log), *more]
+    return subprocess.Popen(
+        command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True
+    )
+
+
+def handled(log: Path) -> list[str]:
+    return log.read_text().split("\n") if log.exists() else []
 
 
 def links_of(number: int) -> list[int]:

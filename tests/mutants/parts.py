@@ -78,6 +78,16 @@ PARTS = (
     folder("policy"),
     folder("storage"),
     Part(
+        "frontier",
+        sources=("frontier/*.py",),
+        # Without those that start processes, which take seconds.
+        tests=(
+            "frontier/test_*.py",
+            "!frontier/test_job_file_kill.py",
+        ),
+        gate=0.95,
+    ),
+    Part(
         "audit",
         sources=("audit/*.py",),
         tests=(

@@ -1,0 +1,131 @@
+"""A request that ends the process is found, and innocent ones are not lost."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.frontier import JobFile, Taken
+
+from .jobs import kill_copy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def take(file: JobFile) -> Taken | None:
+    """The next, as a crawl takes it: those for the end when nothing else is left."""
+    last = None if file.held or file.under_way else file.take_last()
+    if last is not None:
+        file.add("host", 0, last.data, hard_ends=last.hard_ends)
+        file.end(last.id)
+    return file.take("host", 0, starts=False, newest=False)
+
+
+def killed(file: JobFile) -> JobFile:
+    """The next run after a kill."""
+    file.commit()
+    path = kill_copy(file.path, file.path.parent / "killed")
+    file.close()
+    shutil.move(path.parent, file.path.parent.with_name(f"{file.path.parent.name}+"))
+    return JobFile(file.path.parent.with_name(f"{file.path.parent.name}+") / file.path.name)
+
+
+def filled(path: Path, *data: bytes) -> JobFile:
+    file = JobFile(path)
+    for each in data:
+        file.add("host", 0, each)
+    return file
+
+
+def test_the_one_that_kills_is_set_aside_and_all_others_are_sent(path: Path) -> None:
+    """Four are under way at once; one of them kills."""
+    file = filled(path, b"1", b"2", b"killer", b"4", b"5", b"6")
+    done, aside = set[bytes](), list[bytes]()
+    for _ in range(50):
+        under_way = list[Taken]()
+        while len(under_way) < 4 and (taken := take(file)) is not None:
+            under_way.append(taken)
+            if taken.hard_ends >= 2:
+                assert under_way == [taken], "it must be alone"
+                break
+        if any(taken.data == b"killer" for taken in under_way):
+            file = killed(file)
+            aside += [each.data for each in file.newly_aside]
+            continue
+        for taken in under_way:
+            done.add(taken.data)
+            file.end(taken.id)
+        if not under_way:
+            break
+    assert done == {b"1", b"2", b"4", b"5", b"6"}
+    assert aside == [b"killer"]
+    assert (file.held, file.last, file.stored) == (0, 0, 1)
+    assert [each.data for each in file.retry()] == [b"killer"]
+    taken = take(file)
+    assert taken is not None
+    assert taken.hard_ends == 0
+    file.close()
+
+
+def test_how_many_were_under_way_at_a_kill_is_told(path: Path) -> None:
+    file = filled(path, b"1", b"2", b"3")
+    take(file)
+    take(file)
+    file = killed(file)
+    assert (file.was_killed, file.recovered, file.held, file.under_way) == (True, 2, 3, 0)
+    file.close()
+    with JobFile(file.path) as file:
+        assert (file.was_killed, file.recovered, file.held) == (False, 0, 3)
+
+
+def test_a_stop_is_not_a_kill(path: Path) -> None:
+    file = filled(path, b"1")
+    for _ in range(5):
+        assert take(file) is not None
+        file.close()
+        file = JobFile(path)
+    taken = take(file)
+    assert taken is not None
+    assert taken.hard_ends == 0
+    file.close()
+
+
+def test_a_suspect_whose_turn_had_come_waits_for_the_end_again(path: Path) -> None:
+    """The run was stopped after it was added to its lane."""
+    file = filled(path, b"1")
+    for _ in range(2):
+        take(file)
+        file = killed(file)
+    assert (file.held, file.last) == (0, 1)
+    last = file.take_last()
+    assert last is not None
+    file.add("host", 0, last.data, hard_ends=last.hard_ends)
+    file.end(last.id)
+    file.close()
+    with JobFile(file.path) as file:
+        assert (file.held, file.last, file.stored) == (0, 1, 1)
+
+
+def test_one_that_the_spider_cannot_send_is_set_aside(path: Path) -> None:
+    file = filled(path, b"1", b"2")
+    taken = take(file)
+    assert taken is not None
+    file.set_aside(taken.id)
+    file.set_aside(taken.id)
+    assert (file.under_way, file.stored) == (0, 2)
+    file = killed(file)
+    assert (file.held, file.stored, file.newly_aside) == (1, 2, [])
+    assert [each.data for each in file.retry()] == [b"1"]
+    assert (file.held, file.stored) == (2, 2)
+    file.close()
+
+
+def test_notes_are_kept(path: Path) -> None:
+    file = filled(path)
+    assert file.note("key") is None
+    file.set_note("key", "one")
+    file.set_note("key", "two")
+    file = killed(file)
+    assert file.note("key") == "two"
+    file.close()
