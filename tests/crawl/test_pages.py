@@ -105,6 +105,27 @@ class TestWhatIsTold:
             assert stat(crawler, f"robotstxt/page_directives/{directive}") == 1
 
     @pytest_twisted.ensureDeferred
+    async def test_items_carry_it(self, sites: Sites) -> None:
+        class Keeping(TakingSpider):
+            def item_scraped(self, item: Any) -> None:
+                super().item_scraped(item)
+                self.pages["item"] = item["robots"]["page"]
+
+        host = site_with(sites, a=page(says("noindex")))
+        spider, _ = await taken(host.url("/a"), **MARK, ROBOTS_ITEM_FIELD="robots", spider=Keeping)
+        assert list(spider.pages["item"]) == ["noindex"]
+
+    @pytest_twisted.ensureDeferred
+    async def test_handlers_of_dropped_items_may_be_asynchronous(self, sites: Sites) -> None:
+        class Asynchronous(TakingSpider):
+            async def item_dropped(self, item: Any, exception: Exception) -> None:
+                super().item_dropped(item, exception)
+
+        host = site_with(sites, a=page(says("noindex")))
+        spider, _ = await taken(host.url("/a"), **OBEY, spider=Asynchronous)
+        assert [name for name, _ in spider.dropped] == ["a"]
+
+    @pytest_twisted.ensureDeferred
     async def test_pages_that_nobody_asks_have_none(self, sites: Sites) -> None:
         host = site_with(sites, a=page(says("none")))
         spider, crawler = await taken(host.url("/a"))

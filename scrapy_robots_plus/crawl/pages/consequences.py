@@ -52,9 +52,11 @@ class Consequences:
             page.requests = page.items = 0
 
     def _follows(self, request: Request, page: Page, response: Response) -> bool:
+        nofollow = page.nofollow
+        if nofollow is None and NOFOLLOW_META_KEY not in request.meta:
+            return True
         if _is_for_the_same_page(request, response):
             return True
-        nofollow = page.nofollow
         if nofollow is None or request.meta.get(DONT_OBEY_META_KEY):
             request.meta.pop(NOFOLLOW_META_KEY, None)  # it may have come with the meta of the page
             return True
@@ -65,7 +67,7 @@ class Consequences:
             return True
         self._stats.inc_value(stats.NOFOLLOW_DROPPED)
         self._crawl.tally.not_followed += 1
-        self._log("followed", request, nofollow, response)
+        self._say("followed", request, nofollow, response)
         if self._enforces:  # the signal says that a request was dropped
             self._crawler.signals.send_catch_log(
                 request_not_followed, request=request, response=response, statement=nofollow
@@ -85,7 +87,7 @@ class Consequences:
         if self._enforces:
             self._tell_of_drop(item, RobotsNoindex(page.url, noindex), response)
         else:
-            self._log("kept", item, noindex, response)
+            self._say("kept", item, noindex, response)
         return not self._enforces
 
     def _tell_of_drop(self, item: Any, exception: RobotsNoindex, response: Response) -> None:
@@ -100,7 +102,7 @@ class Consequences:
         )
         compat.run_in_background(sending)
 
-    def _log(self, done: str, what: object, said: Statement, response: Response) -> None:
+    def _say(self, done: str, what: object, said: Statement, response: Response) -> None:
         logger.debug(
             "%(would)s %(what)s, because %(page)s says %(said)s",
             {

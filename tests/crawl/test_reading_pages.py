@@ -1,0 +1,134 @@
+"""Which directives are read from a response: of any kind, charset and size."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+import pytest_twisted
+from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
+
+from scrapy_robots_plus.crawl.pages import reading
+from scrapy_robots_plus.crawl.pages.reading import MOST_OCTETS, directives_of
+from tests.crawl.paging import TakingSpider, page, says
+from tests.crawling import crawl, stat
+from tests.protocol.worst_cases import loop, seconds
+from tests.sites import Sites, answer, gzipped
+
+NOINDEX = says("noindex")
+HEAD = f"<html><head><title>\u00e4\u65e5\u672c</title>{NOINDEX}"
+
+
+def read(body: str | bytes, kind: str = "text/html", of: type[Response] = HtmlResponse) -> set[str]:
+    raw = body.encode() if isinstance(body, str) else body
+    headers = {"Content-Type": kind} if kind else {}
+    return set(
+        directives_of(of("http://a.example/", body=raw, headers=headers), "Foobot").directives
+    )
+
+
+@pytest.mark.parametrize(
+    ("encoding", "kind"),
+    [
+        ("utf-8", "text/html"),
+        ("utf-8-sig", ""),
+        ("utf-8", "text/html; charset=latin-1"),
+        ("euc-jp", "text/html; charset=euc-jp"),
+        ("shift_jis", "text/html"),
+        ("gb18030", "text/html; charset=utf-8"),
+        ("utf-16", "text/html"),
+        ("utf-16-le", "text/html; charset=utf-16le"),
+        ("utf-16-be", "text/html; charset=utf-16be"),
+        ("utf-32", ""),
+        ("iso-2022-jp", "text/html; charset=iso-2022-jp"),
+    ],
+)
+def test_a_page_in_any_charset(encoding: str, kind: str) -> None:
+    assert read(HEAD.replace("\u00e4", "").encode(encoding), kind) == {"noindex"}
+
+
+def test_octets_of_iso_2022_are_not_taken_for_tags() -> None:
+    text = "<html><head><title>\u3042</title>".encode("iso-2022-jp")
+    hidden = b"\x1b$B" + NOINDEX.encode().replace(b" ", b"!") + b"\x1b(B"
+    assert read(text + hidden, "text/html; charset=iso-2022-jp") == set()
+
+
+@pytest.mark.parametrize("of", [Response, TextResponse, XmlResponse])
+def test_a_response_that_is_no_html_has_headers_alone(of: type[Response]) -> None:
+    assert read(HEAD, of=of) == set()
+    headers = {"X-Robots-Tag": ["noarchive", "foobot: noindex", "other: none"]}
+    said = directives_of(of("http://a.example/", body=HEAD.encode(), headers=headers), "Foobot")
+    assert set(said.directives) == {"noarchive", "noindex"}
+
+
+def test_xhtml_goes_by_its_content_type() -> None:
+    body = f"<html><head><script/>{NOINDEX}"
+    assert read(body, "application/xhtml+xml; charset=utf-8") == {"noindex"}
+    assert read(body, "Application/XHTML+XML") == {"noindex"}
+    assert read(body, "text/html") == set()
+
+
+def test_a_page_is_read_up_to_a_limit() -> None:
+    room = MOST_OCTETS - len(NOINDEX)
+    assert read(" " * room + NOINDEX) == {"noindex"}
+    assert read(" " * (room + 1) + NOINDEX) == set()
+    assert read(" " * (MOST_OCTETS * 2) + "\0" + NOINDEX) == set()
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        b"<meta>",
+        b"<meta ",
+        NOINDEX.encode(),
+        b"<meta name=robots content='" + b"noindex," * 20_000 + b"'>",
+        b"\0<meta name=robots content=noindex>",
+        b"\x1b$B",
+        b"<",
+        b"\xff",
+        b"<meta name=robots content='" + b"max-snippet:9," * 9_000,
+    ],
+    ids=lambda piece: repr(piece[:30]),
+)
+def test_ten_megabytes_cost_no_more_than_the_limit(piece: bytes) -> None:
+    body = piece * (10_000_000 // len(piece))
+    assert seconds(lambda: read(body), 1) < 60 * loop()
+
+
+def test_statements_are_kept_once() -> None:
+    body = NOINDEX * 5000
+    said = directives_of(HtmlResponse("http://a.example/", body=body.encode()), "Foobot")
+    assert len(said.statements) == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_bug_of_ours_never_reaches_the_spider(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any) -> None:
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr(reading, "directives_of", fail)
+    host = sites.host()
+    host.pages["/a"] = page(says("none"))
+    with caplog.at_level(logging.ERROR):
+        crawler = await crawl(
+            host.url("/a"), spider=TakingSpider, ROBOTS_NOFOLLOW="obey", ROBOTS_NOINDEX="obey"
+        )
+    assert (crawler.spider.items, crawler.spider.links) == (["a"], ["a"])
+    assert stat(crawler, "robotstxt/page_errors") == 2  # the page, and the one that it links to
+    assert f"The directives of <200 {host.url('/a')}> could not be read" in caplog.text
+    assert "ZeroDivisionError: ours" in caplog.text
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_huge_hostile_page_is_crawled(sites: Sites) -> None:
+    host = sites.host()
+    metas = b"<meta name=robots content='max-snippet:9'>" * 250_000
+    host.pages["/a"] = answer(b"<html><head>" + metas, content_type="text/html")
+    host.pages["/b"] = gzipped(b"<html><head>" + metas + says("none").encode())
+    crawler = await crawl(
+        host.url("/a"), host.url("/b"), spider=TakingSpider, ROBOTS_NOINDEX="obey"
+    )
+    assert sorted(crawler.spider.items) == ["a", "b"]  # the tag of b is beyond the limit
