@@ -43,6 +43,7 @@ _USUAL_TAG = re.compile(
 )
 """The rest of nearly all tags, for those whose attributes do not matter."""
 _TAG_END = re.compile(rf"[{_BLANK}/]*>")
+_AS_OCTETS = "latin-1"
 _HUGE_NUMBER = re.compile("&#x?[0-9a-f]{9,};?", re.IGNORECASE)
 _RAW_END = {
     name: re.compile(rf"</{name}(?=[{_BLANK}/>])", re.IGNORECASE | re.ASCII) for name in _RAW
@@ -73,7 +74,7 @@ def robots_metas(page: str | bytes, tokens: Container[str], *, xml: bool = False
     Octets are of any charset in which ASCII is ASCII; what is not UTF-8 is read as ISO-8859-1. Of a
     page that is *xml*, ``<script/>`` has no content.
     """
-    text = page if isinstance(page, str) else page.decode("latin-1")
+    text = page if isinstance(page, str) else page.decode(_AS_OCTETS)
     found = (_meta(tag, isinstance(page, bytes)) for tag in _metas(text, xml))
     return [meta for meta in found if meta.name == "robots" or meta.name in tokens]
 
@@ -81,7 +82,7 @@ def robots_metas(page: str | bytes, tokens: Container[str], *, xml: bool = False
 def _meta(tag: _Tag, is_octets: bool) -> Meta:
     name, content = tag.attributes.get("name", ""), tag.attributes["content"]
     if is_octets:
-        name, content = as_text(name.encode("latin-1")), as_text(content.encode("latin-1"))
+        name, content = as_text(name.encode(_AS_OCTETS)), as_text(content.encode(_AS_OCTETS))
     return Meta(fold(_resolved(name).strip()), _resolved(content))
 
 
@@ -118,13 +119,13 @@ def _tags(text: str, xml: bool) -> Iterator[_Tag]:
                 yield tag
                 if tag.name in _RAW and not (xml and _is_empty(text, tag)):
                     at = _end_of_raw(text, tag)
-        if at < 0:
+        if at == -1:
             return
 
 
 def _is_empty(text: str, tag: _Tag) -> bool:
     """Whether it ends in ``/>``, as an XML element without content does."""
-    return text.endswith("/>", 0, tag.end)
+    return text.startswith("/>", tag.end - 2)
 
 
 def _end_of_markup(text: str, match: re.Match[str], xml: bool) -> int:
@@ -134,13 +135,13 @@ def _end_of_markup(text: str, match: re.Match[str], xml: bool) -> int:
         return -1 if end is None else end.end()
     closing = "]]>" if xml and text.startswith("<![CDATA[", match.start()) else ">"
     found = text.find(closing, match.end())
-    return -1 if found < 0 else found + len(closing)
+    return -1 if found == -1 else found + len(closing)
 
 
 def _end_of_raw(text: str, tag: _Tag) -> int:
     """Where the end tag of an element with text alone begins; -1 if there is none."""
     at = tag.end
-    while (at := text.find("</", at)) >= 0 and _RAW_END[tag.name].match(text, at) is None:
+    while (at := text.find("</", at)) != -1 and _RAW_END[tag.name].match(text, at) is None:
         at += 2
     return at
 
@@ -157,7 +158,7 @@ def _tag(text: str, match: re.Match[str]) -> _Tag | None:
         at = found.end()
         if quote is not None:
             close = text.find(quote, at)
-            if close < 0:
+            if close == -1:
                 return None
             value, at = text[at:close], close + 1
         elif value and value.endswith("/") and text.startswith(">", at):

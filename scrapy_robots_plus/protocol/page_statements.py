@@ -146,7 +146,7 @@ def _read(line: str, source: Source, agent: str) -> Iterator[Statement]:
 def _without_agent(part: str, agent: str) -> tuple[str, str]:
     """The crawler that *part* is for, *agent* unless it names another, and what it says."""
     start = 0
-    while (colon := part.find(":", start)) >= 0:
+    while (colon := part.find(":", start)) != -1:
         name = fold(part[start:colon].strip())
         if name not in _FOR_ALL and not _names_a_crawler(name):
             break
@@ -156,9 +156,8 @@ def _without_agent(part: str, agent: str) -> tuple[str, str]:
 
 def _names_a_crawler(name: str) -> bool:
     """False for a directive, and for a piece of a date such as ``25 jun 2010 15``."""
-    if name in _WORDS or _TAKES_VALUE.match(name):
-        return False
-    return word_in(name) != "" and _PIECE_OF_A_DATE.match(name) is None
+    is_directive = name in _WORDS or _TAKES_VALUE.match(name) is not None
+    return not is_directive and _PIECE_OF_A_DATE.match(name) is None
 
 
 def _date_of(text: str, following: list[str]) -> tuple[list[tuple[str, str]], int]:

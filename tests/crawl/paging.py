@@ -133,7 +133,7 @@ class TakingSpider(ProbeSpider):
     def item_scraped(self, item: Any) -> None:
         self.items.append(item["page"])
 
-    def item_dropped(self, item: Any, exception: Exception) -> None:
+    def item_dropped(self, item: Any, exception: Exception) -> Any:
         self.dropped.append((item["page"], exception))
 
     def was_not_followed(self, request: scrapy.Request, response: Any, statement: Any) -> None:

@@ -118,7 +118,7 @@ class TestWhatIsTold:
     @pytest_twisted.ensureDeferred
     async def test_handlers_of_dropped_items_may_be_asynchronous(self, sites: Sites) -> None:
         class Asynchronous(TakingSpider):
-            async def item_dropped(self, item: Any, exception: Exception) -> None:
+            async def item_dropped(self, item: Any, exception: Exception) -> Any:
                 super().item_dropped(item, exception)
 
         host = site_with(sites, a=page(says("noindex")))

@@ -48,11 +48,18 @@ def of_crawl(name: str, *sources: str, tests: tuple[str, ...]) -> Part:
 COMPARISON = ("changed_paths", "difference", "path_units", "pattern_automaton")
 """The files that compare two robots.txt files. Parsing and deciding need none of them."""
 
+OF_PAGES = ("directives", "html_head", "moments", "page_statements")
+"""The files that read what pages say of themselves."""
+
 PARTS = (
     Part(
         "protocol",
-        sources=("protocol/*.py", *(f"!protocol/{name}.py" for name in COMPARISON)),
-        tests=("protocol/test_*.py", "!protocol/test_difference.py"),
+        sources=("protocol/*.py", *(f"!protocol/{name}.py" for name in COMPARISON + OF_PAGES)),
+        tests=(
+            "protocol/test_*.py",
+            "!protocol/test_difference.py",
+            *(f"!protocol/test_{name}.py" for name in OF_PAGES),
+        ),
         gate=0.95,
     ),
     Part(
@@ -67,6 +74,12 @@ PARTS = (
         "difference",
         sources=tuple(f"protocol/{name}.py" for name in COMPARISON),
         tests=("protocol/test_difference.py",),
+        gate=0.95,
+    ),
+    Part(
+        "pages",
+        sources=tuple(f"protocol/{name}.py" for name in OF_PAGES),
+        tests=tuple(f"protocol/test_{name}.py" for name in OF_PAGES if name != "moments"),
         gate=0.95,
     ),
     Part(

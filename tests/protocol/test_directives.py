@@ -101,6 +101,21 @@ class TestTheMostRestrictiveDecides:
         assert said.text == "noindex"
 
 
+def test_for_json_each_comes_with_its_source_and_text() -> None:
+    statements = (*header_statements("none"), *meta_statements("robots", "max-snippet: 20"))
+    assert PageDirectives.of(statements, "Foobot").as_json() == {
+        "noindex": {"value": "", "source": "X-Robots-Tag", "text": "none"},
+        "nofollow": {"value": "", "source": "X-Robots-Tag", "text": "none"},
+        "max-snippet": {"value": "20", "source": "meta", "text": "max-snippet: 20"},
+    }
+    assert PageDirectives().as_json() == {}
+    assert PageDirectives().directives == {}
+
+
+def test_equal_statements_count_once() -> None:
+    assert len(asked("noindex, noindex", "noindex").statements) == 1
+
+
 def test_directives_come_in_one_order() -> None:
     one = asked("max-snippet: 20, noai, noindex, unavailable_after: 25 Jun 2010, nofollow")
     other = asked("nofollow, unavailable_after: 25 Jun 2010, noindex, noai, max-snippet: 20")

@@ -66,6 +66,7 @@ SPELLINGS = [
     "<title>x</title/>" + NOINDEX,
     '<title>x</title x=">">' + NOINDEX,
     "<title>x</titles></title>" + NOINDEX,
+    "<title>x</title>" + NOINDEX + "<title>x</title>",
     "<script>'<!--'</script>" + NOINDEX,
     "<script src=x></script>" + NOINDEX,
     "<style>a > b {}</style>" + NOINDEX,
@@ -157,6 +158,17 @@ def test_an_entity_that_no_character_has_is_replaced(number: str) -> None:
     assert contents(f"<meta name=robots content='a&#{number}'>") == ["a\ufffd"]
 
 
+class TestOctets:
+    @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+    def test_of_utf_8_and_iso_8859_1_are_read(self, encoding: str) -> None:
+        page = "<title>\u00e4</title><meta name=J\u00e4vla content='\u00e4&#228;'>".encode(encoding)
+        assert robots_metas(page, ("j\u00e4vla",)) == [Meta("j\u00e4vla", "\u00e4\u00e4")]
+
+    def test_of_a_charset_with_ascii_are_searched(self) -> None:
+        page = f"<title>\u65e5\u672c</title>{NOINDEX}".encode("shift_jis")
+        assert robots_metas(page, ()) == [Meta("robots", "noindex")]
+
+
 class TestXhtml:
     @pytest.mark.parametrize(
         "text",
@@ -177,6 +189,8 @@ class TestXhtml:
         [
             f"<![CDATA[ {NOINDEX} ]]>",
             f"<![CDATA[ {NOINDEX}",
+            f"<![CDATA[ > {NOINDEX} ]]>",
+            f"<![CDATA[ > {NOINDEX}",
             f"<script>{NOINDEX}</script>",
             f"<template>{NOINDEX}</template>",
             f"<template><template/>{NOINDEX}</template>",

@@ -92,6 +92,8 @@ HEADERS = {
     "noindex: nofollow": "noindex, nofollow",
     "noindex: true": "noindex",
     ": noindex": "noindex",
+    "foobot: noindex, : nofollow": "foobot: noindex, nofollow",
+    "foobot: noindex, -: nofollow": "foobot: noindex, nofollow",
     "008: noindex": "008: noindex",
     "360Spider: noindex": "360spider: noindex",
     "-: noindex": "noindex",
@@ -182,6 +184,15 @@ def test_it_is_known_where_each_directive_stands() -> None:
     (dated,) = header_statements("unavailable_after: Fri, 25 Jun 2010 15:00:00 PST, please")
     assert dated.text == "unavailable_after: Fri, 25 Jun 2010 15:00:00 PST"
     assert dated.value == "fri, 25 jun 2010 15:00:00 pst"
+
+
+def test_a_statement_describes_itself_on_one_line() -> None:
+    (header,) = header_statements("foobot: NoIndex\n")
+    assert header.describe() == "X-Robots-Tag: foobot: NoIndex"
+    (meta,) = meta_statements("robots", "max-snippet:\n20")
+    assert meta.describe() == r"meta robots: max-snippet:\n20"
+    (ours,) = meta_statements("Foobot", "noai")
+    assert ours.describe() == "meta foobot: noai"
 
 
 def test_a_text_is_kept_up_to_a_limit() -> None:
