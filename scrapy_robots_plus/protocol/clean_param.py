@@ -28,7 +28,7 @@ MAX_PATHS = 1_000
 class CleanParams:
     """The Clean-param rules of a file. Makes nothing of them raises, whatever they contain."""
 
-    __slots__ = ("_everywhere", "_somewhere")
+    __slots__ = ("_names_by_path",)
 
     def __init__(self, rules: Iterable[CleanParam]) -> None:
         by_path: dict[Pattern, set[str]] = {}
@@ -38,12 +38,11 @@ class CleanParams:
             path = take_apart(rule.path.encode("utf-8", "surrogatepass"))
             if path in by_path or len(by_path) < MAX_PATHS:
                 by_path.setdefault(path, set()).update(map(unquote, rule.params))
-        self._everywhere = frozenset(by_path.pop(_ANY, ()))
-        self._somewhere = tuple(by_path.items())
+        self._names_by_path = tuple(by_path.items())
 
     def __bool__(self) -> bool:
         """Whether there are any."""
-        return bool(self._everywhere or self._somewhere)
+        return bool(self._names_by_path)
 
     def cleaned(self, url: str) -> str | None:
         """*url* without the parameters that do not count there, and without its fragment.
@@ -59,13 +58,10 @@ class CleanParams:
         rest = "&".join(kept)
         return f"{url}{mark}{rest}" if rest else url
 
-    def _names_for(self, path: bytes) -> frozenset[str] | set[str]:
+    def _names_for(self, path: bytes) -> set[str]:
         """The parameters that do not count on *path*."""
-        found = [names for pattern, names in self._somewhere if matches(pattern, path)]
-        return self._everywhere.union(*found) if found else self._everywhere
-
-
-_ANY = take_apart(b"")
+        found = (names for pattern, names in self._names_by_path if matches(pattern, path))
+        return set().union(*found)
 
 
 def _length(rule: CleanParam) -> int:
@@ -74,10 +70,9 @@ def _length(rule: CleanParam) -> int:
 
 
 def _path_of(url: str) -> bytes:
-    _, colon, rest = url.partition("://")
-    if colon:
-        slash = rest.find("/")
-        url = rest[slash:] if slash >= 0 else "/"
+    if not url.startswith("/"):
+        authority_and_path = url.partition("://")[2]
+        url = "/" + authority_and_path.partition("/")[2]
     return url.encode("utf-8", "surrogatepass")
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol import RobotsTxt
+from scrapy_robots_plus.protocol import CleanParam, RobotsTxt
 from scrapy_robots_plus.protocol.clean_param import MAX_PATHS, MAX_RULE, CleanParams
 
 SITE = "http://site.example"
@@ -62,6 +62,10 @@ TABLE = [
     ("ref", "/p?ref=", "/p"),
     ("ref", "/p?ref=1&ref=2&id=3", "/p?id=3"),
     ("ref", "/p?id=3&ref=1#part", "/p?id=3"),
+    ("ref", "/p?id=3#part&ref=1", "/p?id=3"),
+    ("ref", "/p#part?ref=1", "/p"),
+    ("ref /a://b/c", "/a://b/c?ref=1", "/a://b/c"),
+    ("ref /c", "/a://b/c?ref=1", None),
     ("ref", "/p?Ref=1", "/p?Ref=1"),
     ("ref", "/p?refs=1&xref=2", "/p?refs=1&xref=2"),
     ("ref", "/p?id=ref&a=?ref=1", "/p?id=ref&a=?ref=1"),
@@ -92,6 +96,7 @@ def test_what_a_url_is_without_the_parameters(value: str, url: str, cleaned: str
 
 def test_all_lines_count_in_whatever_group_they_stand() -> None:
     params = params_of(
+        "Clean-param: &",
         "Clean-param: a /x",
         "User-agent: Yandex",
         "Clean-param: b /x/y",
@@ -101,6 +106,16 @@ def test_all_lines_count_in_whatever_group_they_stand() -> None:
     assert params.cleaned("/x/y?a&b&c&d") == "/x/y?d"
     assert params.cleaned("/x?a&b&c&d") == "/x?b&d"
     assert params.cleaned("/?a&b&c&d") == "/?a&b&d"
+
+
+def test_octets_that_are_not_utf_8_are_compared_as_they_are() -> None:
+    params = CleanParams([CleanParam(("a",), "/\ud800")])
+    assert params.cleaned("/\ud800?a=1") == "/\ud800"
+    assert params.cleaned("/\ud801?a=1") is None
+
+
+def test_a_url_without_a_host() -> None:
+    assert params_of("Clean-param: a /x").cleaned("http:///x?a") == "http:///x"
 
 
 def test_a_host_alone_is_its_first_page() -> None:
@@ -115,6 +130,7 @@ def test_a_file_without_rules_is_false() -> None:
 
 
 def test_the_longest_rule() -> None:
+    assert MAX_RULE == 500
     name = "a" * (MAX_RULE - 3)
     assert params_of(f"Clean-param: {name} /p").cleaned(f"/p?{name}") == "/p"
     assert not params_of(f"Clean-param: {name}a /p")
@@ -124,6 +140,7 @@ def test_the_longest_rule() -> None:
 
 def test_so_many_paths_and_no_more() -> None:
     lines = [f"Clean-param: a /{number}/" for number in range(MAX_PATHS + 1)]
+    assert MAX_PATHS == 1_000
     params = params_of(*lines, "Clean-param: b /0/")
     assert params.cleaned(f"/{MAX_PATHS - 1}/?a&b") == f"/{MAX_PATHS - 1}/?b"
     assert params.cleaned(f"/{MAX_PATHS}/?a") is None

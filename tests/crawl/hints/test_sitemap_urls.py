@@ -8,6 +8,7 @@ import pytest
 import pytest_twisted
 
 from scrapy_robots_plus import Origin
+from scrapy_robots_plus.crawl.hints.news import News
 from scrapy_robots_plus.crawl.hints.sitemap_urls import (
     LONGEST,
     LeftOut,
@@ -121,11 +122,24 @@ def test_the_scope(scope: SitemapScope, hosts: list[str]) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_duplicates_relatives_and_too_many_are_counted() -> None:
-    lines = ("map.xml", "/map.xml", "https://site.example/map.xml", "b.xml", "ftp:x", "c", "d")
-    urls = await sitemap_urls(lines, BASE, ORIGIN, SitemapScope.ANY, 5)
-    assert urls.all == (f"{HERE}/map.xml", f"{HERE}/b.xml")
+    lines = ("map.xml", "/map.xml", " HTTPS://site.example/c.xml", "b.xml", "ftp:x", "data:,")
+    far = "http://far.example/"
+    urls = await sitemap_urls((*lines, far, "d", "e"), BASE, ORIGIN, SitemapScope.HOST, 7)
+    assert urls.all == (f"{HERE}/map.xml", f"{HERE}/c.xml", f"{HERE}/b.xml", far)
+    assert urls.in_scope == urls.all[:-1]
     assert urls.relative == 2
-    assert urls.left_out == {LeftOut.SCHEME: 1, LeftOut.TOO_MANY: 2}
+    assert {str(reason): count for reason, count in urls.left_out.items()} == {
+        "scheme": 2,
+        "scope": 1,
+        "too_many": 2,
+    }
+
+
+def test_news_are_what_differs_from_the_last_time() -> None:
+    news: News[str] = News(2)
+    said = [("a", 1), ("a", 1), ("b", 1), ("a", 2), ("a", 1), ("b", 1), ("c", 1), ("b", 1)]
+    assert [news.is_new(*each) for each in said] == [1, 0, 1, 1, 1, 0, 1, 0]
+    assert news.is_new("a", 1)  # forgotten: b and c were looked at since
 
 
 def test_no_line_takes_long() -> None:
