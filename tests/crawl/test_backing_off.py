@@ -11,13 +11,14 @@ import pytest_twisted
 from scrapy import Request
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
+from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus import Reason, RobotsGivenUp, RobotsMiddleware
 from tests.crawl_process import MODES, crawl_in_process
 from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
-from tests.limiters import Bucket, Interval, limited
+from tests.limiters import LIMITERS, Bucket, Interval, limited
 from tests.sending import TimedSpider
-from tests.sites import answer, in_turn, redirect
+from tests.sites import answer, in_turn, redirect, when
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -274,11 +275,32 @@ class TestGivingUp:
     @pytest_twisted.ensureDeferred
     async def test_of_requests_under_way_together_one_counts(self, sites: Sites) -> None:
         host = sites.host()
-        host.pages["/page"] = in_turn(*[answer(status=429)] * 8, answer("x"))
+        refusal = when(lambda: len(host.fetched) >= 8, answer(status=429))
+        host.pages["/page"] = in_turn(*[refusal] * 8, answer("x"))
         settings = {**self.SETTINGS, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}
         crawler = await crawl(*pages(host, 10), **settings)
         assert len(crawler.spider.got) == 10
         assert stat(crawler, GIVEN_UP) == 0
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("retry_after", [False, True], ids=["", "Retry-After"])
+@pytest_twisted.ensureDeferred
+async def test_a_limit_of_two_a_second_is_found(sites: Sites, retry_after: bool) -> None:
+    """At most 1.5 times the ideal time, at most 5 % refused, in real crawls of all limiters."""
+    count = 300
+    hosts, crawls = [], []
+    for limiter in LIMITERS.values():
+        host = sites.host()
+        host.pages["/page"] = limited(limiter(), retry_after=retry_after)
+        crawler = make_crawler(ProbeSpider, **RETRY, LOG_LEVEL="INFO")
+        hosts.append((host, crawler))
+        crawls.append(crawler.crawl(urls=pages(host, count)))
+    await gatherResults(crawls)
+    for host, crawler in hosts:
+        assert len(crawler.spider.got) == count
+        assert len(host.fetched) - count <= 0.05 * len(host.fetched)
+        assert sum(host.gaps) <= 1.5 * count / 2
 
 
 class ClosesWhenRefused(ProbeSpider):

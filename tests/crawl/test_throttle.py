@@ -147,7 +147,7 @@ def test_what_was_not_under_way_at_the_first_refusal_is_hardly_refused(
         (lambda: SlidingWindow(20, 10.0), 1.3, 0.05),
         (lambda: SlidingWindow(20, 10.0, counts_refused=True), 1.4, 0.05),
         (lambda: Changes(Interval(2.0), Interval(1.0), 200.0), 1.6, 0.04),
-        (lambda: Changes(Interval(2.0), Interval(0.5), 200.0), 2.0, 0.08),
+        (lambda: Changes(Interval(2.0), Interval(0.5), 200.0), 2.0, 0.1),
     ],
 )
 def test_other_limits_are_found_too(

@@ -61,8 +61,11 @@ class Slowing:
         forgive(request, self._crawler.spider, self._crawler.settings.getint("RETRY_TIMES"))
         key, floor = self._floor_alone(origin, key)
         if not floor.is_throttled:
-            words = {"origin": origin, "status": response.status}
-            logger.info("%(origin)s refuses requests (%(status)s): it is asked less often", words)
+            logger.info(
+                "%(origin)s refuses requests (%(status)s): it is asked less often",
+                {"origin": origin, "status": response.status},
+                extra={"spider": self._crawler.spider},
+            )
         if floor.refused(request, self._make_throttle):
             self._stats.inc_value(stats.BACKOFFS)
             self._on_pause()

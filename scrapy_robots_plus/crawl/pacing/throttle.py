@@ -122,8 +122,7 @@ class Throttle:
         self._passed += passed
         gap = max(self.gap, self.LEAST_GAP)
         average = max(self._passed / self._answered, gap)
-        allowed = gap / self.SHRINKS_BLINDLY if self._goal is None else gap
-        self._goal = allowed * self.MARGIN
+        self._goal = gap * self.MARGIN if self._goal else gap / self.SHRINKS_BLINDLY
         self._compare(gap, average)
         self.gap = min(sqrt(gap * average) * self.MARGIN, self._slowest)
         self._wait = max(2 * self.gap, self._wait / 2, self.LEAST_WAIT)
