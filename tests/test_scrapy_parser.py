@@ -208,6 +208,30 @@ class TestMemory:
         found.verdict("/foo", "foobot")
         assert found._verdicts is None
 
+    def test_what_it_says_of_uses_is_kept_or_read_again(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(module, "_hot", HotFiles(octets=10, least=1))
+        crawler = get_crawler()
+        bodies = {
+            "silent": b"User-agent: *\nDisallow: /foo\n",
+            "everywhere": b"User-agent: *\nDisallow: /foo\nContent-Signal: ai-train=no\n",
+            "by path": b"User-agent: *\nDisallow: /foo\nContent-Usage: /a train-ai=n\n",
+        }
+        found = {name: RobotsParser.from_crawler(crawler, body) for name, body in bodies.items()}
+        for _ in range(2):
+            for name, each in found.items():
+                each.allowed("/a", "foobot")
+                said = [str(one.preference) for one in each.statements("/a", "foobot")]
+                assert said == ([] if name == "silent" else ["disallow"])
+                assert each.statements("/foo", "foobot") == ()
+        parser().allowed("/", "foobot")
+        for name in ("silent", "everywhere"):
+            found[name].statements("/a", "foobot")
+            assert found[name]._file is None
+        found["by path"].statements("/a", "foobot")
+        assert found["by path"]._file is not None
+
     def test_what_was_asked_last_stays(self, monkeypatch: pytest.MonkeyPatch) -> None:
         hot = HotFiles(octets=3000)
         monkeypatch.setattr(module, "_hot", hot)

@@ -305,3 +305,22 @@ def test_the_preferred_host_and_clean_params(parser: str) -> None:
     assert file.host == ("www.x.example" if parser in (OURS, PROTEGO) else None)
     assert file.clean_params == ((CleanParam(("ref",)),) if parser == OURS else ())
     assert read(FILE, parser).host is None
+
+
+@pytest.mark.parametrize("told", [True, "allowed", ("rule", 3)])
+def test_what_another_parser_calls_a_verdict_is_none(told: Any) -> None:
+    parser: Any = SimpleNamespace(allowed=lambda *_: True, verdict=lambda *_: told)
+    assert ParsedFile(parser).verdict("http://x.example/", "bot") is None
+
+
+def test_only_ours_knows_of_uses() -> None:
+    text = b"User-agent: *\nContent-Usage: train-ai=n\nLicense: https://x.example/l.xml\n"
+    ours, theirs = read(text, OURS), read(text, PROTEGO)
+    url = "http://x.example/"
+    (statement,) = ours.statements(url, "bot", ())
+    assert (statement.category, statement.line) == ("train-ai", 2)
+    assert ours.licenses("bot", ()) == ("https://x.example/l.xml",)
+    assert not ours.is_silent("bot", ())
+    assert theirs.statements(url, "bot", ()) == ()
+    assert theirs.licenses("bot", ()) == ()
+    assert theirs.is_silent("bot", ())

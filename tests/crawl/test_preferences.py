@@ -268,6 +268,36 @@ async def test_nor_the_http_cache(sites: Sites, tmp_path: Path) -> None:
 
 
 @pytest_twisted.ensureDeferred
+async def test_nor_a_name_that_is_one_of_several(sites: Sites) -> None:
+    host = sites.host("User-agent: barbot\nContent-Usage: /a train-ai=n\n")
+    host.pages["/b"] = page(x_robots_tag="barbot: noai")
+    urls = [host.url(path) for path in ("/a", "/b", "/c")]
+    names = {"ROBOTSTXT_USER_AGENT": ["Foobot", "Barbot"]}
+    crawler = await crawl(*urls, spider=StampSpider, **SKIP, **names)
+    assert crawler.spider.got == urls[2:]
+
+
+class RenamingMiddleware:
+    """Sends requests as another crawler than they were judged as at first."""
+
+    def process_request(self, request: scrapy.Request) -> None:
+        if "robots.txt" not in request.url:
+            request.headers["User-Agent"] = "Barbot/1.0"
+
+
+@pytest_twisted.ensureDeferred
+async def test_nor_a_name_that_comes_late(sites: Sites) -> None:
+    host = sites.host("User-agent: foobot\n\nUser-agent: barbot\nContent-Usage: /a train-ai=n\n")
+    host.pages["/b"] = page(x_robots_tag="barbot: noai")
+    host.pages["/c"] = page(x_robots_tag="foobot: noai")
+    urls = [host.url(path) for path in ("/a", "/b", "/c")]
+    renaming = {"DOWNLOADER_MIDDLEWARES": {RenamingMiddleware: 500}}
+    crawler = await crawl(*urls, spider=StampSpider, **SKIP, **renaming)
+    assert crawler.spider.got == urls[2:]
+    assert host.fetched == ["/b", "/c"]
+
+
+@pytest_twisted.ensureDeferred
 async def test_nor_a_robots_txt_that_may_not_count(sites: Sites) -> None:
     """It is unreadable, and the project's policy lets requests pass."""
     host = sites.host(answer("", 503))
@@ -318,6 +348,17 @@ async def test_requests_that_are_not_checked_are_not_skipped(sites: Sites) -> No
     crawler = await crawl(*requests, spider=StampSpider, **SKIP)
     assert sorted(crawler.spider.got) == sorted(urls)
     assert stat(crawler, "robotstxt/preferences/train-ai/disallow") == 0
+
+
+@pytest_twisted.ensureDeferred
+async def test_where_only_delays_are_kept_nothing_is_skipped(sites: Sites) -> None:
+    host = site(sites)
+    urls = [host.url(path) for path in ("/no-train/1", "/header")]
+    settings = {**SKIP, "ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY": True}
+    crawler = await crawl(*urls, spider=StampSpider, **settings)
+    stamps = crawler.spider.stamps
+    assert {url: stamps[url]["reason"] for url in urls} == dict.fromkeys(urls, "not_obeyed")
+    assert [known(stamps[url]) for url in urls] == [{}, {}]
 
 
 OWN: list[tuple[dict[str, Any], bool]] = [

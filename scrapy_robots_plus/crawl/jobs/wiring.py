@@ -47,7 +47,7 @@ def looks_at_one_page(crawler: Crawler, settings: BaseSettings) -> bool:
     start = getattr(crawler.spidercls, "start", None)
     command = SETTINGS_PRIORITIES["command"]
     in_shell = settings.getpriority("DUPEFILTER_CLASS") == command
-    return in_shell or getattr(start, "__module__", "").startswith("scrapy.commands.")
+    return in_shell or (getattr(start, "__module__", None) or "").startswith("scrapy.commands.")
 
 
 def leave_job_alone(settings: BaseSettings) -> None:

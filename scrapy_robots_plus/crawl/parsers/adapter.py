@@ -13,6 +13,7 @@ from w3lib.encoding import http_content_type_encoding
 from scrapy_robots_plus.crawl.settings import parser_class
 from scrapy_robots_plus.protocol.octets import to_utf8
 from scrapy_robots_plus.protocol.pace import VisitTime
+from scrapy_robots_plus.protocol.verdict import Verdict
 
 from .our_parser import RobotsParser
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
     from scrapy.settings import BaseSettings
 
-    from scrapy_robots_plus.protocol import CleanParam, Dialect, RobotsTxt, Rule, Verdict
+    from scrapy_robots_plus.protocol import CleanParam, Dialect, RobotsTxt, Rule
     from scrapy_robots_plus.protocol.preferences import Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
@@ -109,7 +110,8 @@ class ParsedFile:
     def verdict(self, url: str, agent: AgentNames) -> Verdict | None:
         """The same with rule and line; None if the parser does not name them."""
         ask = getattr(self.parser, "verdict", None)
-        return cast("Verdict", ask(url, agent)) if callable(ask) else None
+        told = ask(url, agent) if callable(ask) else None
+        return told if isinstance(told, Verdict) else None  # another parser may mean another thing
 
     def crawl_delay(self, agent: AgentNames) -> object:
         """The Crawl-delay for *agent* as the parser returns it, unchecked."""

@@ -65,7 +65,7 @@ class Pages:
 
     def received(self, request: Request, response: Response) -> Objection | None:
         """Why the page must not be used; None if nobody objects, or the request was not checked."""
-        sent = self._sent.pop(request, None)
+        sent = self._sent.get(request)
         if sent is None or not sent.policy.obeys:
             return None
         preferences = sent.policy.preferences(request.url, sent.agent)
