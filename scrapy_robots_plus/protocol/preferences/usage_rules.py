@@ -42,8 +42,8 @@ class UsageRules:
         self._patterns = [take_apart(path, dialect.wildcards) for path in said]
         self._equals = _equally_long(said)
         compiler = Compiler()
-        for index, (path, pattern) in enumerate(zip(said, self._patterns, strict=True)):
-            compiler.add(pattern, rank_of(len(path), index, True))
+        for index, path in enumerate(said):
+            compiler.add(self._patterns[index], rank_of(len(path), index, True))
         self._best = compiler.seal().best
 
     def statements(self, path: bytes) -> tuple[Statement, ...]:
@@ -87,6 +87,6 @@ def _equally_long(said: Said) -> dict[int, list[int]]:
     return {
         index: indices
         for length, indices in by_length.items()
-        if length in wild and len(indices) > 1
+        if length in wild
         for index in indices
     }

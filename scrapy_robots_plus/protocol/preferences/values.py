@@ -32,8 +32,8 @@ def usage_rule(value: bytes) -> UsageRule:
     first space or tab (draft-ietf-aipref-attach-05, "Processing Content-Usage Rules")."""
     if not value.startswith(b"/"):
         return UsageRule(b"", value)
-    path, *rest = value.replace(b"\t", b" ").split(b" ", 1)
-    return UsageRule(path, value[len(path) :].lstrip(b" \t")) if rest else UsageRule(path, b"")
+    path = value.replace(b"\t", b" ").partition(b" ")[0]
+    return UsageRule(path, value[len(path) :].lstrip(b" \t"))
 
 
 def usage(value: bytes, vocabulary: Vocabulary = CURRENT) -> Stated:

@@ -113,6 +113,11 @@ class TestPaths:
         assert said(body, "/axc") == "3 train-ai allow"
         assert said(body, "/x") == "6 ai-use disallow"
 
+    def test_also_if_all_of_them_have_wildcards(self) -> None:
+        body = "User-agent: *\nContent-Usage: /ab* train-ai=n\nContent-Usage: /a*b search=n\n"
+        assert said(body, "/ab") == "2 train-ai disallow, 3 search disallow"
+        assert said(body, "/axb") == "3 search disallow"
+
     def test_an_end_may_be_as_long_as_a_beginning(self) -> None:
         body = "User-agent: *\nContent-Usage: /a$ train-ai=n\nContent-Usage: /ab search=n\n"
         assert said(body, "/a") == "2 train-ai disallow"
