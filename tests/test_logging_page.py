@@ -13,11 +13,12 @@ from scrapy.core.downloader import Downloader
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.pqueues import ScrapyPriorityQueue
 
-from .crawling import crawl
+from .crawling import IN_FILES, crawl
 from .samples import ROOT, block_with, run_as_it_is
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from .sites import Sites
 
@@ -77,18 +78,22 @@ class OwnDownloader(Downloader):
         {"DOWNLOADER_MIDDLEWARES": {OwnMiddleware: 100}},
         {"SCHEDULER_PRIORITY_QUEUE": ScrapyPriorityQueue},
         {"DOWNLOADER": OwnDownloader},
+        {"JOBDIR": "", **IN_FILES},
+        {"JOBDIR": "", "DUPEFILTER_CLASS": "scrapy.dupefilters.RFPDupeFilter"},
         {
             "ROBOTSTXT_PARSER": "scrapy.robotstxt.ProtegoRobotParser",
             "ROBOTS_OVERRIDES": {"a.example": {"dialect": "GOOGLE"}},
             "ROBOTS_CLEAN_PARAM": True,
         },
     ],
-    ids=["no middleware", "two middlewares", "queue", "downloader", "parser"],
+    ids=["no middleware", "two middlewares", "queue", "downloader", "files", "seen", "parser"],
 )
 @pytest_twisted.ensureDeferred
 async def test_what_is_said_at_the_start_is_in_the_docs(
-    sites: Sites, caplog: pytest.LogCaptureFixture, settings: dict[str, Any]
+    sites: Sites, caplog: pytest.LogCaptureFixture, tmp_path: Path, settings: dict[str, Any]
 ) -> None:
+    if "JOBDIR" in settings:
+        settings = {**settings, "JOBDIR": str(tmp_path)}
     with caplog.at_level(logging.INFO, "scrapy_robots_plus"):
         await crawl(sites.host(CLOSED).url(), **settings)
     said = [record.getMessage() for record in caplog.records if record.name.endswith(".wiring")]

@@ -13,7 +13,7 @@ import pytest_twisted
 from scrapy.exceptions import IgnoreRequest
 
 from tests.crawl.test_jobs import all_pages, fetched, run_to_the_end, run_until_so
-from tests.crawling import OTHER_PARSER, crawl, stat
+from tests.crawling import IN_FILES, OTHER_PARSER, crawl, stat
 from tests.sites import after, answer, hang_up
 
 if TYPE_CHECKING:
@@ -79,22 +79,23 @@ async def test_some_requests_are_judged_differently(
 
 
 @pytest.mark.parametrize(
-    "runs",
+    ("runs", "kept"),
     [
-        [SCRAPYS_OWN, OURS],
-        [OURS, SCRAPYS_OWN, OURS],
-        [OURS, SWITCHED_OFF, OURS],
-        [SWITCHED_OFF, OURS, SCRAPYS_OWN, SWITCHED_OFF, OURS],
+        ([SCRAPYS_OWN, OURS], {}),
+        ([OURS, SCRAPYS_OWN, OURS], IN_FILES),
+        ([OURS, SWITCHED_OFF, OURS], {}),
+        ([SWITCHED_OFF, OURS, SCRAPYS_OWN, SWITCHED_OFF, OURS], IN_FILES),
     ],
     ids=["added", "taken out and back", "switched off and on", "all of it"],
 )
 @pytest_twisted.ensureDeferred
 async def test_a_job_may_be_resumed_with_or_without_the_package(
-    sites: Sites, tmp_path: Path, runs: list[dict[str, Any]]
+    sites: Sites, tmp_path: Path, runs: list[dict[str, Any]], kept: dict[str, Any]
 ) -> None:
+    """Taken out, if the project has chosen Scrapy's files."""
     rules = answer("User-agent: *\nDisallow: /never\n")
     hosts = [sites.host(rules), sites.host(after(0.2, rules)), sites.host()]
-    job = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 2, "DOWNLOAD_DELAY": 0.1}
+    job = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 2, "DOWNLOAD_DELAY": 0.1, **kept}
     for settings in runs[:-1]:
         await run_a_bit(hosts, **job, **settings)
         assert fetched(hosts) < all_pages(hosts)

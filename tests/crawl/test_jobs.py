@@ -19,7 +19,7 @@ from scrapy import signals
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 
-from tests.crawling import make_crawler, parts_of_seconds, run, stat
+from tests.crawling import IN_FILES, make_crawler, parts_of_seconds, run, stat
 from tests.sites import after, answer, hang
 from tests.waiting import close_when
 
@@ -132,11 +132,10 @@ def random_moments(seed: int) -> Iterator[float]:
         yield generator.uniform(0.0, 0.6)
 
 
-async def check_random_moments(sites: Sites, jobs: Path, seed: int) -> int:
+async def check_random_moments(sites: Sites, jobs: Path, seed: int, **settings: Any) -> int:
     hosts = make_hosts(sites)
-    crawlers = await run_job(
-        random_moments(seed), hosts, JOBDIR=str(jobs / str(seed)), CONCURRENT_REQUESTS=4
-    )
+    settings = {"JOBDIR": str(jobs / str(seed)), "CONCURRENT_REQUESTS": 4, **settings}
+    crawlers = await run_job(random_moments(seed), hosts, **settings)
     assert fetched(hosts) == all_pages(hosts)
     assert [url for crawler in crawlers for url in crawler.spider.failed] == []
     return len(crawlers) - 1
@@ -151,12 +150,19 @@ async def test_stopped_at_random_every_page_is_fetched_once(sites: Sites, tmp_pa
 
 
 @pytest.mark.stress
+@pytest.mark.parametrize(
+    "kept",
+    [{}, IN_FILES, {"SCHEDULER_PRIORITY_QUEUE": SCRAPYS_QUEUE}],
+    ids=["one file", "files", "one file under Scrapy's queue"],
+)
 @pytest_twisted.ensureDeferred
-async def test_stopped_at_50_random_moments(sites: Sites, tmp_path: Path) -> None:
+async def test_stopped_at_50_random_moments(
+    sites: Sites, tmp_path: Path, kept: dict[str, str]
+) -> None:
     stops, seed = 0, 100
     while stops < 50:
         seed += 1
-        stops += await check_random_moments(sites, tmp_path, seed)
+        stops += await check_random_moments(sites, tmp_path, seed, **kept)
 
 
 @pytest.mark.parametrize("queue", [SCRAPYS_QUEUE, "scrapy.pqueues.ScrapyPriorityQueue", None])
@@ -179,13 +185,14 @@ async def test_what_waits_for_robots_txt_goes_back_to_the_queue(
 
 
 @parts_of_seconds
+@pytest.mark.parametrize("kept", [{}, IN_FILES], ids=["one file", "files"])
 @pytest.mark.parametrize("first", ["ours", "Scrapy's"])
 @pytest_twisted.ensureDeferred
 async def test_a_job_can_be_resumed_by_either_queue(
-    sites: Sites, tmp_path: Path, first: str
+    sites: Sites, tmp_path: Path, first: str, kept: dict[str, str]
 ) -> None:
     hosts = [sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.1\n"), sites.host()]
-    ours: dict[str, Any] = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 2}
+    ours: dict[str, Any] = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 2, **kept}
     theirs = {**ours, "SCHEDULER_PRIORITY_QUEUE": SCRAPYS_QUEUE}
     order = [ours, theirs] if first == "ours" else [theirs, ours]
     await run_until_so(lambda: len(hosts[0].fetched) > 2, hosts, **order[0])
@@ -273,7 +280,7 @@ def killed(sites: Sites, job: Path, settings: str, pages: int = 10) -> int:
     return (all_pages(hosts) - fetched(hosts)).total()
 
 
-def test_killed_it_is_no_worse_than_scrapys_own(sites: Sites, tmp_path: Path) -> None:
+def test_killed_a_job_in_files_is_no_worse_than_scrapys_own(sites: Sites, tmp_path: Path) -> None:
     ours = killed(sites, tmp_path / "ours", "")
     theirs = killed(sites, tmp_path / "theirs", SCRAPYS_QUEUE)
     # Each may have any of its requests under way when it is killed.
@@ -297,7 +304,7 @@ def main() -> None:
     from tests.crawling import BASE_SETTINGS
 
     job, queue, *urls = sys.argv[1:]
-    settings = {**BASE_SETTINGS, "JOBDIR": job, "LOG_LEVEL": "ERROR"}
+    settings = {**BASE_SETTINGS, **IN_FILES, "JOBDIR": job, "LOG_LEVEL": "ERROR"}
     if queue:
         settings["SCHEDULER_PRIORITY_QUEUE"] = queue
     process = AsyncCrawlerProcess(settings)

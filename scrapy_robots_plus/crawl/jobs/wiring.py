@@ -65,8 +65,13 @@ def open_job(crawler: Crawler) -> None:
     settings = crawler.settings
     if job_folder(settings) is None or Scheduler not in scheduler_class(settings).__mro__:
         return
-    if issubclass(load_object(settings[_QUEUE]), JobQueue):
+    if keeps_one_file(settings):
         Job.of(crawler)
+
+
+def keeps_one_file(settings: BaseSettings) -> bool:
+    """Whether the queue on disk is one of ours."""
+    return issubclass(load_object(settings[_QUEUE]), JobQueue)
 
 
 def is_in_files(folder: str) -> bool:

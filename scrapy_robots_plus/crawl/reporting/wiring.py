@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING
 
 from scrapy.core.scheduler import Scheduler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.utils.misc import load_object
 from scrapy.utils.python import global_object_name
 
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
 from scrapy_robots_plus.crawl.gate.middleware import RobotsMiddleware
+from scrapy_robots_plus.crawl.jobs.dupefilter import JobDupeFilter
+from scrapy_robots_plus.crawl.jobs.wiring import keeps_one_file
 from scrapy_robots_plus.crawl.parsers.adapter import takes_several_names
-from scrapy_robots_plus.crawl.settings import parser_class, queue_class, scheduler_class
+from scrapy_robots_plus.crawl.settings import (
+    job_folder,
+    parser_class,
+    queue_class,
+    scheduler_class,
+)
 from scrapy_robots_plus.policy.options import AiPolicy
 
 if TYPE_CHECKING:
@@ -102,7 +110,30 @@ def _inactive(crawl: Crawl) -> list[str]:
             f"{global_object_name(type(downloader))}. To change that, set "
             'DOWNLOADER = "scrapy_robots_plus.RobotsDownloader".'
         )
-    return found
+    return found + _job_is_kept(crawl.crawler)
+
+
+def _job_is_kept(crawler: Crawler) -> list[str]:
+    """How a job is kept, if a kill may lose something of it that it need not lose."""
+    settings = crawler.settings
+    if job_folder(settings) is None or Scheduler not in scheduler_class(settings).__mro__:
+        return []
+    dupefilter = load_object(settings["DUPEFILTER_CLASS"])
+    if not keeps_one_file(settings):
+        text = (
+            "This job is kept in files, from which a kill may lose requests, because "
+            "SCHEDULER_DISK_QUEUE says so, or because it was begun with files. For the latter, "
+            '"scrapy robots job convert JOBDIR" puts it into one file.'
+        )
+        return [text]
+    if not issubclass(dupefilter, JobDupeFilter):
+        text = (
+            "After a kill, requests that were not yet written count as seen, because "
+            f"DUPEFILTER_CLASS is {global_object_name(dupefilter)}. To change that, set "
+            'DUPEFILTER_CLASS = "scrapy_robots_plus.dupefilters.JobDupeFilter".'
+        )
+        return [text]
+    return []
 
 
 def _queue_in_use(crawler: Crawler) -> str:
