@@ -34,8 +34,9 @@ class Explain(Subcommand):
     help = "Show all that decides about one URL"
     details = (
         "The rule and those it beat, the group and why it applies, the state of the robots.txt, "
-        "the delay, the sitemaps, and other dialects in which the answer differs. Exit status: 0 "
-        "if it is allowed, 1 if it is denied, 2 if its robots.txt cannot be read."
+        "what the page may be used for, the delay, the sitemaps, and other dialects in which the "
+        "answer differs. Exit status: 0 if it is allowed, 1 if it is denied, 2 if its robots.txt "
+        "cannot be read."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -139,3 +139,31 @@ def test_wrong_usage(alone: Robots, arguments: tuple[str, ...]) -> None:
     done = alone("explain", *arguments)
     assert done.status == 2
     assert "scrapy robots explain: error: " in done.errors
+
+
+USES = """\
+User-agent: *
+Disallow: /closed
+Content-Usage: /a train-ai=n, search=y
+License: https://site.invalid/license.xml
+"""
+
+
+def test_what_the_page_may_be_used_for_is_shown(alone: Robots) -> None:
+    (alone.folder / "r.txt").write_text(USES)
+    done = alone("explain", "--file", "r.txt", "http://site.invalid/a")
+    said = "(Content-Usage: /a train-ai=n, search=y, line 3)"
+    uses = [line for line in done.lines if line.startswith(("use", "licence"))]
+    assert uses == [
+        f"use         train-ai: disallow {said}",
+        f"use         search: allow {said}",
+        "licence     https://site.invalid/license.xml",
+    ]
+    assert done.status == 0
+
+
+def test_of_a_page_that_may_not_be_fetched_nothing_is_preferred(alone: Robots) -> None:
+    (alone.folder / "r.txt").write_text(USES)
+    done = alone("explain", "--file", "r.txt", "http://site.invalid/closed")
+    assert [line for line in done.lines if line.startswith("use")] == []
+    assert done.status == 1
