@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 USUAL_LIMIT = 1024
 """Open files: what ``ulimit -n`` says on most systems."""
 MOST_POPS = 30_000
+POPS_TIMED_TOGETHER = 20
 MOST_SECONDS = 30.0
 """For all pops."""
 MOST_MEMORY = 8 << 30
@@ -129,12 +130,14 @@ class Measuring(scrapy.Spider):
             open_all(self.crawler)
         watch = Stopwatch()
         most = min(MOST_POPS, len(scheduler) // 2)  # some are left to close and to resume
-        while watch.times < most and watch.clock < MOST_SECONDS:
+        request: scrapy.Request | None = None
+        while watch.times < most and watch.clock < MOST_SECONDS and len(scheduler):
             with watch:
-                request = scheduler.next_request()
+                for _ in range(POPS_TIMED_TOGETHER):
+                    request = scheduler.next_request()
             if request is None:
-                break
-            watch.times += 1
+                raise OSError(0, "No request is handed out")
+            watch.times += POPS_TIMED_TOGETHER
         self.result["pops"] = watch.times
         self.result["pop"] = watch.each
 
