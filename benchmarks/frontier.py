@@ -2,6 +2,7 @@
 
 usage: python benchmarks/frontier.py [queues] [crawls] [--hosts 1000,10000] [--kinds memory,disk]
                                      [--crawl-hosts 10000] [--variants package,off] [--threshold N]
+                                     [--repeats N]
 
 Each queue and each crawl runs in a process of its own, queues under the usual limit of 1,024 open
 files, with all settings at their defaults. Times are of the CPU, unless they say otherwise:
@@ -100,6 +101,8 @@ def compare_queues(hosts: int, names: list[str]) -> None:
         results[name] = {**run_queue(name, hosts), "hosts": hosts}
         plain = results.get("memory-plain", {}).get("memory", 0)
         print(row(name, results[name], plain), flush=True)
+        if name == "memory-plain" and plain:
+            print(f"{'':<40}  the requests alone: {plain / hosts:,.0f} bytes a host", flush=True)
         if KINDS[name].on_disk:
             print_clock(results[name])
     for ours, theirs in (("memory", "memory-by-host"), ("disk", "disk-by-host")):
@@ -132,6 +135,7 @@ def main() -> None:
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--crawl-hosts", type=numbers, default=[10_000, 50_000])
     parser.add_argument("--crawl-pages", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=1, help="of crawls; medians are compared")
     parser.add_argument("--variants", default="package,package-job,built-in,built-in-job,off")
     parser.add_argument(
         "--threshold", type=int, help="of the garbage collector (default: Python's)"
@@ -144,7 +148,7 @@ def main() -> None:
     if "crawls" in parts:
         for hosts in options.crawl_hosts:
             variants = options.variants.split(",")
-            compare_crawls(hosts, options.crawl_pages, variants, options.threshold)
+            compare_crawls(hosts, options.crawl_pages, variants, options.threshold, options.repeats)
 
 
 if __name__ == "__main__":

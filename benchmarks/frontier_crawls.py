@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
+from statistics import median
 from typing import NamedTuple
 
 from crawl import Run, run
@@ -24,17 +25,30 @@ class Cost(NamedTuple):
     """Requests for robots.txt count too."""
 
 
-def compare_crawls(hosts: int, pages: int, variants: list[str], threshold: int | None) -> None:
-    """*variants*: of ``crawl_spider.py``; with ``-job``, they have a ``JOBDIR``."""
+def compare_crawls(
+    hosts: int, pages: int, variants: list[str], threshold: int | None, repeats: int
+) -> None:
+    """*variants*: of ``crawl_spider.py``; with ``-job``, they have a ``JOBDIR``.
+
+    All are run *repeats* times, one after the other: other work on the machine comes and goes.
+    """
     print(f"\n{hosts:,} hosts with {pages} pages each, and one host\n{HEAD}", flush=True)
-    costs = {}
-    for variant in variants:
-        costs[variant] = show(f"broad-{hosts}-{pages}", variant, threshold)
     # As many requests: each host of the broad crawl has a robots.txt.
+    broad, one = f"broad-{hosts}-{pages}", f"one-{hosts * (pages + 1)}"
+    crawls = [(broad, variant) for variant in variants] + [(one, "package"), (one, "off")]
+    costs: dict[tuple[str, str], list[Cost]] = {crawl: [] for crawl in crawls}
+    for _ in range(repeats):
+        for name, variant in crawls:
+            cost = show(name, variant, threshold)
+            costs[name, variant] += [] if cost is None else [cost]
+    middle = {crawl: median_of(found) for crawl, found in costs.items() if found}
     for variant in ("package", "off"):
-        one = show(f"one-{hosts * (pages + 1)}", variant, threshold)
-        if one is not None:
-            print_ratios(costs, variant, one)
+        if (one, variant) in middle:
+            print_ratios(middle, variant, middle[one, variant])
+
+
+def median_of(costs: list[Cost]) -> Cost:
+    return Cost(*map(median, zip(*costs, strict=True)))
 
 
 def show(name: str, variant: str, threshold: int | None) -> Cost | None:
@@ -67,10 +81,10 @@ def shown(name: str, variant: str, done: Run) -> Cost | None:
     return cost
 
 
-def print_ratios(costs: dict[str, Cost | None], variant: str, one: Cost) -> None:
+def print_ratios(costs: dict[tuple[str, str], Cost], variant: str, one: Cost) -> None:
     ratios = ", ".join(
         f"{name} {cost.request / one.request:.2f} ({cost.page / one.page:.2f} for a page)"
-        for name, cost in costs.items()
-        if cost is not None
+        for (scenario, name), cost in costs.items()
+        if scenario.startswith("broad")
     )
     print(f"  CPU for a request, times that of one host ({variant}): {ratios}", flush=True)
