@@ -112,5 +112,4 @@ _RANKS: dict[str, Callable[[str], Any]] = {
 
 def _rank(directive: str, value: str) -> Any:
     """The smaller, the more restrictive."""
-    rank = _RANKS.get(directive)
-    return 0 if rank is None else rank(value)
+    return _RANKS.get(directive, str)(value)

@@ -44,6 +44,6 @@ def _from_mail(text: str) -> datetime:
     """RFC 822 or 850. Raises whatever the standard library does on what it did not expect."""
     parsed = parsedate_tz(text if ":" in text else f"{text} 00:00:00")
     if parsed is None:
-        raise ValueError("no date")
+        raise ValueError
     offset = timedelta(seconds=parsed[9] or 0)
     return datetime(*parsed[:6], tzinfo=timezone.utc) - offset

@@ -66,6 +66,7 @@ SPELLINGS = [
     "<title>x</title/>" + NOINDEX,
     '<title>x</title x=">">' + NOINDEX,
     "<title>x</titles></title>" + NOINDEX,
+    "<title></</title>" + NOINDEX,
     "<title>x</title>" + NOINDEX + "<title>x</title>",
     "<script>'<!--'</script>" + NOINDEX,
     "<script src=x></script>" + NOINDEX,

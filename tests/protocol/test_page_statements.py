@@ -150,6 +150,14 @@ def test_a_header_says(value: str, meaning: str) -> None:
     assert header_statements(value.encode()) == header_statements(value)
 
 
+@pytest.mark.parametrize(
+    "word", ["all", "index", "follow", "archive", "snippet", "translate", "cache", "noai", "none"]
+)
+def test_a_directive_is_no_name_of_a_crawler(word: str) -> None:
+    assert header_statements(f"{word}: max-snippet: 5, noindex")[-1].agent == ""
+    assert brief(header_statements(f"{word}: x, noindex")).endswith("noindex")
+
+
 METAS = {
     ("robots", "noindex"): "noindex",
     ("ROBOTS", "NOINDEX, NOFOLLOW"): "noindex, nofollow",
