@@ -245,6 +245,15 @@ class TestGivingUp:
         assert reasons == ["given_up"] * 30
 
     @pytest_twisted.ensureDeferred
+    async def test_nothing_waits_for_a_host_that_is_given_up(self, sites: Sites) -> None:
+        host = sites.host()
+        host.pages["/page"] = answer(status=429, retry_after="300")
+        settings = {**self.SETTINGS, "ROBOTS_GIVE_UP_AFTER": 1, "ROBOTS_BACKOFF_MAX": 300}
+        crawler = await crawl(*pages(host, 30), **settings)
+        assert stat(crawler, GIVEN_UP) == 1
+        assert stat(crawler, "elapsed_time_seconds") < 60
+
+    @pytest_twisted.ensureDeferred
     async def test_a_single_answer_starts_the_count_again(self, sites: Sites) -> None:
         host = sites.host()
         refusals = [answer(status=429)] * 2

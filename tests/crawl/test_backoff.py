@@ -7,6 +7,7 @@ from scrapy import Request
 from scrapy.http import Response
 
 from scrapy_robots_plus.crawl.pacing.backoff import GONE, Backoff, wait_asked_for
+from scrapy_robots_plus.crawl.pacing.throttle import Throttle
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 
 
@@ -63,6 +64,29 @@ def test_outside_of_visiting_hours_there_is_nothing_and_afterwards_no_slowness()
     backoff.shut_for(8.0, now=100)
     assert (backoff.until, backoff.delay) == (108, 0)
     assert [backoff.is_on(now) for now in (100, 107.9, 108)] == [True, True, False]
+
+
+def test_a_throttle_that_no_longer_slows_down_holds_nothing_and_is_forgotten_at_last() -> None:
+    backoff = Backoff()
+    throttle = backoff.throttle = Throttle(300.0, lambda: 0.0)
+    throttle.refused(None, 100.0)
+    assert (backoff.until, backoff.delay) == (101, 0.5)
+    assert (backoff.holds(100.5), backoff.holds(102)) == (True, True)
+    for _ in range(30):
+        backoff.went_well(102.0, sent_in=1)
+    assert (backoff.delay, backoff.holds(102), backoff.is_on(102)) == (0, False, True)
+    backoff.went_well(105.0, sent_in=1)
+    assert not backoff.is_on(105)
+
+
+def test_the_longer_of_retry_after_and_throttle_holds() -> None:
+    backoff = Backoff()
+    backoff.throttle = Throttle(300.0, lambda: 0.0)
+    backoff.throttle.refused(None, 100.0)
+    backoff.leave_alone(8.0, now=100)
+    assert (backoff.until, backoff.delay) == (108, 0.8)
+    backoff.end()
+    assert (backoff.until, backoff.delay) == (0, 0)
 
 
 def test_a_wait_is_never_made_shorter_by_another() -> None:

@@ -78,9 +78,13 @@ class Backoff:
         """Seconds between requests after that."""
         return self._delay if self.throttle is None else max(self._delay, self.throttle.gap)
 
+    def holds(self, now: float) -> bool:
+        """Whether there is a pause or a longer delay than usual."""
+        return bool(self.delay) or self.until > now
+
     def is_on(self, now: float) -> bool:
-        """Whether there is a pause or a longer delay than usual, or there may soon be one again."""
-        return bool(self._delay) or self.throttle is not None or self._until > now
+        """The same, or whether there may soon be one again."""
+        return self.throttle is not None or self.holds(now)
 
     def leave_alone(self, seconds: float, now: float) -> None:
         """No requests for *seconds* from *now*, then a slow start."""

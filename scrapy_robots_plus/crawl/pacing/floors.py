@@ -107,7 +107,7 @@ class Floors:
 
     def backing_off(self) -> Iterator[str]:
         """The slots whose hosts are left alone or asked slowly."""
-        return (key for key, floor in self._floors.items() if floor.backs_off)
+        return (key for key, floor in self._floors.items() if floor.holds)
 
     def slots_with(self, origin: Origin) -> Iterator[str]:
         """The slots in which requests to *origin* are queued."""

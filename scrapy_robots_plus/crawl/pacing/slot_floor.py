@@ -138,8 +138,13 @@ class SlotFloor:
 
     @property
     def backs_off(self) -> bool:
-        """Whether its host is paused or asked slowly."""
+        """Whether its host is paused or asked slowly, or has been lately."""
         return self._backoff.is_on(self._clock())
+
+    @property
+    def holds(self) -> bool:
+        """Whether its host is paused or asked slowly."""
+        return self._backoff.holds(self._clock())
 
     @property
     def is_idle(self) -> bool:

@@ -58,6 +58,8 @@ class Slowing:
         if origin is None:
             return key
         self._stats.inc_value(stats.REFUSED)
+        if origin in self._given_up:
+            return key  # it was under way when the host was given up
         forgive(request, self._crawler.spider, self._crawler.settings.getint("RETRY_TIMES"))
         key, floor = self._floor_alone(origin, key)
         if not floor.is_throttled:
