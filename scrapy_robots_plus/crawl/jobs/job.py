@@ -167,7 +167,11 @@ class Job:
         """Whether *fingerprint* is new."""
         if fingerprint in self._not_in_file:
             return False
-        is_new = self.lanes.ask(lambda: self.file.see(fingerprint), otherwise=True)
+        try:
+            is_new = self.file.see(fingerprint)
+        except JobFileError as error:
+            self.lanes.fail(error)
+            return True
         if is_new:
             self._seen = (request, fingerprint)
         return is_new
