@@ -159,3 +159,34 @@ def test_an_override_is_shown_as_it_is_configured() -> None:
     other = settings.for_origin(Origin("http", "b.example", 80)).override
     assert other is not None
     assert other.as_json() == {"dialect": "GOOGLE"}
+
+
+A_HOST = Origin("http", "a.example", 80)
+
+
+@pytest.mark.parametrize(
+    ("keys", "nofollow", "noindex"),
+    [
+        ({"crawl_delay": 1}, "obey", "mark"),
+        (OFF, "ignore", "ignore"),
+        ({**OFF, "nofollow": "mark"}, "mark", "ignore"),
+        ({**OFF, "noindex": "obey"}, "ignore", "obey"),
+        ({"obey": True, "reason": "x"}, "obey", "mark"),
+        ({"nofollow": "IGNORE", "noindex": "obey"}, "ignore", "obey"),
+    ],
+)
+def test_page_level_directives_of_a_host(keys: dict[str, Any], nofollow: str, noindex: str) -> None:
+    settings = settings_with({"a.example": keys}, ROBOTS_NOFOLLOW="obey", ROBOTS_NOINDEX="mark")
+    host = settings.for_origin(A_HOST)
+    assert (host.on_nofollow, host.on_noindex) == (nofollow, noindex)
+    assert host.reads_pages is not (nofollow == noindex == "ignore")
+    assert (settings.on_nofollow, settings.on_noindex) == ("obey", "mark")
+    assert settings.reads_any_pages
+
+
+def test_pages_are_read_if_one_host_asks_for_it() -> None:
+    assert not settings_with({}).reads_any_pages
+    assert not settings_with({"a.example": OFF}).reads_any_pages
+    settings = settings_with({"a.example": {"noindex": "mark"}})
+    assert settings.reads_any_pages
+    assert not settings.reads_pages

@@ -192,6 +192,7 @@ class TestXhtml:
             f"<![CDATA[ {NOINDEX}",
             f"<![CDATA[ > {NOINDEX} ]]>",
             f"<![CDATA[ > {NOINDEX}",
+            f"<p/><![CDATA[ > {NOINDEX} ]]>",
             f"<script>{NOINDEX}</script>",
             f"<template>{NOINDEX}</template>",
             f"<template><template/>{NOINDEX}</template>",
