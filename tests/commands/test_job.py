@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import scrapy
+from scrapy import squeues
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 from scrapy.squeues import (
     MarshalLifoDiskQueue,
     PickleFifoDiskQueue,
-    PickleFifoSQLiteQueue,
     PickleLifoDiskQueue,
-    PickleLifoSQLiteQueue,
 )
 from scrapy.utils.test import get_crawler
 
@@ -211,9 +210,12 @@ def begun_with_files(
 QUEUES = [
     (PickleLifoDiskQueue, PickleFifoDiskQueue, True),
     (PickleFifoDiskQueue, PickleFifoDiskQueue, False),
-    (PickleLifoSQLiteQueue, PickleFifoSQLiteQueue, True),
     (MarshalLifoDiskQueue, MarshalLifoDiskQueue, True),
 ]
+
+
+if hasattr(squeues, "PickleLifoSQLiteQueue"):  # Scrapy 2.15
+    QUEUES.append((squeues.PickleLifoSQLiteQueue, squeues.PickleFifoSQLiteQueue, True))
 
 
 @pytest.mark.parametrize(("downstream", "start", "newest"), QUEUES)

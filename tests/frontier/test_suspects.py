@@ -98,6 +98,11 @@ def test_a_suspect_whose_turn_had_come_waits_for_the_end_again(path: Path) -> No
         take(file)
         file = killed(file)
     assert (file.held, file.last) == (0, 1)
+    for _ in range(3):
+        file.add("other", 0, b"dealt with")
+        other = file.take("other", 0, starts=False, newest=True)
+        assert other is not None
+        file.end(other.id)
     last = file.take_last()
     assert last is not None
     file.add("host", 0, last.data, hard_ends=last.hard_ends)
