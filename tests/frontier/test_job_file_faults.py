@@ -158,7 +158,10 @@ def test_a_newer_layout_is_refused_and_left_alone(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 7")
     before = path.read_bytes()
-    with pytest.raises(JobFileError, match="has layout 7, made by a newer scrapy-robots-plus"):
+    with pytest.raises(
+        JobFileError,
+        match=r"has layout 7, made by a newer .* up to 1\. Upgrade, or choose another JOBDIR$",
+    ):
         JobFile(path)
     assert path.read_bytes() == before
 
@@ -187,7 +190,9 @@ def test_another_program_s_database_is_left_alone(path: Path) -> None:
         connection.execute("CREATE TABLE mine (a)")
         connection.commit()
     before = path.read_bytes()
-    with pytest.raises(JobFileError, match="is another program's database"):
+    with pytest.raises(
+        JobFileError, match=r"is another program's database\. Choose another JOBDIR$"
+    ):
         JobFile(path)
     assert path.read_bytes() == before
 
@@ -196,7 +201,7 @@ def test_another_program_s_database_is_left_alone(path: Path) -> None:
 def test_what_is_no_database_is_left_alone(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     for _ in range(2):
-        with pytest.raises(JobFileError, match="is not the file of a job"):
+        with pytest.raises(JobFileError, match=r"is not the file of a job.*\. Move it away$"):
             JobFile(path)
     assert path.read_bytes() == content
 
@@ -225,7 +230,7 @@ def test_a_folder_in_its_place_is_an_error(path: Path) -> None:
 
 def test_a_job_below_a_file_is_an_error(path: Path) -> None:
     path.touch()
-    with pytest.raises(JobFileError, match="cannot be created"):
+    with pytest.raises(JobFileError, match=r"cannot be created .*\. Choose another JOBDIR$"):
         JobFile(path / "frontier.sqlite")
 
 
@@ -254,7 +259,7 @@ def test_a_closed_file_says_so(path: Path) -> None:
     file = filled(path)
     file.close()
     file.close()
-    with pytest.raises(JobFileError, match="is closed"):
+    with pytest.raises(JobFileError, match=r"is closed\. Open it again$"):
         file.add("host", 0, b"")
 
 

@@ -1,0 +1,136 @@
+"""What a new file gets of a damaged one, besides the requests that wait."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_robots_plus.frontier import JobFile, JobFileError
+from scrapy_robots_plus.frontier.wal import read_log
+from scrapy_robots_plus.storage.sqlite_file import log_of
+
+from .jobs import kill_copy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_states_notes_fingerprints_and_sleep_outlive_damage(path: Path) -> None:
+    file = JobFile(path)
+    for number in range(6):
+        file.add(f"host-{number}", -number, b"%d" % number * (3_000 if number == 5 else 1))
+        file.see(b"%d" % number)
+    file.set_note("key", "value")
+    assert [row.name for row in file.wake(4)] == ["host-5", "host-4", "host-3", "host-2"]
+    aside = file.take("host-4", -4, starts=False, newest=True)
+    under_way = file.take("host-3", -3, starts=False, newest=True)
+    assert aside is not None
+    assert under_way is not None
+    file.set_aside(aside.id)
+    file.search()  # as if requests were missing
+    assert (
+        "was damaged (requests are missing). 6 requests can be read, 0 are lost"
+        in (file.troubles[0])
+    )
+    assert (file.held, file.under_way, file.stored, file.lost) == (4, 1, 6, 0)
+    assert file.asleep == 2
+    assert [row.name for row in file.wake(9)] == ["host-1", "host-0"]
+    assert file.note("key") == "value"
+    assert not any(file.see(b"%d" % number) for number in range(6))
+    assert file.peek("host-5", -5, starts=False, newest=True) == b"5" * 3_000
+    file.end(under_way.id)
+    assert [each.data for each in file.retry()] == [b"4"]
+    file.add("host-1", 0, b"newer")
+    assert file.contents("host-1") == {(-1, False): 1, (0, False): 1}
+    file.close()
+    with JobFile(path) as file:
+        assert (file.was_killed, file.held, file.stored) == (False, 6, 6)
+
+
+def test_a_file_that_is_damaged_again_and_again_is_given_up(path: Path) -> None:
+    file = JobFile(path)
+    file.add("host", 0, b"1")
+    for _ in range(3):
+        file.search()
+    with pytest.raises(JobFileError, match=r"again and again .*\. Check the disk$"):
+        file.search()
+    with pytest.raises(JobFileError, match="again and again"):
+        file.commit()
+    file.close()
+    with JobFile(path) as file:
+        assert file.held == 1
+
+
+def test_deleted_requests_do_not_come_back(path: Path) -> None:
+    """Their pages are free, but still hold them."""
+    file = JobFile(path)
+    for number in range(500):
+        file.add("host", 0, b"%d" % number * 100)
+    while taken := file.take("host", 0, starts=False, newest=True):
+        file.end(taken.id)
+    file.add("host", 0, b"left")
+    file.search()
+    assert (file.held, file.stored) == (1, 1)
+    file.close()
+
+
+@pytest.mark.parametrize("copy", ["job", "job_again"])
+def test_one_copy_of_the_counters_is_enough(path: Path, copy: str) -> None:
+    file = JobFile(path)
+    file.add("host", 0, b"1")
+    file.close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"UPDATE {copy} SET waiting = 7")
+        connection.commit()
+    with JobFile(path) as file:
+        assert (file.held, file.troubles) == (1, [])
+
+
+def test_without_counters_the_loss_cannot_be_told(path: Path) -> None:
+    file = JobFile(path)
+    file.add("host", 0, b"1")
+    file.close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("UPDATE job SET waiting = 7; UPDATE job_again SET waiting = 7")
+    with JobFile(path) as file:
+        assert "1 request can be read; how many are lost cannot be told" in file.troubles[0]
+        assert (file.held, file.lost) == (1, 0)
+
+
+def test_what_can_be_read_of_a_log(path: Path) -> None:
+    log = log_of(path)
+    assert read_log(log) == ({}, True)
+    log.touch()
+    assert read_log(log) == ({}, True)
+    log.write_bytes(bytes(100))
+    assert read_log(log) == ({}, True)
+    log.write_bytes(b"x")
+    assert read_log(log) == ({}, False)
+    log.write_bytes(b"x" * 5_000)
+    assert read_log(log) == ({}, False)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_one_damaged_page_of_a_log_leaves_the_others(path: Path, seed: int) -> None:
+    file = JobFile(path)
+    for number in range(300):
+        file.add(f"host-{number}", 0, b"%d" % number * 100)
+        if number % 10 == 0:
+            file.commit()
+    file.commit()
+    log = log_of(kill_copy(path, path.parent / "killed"))
+    file.close()
+    whole = read_log(log)
+    assert whole.is_whole
+    data = bytearray(log.read_bytes())
+    frame = 32 + 4_120 * random.Random(seed).randrange(len(data) // 4_120 - 1)
+    data[frame + 24 + 100] ^= 1
+    log.write_bytes(data)
+    pages, is_whole = read_log(log)
+    assert not is_whole
+    newest = {page for page, begin in whole.pages.items() if begin == frame + 24}
+    assert {page for page in whole.pages if pages.get(page) != whole.pages[page]} == newest
