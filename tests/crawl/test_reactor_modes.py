@@ -112,3 +112,14 @@ def test_overrides_and_audit_mode(sites: Sites, mode: str) -> None:
     assert sorted(result["got"]) == sorted(urls)
     assert result["stats"]["robotstxt/forbidden"] == 2
     assert "robotstxt/undecided" not in result["stats"]
+
+
+def test_pages_whose_site_objects_to_their_use_are_skipped(sites: Sites, mode: str) -> None:
+    host = sites.host("User-agent: *\nContent-Usage: /no-train train-ai=n\n")
+    host.pages["/header"] = answer("A page", 200, content_usage="train-ai=n")
+    urls = [host.url(path) for path in ("/no-train", "/header", "/open")]
+    uses: dict[str, Any] = {"ROBOTS_AI_USES": ["train-ai"], "ROBOTS_AI_POLICY": "skip"}
+    result = crawl_in_process(mode, *urls, **uses, ROBOTS_ITEM_FIELD="robots")
+    assert result["got"] == urls[2:]
+    assert result["failures"] == dict.fromkeys(urls[:2], "RobotsUseDisallowed")
+    assert sorted(host.fetched) == ["/header", "/open"]
