@@ -93,7 +93,7 @@ def crawl(
             now = last = due
             left, under_way, sent = left - 1, under_way + 1, sent + 1
             there = dice.uniform(*seconds) / 2
-            heappush(events, (now + there, next(numbers), False, throttle.round, there, False))
+            heappush(events, (now + there, next(numbers), False, throttle.phase, there, False))
             continue
         now, _, is_answer, sent_in, back, allowed = heappop(events)
         if not is_answer:
@@ -186,7 +186,7 @@ def test_requests_under_way_together_are_refused_as_one() -> None:
     throttle = Throttle(LONGEST_WAIT, lambda: 0.0)
     news = [throttle.refused(None, now / 100) for now in range(16)]
     assert news == [True] + [False] * 15
-    assert (throttle.until, throttle.round) == (1.0, 1)
+    assert (throttle.until, throttle.phase) == (1.0, 1)
     throttle.answered(None, 0.5)
     throttle.answered(0, 0.5)  # so are those that are answered late: they say nothing
     assert throttle.gap == 0.5
@@ -197,7 +197,7 @@ def test_waits_double_up_to_the_longest_and_are_not_shortened_at_random(jitter: 
     throttle = Throttle(10.0, lambda: jitter)
     now, waits = 1000.0, []
     for _ in range(7):
-        throttle.refused(throttle.round, now)
+        throttle.refused(throttle.phase, now)
         waits.append(throttle.until - now)
         now = throttle.until
     expected = [1, 2, 4, 8, 10, 10, 10] if not jitter else [1.1, 2.2, 4.4, 8.8, 10, 10, 10]
@@ -223,10 +223,10 @@ def test_whatever_happens_waits_and_gaps_are_within_bounds(
         now += passed
         before = throttle.gap
         if event == "refused":
-            assert throttle.refused(throttle.round, now)
+            assert throttle.refused(throttle.phase, now)
             assert 0 < throttle.until - now <= longest + 1e-6
         else:
-            throttle.answered(throttle.round - (event == "late"), now)
+            throttle.answered(throttle.phase - (event == "late"), now)
             assert throttle.gap <= before
         assert 0 <= throttle.gap <= min(Throttle.LONGEST_GAP, longest)
 
@@ -240,13 +240,13 @@ def test_whatever_happened_a_host_that_refuses_no_more_is_asked_as_before(
     for event, passed in happens:
         now += passed
         if event == "refused":
-            throttle.refused(throttle.round, now)
+            throttle.refused(throttle.phase, now)
         else:
-            throttle.answered(throttle.round, now)
+            throttle.answered(throttle.phase, now)
     for _ in range(5_000):
         now = max(now + 0.05 + throttle.gap, throttle.until)
-        throttle.answered(throttle.round, now)
+        throttle.answered(throttle.phase, now)
     now += 10 * longest
-    throttle.answered(throttle.round, now)
+    throttle.answered(throttle.phase, now)
     assert not throttle.is_on
     assert throttle.gap == 0

@@ -98,7 +98,7 @@ class Backoff:
     def went_well(self, now: float, sent_in: int | None = None) -> None:
         """An answer that neither asks for a pause nor refuses: the delay halves.
 
-        *sent_in*: the round of the throttle in which the request was sent.
+        *sent_in*: the phase of the throttle in which the request was sent.
         """
         if now >= self._until:
             self._delay = self._delay / 2 if self._delay / 2 >= GONE else 0.0

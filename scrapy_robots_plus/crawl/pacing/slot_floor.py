@@ -66,7 +66,7 @@ class SlotFloor:
         self._expected_at = 0.0
         self._backoff = Backoff()
         self._departures = Departures()
-        self._rounds: dict[Request, int] = {}
+        self._phases: dict[Request, int] = {}
         """The requests under way that were sent since the host has refused one, see Throttle."""
         self.refusals = 0
         """How many times in a row it has refused requests."""
@@ -102,13 +102,13 @@ class SlotFloor:
         Returns whether that is news, see :meth:`.Throttle.refused`.
         """
         throttle = self._backoff.throttle = self._backoff.throttle or make()
-        is_news = throttle.refused(self._rounds.get(request), self._clock())
+        is_news = throttle.refused(self._phases.get(request), self._clock())
         self.refusals += is_news
         return is_news
 
     def went_well(self, request: Request) -> None:
         """An answer without Retry-After: the host can be asked faster again."""
-        self._backoff.went_well(self._clock(), self._rounds.get(request))
+        self._backoff.went_well(self._clock(), self._phases.get(request))
         self.refusals = 0
 
     def end_backoff(self) -> None:
@@ -222,12 +222,12 @@ class SlotFloor:
         throttle = self._backoff.throttle
         if throttle is not None and now >= self._backoff.until - self.LEAST_WHILE_LEFT_ALONE:
             # The downloader may have taken another one from its queue just before the pause began.
-            self._rounds[request] = throttle.round
+            self._phases[request] = throttle.phase
         self._departures.handed_over(request, now)
         self._postpone()
 
     def _ended(self, request: Request) -> None:
-        self._rounds.pop(request, None)
+        self._phases.pop(request, None)
         self._departures.failed(request, self._clock())
         if self._slot is not None and self.delay:
             self._postpone()

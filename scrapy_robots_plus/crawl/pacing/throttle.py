@@ -22,7 +22,7 @@ class Throttle:
     Before the second refusal nothing is known, and the gap shrinks with each answer.
 
     Requests that were under way together are refused together: only a request that was sent after
-    the last pause can start another. So each request belongs to a round, which the next refusal
+    the last pause can start another. So each request belongs to a phase, which the next refusal
     ends.
 
     Some refusals have nothing to do with the pace: a page that is always refused, a server of many
@@ -58,7 +58,7 @@ class Throttle:
         """*jitter* returns a number from 0 to 1."""
         self._most = longest_wait
         self._jitter = jitter
-        self.round = 0
+        self.phase = 0
         self.gap = 0.0
         """Between two requests; 0 for none."""
         self.until = 0.0
@@ -67,7 +67,7 @@ class Throttle:
 
     def _forget(self) -> None:
         self._refused_at: float | None = None
-        """When the last round ended; None if the host is as free as any other."""
+        """When the last phase ended; None if the host is as free as any other."""
         self._answers = 0
         """Those since then."""
         self._goal: float | None = None
@@ -90,13 +90,13 @@ class Throttle:
     def refused(self, sent_in: int | None, now: float) -> bool:
         """A request was refused: the host is left alone for a while, and then asked less often.
 
-        *sent_in*: the round it was sent in; None if that is not known. Returns whether that is
+        *sent_in*: the phase it was sent in; None if that is not known. Returns whether that is
         news: it is not, if the request was sent before the last refusal.
         """
         if self._refused_at is None:
             self._wait = self.FIRST_WAIT
             self.gap = self._wait / 2
-        elif sent_in != self.round:
+        elif sent_in != self.phase:
             return False
         elif self._answers:
             self._too_often(now - self._refused_at)
@@ -107,7 +107,7 @@ class Throttle:
 
     def answered(self, sent_in: int | None, now: float) -> None:
         """A request was not refused: the host may be asked a little more often."""
-        if self._refused_at is None or sent_in != self.round:
+        if self._refused_at is None or sent_in != self.phase:
             return
         self._answers += 1
         self._shrink()
@@ -155,7 +155,7 @@ class Throttle:
         self.until = now + min(self._wait * (1 + self.JITTER * self._jitter()), self._most)
         self._refused_at = now
         self._answers = 0
-        self.round += 1
+        self.phase += 1
 
     def _shrink(self) -> None:
         if self._goal is None:
