@@ -165,6 +165,7 @@ def crawl_many(server: Everywhere, hosts: int, limit: int, **settings: Any) -> E
         CONCURRENT_REQUESTS=32,
         LOG_LEVEL="INFO",
         ROBOTS_CACHE_SIZE=100,
+        ROBOTS_FETCH_TIMEOUT=300,
         **settings,
     )
 
@@ -178,7 +179,7 @@ def many_hosts_under_few_files(
     assert 0 < len(server.pages) < 2 * hosts
     done = crawl_many(server, hosts, limit, JOBDIR=str(folder))
     assert done.stats["finish_reason"] == "finished"
-    assert len(server.pages) == 2 * hosts
+    assert len(server.pages) == 2 * hosts, (stopped.stats, done.stats)
     assert set(server.pages.values()) == {1}
     assert "oo many open files" not in stopped.log + done.log
     return stopped, done
