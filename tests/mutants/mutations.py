@@ -43,7 +43,12 @@ OPERATORS: list[tuple[type, Operator]] = [
     (cst.While, negate),
 ]
 
-_SYNONYM = re.compile(r"\bFalse\b|(?<=['\"])(UTF-8|UTF-16|ISO-8859-1)(?=['\"])")
+_SQL = (
+    "SELECT|FROM|WHERE|AND|ORDER|INSERT|REPLACE|UPDATE|DELETE|PRAGMA|BEGIN|COMMIT|ROLLBACK|VACUUM"
+)
+_SYNONYM = re.compile(
+    r"\bFalse\b|(?<=['\"])(UTF-8|UTF-16|ISO-8859-1|\(?(?i:" + _SQL + r") [^'\"]*)(?=['\"])"
+)
 
 NO_BEHAVIOUR = (
     m.Annotation()
@@ -106,7 +111,8 @@ class Mutant:
 
 
 def means_the_same(node: cst.CSTNode, changed: cst.CSTNode) -> bool:
-    """Whether only a False became None, which is a no as well, or a codec's name changed case."""
+    """Whether only a False became None, which is a no as well, or case changed in SQL or in the name
+    of a codec."""
     before, after = (cst.Module([]).code_for_node(each) for each in (node, changed))
     return _SYNONYM.sub(_one_form, before) == _SYNONYM.sub(_one_form, after)
 
