@@ -111,8 +111,8 @@ class Mutant:
 
 
 def means_the_same(node: cst.CSTNode, changed: cst.CSTNode) -> bool:
-    """Whether only a False became None, which is a no as well, or case changed in SQL or in the name
-    of a codec."""
+    """Whether only a False became None, which is a no as well, or SQL or the name of a codec
+    changed case."""
     before, after = (cst.Module([]).code_for_node(each) for each in (node, changed))
     return _SYNONYM.sub(_one_form, before) == _SYNONYM.sub(_one_form, after)
 
