@@ -13,7 +13,7 @@ import scrapy
 
 from scrapy_robots_plus.crawl import requests as requests_module
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.pacing.pacing import Pacing
+from scrapy_robots_plus.crawl.pacing.floors import Floors
 from scrapy_robots_plus.crawl.pacing.slot_floor import SlotFloor
 from scrapy_robots_plus.crawl.parsers import our_parser
 from scrapy_robots_plus.crawl.reporting.audit import recorder
@@ -39,6 +39,7 @@ OF_THE_CRAWL = 2
 SETTINGS = {
     "ROBOTS_CACHE_SIZE": KEPT,
     "ROBOTS_STORE_MAX": KEPT,
+    "ROBOTS_BACKOFF": False,  # a host that is left alone is kept until that is over
     "ROBOTS_FETCH_RETRIES": 0,
     "ROBOTS_VISIT_TIME": "obey",
     "ROBOTS_OVERRIDES": {"127.0.0.1": {"obey": False, "reason": "to look up each host"}},
@@ -64,7 +65,7 @@ def odd(host: Host, number: int) -> Host:
         case 6:
             host.robots(answer(status=301, location=f"{host.origin}/other.txt"))
         case _:
-            host.pages["/"] = answer(status=503, retry_after="1")
+            host.pages["/"] = answer(status=503)
     return host
 
 
@@ -142,13 +143,13 @@ async def test_of_twice_the_hosts_no_more_is_kept(
     monkeypatch.setattr(host_patterns, "_REMEMBERED", KEPT)
     monkeypatch.setattr(our_parser, "_hot", our_parser.HotFiles(1, KEPT))
     monkeypatch.setattr(recorder, "BATCH", KEPT)
-    monkeypatch.setattr(Pacing, "TRIM_SECONDS", 0.0)
+    monkeypatch.setattr(Floors, "TRIM_SECONDS", 0.0)
     monkeypatch.setattr(SlotFloor, "ON_THE_WAY_SECONDS", 0.0)
     some = await crawl_of(sites, hosts, tmp_path)
     more = await crawl_of(sites, 2 * hosts, tmp_path)
     grown = {key: (some.get(key, 0), size) for key, size in more.items() if size > some.get(key, 0)}
     assert {key: sizes for key, sizes in grown.items() if sizes[1] > KEPT + OF_THE_CRAWL} == {}
-    assert {"Tally._rows", "RecentPolicies._policies", "Pacing._floors"} <= set(more)
+    assert {"Tally._rows", "RecentPolicies._policies", "Floors._floors"} <= set(more)
 
 
 @pytest_twisted.ensureDeferred
