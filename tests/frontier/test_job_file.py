@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.frontier import FILE_NAME, JobFile, JobFileError, LaneRow
+from scrapy_robots_plus.frontier import JobFile, JobFileError, LaneRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / FILE_NAME
 
 
 @pytest.fixture
@@ -82,3 +78,20 @@ def test_a_second_process_is_refused(file: JobFile, path: Path) -> None:
     with pytest.raises(JobFileError, match="in use by another process"):
         JobFile(path)
     file.add("host", 0, b"")
+
+
+def test_whether_a_lane_holds_anything(file: JobFile) -> None:
+    file.add("host", 0, b"")
+    assert (file.holds("host"), file.holds("other")) == (True, False)
+    assert taken(file, "host") == b""
+    assert not file.holds("host")
+
+
+def test_another_thread_may_close_it(path: Path) -> None:
+    file = JobFile(path)
+    file.add("host", 0, b"1")
+    thread = Thread(target=file.close)
+    thread.start()
+    thread.join()
+    with JobFile(path) as file:
+        assert (file.was_killed, file.held) == (False, 1)

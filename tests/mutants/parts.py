@@ -98,7 +98,7 @@ PARTS = (
             "frontier/test_*.py",
             "!frontier/test_job_file_kill.py",
         ),
-        gate=0.95,
+        gate=0.85,
     ),
     Part(
         "audit",
