@@ -71,8 +71,13 @@ def test_each_command_that_is_not_run_has_a_reason() -> None:
 @pytest.mark.parametrize("option", sorted(set(OPTIONS)))
 @pytest_twisted.ensureDeferred
 async def test_options_of_the_command_line_can_be_given(
-    option: str, sites: Sites, caplog: pytest.LogCaptureFixture
+    option: str,
+    sites: Sites,
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # of a job, too
     host = sites.host("User-agent: *\nDisallow: /private/\n")
     words = shlex.split(option)
     assert words[::2] == ["-s"] * (len(words) // 2)
