@@ -158,14 +158,16 @@ class Run:
         return was_running and self._process.returncode == -signal.SIGKILL
 
     def end(self) -> int:
-        """Its exit status. If it does not end, it is made to show where it is, in its log."""
+        """Its exit status. If it does not end, as after damage to one of Scrapy's files, it shows
+        where it is, in its log, and is killed.
+        """
         try:
             return self._process.wait(120)
         except subprocess.TimeoutExpired:
             self._process.send_signal(signal.SIGUSR1)
             time.sleep(1)
             self.kill()
-            raise
+            return self._process.returncode
 
 
 def kill_once(run: Run, kind: str, moment: float) -> bool:
