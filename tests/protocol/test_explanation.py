@@ -214,7 +214,7 @@ def test_words_of_a_site_cannot_forge_a_line_nor_fill_the_screen() -> None:
 def test_reasons_are_what_stats_are_named_by() -> None:
     assert [f"{reason}" for reason in Reason] == [
         *("rule", "no_rule", "no_group", "robots_txt", "unavailable", "unreachable"),
-        *("crawl_delay", "closing", "ai_preference", "not_obeyed", "not_http"),
+        *("crawl_delay", "given_up", "closing", "ai_preference", "not_obeyed", "not_http"),
     ]
 
 
