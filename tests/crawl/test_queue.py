@@ -253,7 +253,7 @@ async def test_a_host_that_asks_for_patience_gets_it(sites: Sites) -> None:
     host.pages["/0"] = answer("", 429, retry_after="1")
     crawler = await crawl(
         host.url("/0"), *pages(host, 4)[1:], *pages(other, 4),
-        spider=TimedSpider, CONCURRENT_REQUESTS=2, CONCURRENT_REQUESTS_PER_DOMAIN=1,
+        spider=TimedSpider, CONCURRENT_REQUESTS=1,
     )  # fmt: skip
     waits = gaps(crawler.spider.sent, host)
     assert waits[0] >= 1 - HICCUP

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from scrapy_robots_plus.policy.access import Access, Failure
 from scrapy_robots_plus.policy.decide import under_statuses
+from scrapy_robots_plus.policy.options import AiPolicy
 from scrapy_robots_plus.policy.origin import Origin
 from scrapy_robots_plus.policy.override import Override
 from scrapy_robots_plus.policy.record import RobotsRecord
@@ -97,3 +98,18 @@ def test_a_record_is_read_under_another_status_policy() -> None:
     assert under_statuses(record(closed, Failure.TIMEOUT), lax).access is open_
     assert under_statuses(record(rules, 200), none).access is open_
     assert under_statuses(record(open_, 200), strict).access is closed  # its text was not kept
+
+
+def test_as_json_uses_are_as_they_are_read() -> None:
+    given = {"ai_uses": "train-ai, search", "ai_policy": "SKIP", "use_tokens": "Google-Extended"}
+    override = Override(
+        ai_uses=("train-ai", "search"),
+        ai_policy=AiPolicy.SKIP,
+        use_tokens=("Google-Extended",),
+        given=given,
+    )
+    assert json.loads(json.dumps(override.as_json())) == {
+        "ai_uses": ["train-ai", "search"],
+        "ai_policy": "skip",
+        "use_tokens": ["Google-Extended"],
+    }

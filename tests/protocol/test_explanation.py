@@ -193,6 +193,28 @@ CUT = "/" + 499 * "x" + "..."
         ),
         (Verdict(True, Reason.NOT_HTTP, override=LONG), f"not an HTTP URL; override: {CUT}"),
         (Verdict(True, Reason.NOT_HTTP, override=""), "not an HTTP URL"),
+        (Verdict(False, Reason.AI_PREFERENCE), "the site does not want it used so"),
+        (
+            Verdict(
+                False,
+                Reason.AI_PREFERENCE,
+                "Content-Usage: train-ai=n\n",
+                3,
+                robots_url=ROBOTS_URL,
+                use="train-ai",
+            ),
+            f"Content-Usage: train-ai=n\\n, line 3 of {ROBOTS_URL}, disallows train-ai",
+        ),
+        (
+            Verdict(
+                False,
+                Reason.AI_PREFERENCE,
+                "noai",
+                use="train-ai",
+                source="X-Robots-Tag\x1b",
+            ),
+            "noai, X-Robots-Tag\\x1b, disallows train-ai",
+        ),
     ],
 )
 def test_what_decided_in_words(verdict: Verdict, words: str | None) -> None:

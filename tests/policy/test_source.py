@@ -1,0 +1,9 @@
+"""Where a robots.txt came from, as stamps and logs name it."""
+
+from __future__ import annotations
+
+from scrapy_robots_plus.policy.source import Source
+
+
+def test_names() -> None:
+    assert [f"{source}" for source in Source] == ["network", "store", "cache", "override"]
