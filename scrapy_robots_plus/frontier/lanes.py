@@ -16,6 +16,9 @@ class Lanes:
     Those asleep have their turn by priority, then in the order in which they fell asleep or came.
     """
 
+    MOST_IDS = 20_000
+    """Ids that are kept in memory: of more lanes than are awake at a time."""
+
     def __init__(self, transaction: Transaction, turns: int) -> None:
         """*turns*: how many there were so far."""
         self._run = transaction.run
@@ -23,6 +26,8 @@ class Lanes:
         self.asleep: int = self._run("SELECT count(*) FROM lanes WHERE awake = 0").fetchone()[0]
         """How many lanes are asleep."""
         self._last_id = self._run("SELECT max(lane) FROM waiting").fetchone()[0] or 0
+        self._ids: dict[str, int] = {}
+        """Of lanes that were woken lately."""
 
     def all_asleep(self) -> None:
         self.asleep += self._run("UPDATE lanes SET awake = 0 WHERE awake = 1").rowcount
@@ -32,8 +37,12 @@ class Lanes:
         return self._run("SELECT 1 FROM lanes LIMIT 1").fetchone() is not None
 
     def id_of(self, name: str) -> int | None:
-        row = self._run("SELECT id FROM lanes WHERE name = ?", (name,)).fetchone()
-        return None if row is None else row[0]
+        """None if no request waits in the lane."""
+        id_ = self._ids.get(name)
+        if id_ is None:
+            row = self._run("SELECT id FROM lanes WHERE name = ?", (name,)).fetchone()
+            id_ = None if row is None else row[0]
+        return id_
 
     def entered(self, name: str, priority: int) -> int:
         """A request is added to the lane *name*; returns its id."""
@@ -51,18 +60,22 @@ class Lanes:
         if row is None:
             self.wake_one(name)
             self._run("DELETE FROM lanes WHERE name = ?", (name,))
+            self._ids.pop(name, None)
         elif row[0] != priority:
             self._set_priority(name, row[0])
 
     def wake(self, most: int) -> list[LaneRow]:
         """The next lanes that are asleep; they are awake from now on."""
         rows = self._run(
-            "SELECT name, priority FROM lanes WHERE awake = 0 ORDER BY priority, turn LIMIT ?",
+            "SELECT name, priority, id FROM lanes WHERE awake = 0 ORDER BY priority, turn LIMIT ?",
             (most,),
         ).fetchall()
-        for name, _ in rows:
+        if len(self._ids) > self.MOST_IDS:
+            self._ids.clear()
+        for name, _, id_ in rows:
             self.wake_one(name)
-        return [LaneRow(*row) for row in rows]
+            self._ids[name] = id_
+        return [LaneRow(name, priority) for name, priority, _ in rows]
 
     def wake_one(self, name: str) -> None:
         self.asleep -= self._run(

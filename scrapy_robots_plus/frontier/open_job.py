@@ -108,8 +108,8 @@ class OpenJob:
     def contents(self, lane: str) -> dict[tuple[int, bool], int]:
         rows = self._run(
             "SELECT priority, starts, count(*) FROM waiting "
-            "WHERE lane = (SELECT id FROM lanes WHERE name = ?) GROUP BY priority, starts",
-            (lane,),
+            "WHERE lane = ? GROUP BY priority, starts",
+            (self.lanes.id_of(lane),),
         )
         return {(priority, bool(starts)): count for priority, starts, count in rows}
 
@@ -159,10 +159,11 @@ class OpenJob:
         self.transaction.commit()
 
     def _next(self, lane: str, priority: int, starts: bool, newest: bool) -> _Found | None:
-        row = self._run(_NEWEST if newest else _OLDEST, (lane, priority, starts)).fetchone()
-        if row is None:
+        lane_id = self.lanes.id_of(lane)
+        row = self._run(_NEWEST if newest else _OLDEST, (lane_id, priority, starts)).fetchone()
+        if row is None or lane_id is None:
             return None
-        lane_id, id_, *fields = row
+        id_, *fields = row
         found = _whole(id_, fields)
         if (found.lane, found.priority, found.starts) != (lane, priority, starts):
             raise sqlite3.DatabaseError(f"request {id_} is not where it belongs")
@@ -201,10 +202,9 @@ def _whole(id_: int, fields: Sequence[Any]) -> Row:
 
 # With NULL in all columns of requests if there is no such request: then the file is damaged.
 _OLDEST = (
-    "SELECT waiting.lane, waiting.id, requests.* "
+    "SELECT waiting.id, requests.* "
     "FROM waiting LEFT JOIN requests ON requests.id = waiting.id "
-    "WHERE waiting.lane = (SELECT id FROM lanes WHERE name = ?) "
-    "AND waiting.priority = ? AND waiting.starts = ? "
+    "WHERE waiting.lane = ? AND waiting.priority = ? AND waiting.starts = ? "
     "ORDER BY waiting.id LIMIT 1"
 )
 _NEWEST = _OLDEST.replace("ORDER BY waiting.id", "ORDER BY waiting.id DESC")
