@@ -17,7 +17,7 @@ TEXTS = [
     for path in FILES
     if path.is_file()
     and path.suffix in ("", ".py", ".md", ".cfg", ".toml")
-    and path.name != ".git"  # a file in a worktree
+    and path.name not in (".git", ".coverage")  # of a worktree; of `make coverage`
 ]
 
 
