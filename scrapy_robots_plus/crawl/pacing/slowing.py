@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.settings import retry_times
 from scrapy_robots_plus.policy.access import TOO_MANY_REQUESTS
 from scrapy_robots_plus.policy.origin import Origin
 
@@ -60,7 +61,7 @@ class Slowing:
         self._stats.inc_value(stats.REFUSED)
         if origin in self._given_up:
             return key  # it was under way when the host was given up
-        forgive(request, self._crawler.spider, self._crawler.settings.getint("RETRY_TIMES"))
+        forgive(request, self._crawler.spider, retry_times(self._crawler.settings))
         key, floor = self._floor_alone(origin, key)
         if not floor.is_throttled:
             logger.info(

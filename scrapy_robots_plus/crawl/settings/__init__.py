@@ -15,6 +15,7 @@ from .scrapys_own import job_folder as job_folder
 from .scrapys_own import log_interval as log_interval
 from .scrapys_own import parser_class as parser_class
 from .scrapys_own import queue_class as queue_class
+from .scrapys_own import retry_times as retry_times
 from .scrapys_own import scheduler_class as scheduler_class
 from .unknown import report_unknown_settings as report_unknown_settings
 from .unknown import unknown_settings as unknown_settings

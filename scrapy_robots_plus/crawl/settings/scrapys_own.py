@@ -34,3 +34,8 @@ def job_folder(settings: BaseSettings) -> str | None:
 def log_interval(settings: BaseSettings) -> float:
     """``LOGSTATS_INTERVAL``, in seconds; 0 for never."""
     return settings.getfloat("LOGSTATS_INTERVAL")
+
+
+def retry_times(settings: BaseSettings) -> int:
+    """``RETRY_TIMES``: how often Scrapy sends a request again that failed."""
+    return settings.getint("RETRY_TIMES")
