@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from .errors import JobFileError as JobFileError
 from .job_file import JobFile as JobFile
+from .mending.replacing import part_of as part_of
+from .mending.replacing import replace as replace
 from .reading import Overview as Overview
 from .reading import overview as overview
-from .replacing import part_of as part_of
-from .replacing import replace as replace
-from .rows import AsideRequest as AsideRequest
-from .rows import LaneRow as LaneRow
-from .rows import Taken as Taken
+from .tables.rows import AsideRequest as AsideRequest
+from .tables.rows import LaneRow as LaneRow
+from .tables.rows import Taken as Taken
 
 FILE_NAME = "frontier.sqlite"
 """The name of the file in the folder of a job (``JOBDIR``)."""

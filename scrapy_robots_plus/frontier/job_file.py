@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from .rows import AsideRequest, LaneRow, Taken
+    from .tables.rows import AsideRequest, LaneRow, Taken
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.storage.sqlite_file import FAULTS, Identity, identity, is_damage, log_of
 
 from .errors import JobFileError
-from .open_job import OpenJob
+from .mending.replacing import finish_replacing, part_of, replace, unused
+from .mending.salvage import salvage
+from .mending.trust import check_log, check_tables, is_empty
 from .opening import connect, explained
-from .replacing import finish_replacing, part_of, replace, unused
-from .salvage import salvage
-from .trust import check_log, check_tables, is_empty
+from .tables.open_job import OpenJob
 
 if TYPE_CHECKING:
-    from .rows import AsideRequest
+    from .tables.rows import AsideRequest
 
 MOST_SALVAGES = 3
 """In one run. A file that is damaged again and again is on a broken disk."""

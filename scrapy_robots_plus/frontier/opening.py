@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.storage.sqlite_file import FAULTS, is_damage, may_write
 from scrapy_robots_plus.storage.sqlite_layout import pragma
 
-from . import layout
 from .errors import JobFileError
+from .tables import layout
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy_robots_plus.storage.sqlite_file import FAULTS, identity, log_of
 from scrapy_robots_plus.storage.sqlite_layout import pragma
 
-from .counts import read_counts
 from .errors import JobFileError
 from .opening import check_layout, explained
-from .states import State, States
-from .transaction import Transaction
+from .tables.counts import read_counts
+from .tables.states import State, States
+from .tables.transaction import Transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .rows import AsideRequest
+    from .tables.rows import AsideRequest
 
 
 class Overview(NamedTuple):

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.frontier import JobFile, JobFileError, layout
+from scrapy_robots_plus.frontier import JobFile, JobFileError
+from scrapy_robots_plus.frontier.tables import layout
 from scrapy_robots_plus.storage.sqlite_file import log_of
 
 from .jobs import drain, fill, kill_copy

@@ -92,10 +92,10 @@ PARTS = (
     folder("storage"),
     Part(
         "frontier",
-        sources=("frontier/*.py",),
+        sources=("frontier/**/*.py",),
         # Without those that start processes, which take seconds.
         tests=(
-            "frontier/test_*.py",
+            "frontier/**/test_*.py",
             "!frontier/test_job_file_kill.py",
         ),
         gate=0.85,

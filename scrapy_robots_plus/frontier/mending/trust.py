@@ -5,15 +5,15 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.frontier.tables.states import State
 from scrapy_robots_plus.storage.sqlite_file import identity, log_of
 
-from .states import State
 from .wal import read_log
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .open_job import OpenJob
+    from scrapy_robots_plus.frontier.tables.open_job import OpenJob
 
 
 def is_empty(path: Path) -> bool:

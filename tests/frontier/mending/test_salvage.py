@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.frontier import JobFile, JobFileError
-from scrapy_robots_plus.frontier.wal import read_log
+from scrapy_robots_plus.frontier.mending.wal import read_log
 from scrapy_robots_plus.storage.sqlite_file import log_of
 
-from .jobs import kill_copy
+from ..jobs import kill_copy
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,15 +6,15 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scrapy_robots_plus.frontier.tables.counts import Counts, write_counts
+from scrapy_robots_plus.frontier.tables.lanes import Lanes
+from scrapy_robots_plus.frontier.tables.layout import migrate
+from scrapy_robots_plus.frontier.tables.rows import Row
+from scrapy_robots_plus.frontier.tables.states import State
+from scrapy_robots_plus.frontier.tables.transaction import Transaction
 from scrapy_robots_plus.protocol.counting import counted
 
-from .counts import Counts, write_counts
-from .lanes import Lanes
-from .layout import migrate
 from .pages import Pages, Record
-from .rows import Row
-from .states import State
-from .transaction import Transaction
 
 if TYPE_CHECKING:
     from pathlib import Path
