@@ -12,22 +12,21 @@ from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
 from scrapy_robots_plus.audit.parsed_files import ParsedFiles, UndecidedError
 from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, LogReader
 from scrapy_robots_plus.audit.replay import UNREPLAYED, Changes, CrawlReplay, Decided
+from scrapy_robots_plus.commands.errors import UnreadableError, WrongUsageError
+from scrapy_robots_plus.commands.output import Style
+from scrapy_robots_plus.commands.subcommand import Exit, Subcommand, add_json, agent_name
 from scrapy_robots_plus.policy.status_policy import status_table
 from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.dialect import dialect_named
 
-from .errors import UnreadableError, WrongUsageError
 from .log_check import SHOWN, TURN, Damages, Verification
-from .output import Style
-from .subcommand import Exit, Subcommand, add_json, agent_name
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from scrapy_robots_plus.audit.differences import Group
-
-    from .output import Output
-    from .project import Project
+    from scrapy_robots_plus.commands.output import Output
+    from scrapy_robots_plus.commands.project import Project
 
 _FOLDERS = 100
 """Folders of texts whose parsed files are kept."""

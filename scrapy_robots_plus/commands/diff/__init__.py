@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.commands.errors import WrongUsageError
+from scrapy_robots_plus.commands.subcommand import (
+    Exit,
+    Subcommand,
+    add_agent,
+    add_dialect,
+    add_json,
+)
 from scrapy_robots_plus.protocol.dialect import dialect_named
 from scrapy_robots_plus.protocol.difference import difference
 
 from .changes import differs, fields_of, in_words
 from .copies import STORED, Copy, file_copy, site_copy, site_in, stored_copy
-from .errors import WrongUsageError
-from .subcommand import Exit, Subcommand, add_agent, add_dialect, add_json
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from scrapy_robots_plus.commands.output import Output
+    from scrapy_robots_plus.commands.project import Project
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
     from scrapy_robots_plus.protocol import Dialect
-
-    from .output import Output
-    from .project import Project
 
 
 class Diff(Subcommand):

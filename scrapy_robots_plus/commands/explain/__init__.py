@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from scrapy_robots_plus.commands.answers import STYLES, origin_of
+from scrapy_robots_plus.commands.errors import UnreadableError, WrongUsageError
+from scrapy_robots_plus.commands.output import Output, Style
+from scrapy_robots_plus.commands.subcommand import (
+    Exit,
+    Subcommand,
+    add_agent,
+    add_dialect,
+    add_file,
+    add_json,
+    read_file,
+)
 from scrapy_robots_plus.crawl.reporting.progress import duration
 
-from .answers import STYLES, origin_of
-from .errors import UnreadableError, WrongUsageError
 from .explanation import explanation
-from .output import Output, Style
-from .subcommand import Exit, Subcommand, add_agent, add_dialect, add_file, add_json, read_file
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
+    from scrapy_robots_plus.commands.project import Project
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.policy.record import RobotsRecord
     from scrapy_robots_plus.protocol.product_token import AgentNames
-
-    from .project import Project
 
 SITEMAPS_SHOWN = 10
 

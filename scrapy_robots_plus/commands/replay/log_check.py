@@ -6,17 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.audit.reading import LogReader
+from scrapy_robots_plus.commands.output import Style
+from scrapy_robots_plus.commands.subcommand import Exit
 from scrapy_robots_plus.protocol.counting import counted
-
-from .output import Style
-from .subcommand import Exit
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from scrapy_robots_plus.audit.chain import Damage
-
-    from .output import Output
+    from scrapy_robots_plus.commands.output import Output
 
 SHOWN = 20
 """How many damages or differences are shown."""

@@ -5,26 +5,32 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_robots_plus.commands.answers import origin_of
+from scrapy_robots_plus.commands.errors import UnreadableError, WrongUsageError
+from scrapy_robots_plus.commands.subcommand import (
+    Exit,
+    Subcommand,
+    add_agent,
+    add_dialect,
+    add_json,
+    read_file,
+)
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.parsers.adapter import charset_of
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.protocol.lint import Code, Finding, LintedFile, lint
 
-from .answers import origin_of
-from .errors import UnreadableError, WrongUsageError
 from .listing import fields_of, listing
-from .subcommand import Exit, Subcommand, add_agent, add_dialect, add_json, read_file
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from scrapy_robots_plus.commands.output import Output
+    from scrapy_robots_plus.commands.project import Project
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import RobotsRecord
-
-    from .output import Output
-    from .project import Project
 
 _LINE = 4096
 """A copy that ends less than this before the limit, in the middle of a line, may be cut off."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from scrapy_robots_plus.commands.output import Style
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.protocol import Reason, RequestRate, VisitTime
 from scrapy_robots_plus.protocol.printable import printable
-
-from .output import Style
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

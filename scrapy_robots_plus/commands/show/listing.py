@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from scrapy_robots_plus.commands.output import Style
 from scrapy_robots_plus.protocol.lint import Role
 from scrapy_robots_plus.protocol.printable import printable
-
-from .output import Style
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
