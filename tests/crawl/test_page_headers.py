@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scrapy import Request
 from scrapy.http import Response
 
-from scrapy_robots_plus.crawl.preferences.page import page_statements
+from scrapy_robots_plus.crawl.preferences.headers import said_in_headers
 from scrapy_robots_plus.crawl.preferences.stamp import add_preferences, put_stamp
 from scrapy_robots_plus.protocol import Reason, Verdict
 from scrapy_robots_plus.protocol.preferences import combine
@@ -26,7 +26,7 @@ def response(**headers: Any) -> Response:
 
 
 def said(**headers: Any) -> dict[str, str]:
-    preferences = combine(page_statements(response(**headers), "Foobot/1.0"))
+    preferences = combine(said_in_headers(response(**headers), "Foobot/1.0"))
     return {use: str(each) for use, each in preferences.by_category().items() if each != "unknown"}
 
 
@@ -63,7 +63,7 @@ def test_all_headers_count_together(headers: dict[str, Any], expected: dict[str,
     )
 )
 def test_any_octets_make_a_stamp_that_json_takes(headers: dict[str, list[bytes]]) -> None:
-    preferences = combine(page_statements(Response(URL, headers=headers), "Foobot/1.0"))
+    preferences = combine(said_in_headers(Response(URL, headers=headers), "Foobot/1.0"))
     request = Request(URL)
     put_stamp(request, Verdict(True, Reason.NO_RULE), None, "Foobot/1.0")
     add_preferences(request, preferences)
@@ -83,7 +83,7 @@ def test_time_grows_with_their_length_and_no_faster(name: str, part: bytes) -> N
         taken = []
         for _ in range(3):
             began = time.process_time()
-            page_statements(sent, "Foobot/1.0")
+            said_in_headers(sent, "Foobot/1.0")
             taken.append(time.process_time() - began)
         return min(taken)
 

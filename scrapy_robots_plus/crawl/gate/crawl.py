@@ -21,7 +21,7 @@ from scrapy_robots_plus.crawl.pacing.pacing import Pacing
 from scrapy_robots_plus.crawl.policies.archive import Archive
 from scrapy_robots_plus.crawl.policies.cache import Policies
 from scrapy_robots_plus.crawl.policies.retrieval import Retrieval
-from scrapy_robots_plus.crawl.preferences.pages import Pages
+from scrapy_robots_plus.crawl.preferences.page_preferences import PagePreferences
 from scrapy_robots_plus.crawl.request_settings import RequestSettings
 from scrapy_robots_plus.crawl.settings import RobotsSettings
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from scrapy_robots_plus.crawl.preferences.read_page import Page
+    from scrapy_robots_plus.crawl.preferences.page import Page
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
@@ -190,8 +190,8 @@ class Crawl:
         return Requeue(self.crawler, lambda: self.readiness)
 
     @cached_property
-    def pages(self) -> Pages:
-        return Pages(self.crawler, compat.stats_of(self.crawler))
+    def page_preferences(self) -> PagePreferences:
+        return PagePreferences(self.crawler, compat.stats_of(self.crawler))
 
     @cached_property
     def judge(self) -> Judge:

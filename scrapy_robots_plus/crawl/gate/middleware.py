@@ -72,7 +72,7 @@ class RobotsMiddleware:
         self._settings_of = crawl.request_settings.of
         self._judge = crawl.judge
         self._outcomes = Outcomes(crawl)
-        self._pages = crawl.pages
+        self._pages = crawl.page_preferences
         if not self.settings.enforces:
             self._audit_mode: AuditMode | None = AuditMode(crawl, self._outcomes)
             crawler.signals.connect(self._append_last_process_request, signals.spider_opened)

@@ -66,7 +66,7 @@ class Outcomes:
             self._overrides.count(decision.policy)
         policy = decision.policy
         put_stamp(request, policy.permission(request.url, agent), policy, agent)
-        self._crawl.pages.sent(request, policy, agent)
+        self._crawl.page_preferences.sent(request, policy, agent)
         self._tell(request, origin, agent, decision)
 
     def refused(
@@ -89,7 +89,7 @@ class Outcomes:
         self._tally.deny(request, origin, shown, given_up=is_given_up)
         put_stamp(request, decision.verdict, policy, agent, decision.preferences)
         if policy is not None and not self._crawl.settings.enforces:
-            self._crawl.pages.sent(request, policy, agent)
+            self._crawl.page_preferences.sent(request, policy, agent)
         self._announce(request, decision.verdict)
         self._tell(request, origin, agent, decision)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
-    from scrapy_robots_plus.crawl.preferences.read_page import Page
+    from scrapy_robots_plus.crawl.preferences.page import Page
     from scrapy_robots_plus.protocol.directives import Statement
 
 logger = logging.getLogger(__name__)

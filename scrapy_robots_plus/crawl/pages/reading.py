@@ -11,7 +11,7 @@ from w3lib.encoding import html_to_unicode
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.exceptions import RobotsOverrideError
-from scrapy_robots_plus.crawl.preferences.read_page import Page
+from scrapy_robots_plus.crawl.preferences.page import Page
 from scrapy_robots_plus.crawl.preferences.stamp import put_page
 from scrapy_robots_plus.crawl.request_settings import OVERRIDE_META_KEY
 from scrapy_robots_plus.crawl.requests import origin_to_ask

@@ -1,41 +1,43 @@
-"""What the headers of a response say about the use of its page."""
+"""A page that says something of itself, and what became of what its callback made of it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.directives import PageDirectives, header_statements
-from scrapy_robots_plus.protocol.preferences import (
-    directive_statements,
-    signal_header,
-    usage_header,
-)
+from scrapy_robots_plus.policy.options import PageAction
 
 if TYPE_CHECKING:
-    from scrapy.http import Headers, Response
-
-    from scrapy_robots_plus.protocol.preferences import Statement
+    from scrapy_robots_plus.crawl.settings import RobotsSettings
+    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.protocol.directives import PageDirectives, Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
-_USAGE, _SIGNAL, _DIRECTIVES = b"Content-Usage", b"Content-Signal", b"X-Robots-Tag"
-_NAMES = frozenset({_USAGE, _SIGNAL, _DIRECTIVES})
 
+@dataclass(slots=True)
+class Page:
+    """One response, read for one crawler."""
 
-def page_statements(response: Response, agent: AgentNames) -> tuple[Statement, ...]:
-    """What the headers Content-Usage, Content-Signal and X-Robots-Tag say to *agent*."""
-    headers = response.headers
-    if _NAMES.isdisjoint(headers):
-        return ()
-    usage, signal = headers.getlist(_USAGE), headers.getlist(_SIGNAL)
-    return (
-        *(usage_header(usage) if usage else ()),
-        *(signal_header(signal) if signal else ()),
-        *_directives(headers, agent),
-    )
+    url: str
+    origin: Origin
+    agent: AgentNames
+    settings: RobotsSettings
+    directives: PageDirectives
+    read_at: float
+    """Seconds since 1970."""
+    requests: int = 0
+    """Those that were dropped or marked."""
+    items: int = 0
+    """Those that were dropped or marked."""
 
+    @property
+    def nofollow(self) -> Statement | None:
+        """Why its links are not to be followed; None if they may be, or nobody asks."""
+        asks = self.settings.on_nofollow is not PageAction.IGNORE
+        return self.directives.against_following() if asks else None
 
-def _directives(headers: Headers, agent: AgentNames) -> tuple[Statement, ...]:
-    said = header_statements(headers.getlist(_DIRECTIVES))
-    directives = PageDirectives.of(said, agent).directives
-    is_image = (headers.get(b"Content-Type") or b"").strip().lower().startswith(b"image/")
-    return directive_statements(directives, is_image=is_image)
+    @property
+    def noindex(self) -> Statement | None:
+        """Why it is not to be used; None if it may be, or nobody asks."""
+        asks = self.settings.on_noindex is not PageAction.IGNORE
+        return self.directives.against_indexing(self.read_at) if asks else None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.gate.downloader import ActiveRequests
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.crawl.policies.retrieval import Retrieved
-    from scrapy_robots_plus.crawl.preferences.read_page import Page
+    from scrapy_robots_plus.crawl.preferences.page import Page
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
     from .problems import Problems

@@ -10,7 +10,7 @@ from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.protocol.preferences import Preference, combine
 from scrapy_robots_plus.protocol.printable import printable
 
-from .page import page_statements
+from .headers import said_in_headers
 from .stamp import add_preferences
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Objection(NamedTuple):
     sent: Sent
 
 
-class Pages:
+class PagePreferences:
     """The preferences for the pages of a crawl: adds those of headers, counts them, and finds
     objections.
     """
@@ -69,7 +69,7 @@ class Pages:
         if sent is None or not sent.policy.obeys:
             return None
         preferences = sent.policy.preferences(request.url, sent.agent)
-        of_page = page_statements(response, sent.agent)
+        of_page = said_in_headers(response, sent.agent)
         if of_page:
             preferences = combine((*preferences.statements, *of_page))
             add_preferences(request, preferences)
