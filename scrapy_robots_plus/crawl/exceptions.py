@@ -10,7 +10,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.verdict import Reason
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.protocol.directives import Statement
+    from scrapy_robots_plus.protocol.directives import PageStatement
     from scrapy_robots_plus.protocol.verdict import Verdict
 
 
@@ -85,12 +85,12 @@ class RobotsNoindex(DropItem):
     Nothing raises it: it is the exception in Scrapy's signal ``item_dropped``.
     """
 
-    def __init__(self, url: str, statement: Statement) -> None:
+    def __init__(self, url: str, statement: PageStatement) -> None:
         super().__init__(f"{printable(url)} says {statement.describe()}", log_level="DEBUG")
         self.url = url
         """The page, a :class:`str`."""
         self.statement = statement
-        """What it says, a :class:`~scrapy_robots_plus.protocol.directives.Statement`."""
+        """What it says, a :class:`~scrapy_robots_plus.protocol.directives.PageStatement`."""
 
 
 def exception_for(url: str, verdict: Verdict) -> RobotsIgnored:

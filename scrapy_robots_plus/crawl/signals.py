@@ -11,8 +11,9 @@ request_not_followed = object()
 ``ROBOTS_NOFOLLOW`` is ``obey``.
 
 ``handler(request, response, statement)``, not asynchronous, gets the :class:`scrapy.Request
-<scrapy.http.Request>`, the page, and the :class:`~scrapy_robots_plus.protocol.directives.Statement`
-of the page. For items of a page with ``noindex`` there is Scrapy's ``item_dropped``."""
+<scrapy.http.Request>`, the page, and the
+:class:`~scrapy_robots_plus.protocol.directives.PageStatement` of the page. For items of a page with
+``noindex`` there is Scrapy's ``item_dropped``."""
 
 robots_changed = object()
 """Sent when a robots.txt has changed during the crawl (RFC 9309 2.4).

@@ -15,8 +15,8 @@ from .page_statements import (
     NOINDEX,
     PLAIN,
     UNAVAILABLE_AFTER,
-    Source,
-    Statement,
+    PageSource,
+    PageStatement,
     header_statements,
     meta_statements,
 )
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from .product_token import Agent
 
-__all__ = ["PageDirectives", "Source", "Statement", "header_statements", "meta_statements"]
+__all__ = ["PageDirectives", "PageSource", "PageStatement", "header_statements", "meta_statements"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,11 @@ class PageDirectives:
     to this one count together, and of contradicting directives the most restrictive.
     """
 
-    statements: tuple[Statement, ...] = ()
+    statements: tuple[PageStatement, ...] = ()
     """What counts for this crawler, in the order of headers and page, each once."""
 
     @classmethod
-    def of(cls, statements: Iterable[Statement], agent: Agent) -> PageDirectives:
+    def of(cls, statements: Iterable[PageStatement], agent: Agent) -> PageDirectives:
         """Those of the *statements* that count for a crawler that goes by *agent*: those for all,
         and those for any of its names."""
         tokens = product_tokens(agent)
@@ -49,7 +49,7 @@ class PageDirectives:
     def __bool__(self) -> bool:
         return bool(self.statements)
 
-    def says(self, directive: str) -> Statement | None:
+    def says(self, directive: str) -> PageStatement | None:
         """The statement with *directive*, such as ``noarchive``, that decides: the most restrictive
         value, the first of equal ones. None if there is none."""
         said = (each for each in self.statements if each.directive == directive)
@@ -62,7 +62,7 @@ class PageDirectives:
 
     def as_json(self) -> dict[str, dict[str, str]]:
         """The same with what decides: its ``value``, its ``source``, and its ``text``, as in a
-        :class:`Statement`."""
+        :class:`PageStatement`."""
         return {
             name: {"value": each.value, "source": each.source.value, "text": each.text}
             for name, each in self._deciding()
@@ -74,18 +74,18 @@ class PageDirectives:
         said = self.says(UNAVAILABLE_AFTER)
         return None if said is None else moment_in(said.value)
 
-    def _deciding(self) -> Iterator[tuple[str, Statement]]:
+    def _deciding(self) -> Iterator[tuple[str, PageStatement]]:
         for name in _ORDER if self.statements else ():
             statement = self.says(name)
             if statement is not None:
                 yield name, statement
 
-    def against_following(self) -> Statement | None:
+    def against_following(self) -> PageStatement | None:
         """The statement because of which links of the page are not to be followed, if any:
         ``nofollow`` or ``none``."""
         return self.says(NOFOLLOW)
 
-    def against_indexing(self, now: float) -> Statement | None:
+    def against_indexing(self, now: float) -> PageStatement | None:
         """The statement because of which the page is not to be used, if any: ``noindex``, ``none``,
         or an ``unavailable_after`` that is over *now*, in seconds since 1970."""
         ends = self.unavailable_after

@@ -70,7 +70,7 @@ _NUMBER = re.compile(r"-1|\d{1,9}", re.ASCII)
 _PIECE_OF_A_DATE = re.compile(r"\d+[\s-]", re.ASCII)
 
 
-class Source(Enum):
+class PageSource(Enum):
     """Where a page says it: the two places that Google documents."""
 
     HEADER = "X-Robots-Tag"
@@ -78,7 +78,7 @@ class Source(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class PageStatement:
     """One directive of a page, as Google documents them for X-Robots-Tag and robots meta tags."""
 
     directive: str
@@ -87,7 +87,7 @@ class Statement:
     """What stands behind its colon, in lower case; empty for a directive without a value."""
     agent: str
     """The word that names the crawler it is for, in lower case; empty if it is for all."""
-    source: Source
+    source: PageSource
     """The header or a meta tag."""
     text: str
     """The part of the value that says it, as served; its first 200 characters."""
@@ -95,28 +95,28 @@ class Statement:
     def describe(self) -> str:
         """``X-Robots-Tag: foobot: noindex``, or ``meta robots: noindex``, on one line."""
         source = self.source.value
-        if self.source is Source.META:
+        if self.source is PageSource.META:
             source = f"{source} {self.agent or 'robots'}"
         return printable(f"{source}: {self.text}")
 
 
-def header_statements(values: str | bytes | Iterable[str | bytes]) -> tuple[Statement, ...]:
+def header_statements(values: str | bytes | Iterable[str | bytes]) -> tuple[PageStatement, ...]:
     """What X-Robots-Tag headers say, to any crawler: of one header line, or of several.
 
     The grammar is Google's. Octets that are not UTF-8 are read as ISO-8859-1. Never raises; takes
     linear time.
     """
     lines = (values,) if isinstance(values, (str, bytes)) else values
-    return tuple(each for line in lines for each in _read(as_text(line), Source.HEADER, ""))
+    return tuple(each for line in lines for each in _read(as_text(line), PageSource.HEADER, ""))
 
 
-def meta_statements(name: str, content: str) -> tuple[Statement, ...]:
+def meta_statements(name: str, content: str) -> tuple[PageStatement, ...]:
     """What ``<meta name=NAME content=CONTENT>`` says: to all crawlers if its name is ``robots``.
 
     The grammar is Google's. In a meta tag no directive names a crawler. Never raises; takes linear
     time.
     """
-    return tuple(_read(content, Source.META, _agent_in(name)))
+    return tuple(_read(content, PageSource.META, _agent_in(name)))
 
 
 def _agent_in(name: str) -> str:
@@ -124,11 +124,11 @@ def _agent_in(name: str) -> str:
     return "" if name in _FOR_ALL else word_in(name)
 
 
-def _read(line: str, source: Source, agent: str) -> Iterator[Statement]:
+def _read(line: str, source: PageSource, agent: str) -> Iterator[PageStatement]:
     parts = _SEPARATOR.split(line)
     at = 0
     while at < len(parts):
-        if source is Source.HEADER:
+        if source is PageSource.HEADER:
             agent, said = _without_agent(parts[at], agent)
         else:
             said = parts[at]
@@ -139,7 +139,7 @@ def _read(line: str, source: Source, agent: str) -> Iterator[Statement]:
             found, length = _date_of(said[dated.end() :], parts[at + 1 : at + _PARTS_OF_A_DATE])
         text = ",".join(parts[at : at + length]).strip()[:_LONGEST_TEXT]
         for directive, value in found:
-            yield Statement(directive, value, agent, source, text)
+            yield PageStatement(directive, value, agent, source, text)
         at += length
 
 

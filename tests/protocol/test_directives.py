@@ -6,7 +6,7 @@ import pytest
 
 from scrapy_robots_plus.protocol.directives import (
     PageDirectives,
-    Source,
+    PageSource,
     header_statements,
     meta_statements,
 )
@@ -57,9 +57,9 @@ def test_headers_and_meta_tags_count_together() -> None:
     said = PageDirectives.of(statements, "Foobot")
     noindex, nofollow = said.says("noindex"), said.says("nofollow")
     assert noindex is not None
-    assert noindex.source is Source.HEADER
+    assert noindex.source is PageSource.HEADER
     assert nofollow is not None
-    assert nofollow.source is Source.META
+    assert nofollow.source is PageSource.META
     assert said.statements == statements
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol.directives import (
-    Source,
-    Statement,
+    PageSource,
+    PageStatement,
     header_statements,
     meta_statements,
 )
@@ -20,12 +20,12 @@ JUNE_25 = 1277424000
 AT_15_PST = JUNE_25 + 23 * 3600
 
 
-def brief(statements: tuple[Statement, ...]) -> str:
+def brief(statements: tuple[PageStatement, ...]) -> str:
     """``noindex, foobot: max-snippet=20``; a date as the seconds since 2010-06-25."""
     return ", ".join(map(_brief, statements))
 
 
-def _brief(said: Statement) -> str:
+def _brief(said: PageStatement) -> str:
     value = said.value
     if said.directive == "unavailable_after":
         moment = moment_in(value)
@@ -186,9 +186,9 @@ def test_a_meta_tag_says(meta: tuple[str, str], meaning: str) -> None:
 
 def test_it_is_known_where_each_directive_stands() -> None:
     (header,) = header_statements("nosuch,\t foobot: NoIndex")
-    assert header == Statement("noindex", "", "foobot", Source.HEADER, "foobot: NoIndex")
+    assert header == PageStatement("noindex", "", "foobot", PageSource.HEADER, "foobot: NoIndex")
     (meta,) = meta_statements("Robots", "max-snippet: 20")
-    assert meta == Statement("max-snippet", "20", "", Source.META, "max-snippet: 20")
+    assert meta == PageStatement("max-snippet", "20", "", PageSource.META, "max-snippet: 20")
     (dated,) = header_statements("unavailable_after: Fri, 25 Jun 2010 15:00:00 PST, please")
     assert dated.text == "unavailable_after: Fri, 25 Jun 2010 15:00:00 PST"
     assert dated.value == "fri, 25 jun 2010 15:00:00 pst"

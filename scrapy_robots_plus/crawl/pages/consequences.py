@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
     from scrapy_robots_plus.crawl.preferences.page import Page
-    from scrapy_robots_plus.protocol.directives import Statement
+    from scrapy_robots_plus.protocol.directives import PageStatement
 
 logger = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ class Consequences:
         )
         compat.run_in_background(sending)
 
-    def _say(self, done: str, what: object, said: Statement, response: Response) -> None:
+    def _say(self, done: str, what: object, said: PageStatement, response: Response) -> None:
         logger.debug(
             "%(would)s %(what)s, because %(page)s says %(said)s",
             {

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.origin import Origin
-    from scrapy_robots_plus.protocol.directives import Statement
+    from scrapy_robots_plus.protocol.directives import PageStatement
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
 logger = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ def directives_of(response: Response, agent: AgentNames) -> PageDirectives:
     return PageDirectives.of(statements, agent)
 
 
-def _in_page(response: HtmlResponse, tokens: tuple[str, ...]) -> Iterator[Statement]:
+def _in_page(response: HtmlResponse, tokens: tuple[str, ...]) -> Iterator[PageStatement]:
     kind = (response.headers.get("Content-Type") or b"").decode("latin-1")
     body = response.body[:MOST_OCTETS]
     page = html_to_unicode(kind, body)[1] if any(each in body for each in _NOT_ASCII) else body

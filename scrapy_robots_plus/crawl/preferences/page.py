@@ -10,7 +10,7 @@ from scrapy_robots_plus.policy.options import PageAction
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.origin import Origin
-    from scrapy_robots_plus.protocol.directives import PageDirectives, Statement
+    from scrapy_robots_plus.protocol.directives import PageDirectives, PageStatement
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
 
@@ -31,13 +31,13 @@ class Page:
     """Those that were dropped or marked."""
 
     @property
-    def nofollow(self) -> Statement | None:
+    def nofollow(self) -> PageStatement | None:
         """Why its links are not to be followed; None if they may be, or nobody asks."""
         asks = self.settings.on_nofollow is not PageAction.IGNORE
         return self.directives.against_following() if asks else None
 
     @property
-    def noindex(self) -> Statement | None:
+    def noindex(self) -> PageStatement | None:
         """Why it is not to be used; None if it may be, or nobody asks."""
         asks = self.settings.on_noindex is not PageAction.IGNORE
         return self.directives.against_indexing(self.read_at) if asks else None
