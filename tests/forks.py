@@ -17,15 +17,17 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import traceback
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from scrapy.settings import default_settings
 from scrapy.utils.misc import load_object
@@ -42,11 +44,49 @@ ROOT = Path(__file__).parent.parent
 SCRAPY = "scrapy.cmdline:execute"
 CRAWL = "tests.crawl_process:main"
 CLOSING_CRAWL = "tests.crawl.closing_process:main"
+WORKER = "tests.worker_process:main"
 """What a fork may run."""
+IF_INSTALLED = ("scrapy_redis.scheduler",)
+APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a fork is to run. After so many *seconds*, ``SIGALRM`` ends it."""
+
+    main: str
+    arguments: list[str]
+    seconds: int
+    folder: str
+    waits: bool = True
+    """Whether nothing else is forked before it has ended."""
+    environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+
+
+@dataclass(frozen=True)
+class Fork:
+    """A program that runs beside others."""
+
+    pid: int
+    _output: Future[bytes]
+
+    @property
+    def is_running(self) -> bool:
+        return not self._output.done()
+
+    def output(self, seconds: float) -> str:
+        """What it printed, when it has ended; TimeoutError if it does not within *seconds*."""
+        return self._output.result(seconds).decode()
+
+    def send(self, number: int) -> None:
+        """A signal; nothing if it has ended."""
+        if self.is_running:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
 
 class Forks:
-    """The process that forks, for one program at a time."""
+    """The process that forks, for one program at a time, or for several that it starts."""
 
     @classmethod
     @cache
@@ -80,20 +120,10 @@ class Forks:
 
         After *seconds* its status is that of ``SIGALRM``.
         """
-        task = {
-            "main": main,
-            "folder": str(folder),
-            "arguments": arguments,
-            "environment": dict(os.environ),
-            "seconds": seconds,
-        }
         with self.turn, ExitStack() as files, ThreadPoolExecutor(2) as readers:
             stdin, write = os.pipe()
             (read_output, stdout), (read_errors, stderr) = os.pipe(), os.pipe()
-            socket.send_fds(self.socket, [b"."], [stdin, stdout, stderr])
-            for descriptor in (stdin, stdout, stderr):
-                os.close(descriptor)
-            self.socket.sendall(json.dumps(task).encode() + b"\n")
+            self._send(Task(main, arguments, seconds, str(folder)), [stdin, stdout, stderr])
             output, errors = (
                 readers.submit(files.enter_context(open(read, "rb")).read)
                 for read in (read_output, read_errors)
@@ -103,23 +133,53 @@ class Forks:
             status = int(self.socket.recv(16))
             return status, output.result(), errors.result()
 
+    def start(self, main: str, arguments: list[str], seconds: int, log: Path) -> Fork:
+        """Starts *main*, whose errors are written to the end of *log*."""
+        with self.turn:
+            stdin, stderr = os.open(os.devnull, os.O_RDONLY), os.open(log, APPEND, 0o600)
+            read_output, stdout = os.pipe()
+            task = Task(main, arguments, seconds, str(ROOT), waits=False)
+            self._send(task, [stdin, stdout, stderr])
+            pid = int(self.socket.recv(16))
+        output: Future[bytes] = Future()
+        threading.Thread(target=_read, args=(read_output, output), daemon=True).start()
+        return Fork(pid, output)
+
+    def _send(self, task: Task, descriptors: list[int]) -> None:
+        """Hands over *descriptors*: those of the standard input, output and errors."""
+        socket.send_fds(self.socket, [b"."], descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        self.socket.sendall(json.dumps(asdict(task)).encode() + b"\n")
+
     def close(self) -> None:
         self.socket.close()
         self.process.wait(60)
 
 
+def _read(descriptor: int, result: Future[bytes]) -> None:
+    with open(descriptor, "rb") as file:
+        result.set_result(file.read())
+
+
 def serve(connection: socket.socket) -> None:
-    """Forks for each task that comes."""
+    """Forks for each task that comes. The answer is its status, or its id."""
     tasks = connection.makefile("rb")
+    started: list[int] = []
     while descriptors := socket.recv_fds(connection, 1, 3)[1]:
-        task = json.loads(tasks.readline())
+        started = [fork for fork in started if not os.waitpid(fork, os.WNOHANG)[0]]
+        task = Task(**json.loads(tasks.readline()))
         if not (fork := os.fork()):
             become(task, descriptors)
-            run_to_the_end(resolve_name(task["main"]))
+            run_to_the_end(resolve_name(task.main))
         for descriptor in descriptors:
             os.close(descriptor)
-        status = os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1])
-        connection.sendall(str(status).encode())
+        if task.waits:
+            status = os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1])
+            connection.sendall(str(status).encode())
+        else:
+            started.append(fork)
+            connection.sendall(str(fork).encode())
 
 
 def import_all() -> None:
@@ -128,24 +188,27 @@ def import_all() -> None:
         for module in pkgutil.walk_packages(import_module(name).__path__, f"{name}."):
             import_module(module.name)
     import_module("scrapy.core.downloader.handlers.http11")
-    for program in (SCRAPY, CRAWL, CLOSING_CRAWL):
+    for program in (SCRAPY, CRAWL, CLOSING_CRAWL, WORKER):
         resolve_name(program)
+    for name in IF_INSTALLED:
+        with suppress(ImportError):
+            import_module(name)
     for setting in OF_CRAWLS:
         for component in getattr(default_settings, setting):
             load_object(component)
 
 
-def become(task: dict[str, Any], descriptors: list[int]) -> None:
+def become(task: Task, descriptors: list[int]) -> None:
     """What the interpreter of a new process starts with."""
     for standard, descriptor in enumerate(descriptors):
         os.dup2(descriptor, standard)
         os.close(descriptor)
-    os.chdir(task["folder"])
-    sys.path[0] = task["folder"]
-    sys.argv[:] = [task["main"].partition(".")[0], *task["arguments"]]
+    os.chdir(task.folder)
+    sys.path[0] = task.folder
+    sys.argv[:] = [task.main.partition(".")[0], *task.arguments]
     os.environ.clear()
-    os.environ.update(task["environment"])
-    signal.alarm(task["seconds"])
+    os.environ.update(task.environment)
+    signal.alarm(task.seconds)
 
 
 def run_to_the_end(main: Callable[[], object]) -> NoReturn:

@@ -68,12 +68,15 @@ class Usage:
     received: int
     sent: int
     """Bytes."""
+    cpu: float = 0.0
+    """Seconds."""
 
     def __sub__(self, earlier: Usage) -> Usage:
         return Usage(
             self.commands - earlier.commands,
             self.received - earlier.received,
             self.sent - earlier.sent,
+            self.cpu - earlier.cpu,
         )
 
 
@@ -209,7 +212,7 @@ class RedisServer:
     def usage(self) -> Usage:
         """What it was asked since it was started, but for the questions of this method."""
         with self.client() as client:
-            stats = client.info("stats")
+            stats, cpu = client.info("stats"), client.info("cpu")
             commands = {
                 name.removeprefix("cmdstat_").upper(): entry["calls"]
                 for name, entry in client.info("commandstats").items()
@@ -217,7 +220,10 @@ class RedisServer:
         for own in ("AUTH", "CLIENT", "HELLO", "INFO", "PING", "SELECT"):
             commands.pop(own, None)
         return Usage(
-            Counter(commands), stats["total_net_input_bytes"], stats["total_net_output_bytes"]
+            Counter(commands),
+            stats["total_net_input_bytes"],
+            stats["total_net_output_bytes"],
+            cpu["used_cpu_user"] + cpu["used_cpu_sys"],
         )
 
     def _options(self) -> list[str]:
