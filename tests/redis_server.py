@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 ADDRESS = f"{NETWORK}.254.1"
-GUARDED = '"$@" >/dev/null & echo $!; read _; kill -9 $! 2>/dev/null'
+GUARDED = '"$@" >/dev/null & echo $!; read _; kill -9 $! 2>/dev/null; wait'
 """Runs a program, tells its id, and kills it when whoever holds the other end of its input ends."""
 OPERATOR = "of-the-operator"
 """The password of the user who looks after a server that has another user."""

@@ -34,7 +34,9 @@ FLOORS = (
     "crawl",
     "audit",
     "frontier",
+    "cluster",
     "storage",
+    "server",
     "policy",
     "protocol",
     "_version",
@@ -180,7 +182,9 @@ def test_crawl_imports_nothing_by_a_name_in_a_string() -> None:
             assert not [word for word in by_name if word in path.read_text()], module
 
 
-@pytest.mark.parametrize("layer", ["protocol", "policy", "storage", "audit", "frontier"])
+@pytest.mark.parametrize(
+    "layer", ["protocol", "policy", "server", "storage", "audit", "frontier", "cluster"]
+)
 def test_the_lower_layers_import_neither_scrapy_nor_twisted(layer: str) -> None:
     modules = [module for module in MODULES if module.startswith(f"{PACKAGE}.{layer}")]
     code = f"""

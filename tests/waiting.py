@@ -6,15 +6,17 @@ A busy machine makes such a wait longer; it cannot make a test fail.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
+import pytest_twisted
 from scrapy import signals
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from scrapy.crawler import Crawler
 
@@ -35,6 +37,17 @@ async def until(condition: Callable[[], object]) -> None:
     while not condition():
         assert time.monotonic() < give_up_at, "what is waited for does not come"
         await pause(0.01)
+
+
+def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., Any]:
+    """Runs a *test* as spiders and their like run: it can wait for whatever they can."""
+
+    @pytest_twisted.ensureDeferred
+    @wraps(test)
+    async def run(*arguments: Any, **named: Any) -> None:
+        await deferred_from_coro(test(*arguments, **named))
+
+    return run
 
 
 def close_when(condition: Callable[[], object], crawler: Crawler, reason: str = "stopped") -> None:

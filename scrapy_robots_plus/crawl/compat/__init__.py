@@ -4,19 +4,19 @@ Each bridge says which Scrapy versions need it and when it can go. "2.14 to 2.19
 package supports. The import lines below are what the rest of the package uses, as ``compat.name``.
 """
 
-from .closing import ClosingWatch as ClosingWatch
-from .closing import is_closing as is_closing
 from .coroutines import CANCELLED as CANCELLED
 from .coroutines import run_in_background as run_in_background
 from .coroutines import sleep as sleep
 from .coroutines import wait_for as wait_for
 from .crawler import LOGGERS_OF_FAILED_CRAWLS as LOGGERS_OF_FAILED_CRAWLS
+from .crawler import ClosingWatch as ClosingWatch
 from .crawler import close_crawl as close_crawl
 from .crawler import crawler_process as crawler_process
 from .crawler import dealt_with as dealt_with
 from .crawler import engine_of as engine_of
 from .crawler import fingerprint as fingerprint
 from .crawler import idle_stats as idle_stats
+from .crawler import is_closing as is_closing
 from .crawler import is_listened_to as is_listened_to
 from .crawler import log_failed_crawls_once as log_failed_crawls_once
 from .crawler import mark_as_failed as mark_as_failed
@@ -56,3 +56,5 @@ from .slots import slot_clock as slot_clock
 from .slots import slot_jitter as slot_jitter
 from .slots import slot_key as slot_key
 from .slots import watch_transfers as watch_transfers
+from .threads import Courier as Courier
+from .threads import CourierClosedError as CourierClosedError

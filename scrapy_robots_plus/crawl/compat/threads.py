@@ -1,0 +1,134 @@
+"""Calls that block, made in a thread and answered in the loop of the crawl, whichever that is."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from scrapy.utils.asyncio import call_later
+from scrapy.utils.reactor import is_reactor_installed
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_T = TypeVar("_T")
+
+logger = logging.getLogger(__name__)
+
+
+class CourierClosedError(Exception):
+    """A call came after the courier was closed."""
+
+
+class Courier:
+    """Makes calls in a thread of its own, one after another, in the order in which they are sent.
+
+    Not in the reactor's pool of threads: name resolution needs that. The thread starts with the
+    first call, and never keeps the process from ending.
+
+    Needed by 2.14 to 2.19, in which a crawl may have no asyncio loop and no reactor. Can go when
+    ``asyncio.to_thread`` works in all.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._errands: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._thread: Thread | None = None
+        self._closed = False
+
+    def send(self, call: Callable[[], _T]) -> Deferred[_T]:
+        """Makes *call* after all sent before. The Deferred has what it returned or raised.
+
+        To be asked in the loop of the crawl. Cancelling the Deferred does not stop the call.
+        """
+        answer: Deferred[_T] = Deferred()
+        if self._closed:
+            answer.errback(CourierClosedError(self._name))
+            return answer
+        to_loop = _caller_in_loop()
+
+        def errand() -> None:
+            try:
+                result: _T | Failure = call()
+            except BaseException:  # noqa: BLE001 - it is raised where it is waited for
+                result = Failure()  # type: ignore[no-untyped-call]
+            to_loop(_answer, answer, result)
+
+        self._put(errand)
+        return answer
+
+    def post(self, call: Callable[[], object]) -> None:
+        """Like :meth:`send`, for a call that raises nothing and whose result nobody needs. Can be
+        asked before the loop runs. Does nothing after :meth:`close`.
+        """
+
+        def errand() -> None:
+            try:
+                call()
+            except Exception:
+                logger.exception("%s", self._name)
+
+        if not self._closed:
+            self._put(errand)
+
+    def close(self, seconds: float) -> Deferred[bool]:
+        """Takes no more calls, and waits at most *seconds* for those it has.
+
+        The Deferred says whether all were made. Those that were not are still made afterwards,
+        unless the process ends.
+        """
+        done: Deferred[bool] = Deferred()
+        if self._closed or self._thread is None:
+            done.callback(True)
+        else:
+            late = call_later(seconds, _answer, done, False)
+            self.send(bool).addCallback(lambda _: late.cancel()).addCallback(
+                lambda _: _answer(done, True)
+            )
+            self._errands.put(None)
+        self._closed = True
+        return done
+
+    def _put(self, errand: Callable[[], None]) -> None:
+        self._errands.put(errand)
+        if self._thread is None or not self._thread.is_alive():  # at first, and after a fork
+            self._thread = Thread(target=self._run, name=self._name, daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while (errand := self._errands.get()) is not None:
+            errand()
+
+
+def _answer(waiter: Deferred[_T], result: _T | Failure) -> None:
+    if not waiter.called:
+        waiter.callback(result)
+
+
+def _caller_in_loop() -> Callable[..., None]:
+    """Calls a function in the loop that this is called in, from any thread."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return _caller_in_reactor()
+
+    def call(function: Callable[..., object], *arguments: Any) -> None:
+        with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
+            loop.call_soon_threadsafe(function, *arguments)
+
+    return call
+
+
+def _caller_in_reactor() -> Callable[..., None]:
+    if not is_reactor_installed():
+        raise RuntimeError("there is no loop in which the answer could be given")
+    from twisted.internet import reactor  # importing it installs one
+
+    from_thread: Callable[..., None] = reactor.callFromThread
+    return from_thread

@@ -1,0 +1,181 @@
+"""Talking to a Redis server, with short waits and one kind of error."""
+
+from __future__ import annotations
+
+import time
+from hashlib import sha1
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+
+from scrapy_robots_plus.protocol.printable import printable
+
+from .url import PIP, hidden, is_cluster, secrets_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from redis import Redis
+
+_T = TypeVar("_T")
+
+SECONDS = 1.0
+"""How long to wait for a connection, and for each answer. Options of the URL can say otherwise."""
+
+FIRST_PAUSE = 0.5
+LONGEST_PAUSE = 10.0
+"""Seconds for which a server that did not answer is left alone: twice as long each time."""
+
+_LONGEST_MESSAGE = 300
+
+
+class ServerError(Exception):
+    """The Redis server cannot do what it was asked.
+
+    The message names the server, without user and password, and says why.
+    """
+
+
+class ServerAwayError(ServerError):
+    """The server did not answer, or is left alone because it did not answer before."""
+
+
+class MissingRedisError(ServerError):
+    """The package ``redis`` is not installed. The message says how to get it."""
+
+    def __init__(self) -> None:
+        super().__init__(f"a Redis server needs the package redis: {PIP}")
+
+
+class Server:
+    """A Redis server, or a cluster of them, that is asked from any thread, one call after another.
+
+    Connects when it is first asked. After a failure it is left alone for a growing pause, from
+    :data:`FIRST_PAUSE` to :data:`LONGEST_PAUSE`: meanwhile calls fail at once, so that a dead
+    server costs no more than a wait now and then.
+    """
+
+    def __init__(self, url: str, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self.name = hidden(url)
+        """The URL, without what must not be shown."""
+        self._url = url
+        self._monotonic = monotonic
+        self._client: Redis | None = None
+        self._pause = 0.0
+        self._alone_until = 0.0
+        self._why = ""
+
+    def run(self, call: Callable[[Redis], _T]) -> _T:
+        """What *call* returns, which is given the client and does nothing but ask it.
+
+        Raises :class:`ServerError` if the server answers with an error, :class:`ServerAwayError`
+        if it does not answer.
+        """
+        if self._pause and self._monotonic() < self._alone_until:
+            raise ServerAwayError(self._why)
+        try:
+            result = call(self._connected())
+        except ServerError:
+            raise
+        except Exception as error:  # noqa: BLE001 - told apart there
+            self._failed(error)
+        self._pause = 0.0
+        return result
+
+    def script(self, path: Path) -> Script:
+        """The Lua script in the file *path*."""
+        return Script(self, path.read_bytes())
+
+    def close(self) -> None:
+        """Lets the connection go. Never raises; the next call would connect again."""
+        client, self._client = self._client, None
+        if client is not None:
+            try:
+                client.close()
+            except Exception as error:  # noqa: BLE001 - it is not needed any more
+                self._why = self._explained(error)
+
+    def _connected(self) -> Redis:
+        if self._client is None:
+            self._client = connect(self._url)
+        return self._client
+
+    def _failed(self, error: Exception) -> NoReturn:
+        from redis import exceptions
+
+        explained = self._explained(error)
+        answered = isinstance(error, (exceptions.ResponseError, exceptions.DataError))
+        if answered:
+            self._pause = 0.0
+            raise ServerError(explained) from None  # its text may hold the password
+        is_of_redis = (exceptions.RedisError, exceptions.RedisClusterException, OSError, ValueError)
+        if not isinstance(error, is_of_redis):
+            raise error
+        self._why = explained
+        self._pause = min(max(self._pause * 2, FIRST_PAUSE), LONGEST_PAUSE)
+        self._alone_until = self._monotonic() + self._pause
+        raise ServerAwayError(explained) from None
+
+    def _explained(self, error: Exception) -> str:
+        words = str(error) or type(error).__name__
+        for secret in secrets_in(self._url):  # some servers repeat a command they do not know
+            words = words.replace(secret, "***")
+        return f"{self.name}: {printable(words, _LONGEST_MESSAGE)}"
+
+
+class Script:
+    """A Lua script, which the server runs as one step.
+
+    All its keys must have the same hash tag (``{...}``), so that a cluster can run it.
+    """
+
+    def __init__(self, server: Server, text: bytes) -> None:
+        self._server = server
+        self._text = text
+        self._digest = sha1(text, usedforsecurity=False).hexdigest()
+
+    def __call__(self, keys: Sequence[str | bytes], args: Sequence[bytes | str | float]) -> Any:
+        """What it returns. Raises as :meth:`Server.run`."""
+        return self._server.run(lambda client: self.ask(client, keys, args))
+
+    def ask(
+        self, client: Redis, keys: Sequence[str | bytes], args: Sequence[bytes | str | float]
+    ) -> Any:
+        """Within a call of :meth:`Server.run`."""
+        from redis.exceptions import NoScriptError
+
+        try:
+            return client.evalsha(self._digest, len(keys), *keys, *args)
+        except NoScriptError:  # the server was restarted, or told to forget its scripts
+            return client.eval(self._text, len(keys), *keys, *args)  # type: ignore[arg-type]
+
+
+def connect(url: str) -> Redis:
+    """A client for the server of *url*. It connects when it is first asked.
+
+    It waits :data:`SECONDS` for each answer, asks nothing twice, and returns bytes. Raises
+    :class:`MissingRedisError` without the package ``redis``, and :class:`ServerAwayError` if *url*
+    cannot be used.
+    """
+    try:
+        import redis
+        from redis.backoff import NoBackoff
+        from redis.retry import Retry
+    except ImportError as error:
+        raise MissingRedisError from error
+    options: dict[str, Any] = {
+        "socket_connect_timeout": SECONDS,
+        "socket_timeout": SECONDS,
+        "retry": Retry(NoBackoff(), 0),
+        "decode_responses": False,
+        "protocol": 2,
+    }
+    kind = redis.RedisCluster if is_cluster(url) else redis.Redis
+    client: Any = kind.from_url(_without_ours(url), **options)
+    return cast("Redis", client)
+
+
+def _without_ours(url: str) -> str:
+    """*url* without the options that only this package knows."""
+    place, mark, options = url.partition("?")
+    kept = [each for each in options.split("&") if each.partition("=")[0] != "cluster"]
+    return place + (mark + "&".join(kept) if mark and kept else "")

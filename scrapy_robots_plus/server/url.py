@@ -1,0 +1,96 @@
+"""URLs of a Redis server. They may hold a password, which is never shown."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from urllib.parse import parse_qsl, unquote
+
+PIP = 'pip install "scrapy-robots-plus[redis]"'
+"""How to get the package that talks to Redis."""
+
+EXPECTED = (
+    "expected redis://[USER:PASSWORD@]HOST[:PORT][/DB], the same with rediss:// for TLS, or "
+    "unix://[USER:PASSWORD@]/PATH[?db=DB]; special characters in USER and PASSWORD are "
+    "percent-encoded"
+)
+
+_CREDENTIALS = r"(?:(?P<credentials>[^@/?#\s]*)@)?"
+_HOST = r"(?P<place>(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?:/\d*)?)"
+_PATH = r"(?P<place>/[^?#\0]+)"
+_OPTIONS = r"(?:\?(?P<options>[^#\s]*))?"
+_FORMS = {
+    "redis": re.compile(_CREDENTIALS + _HOST + _OPTIONS, re.ASCII),
+    "rediss": re.compile(_CREDENTIALS + _HOST + _OPTIONS, re.ASCII),
+    "unix": re.compile(_CREDENTIALS + _PATH + _OPTIONS, re.ASCII),
+}
+"""What may follow ``://``. Strict: what is not understood could be part of a password."""
+
+_KNOWN_OPTIONS = frozenset(
+    {"client_name", "cluster", "db", "password", "protocol", "username"}
+    | {"socket_connect_timeout", "socket_timeout"}
+)
+_TLS_OPTIONS = frozenset(
+    {"ssl_ca_certs", "ssl_ca_path", "ssl_cert_reqs", "ssl_certfile", "ssl_keyfile"}
+    | {"ssl_check_hostname"}
+)
+
+
+def check_redis_url(url: object) -> str:
+    """*url* as it is, if it names a Redis server. Connects to nothing.
+
+    Raises ValueError, which shows nothing of *url* that could be part of a password, and says what
+    is accepted; or how to install the package for Redis where it is missing.
+    """
+    if not isinstance(url, str):
+        raise ValueError(f"{url!r} is not a string; {EXPECTED}")
+    match = _match(url)
+    if match is None:
+        raise ValueError(f"{hidden(url)!r} is not the URL of a Redis server; {EXPECTED}")
+    accepted = _KNOWN_OPTIONS | (_TLS_OPTIONS if url.startswith("rediss:") else frozenset())
+    unknown = [name for name in _options_in(match) if name not in accepted]
+    if unknown:
+        names = ", ".join(sorted(accepted))
+        raise ValueError(f"{hidden(url)!r} has an unknown option; accepted are {names}")
+    if find_spec("redis") is None:
+        raise ValueError(f"{hidden(url)!r} needs the package redis: {PIP}")
+    return url
+
+
+def hidden(url: str) -> str:
+    """*url* without user, password and options, to be shown."""
+    match = _match(url)
+    scheme = url.partition("://")[0]
+    if match is None:
+        return f"{scheme}://***" if scheme in _FORMS else "***"
+    credentials = "***@" if match["credentials"] is not None else ""
+    return f"{scheme}://{credentials}{match['place']}"
+
+
+def secrets_in(url: str) -> list[str]:
+    """What in *url* must not be shown: user and password, as they are written and as they are
+    meant; the longest first.
+    """
+    match = _match(url)
+    if match is None:
+        return []
+    options = _options_in(match)
+    written = [*(match["credentials"] or "").split(":", 1)]
+    meant = [unquote(each) for each in written]
+    found = {*written, *meant, options.get("username", ""), options.get("password", "")}
+    return sorted(found - {"", "default"}, key=len, reverse=True)
+
+
+def is_cluster(url: str) -> bool:
+    """Whether *url* says that its server is a node of a Redis Cluster: ``?cluster=true``."""
+    match = _match(url)
+    return match is not None and _options_in(match).get("cluster", "").lower() in ("true", "1")
+
+
+def _match(url: str) -> re.Match[str] | None:
+    scheme, separator, rest = url.partition("://")
+    return _FORMS[scheme].fullmatch(rest) if separator and scheme in _FORMS else None
+
+
+def _options_in(match: re.Match[str]) -> dict[str, str]:
+    return dict(parse_qsl(match["options"] or "", keep_blank_values=True))

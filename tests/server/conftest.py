@@ -1,0 +1,1 @@
+from tests.cluster.conftest import server as server
