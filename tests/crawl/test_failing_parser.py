@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 import pytest
+from scrapy.statscollectors import DummyStatsCollector
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl import stats
@@ -38,6 +39,13 @@ def test_the_first_failure_of_a_crawl_is_an_error_and_the_others_are_details(
     for lines, text in ((first, "a"), (second, "b")):
         assert lines[1] == "Traceback (most recent call last):"
         assert lines[-1] == f"RuntimeError: {text}"
+
+
+def test_without_stats_each_failure_is_an_error(caplog: pytest.LogCaptureFixture) -> None:
+    collector = DummyStatsCollector(get_crawler())
+    for text in "ab":
+        parser_failed(failure(text), f"http://{text}/", collector)
+    assert [each.levelname for each in caplog.records] == ["ERROR", "ERROR"]
 
 
 def test_what_a_site_sent_cannot_write_to_the_terminal(caplog: pytest.LogCaptureFixture) -> None:

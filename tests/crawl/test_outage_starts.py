@@ -60,3 +60,24 @@ def test_up_to_a_number_nothing_is_forgotten() -> None:
     assert len(outages) == OutageStarts.LEAST
     outages.since(origin(-1), 1e9)
     assert len(outages) == 1
+
+
+def test_those_whose_requests_are_asleep_are_kept_until_they_wake() -> None:
+    outages = OutageStarts(set)
+    for number in range(OutageStarts.LEAST):
+        outages.since(origin(number), float(number))
+    for number in range(3):
+        outages.sleeps(origin(number))
+    outages.has_lanes(None)
+    outages.has_lanes(origin(2))
+    assert outages.since(origin(-1), 1e9) == 1e9
+    assert [outages.since(origin(number), 2e9) for number in range(3)] == [0, 1, 2e9]
+
+
+def test_what_is_not_out_does_not_sleep() -> None:
+    outages = OutageStarts(set)
+    outages.sleeps(origin(-2))
+    for number in range(-2, OutageStarts.LEAST):
+        outages.since(origin(number), 5.0)
+    outages.since(origin(-3), 9.0)
+    assert outages.since(origin(-2), 7.0) == 7.0
