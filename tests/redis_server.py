@@ -84,7 +84,8 @@ class RedisServer:
     """A server at one address, which it keeps over stops and starts.
 
     With a *password* alone, that is the one of the default user. With *user* too, ``url`` is that
-    user's, who may do what *rights* say. A *durable* server keeps its data even when killed.
+    user's, who may do what *rights* say. A *durable* server keeps its data even when killed. A
+    *cluster* has one node, which has all slots, and refuses what would need two.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class RedisServer:
         password: str = "",
         rights: str = "~* &* +@all",
         durable: bool = False,
+        cluster: bool = False,
     ) -> None:
         self.program = program()
         self.unix = unix
@@ -102,6 +104,7 @@ class RedisServer:
         self.password = password
         self.rights = rights
         self.durable = durable
+        self.cluster = cluster
         self.port = _free_port()
         self._own_folder = TemporaryDirectory(prefix="redis")
         self.folder = Path(self._own_folder.name)
@@ -126,7 +129,8 @@ class RedisServer:
         who = f"{user}:{password}@" if password else ""
         if self.unix and not tcp:
             return f"unix://{who}{self.folder / 's'}"
-        return f"redis://{who}{ADDRESS}:{self.port}/0"
+        options = "?cluster=true" if self.cluster and not tcp else ""
+        return f"redis://{who}{ADDRESS}:{self.port}/0{options}"
 
     @property
     def operator_password(self) -> str:
@@ -159,6 +163,8 @@ class RedisServer:
         assert self._guard.stdout
         self.pid = int(self._guard.stdout.readline())
         self._wait_until_it_answers()
+        if self.cluster:
+            self._take_all_slots()
 
     def stop(self) -> None:
         """Saves its data and ends, as a server does that an operator restarts."""
@@ -230,6 +236,8 @@ class RedisServer:
         options = [f"--bind {ADDRESS}", f"--port {self.port}", "--protected-mode no"]
         options += [f"--dir {self.folder}", "--daemonize no", "--tcp-backlog 511"]
         options += [f"--appendonly {'yes' if self.durable else 'no'}", "--appendfsync no"]
+        if self.cluster:
+            options.append("--cluster-enabled yes --cluster-node-timeout 500")
         if self.unix:
             options.append(f"--unixsocket {self.folder / 's'}")
         if self.operator_password:
@@ -248,6 +256,12 @@ class RedisServer:
 
         wait_until(answers)
 
+    def _take_all_slots(self) -> None:
+        with self.client() as client:
+            if client.cluster("INFO")["cluster_slots_assigned"] == "0":
+                client.execute_command("CLUSTER ADDSLOTS", *range(16_384))
+            wait_until(lambda: client.cluster("INFO")["cluster_state"] == "ok")
+
     def _end(self) -> None:
         assert self._guard
         self._guard.communicate()
@@ -262,9 +276,13 @@ class RedisServer:
 
 
 def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((ADDRESS, 0))
-        return int(probe.getsockname()[1])
+    """One whose port for other nodes of a cluster, 10,000 higher, can be had too."""
+    while True:
+        with socket.socket() as probe, socket.socket() as other, suppress(OSError, OverflowError):
+            probe.bind((ADDRESS, 0))
+            port = int(probe.getsockname()[1])
+            other.bind((ADDRESS, port + 10_000))
+            return port
 
 
 def wait_until(condition: Any) -> None:
