@@ -9,7 +9,8 @@ from scrapy import Request
 from scrapy.core.downloader import Slot
 
 from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.crawl.pacing.slot_floor import SlotDelay, SlotFloor
+from scrapy_robots_plus.crawl.pacing.slot_delay import SlotDelay
+from scrapy_robots_plus.crawl.pacing.slot_floor import SlotFloor
 from scrapy_robots_plus.policy.origin import Origin
 
 ORIGIN = Origin("http", "a.example", 80)

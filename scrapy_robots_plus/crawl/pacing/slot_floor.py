@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import compat
 
 from .backoff import Backoff
 from .departures import Departures
+from .slot_delay import SlotDelay
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,32 +20,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.origin import Origin
 
     from .throttle import Throttle
-
-
-class SlotDelay(NamedTuple):
-    """How soon a slot sends one request after another."""
-
-    delay: float
-    """Seconds."""
-    jitter: float
-    """The largest part of the delay that is subtracted or added at random."""
-
-    @classmethod
-    def of(cls, slot: Slot) -> SlotDelay:
-        return cls(slot.delay, compat.slot_jitter(slot))
-
-    @property
-    def least(self) -> float:
-        """The shortest delay that can be drawn."""
-        return compat.least_delay(self.delay, self.jitter)
-
-    def at_least(self, floor: float) -> SlotDelay:
-        """This delay, or one without jitter if jitter could draw a delay below *floor*."""
-        return self if self.least >= floor else SlotDelay(max(self.delay, floor), 0.0)
-
-    def apply(self, slot: Slot) -> None:
-        slot.delay = self.delay
-        compat.set_slot_jitter(slot, self.jitter)
 
 
 class SlotFloor:
