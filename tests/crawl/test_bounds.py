@@ -11,6 +11,8 @@ import pytest
 import pytest_twisted
 import scrapy
 
+from scrapy_robots_plus.cluster.pace import hosts as turns_of_hosts
+from scrapy_robots_plus.cluster.pace import turns
 from scrapy_robots_plus.crawl import requests as requests_module
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.pacing.floors import Floors
@@ -144,6 +146,8 @@ async def test_of_twice_the_hosts_no_more_is_kept(
     monkeypatch.setattr(our_parser, "_hot", our_parser.HotFiles(1, KEPT))
     monkeypatch.setattr(recorder, "BATCH", KEPT)
     monkeypatch.setattr(Floors, "TRIM_SECONDS", 0.0)
+    monkeypatch.setattr(turns, "REMEMBERED", 0.0)
+    monkeypatch.setattr(turns_of_hosts, "LEAST", KEPT)
     monkeypatch.setattr(SlotFloor, "ON_THE_WAY_SECONDS", 0.0)
     some = await crawl_of(sites, hosts, tmp_path)
     more = await crawl_of(sites, 2 * hosts, tmp_path)

@@ -22,6 +22,7 @@ from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing
 from scrapy_robots_plus.crawl.pacing.floors import Floors
 from scrapy_robots_plus.crawl.pacing.given_up import GivenUp
 from scrapy_robots_plus.crawl.pacing.pacing import Pacing
+from scrapy_robots_plus.crawl.pacing.shared.in_process import PaceInProcess
 from scrapy_robots_plus.crawl.settings import RobotsSettings
 from scrapy_robots_plus.policy.origin import Origin
 
@@ -69,7 +70,9 @@ class Crawl:
         running.append(self)
         clock = Clock(wall=lambda: self.now, slots=lambda: self.now - NOW)
         self.given_up = GivenUp(10, clock.monotonic)
-        self.pacing = Pacing(crawler, RobotsSettings.from_settings(made), clock, self.given_up)
+        pace = PaceInProcess("foobot", lambda: self.now)
+        checked = RobotsSettings.from_settings(made)
+        self.pacing = Pacing(crawler, checked, clock, self.given_up, pace)
 
     def queue(self, slot: str, url: str = URL) -> Slot:
         """A request waits in a slot, which has no delay of its own."""
@@ -333,8 +336,8 @@ async def test_a_spider_that_closes_waits_for_no_host(reason: str) -> None:
     with pytest.raises(HeldAtClosing) as caught:
         await waiter
     assert str(caught.value) == (
-        "the spider closed while the request waited for a Retry-After or Visit-time, or its "
-        "host refused requests"
+        "the spider closed while the request waited for a Retry-After or Visit-time or for "
+        "other crawls, or its host refused requests"
     )
     assert not held.queue
     assert len(other.queue) == 1

@@ -70,6 +70,9 @@ class Around(HandClock):
     def slot_key(self, lane: Lane) -> str:
         return lane.address.slot
 
+    def turn_in(self, key: str, lane: Lane) -> float:
+        return 0.0
+
     def slot_state(self, key: str) -> SlotState:
         return self.slots.get(key, SlotState(0.0, 0.0, 8))
 

@@ -36,6 +36,9 @@ class Desk(HandClock):
     def slot_key(self, lane: Lane) -> str:
         return lane.address.slot
 
+    def turn_in(self, key: str, lane: Lane) -> float:
+        return 0.0
+
     def slot_state(self, key: str) -> SlotState:
         return self.state[key]
 

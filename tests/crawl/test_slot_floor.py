@@ -13,6 +13,8 @@ from scrapy_robots_plus.crawl.pacing.slot_delay import SlotDelay
 from scrapy_robots_plus.crawl.pacing.slot_floor import SlotFloor
 from scrapy_robots_plus.policy.origin import Origin
 
+from .sharing import alone
+
 ORIGIN = Origin("http", "a.example", 80)
 OTHER = Origin("http", "b.example", 80)
 DRAWS = 300
@@ -23,7 +25,7 @@ class Held:
 
     def __init__(self, delay: float = 0.0, jitter: float = 0.0, **delays: float) -> None:
         self.now = 1000.0
-        self.floor = SlotFloor(lambda: self.now)
+        self.floor = SlotFloor(alone(lambda: self.now))
         for name, value in delays.items():
             self.floor.keep(Origin("http", f"{name}.example", 80), value)
         self.slot = Slot(8, delay, jitter)
@@ -306,7 +308,7 @@ def test_a_floor_is_needed_while_its_host_is_left_alone() -> None:
 
 def test_a_slot_that_was_never_seen_can_be_answered_for() -> None:
     """Its floor was made by a Retry-After, before the downloader made the slot."""
-    floor = SlotFloor(lambda: 1000.0)
+    floor = SlotFloor(alone(lambda: 1000.0))
     floor.leave_alone(5)
     floor.answered(Request("http://a.example/"))
     slot = Slot(8, 0.0, 0.0)

@@ -215,6 +215,9 @@ class World(HandClock):
     def slot_key(self, lane: Lane) -> str:
         return self.slot_name(self.hosts.index(self.host_of(lane.address.origin)))
 
+    def turn_in(self, key: str, lane: Lane) -> float:
+        return 0.0
+
     def slot_state(self, key: str) -> SlotState:
         hosts = [host for number, host in enumerate(self.hosts) if self.slot_name(number) == key]
         delay = max(host.delay for host in hosts)

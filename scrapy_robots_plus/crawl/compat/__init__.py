@@ -50,6 +50,8 @@ from .queues import take_out as take_out
 from .sitemaps import parse_sitemap as parse_sitemap
 from .slots import SLOT_META_KEY as SLOT_META_KEY
 from .slots import least_delay as least_delay
+from .slots import longest_delay as longest_delay
+from .slots import look_again as look_again
 from .slots import new_slot as new_slot
 from .slots import set_slot_jitter as set_slot_jitter
 from .slots import slot_clock as slot_clock

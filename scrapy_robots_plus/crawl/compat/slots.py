@@ -6,6 +6,7 @@ https://github.com/scrapy/scrapy/pull/6931; then the floors of delays move into 
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -77,18 +78,33 @@ def set_slot_jitter(slot: Slot, jitter: float) -> None:
         slot.randomize_delay = bool(jitter)
 
 
+def longest_delay(slot: Slot) -> float:
+    """The longest delay in seconds that *slot* can draw at random."""
+    return slot.delay * (1 + slot_jitter(slot))
+
+
 class _Transfers(set[Request]):
-    """``Slot.transferring``: reports each request that is added or removed."""
+    """``Slot.transferring``: reports each request that is added or removed.
+
+    The downloader asks for its length when the next request of the slot could go: it does not, if
+    there seem to be as many as the slot allows.
+    """
 
     def __init__(
         self,
         requests: Iterable[Request],
         begun: Callable[[Request], None],
         ended: Callable[[Request], None],
+        may_begin: Callable[[int], bool],
     ) -> None:
         super().__init__(requests)
         self._begun = begun
         self._ended = ended
+        self._may_begin = may_begin
+
+    def __len__(self) -> int:
+        under_way = super().__len__()
+        return under_way if self._may_begin(under_way) else sys.maxsize
 
     def add(self, request: Request) -> None:
         super().add(request)
@@ -100,11 +116,23 @@ class _Transfers(set[Request]):
 
 
 def watch_transfers(
-    slot: Slot, begun: Callable[[Request], None], ended: Callable[[Request], None]
+    slot: Slot,
+    begun: Callable[[Request], None],
+    ended: Callable[[Request], None],
+    may_begin: Callable[[int], bool],
 ) -> None:
     """Calls *begun* just before a request of *slot* is handed to its download handler.
 
     Calls *ended* when the handler is done, just before the downloader decides when the next one may
     go. Scrapy sends no signal at these moments.
+
+    Calls *may_begin*, with the number of requests under way, when the delay has passed and the
+    first request in the queue could go: if that returns False, it stays until :func:`look_again`.
     """
-    slot.transferring = _Transfers(slot.transferring, begun, ended)
+    slot.transferring = _Transfers(slot.transferring, begun, ended, may_begin)
+
+
+def look_again(downloader: Downloader, slot: Slot) -> None:
+    """Makes *downloader* send the next request of *slot* if it may go, or set a timer for it."""
+    slot.close()  # its timer, which may ring too late
+    downloader._process_queue(slot)  # noqa: SLF001

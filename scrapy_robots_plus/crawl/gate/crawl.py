@@ -18,6 +18,7 @@ from scrapy_robots_plus.crawl.hints.sitemap_feed import SitemapFeed
 from scrapy_robots_plus.crawl.hints.sitemaps import Sitemaps
 from scrapy_robots_plus.crawl.pacing.given_up import GivenUp
 from scrapy_robots_plus.crawl.pacing.pacing import Pacing
+from scrapy_robots_plus.crawl.pacing.shared.choosing import shared_pace
 from scrapy_robots_plus.crawl.policies.archive import Archive
 from scrapy_robots_plus.crawl.policies.cache import Policies
 from scrapy_robots_plus.crawl.policies.retrieval import Retrieval
@@ -175,7 +176,8 @@ class Crawl:
 
     @cached_property
     def pacing(self) -> Pacing:
-        return Pacing(self.crawler, self.settings, self.clock, self.given_up)
+        pace = shared_pace(self.agents)
+        return Pacing(self.crawler, self.settings, self.clock, self.given_up, pace)
 
     @cached_property
     def given_up(self) -> GivenUp:

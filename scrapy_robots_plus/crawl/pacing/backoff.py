@@ -28,8 +28,8 @@ class HeldAtClosing(IgnoreRequest):
 
     def __init__(self) -> None:
         super().__init__(
-            "the spider closed while the request waited for a Retry-After or Visit-time, or its "
-            "host refused requests"
+            "the spider closed while the request waited for a Retry-After or Visit-time or for "
+            "other crawls, or its host refused requests"
         )
 
 

@@ -62,26 +62,31 @@ class Departures:
         self.shortest_gap = min(self.shortest_gap, now - self._handed_over_at)
         self._handed_over_at = now
 
-    def answered(self, request: Request, now: float) -> None:
-        """The answer to *request*, or its headers, have arrived."""
+    def answered(self, request: Request, now: float) -> bool:
+        """The answer to *request*, or its headers, have arrived. Returns whether that is news."""
         took = self._end(request, now)
         if took is None:
-            return
+            return False
         if self._first_took is None:
             self._first_took = took
         else:
             self._took.append(took)
+        return True
 
-    def failed(self, request: Request, now: float) -> None:
-        """There will be no answer to *request*. Does nothing if it was answered."""
-        self._end(request, now)
+    def failed(self, request: Request, now: float) -> bool:
+        """There will be no answer to *request*. Returns whether that is news."""
+        return self._end(request, now) is not None
 
     def latest(self, delay: float) -> float:
         """The newest request left no later than this, unless its answer comes later still."""
         known = max(self._handed_over_at, self._left_by)
-        if self._newest is None or self._fastest >= delay:
+        if self._newest is None:
             return known
-        return max(known, self._handed_over_at + self._patience(delay))
+        return max(known, self._handed_over_at + self.patience(delay))
+
+    def patience(self, delay: float) -> float:
+        """For how many seconds a request that is not answered may not have left."""
+        return 0.0 if self._fastest >= delay else self._patience(delay)
 
     @property
     def _fastest(self) -> float:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scrapy.core.downloader import Downloader
     from scrapy.crawler import Crawler
 
-    from scrapy_robots_plus.crawl.clock import Now
+    from .shared.sharing import Sharing
 
 
 class Floors:
@@ -27,12 +27,13 @@ class Floors:
     """Minimum seconds between two searches for floors that are no longer needed."""
 
     def __init__(
-        self, crawler: Crawler, most: int, clock: Now, first_made: Callable[[], None]
+        self, crawler: Crawler, most: int, sharing: Sharing, first_made: Callable[[], None]
     ) -> None:
-        """*clock*: that of downloader slots. *first_made* is called before there is any floor."""
+        """*first_made* is called before there is any floor."""
         self._crawler = crawler
         self._most = most
-        self._clock = clock
+        self._sharing = sharing
+        self._clock = sharing.clock.slots
         self._first_made: Callable[[], None] | None = first_made
         self._slot_of: OrderedDict[Origin, str] = OrderedDict()
         self._floors: dict[str, SlotFloor] = {}
@@ -78,7 +79,7 @@ class Floors:
             first_made, self._first_made = self._first_made, None
             first_made()
         if key not in self._floors:
-            self._floors[key] = SlotFloor(self._clock)
+            self._floors[key] = SlotFloor(self._sharing)
         return self._floors[key]
 
     def apply(self, key: str, floor: SlotFloor) -> None:
@@ -87,6 +88,7 @@ class Floors:
         if slot is not None:
             floor.apply(slot)
         if floor.is_idle:
+            floor.turn.give_back()
             del self._floors[key]
 
     def trim(self) -> None:
@@ -108,6 +110,15 @@ class Floors:
     def backing_off(self) -> Iterator[str]:
         """The slots whose hosts are left alone or asked slowly."""
         return (key for key, floor in self._floors.items() if floor.holds)
+
+    def waiting_for_turns(self) -> Iterator[str]:
+        """The slots in which a request waits for other crawls."""
+        return (key for key, floor in self._floors.items() if floor.turn.is_waited_for)
+
+    def give_turns_back(self) -> None:
+        """The crawl is over."""
+        for floor in self._floors.values():
+            floor.turn.give_back()
 
     def slots_with(self, origin: Origin) -> Iterator[str]:
         """The slots in which requests to *origin* are queued."""

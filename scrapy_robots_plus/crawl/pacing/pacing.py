@@ -14,10 +14,12 @@ from scrapy_robots_plus.policy.origin import Origin
 from .backoff import HeldAtClosing, wait_asked_for
 from .floors import Floors
 from .refusals import Refusals
+from .shared.sharing import Sharing
 from .slowing import Slowing
 
 if TYPE_CHECKING:
     from scrapy import Request
+    from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.settings import RobotsSettings
 
     from .given_up import GivenUp
+    from .shared.shared_pace import SharedPace
 
 
 class Pacing:
@@ -38,20 +41,27 @@ class Pacing:
     """
 
     def __init__(
-        self, crawler: Crawler, settings: RobotsSettings, clock: Clock, given_up: GivenUp
+        self,
+        crawler: Crawler,
+        settings: RobotsSettings,
+        clock: Clock,
+        given_up: GivenUp,
+        pace: SharedPace,
     ) -> None:
         self._crawler = crawler
         self._settings = settings
         self._clock = clock
         self._stats = compat.stats_of(crawler)
         most = settings.cache_size
-        self._floors = Floors(crawler, most, clock.slots, self._listen_to_requests)
-        self._refusals = Refusals(most)
-        self._given_up = given_up
         self._closing_watch = ClosingWatch(crawler, self._fail_waiting)
         start = self._closing_watch.start
+        self._sharing = Sharing(pace, clock, self._look_again, start)
+        self._floors = Floors(crawler, most, self._sharing, self._listen_to_requests)
+        self._refusals = Refusals(most)
+        self._given_up = given_up
         self._slowing = Slowing(crawler, settings, clock, self._floors, given_up, start)
         crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
+        crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     # For the middleware and the queue
 
@@ -65,6 +75,17 @@ class Pacing:
         """
         floor = self._floors.of(origin)
         return None if floor is None else floor.shortest_gap
+
+    def turn_in(self, key: str, origin: Origin) -> float:
+        """Seconds until a request to *origin* should go to the slot *key*: other crawls have their
+        turns before it. A turn is reserved for it.
+        """
+        floor = self._floors.get(key)
+        return 0.0 if floor is None else floor.turn.due_in(origin)
+
+    def share(self, pace: SharedPace) -> None:
+        """Keeps *pace* together with other crawls. Called before any request is sent."""
+        self._sharing.pace = pace
 
     @property
     def assigns_slots(self) -> bool:
@@ -169,11 +190,20 @@ class Pacing:
             floor = self._floors.make(each)
             floor.leave_alone(wait)
             self._floors.apply(each, floor)
+        if origin is not None:
+            self._sharing.pace.leave_alone(origin.host, wait)
         self._closing_watch.start()
 
     # The end of waiting
 
     def _fail_waiting(self) -> None:
-        """The spider closes: a host that is left alone must not keep it open."""
-        for key in list(self._floors.backing_off()):
+        """The spider closes: a host that is left alone must not keep it open, nor other crawls."""
+        for key in {*self._floors.backing_off(), *self._floors.waiting_for_turns()}:
             self._floors.fail_queued(key, HeldAtClosing)
+
+    def _look_again(self, slot: Slot) -> None:
+        compat.look_again(self._floors.downloader, slot)
+
+    def _spider_closed(self) -> None:
+        self._floors.give_turns_back()
+        self._sharing.pace.close()

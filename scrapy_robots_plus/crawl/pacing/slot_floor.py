@@ -9,6 +9,7 @@ from scrapy_robots_plus.crawl import compat
 
 from .backoff import Backoff
 from .departures import Departures
+from .shared.slot_turn import SlotTurn
 from .slot_delay import SlotDelay
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.policy.origin import Origin
 
+    from .shared.sharing import Sharing
     from .throttle import Throttle
 
 
@@ -34,13 +36,13 @@ class SlotFloor:
     LEAST_WHILE_LEFT_ALONE = 0.001
     """Seconds. The downloader ignores the time of a slot without a delay."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        """*clock*: that of downloader slots."""
-        self._clock = clock
+    def __init__(self, sharing: Sharing) -> None:
+        self._clock = sharing.clock.slots
         self._delays: dict[Origin, float] = {}
         self._expected_at = 0.0
         self._backoff = Backoff()
         self._departures = Departures()
+        self.turn = SlotTurn(sharing, self._departures, self._shared_delay)
         self._phases: dict[Request, int] = {}
         """The requests under way that were sent since the host has refused one, see Throttle."""
         self.refusals = 0
@@ -162,8 +164,13 @@ class SlotFloor:
 
     def answered(self, request: Request) -> None:
         """The answer to a request of the slot, or its headers, have arrived."""
-        self._departures.answered(request, self._clock())
+        if self._departures.answered(request, self._clock()):
+            self.turn.tell_left(request)
         self._postpone()
+
+    def _shared_delay(self, origin: Origin) -> float:
+        """Seconds that all crawls together keep between requests to *origin*."""
+        return max(self._delays.get(origin, 0.0), self._backoff.delay)
 
     def _least_delay(self) -> float:
         is_left_alone = self._clock() < self._backoff.until
@@ -174,7 +181,8 @@ class SlotFloor:
         self._slot = slot
         self._own = SlotDelay.of(slot)
         self._sent_at = self._set_lastseen = slot.lastseen
-        compat.watch_transfers(slot, self._handed_over, self._ended)
+        self.turn.adopt(slot)
+        compat.watch_transfers(slot, self._handed_over, self._ended, self.turn.may_begin)
 
     def _postpone(self) -> None:
         """Ensures that the slot sends nothing too early, whatever its jitter.
@@ -199,11 +207,13 @@ class SlotFloor:
             # The downloader may have taken another one from its queue just before the pause began.
             self._phases[request] = throttle.phase
         self._departures.handed_over(request, now)
+        self.turn.handed_over(request)
         self._postpone()
 
     def _ended(self, request: Request) -> None:
         self._phases.pop(request, None)
-        self._departures.failed(request, self._clock())
+        if self._departures.failed(request, self._clock()):
+            self.turn.tell_left(request)
         if self._slot is not None and self.delay:
             self._postpone()
             # The next request may go before the slot's timer fires. The downloader sets a new one.

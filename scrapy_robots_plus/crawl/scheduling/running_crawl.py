@@ -113,6 +113,9 @@ class CrawlSurroundings:
         due_in = max(due_in, delay) if slot.queue else due_in
         return SlotState(due_in, delay, capacity, slot.delay)
 
+    def turn_in(self, key: str, lane: Lane) -> float:  # noqa: ARG002
+        return 0.0
+
     def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
         active = self._downloader.active
         if not self._is_told:
@@ -200,6 +203,10 @@ class RobotsSurroundings(CrawlSurroundings):
     def slot_key(self, lane: Lane) -> str:
         origin, slot = lane.address
         return slot if origin is None else self._pacing.slot_of(origin) or slot
+
+    def turn_in(self, key: str, lane: Lane) -> float:
+        origin = lane.address.origin
+        return 0.0 if origin is None else self._pacing.turn_in(key, origin)
 
     def _fetch_ended(self, origin: Origin, policy: Policy | None) -> None:
         if policy is not None and self.readiness.awaits(origin):

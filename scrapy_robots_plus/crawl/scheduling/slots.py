@@ -107,7 +107,8 @@ class SharedSlots:
             self._wait(lane, slot, LaneState.FULL)
             return False
         now = self._clock()
-        due_at = max(slot.not_before, now + state.due_in)
+        due_in = max(state.due_in, self._downloader.turn_in(slot.key, lane))
+        due_at = max(slot.not_before, now + due_in)
         if due_at > now:
             self._wait(lane, slot, LaneState.DELAY)
             self._try_at(due_at, slot)

@@ -50,6 +50,11 @@ class DownloaderSlots(Protocol):
 
     def slot_state(self, key: str) -> SlotState: ...
 
+    def turn_in(self, key: str, lane: Lane) -> float:
+        """Seconds until other crawls leave the host to the lane, which wants to send a request to
+        the slot. A turn is reserved for it.
+        """
+
 
 class Surroundings(DownloaderSlots, Protocol):
     """The queue's interface to a crawl."""

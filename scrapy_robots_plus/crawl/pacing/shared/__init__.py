@@ -1,0 +1,1 @@
+"""One pace for each host, kept by several crawls together."""
