@@ -128,6 +128,11 @@ class Store(StoreReader):
     seconds since the epoch. A store has no clock: whoever asks says what time it is.
     """
 
+    remote = False
+    """Whether a server keeps the records: asking it may take long, and it drops outdated ones by
+    itself.
+    """
+
     losses = 0
     """How many times all stored records may have been lost: the file was damaged or replaced.
 

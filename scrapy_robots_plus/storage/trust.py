@@ -61,7 +61,7 @@ class Trust:
 
         Raises StoreError if the store still fails.
         """
-        for origin, stored in self._out_of_date.items():
+        for origin, stored in list(self._out_of_date.items()):
             if stored:
                 store.delete(origin)
         if self._settle_before > -inf:

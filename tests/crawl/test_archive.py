@@ -6,7 +6,7 @@ import logging
 import sqlite3
 from dataclasses import replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,10 +23,19 @@ from tests.crawl.scripted import make_crawler
 from tests.storage.records import START, never_read, origin, rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Coroutine, Iterator
     from pathlib import Path
 
     from scrapy_robots_plus.policy.record import RobotsRecord
+_T = TypeVar("_T")
+
+
+def at_once(coroutine: Coroutine[Any, Any, _T]) -> _T:
+    """What *coroutine* returns, which waits for nothing."""
+    with pytest.raises(StopIteration) as ended:
+        coroutine.send(None)
+    return cast("_T", ended.value.value)
+
 
 OLD, NEW, NEWER = (rules(1, START + time) for time in (0, 100, 200))
 
@@ -50,13 +59,13 @@ class Crawl:
         self.archive.save(record)
 
     def load(self, number: int = 1) -> RobotsRecord | None:
-        return self.archive.load(origin(number))
+        return at_once(self.archive.load(origin(number)))
 
     def stat(self, name: str) -> int:
         return self.crawler.stats.get_value(f"robotstxt/store/{name}", 0)
 
     def close(self) -> None:
-        self.archive._close()
+        at_once(self.archive._close())
 
 
 @pytest.fixture

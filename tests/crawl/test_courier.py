@@ -68,6 +68,51 @@ async def test_what_a_call_raises_is_raised_where_it_is_waited_for(
 
 
 @in_loop
+async def test_what_is_told_is_known_before_anybody_goes_on_who_asked_later(
+    courier: compat.Courier,
+) -> None:
+    known: list[int] = []
+    courier.tell(lambda: 1, known.append)
+    assert await courier.ask(lambda: 2) == 2
+    assert known == [1]
+    with pytest.raises(ZeroDivisionError):
+        await courier.ask(lambda: 1 / 0)
+
+
+@in_loop
+async def test_a_fault_of_what_is_told_is_logged(
+    courier: compat.Courier, caplog: pytest.LogCaptureFixture
+) -> None:
+    courier.tell(lambda: 1 / 0, lambda _: None)
+    courier.tell(lambda: [1], lambda result: result[1])
+    assert await courier.ask(lambda: 2) == 2
+    faults = [type(record.exc_info[1]) for record in caplog.records if record.exc_info]
+    assert faults == [ZeroDivisionError, IndexError]
+
+
+@in_loop
+async def test_all_that_was_sent_can_be_waited_for(courier: compat.Courier) -> None:
+    hanging = threading.Event()
+    assert await compat.wait_for(courier.flush(30)) is True  # nothing was sent yet
+    courier.post(hanging.wait)
+    assert await compat.wait_for(courier.flush(0.01)) is False
+    hanging.set()
+    assert await compat.wait_for(courier.flush(30)) is True
+    assert await courier.ask(lambda: 2) == 2
+
+
+@in_loop
+async def test_what_never_takes_long_is_done_in_place() -> None:
+    place = compat.InPlace()
+    known: list[int] = []
+    place.tell(lambda: 1, known.append)
+    assert known == [1]
+    assert await place.ask(threading.get_ident) == threading.get_ident()
+    assert await compat.wait_for(place.flush(0)) is True
+    assert await compat.wait_for(place.close(0)) is True
+
+
+@in_loop
 async def test_the_loop_goes_on_while_a_call_takes_long(courier: compat.Courier) -> None:
     waiting = threading.Event()
     first = courier.send(waiting.wait)
@@ -108,6 +153,7 @@ async def test_closing_waits_for_what_was_sent() -> None:
     assert await compat.wait_for(courier.close(30)) is True
     assert made == list(range(100))
     courier.post(lambda: made.append(100))
+    courier.tell(lambda: made.append(100), lambda _: made.append(100))
     with pytest.raises(compat.CourierClosedError):
         await compat.wait_for(courier.send(lambda: made.append(101)))
     assert await compat.wait_for(courier.close(30)) is True

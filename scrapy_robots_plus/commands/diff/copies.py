@@ -97,7 +97,8 @@ async def site_copy(name: str, origin: Origin, crawl: Crawl, project: Project) -
     policy = await crawl.policies.obtain(origin)
     if policy is None:
         raise UnreadableError(f"stopped before {origin.robots_url} was read")
-    return _copy(name, crawl.policies.stored(origin) or policy.record, project)
+    record = await crawl.policies.stored(origin) or policy.record
+    return _copy(name, record, project)
 
 
 def _copy(name: str, record: RobotsRecord, project: Project) -> Copy:

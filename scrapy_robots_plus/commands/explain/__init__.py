@@ -80,10 +80,10 @@ class Explain(Subcommand):
             policy = await crawl.policies.obtain(origin)
             if policy is None:
                 raise UnreadableError(f"stopped before {origin.robots_url} was read")
-            stored = crawl.policies.stored(origin) if policy.settings.needs_file else None
-            record = stored or policy.record
+            is_file = not policy.settings.needs_file
+            record = (None if is_file else await crawl.policies.stored(origin)) or policy.record
             agent = project.named_agent or crawl.agents.default_under(policy.settings)
-            return explained(agent, policy, record, is_file=not policy.settings.needs_file)
+            return explained(agent, policy, record, is_file=is_file)
 
         return project.ask(work)
 

@@ -147,7 +147,7 @@ async def _fetched(origin: Origin, crawl: Crawl, project: Project) -> Shown:
     policy = await crawl.policies.obtain(origin)
     if policy is None:
         raise UnreadableError(f"stopped before {origin.robots_url} was read")
-    record = crawl.policies.stored(origin) or policy.record
+    record = await crawl.policies.stored(origin) or policy.record
     heading = _heading(origin, policy, record)
     if policy.access is not Access.RULES:
         return Shown(heading, None, is_unread=policy.access is Access.UNREACHABLE)

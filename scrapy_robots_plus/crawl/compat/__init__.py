@@ -60,3 +60,4 @@ from .slots import slot_key as slot_key
 from .slots import watch_transfers as watch_transfers
 from .threads import Courier as Courier
 from .threads import CourierClosedError as CourierClosedError
+from .threads import InPlace as InPlace

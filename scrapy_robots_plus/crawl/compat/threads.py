@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.reactor import is_reactor_installed
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
+
+from .coroutines import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,6 +65,17 @@ class Courier:
         self._put(errand)
         return answer
 
+    async def ask(self, call: Callable[[], _T]) -> _T:
+        """Like :meth:`send`, for a coroutine to wait for."""
+        return await wait_for(self.send(call))
+
+    def tell(self, call: Callable[[], _T], then: Callable[[_T], object]) -> None:
+        """Like :meth:`send`, for a call that raises nothing: what it returned is given to *then*,
+        before anybody goes on who waits for a later call. Does nothing after :meth:`close`.
+        """
+        if not self._closed:
+            self.send(call).addCallback(then).addErrback(self._log)
+
     def post(self, call: Callable[[], object]) -> None:
         """Like :meth:`send`, for a call that raises nothing and whose result nobody needs. Can be
         asked before the loop runs. Does nothing after :meth:`close`.
@@ -71,29 +84,39 @@ class Courier:
         def errand() -> None:
             try:
                 call()
-            except Exception:
-                logger.exception("%s", self._name)
+            except Exception:  # noqa: BLE001 - it is logged
+                self._log(Failure())  # type: ignore[no-untyped-call]
 
         if not self._closed:
             self._put(errand)
 
-    def close(self, seconds: float) -> Deferred[bool]:
-        """Takes no more calls, and waits at most *seconds* for those it has.
-
-        The Deferred says whether all were made. Those that were not are still made afterwards,
-        unless the process ends.
-        """
-        done: Deferred[bool] = Deferred()
+    def flush(self, seconds: float) -> Deferred[bool]:
+        """Waits at most *seconds* for all calls that were sent. Whether they were made."""
         if self._closed or self._thread is None:
-            done.callback(True)
-        else:
-            late = call_later(seconds, _answer, done, False)
-            self.send(bool).addCallback(lambda _: late.cancel()).addCallback(
-                lambda _: _answer(done, True)
-            )
-            self._errands.put(None)
-        self._closed = True
+            return succeed(True)
+        done: Deferred[bool] = Deferred()
+        late = call_later(seconds, _answer, done, False)
+
+        def in_time(_: object) -> None:
+            late.cancel()
+            _answer(done, True)
+
+        self.send(bool).addCallback(in_time)
         return done
+
+    def close(self, seconds: float) -> Deferred[bool]:
+        """Takes no more calls, and waits as :meth:`flush`.
+
+        Calls that were not made in time are still made, unless the process ends before.
+        """
+        done = self.flush(seconds)
+        self._closed = True
+        self._errands.put(None)
+        return done
+
+    def _log(self, failure: Failure) -> None:
+        error = failure.value
+        logger.error("%s: %r", self._name, error, exc_info=error)
 
     def _put(self, errand: Callable[[], None]) -> None:
         self._errands.put(errand)
@@ -104,6 +127,26 @@ class Courier:
     def _run(self) -> None:
         while (errand := self._errands.get()) is not None:
             errand()
+
+
+class InPlace:
+    """Makes calls at once and in place: a :class:`Courier` for what never takes long."""
+
+    async def ask(self, call: Callable[[], _T]) -> _T:
+        """What *call* returns or raises."""
+        return call()
+
+    def tell(self, call: Callable[[], _T], then: Callable[[_T], object]) -> None:
+        """Gives *then* what *call* returns."""
+        then(call())
+
+    def flush(self, seconds: float) -> Deferred[bool]:  # noqa: ARG002
+        """Nothing is under way."""
+        return succeed(True)
+
+    def close(self, seconds: float) -> Deferred[bool]:  # noqa: ARG002
+        """Nothing is under way."""
+        return succeed(True)
 
 
 def _answer(waiter: Deferred[_T], result: _T | Failure) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +38,9 @@ FILE_IN_JOBDIR = "robots.sqlite"
 PURGED_AT_A_START = 10_000
 """How many dead records one start removes at most, so that it stays fast."""
 
+SECONDS_TO_CLOSE = 5.0
+"""How long the end of a crawl waits for a store on a server."""
+
 _MEMORY = "memory"
 
 _NO_BODY = ("", sha256(b"").hexdigest())
@@ -48,7 +52,8 @@ class Archive:
     that the next crawl fetches the file again.
 
     It never returns a record older than the last one saved, even if the store failed to save that
-    (:class:`~scrapy_robots_plus.storage.trust.Trust`).
+    (:class:`~scrapy_robots_plus.storage.trust.Trust`). What is asked of it is done in the order of
+    asking: at once, or, in a store on a server, by a thread that the crawl does not wait for.
     """
 
     def __init__(self, crawler: Crawler, settings: RobotsSettings, clock: Clock) -> None:
@@ -60,38 +65,46 @@ class Archive:
         self._trust = Trust()
         self._store = self._opened(settings.store or _default_uri(crawler))
         self._losses = self._store.losses
-        earliest, latest = span_of_use(clock.wall(), settings.limits)
-        self._guarded(lambda: self._store.purge(earliest, latest, PURGED_AT_A_START))
+        self._calls = compat.Courier("ROBOTS_STORE") if self._store.remote else compat.InPlace()
+        if not self._store.remote:
+            self._purge()
         crawler.signals.connect(self._close, signals.spider_closed)
 
-    def load(self, origin: Origin) -> RobotsRecord | None:
+    async def load(self, origin: Origin) -> RobotsRecord | None:
         """The record of *origin*, with its body; None if there is none that can be used.
 
         The settings of this crawl apply: a record whose status has another meaning under them is
         useless, even for a conditional request.
         """
         try:
-            record = self._found(origin)
+            record, losses = await self._calls.ask(partial(self._get, origin))
         except StoreError as error:
             self._warn(error)
             return None
+        except compat.CourierClosedError:
+            return None
+        found = self._believed(record, losses)
         if self._outlives_the_crawl:
-            self._count(record)
-        return record
+            self._count(found)
+        return found
 
     def save(self, record: RobotsRecord) -> None:
-        """Stores *record*. A record without its text gets the text and validators of the record
-        that it renews.
+        """Stores *record*, in time before whatever is asked later. A record without its text gets
+        the text and validators of the record that it renews.
         """
         if record.readable:
-            stored = self._guarded(lambda: self._put(record))
-            if stored:
-                self._trust.restore(record.origin)
-            elif self._is_news(record):
-                self._trust.withdraw(record.origin, self._clock.wall())
+            self._do(partial(self._put, record), partial(self._was_put, record))
         elif says_unavailable(record.outcome):  # the stored rules no longer apply
-            deleted = self._guarded(lambda: self._delete(record.origin))
-            self._trust.withdraw(record.origin, self._clock.wall(), deleted=deleted)
+            self._do(partial(self._delete, record.origin), partial(self._was_deleted, record))
+
+    def _was_put(self, record: RobotsRecord, stored: bool) -> None:
+        if stored:
+            self._trust.restore(record.origin)
+        elif self._is_news(record):
+            self._trust.withdraw(record.origin, self._clock.wall())
+
+    def _was_deleted(self, record: RobotsRecord, deleted: bool) -> None:
+        self._trust.withdraw(record.origin, self._clock.wall(), deleted=deleted)
 
     def _is_news(self, record: RobotsRecord) -> bool:
         """Whether *record* says more than its last answer, which may be stored already.
@@ -102,14 +115,16 @@ class Archive:
         access = access_at(record, self._clock.wall(), limits)
         return record.failure is None or access is not record.access
 
-    def _found(self, origin: Origin) -> RobotsRecord | None:
-        record = self._store.get(origin)
-        if self._store.losses != self._losses:
-            self._losses = self._store.losses
+    def _get(self, origin: Origin) -> tuple[RobotsRecord | None, int]:
+        return self._store.get(origin), self._store.losses
+
+    def _believed(self, record: RobotsRecord | None, losses: int) -> RobotsRecord | None:
+        if losses != self._losses:
+            self._losses = losses
             self._trust.withdraw_all(self._clock.wall())
         if record is None or not self._trust.believes(record):
             return None
-        settings = self._settings.for_fetching(origin)
+        settings = self._settings.for_fetching(record.origin)
         if access_of(record.outcome, settings.status_policy) is not record.access:
             return None
         return held_to(record, settings.limits)
@@ -142,13 +157,21 @@ class Archive:
             self._warn(error)
             return self._opened(_MEMORY)
 
-    def _guarded(self, action: Callable[[], object]) -> bool:
-        """Whether *action* succeeded and returned something true."""
-        try:
-            return bool(action())
-        except StoreError as error:
-            self._warn(error)
-            return False
+    def _purge(self) -> None:
+        earliest, latest = span_of_use(self._clock.wall(), self._settings.limits)
+        self._do(lambda: self._store.purge(earliest, latest, PURGED_AT_A_START))
+
+    def _do(
+        self, action: Callable[[], object], then: Callable[[bool], object] = lambda _: None
+    ) -> None:
+        """Tells *then* whether *action* succeeded and returned something true."""
+
+        def done(result: object) -> None:
+            if isinstance(result, StoreError):
+                self._warn(result)
+            then(not isinstance(result, StoreError) and bool(result))
+
+        self._calls.tell(partial(_outcome, action), done)
 
     def _warn(self, error: StoreError) -> None:
         self._stats.inc_value(stats.STORE_ERRORS)
@@ -161,9 +184,21 @@ class Archive:
                 extra={"spider": self._crawler.spider},
             )
 
-    def _close(self) -> None:
-        self._guarded(lambda: self._trust.settle(self._store))
-        self._store.close()
+    async def _close(self) -> None:
+        in_time = await compat.wait_for(self._calls.flush(SECONDS_TO_CLOSE))
+        self._do(lambda: self._trust.settle(self._store))
+        self._do(self._store.close)
+        in_time &= await compat.wait_for(self._calls.close(SECONDS_TO_CLOSE))
+        if not in_time:
+            self._warn(StoreError(f"not all was saved within {SECONDS_TO_CLOSE:g} s of closing"))
+
+
+def _outcome(action: Callable[[], object]) -> object:
+    """What *action* returns, or the StoreError that it raises."""
+    try:
+        return action()
+    except StoreError as error:
+        return error
 
 
 def _completed(held: RobotsRecord, stored: RobotsRecord) -> RobotsRecord:

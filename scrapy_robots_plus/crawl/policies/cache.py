@@ -19,7 +19,7 @@ from .recent import RecentPolicies
 from .views import Views
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -113,7 +113,7 @@ class Policies:
             return None
         return self._under(settings, policy)
 
-    def stored(self, origin: Origin) -> RobotsRecord | None:
+    def stored(self, origin: Origin) -> Awaitable[RobotsRecord | None]:
         """The record of *origin* with its text, which policies do without; None if there is none.
 
         Asking starts nothing.

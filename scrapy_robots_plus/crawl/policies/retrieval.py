@@ -23,7 +23,7 @@ from .changes import change_between, suspicion
 from .policy import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from scrapy.crawler import Crawler
 
@@ -88,7 +88,7 @@ class Retrieval:
         """Counts *origin* as a fetch from now on, before its retrieval starts."""
         self._fetcher.reserve(origin)
 
-    def stored(self, origin: Origin) -> RobotsRecord | None:
+    def stored(self, origin: Origin) -> Awaitable[RobotsRecord | None]:
         """The record in the archive, with its text; None if there is none that can be used."""
         return self._archive.load(origin)
 
@@ -100,7 +100,7 @@ class Retrieval:
             self._fetcher.release(origin)
 
     async def _retrieved(self, origin: Origin, previous: Policy | None) -> Policy:
-        stored = self._archive.load(origin)
+        stored = await self._archive.load(origin)
         if stored is not None and self._may_answer(stored, previous):
             policy = self._policy(stored, previous, Source.STORE)
             # A file that the parser in use fails on counts as no file.
