@@ -1,20 +1,25 @@
 -- All that a worker says and asks in one go.
 --
--- ARGV: worker, lifetime, most, unknown, reports...
+-- ARGV: worker, lifetime, reap, most, unknown, reports...
 --   lifetime: milliseconds for which the worker is alive from now on; 0: as before
+--   reap: 1 to give back what a dead worker has
 --   most: how many requests it takes of hosts whose pace is known
 --   unknown: how many of other hosts, one each
 --   reports: what has become of requests, see below
 -- Returns whether there is more to give back, whether the worker was taken for dead, milliseconds
--- until a host is due (-1: nobody knows; only if it could take more), how many requests wait (-1: it
--- can take no more), and id, host, '1' if it holds the host, delay, data of each request.
+-- until a host is due (-1: nobody knows, or it can take no more), how many requests wait (-1: it can
+-- take no more), and id, host, '1' if it holds the host, delay, data of each request.
+
+-- A server that is out of memory refuses only scripts that have not written yet: this one must get
+-- through, for it is what makes room.
+redis.call('DEL', KEYS[1] .. ':none')
 
 local worker, lifetime = ARGV[1], tonumber(ARGV[2])
-local most, unknown = tonumber(ARGV[3]), tonumber(ARGV[4])
+local reap, most, unknown = ARGV[3] == '1', tonumber(ARGV[4]), tonumber(ARGV[5])
 local out = out_of(worker)
 
 local ended = {}
-local at = 5
+local at = 6
 local function arguments(number)
   at = at + number + 1
   return unpack(ARGV, at - number, at - 1)
@@ -89,12 +94,14 @@ end
 local more, forgotten = false, false
 if lifetime > 0 then
   forgotten = call('ZADD', WORKERS, now() + lifetime, worker) == 1
+  forget_idle_hosts()
+end
+if reap then
   local dead = call('ZRANGEBYSCORE', WORKERS, '-inf', '(' .. now(), 'WITHSCORES', 'LIMIT', 0, 1)
   if #dead > 0 then
     give_back_all(dead[1], tonumber(dead[2]))
     more = true
   end
-  forget_idle_hosts()
 end
 
 -- What it gets
@@ -180,7 +187,7 @@ local of_unknown = #taken / 5
 if most > 0 then take(DUE, most) end
 local number = #taken / 5
 local total = number > 0 and call('INCRBY', TAKEN, number)
-if most > 0 and number - of_unknown < most then
+if number - of_unknown < most or most == 0 then
   wait = math.min(until_first(DUE), unknown > 0 and until_first(NEW) or math.huge)
   if wait == math.huge then wait = -1 end
   waiting = (call('GET', PUSHED) or 0) - (total or call('GET', TAKEN) or 0)

@@ -42,13 +42,13 @@ class Exchange(NamedTuple):
 
     taken: list[Taken]
     wait: float | None
-    """Seconds until a host is due; None if nobody knows, or the worker can take no more."""
+    """Seconds until a host is due; None if nobody knows, or if it got as much as it can take."""
     waiting: int | None
-    """How many requests wait; None if the worker can take no more."""
+    """How many requests wait; None if it got as much as it can take."""
     more: bool
     """Whether a dead worker may have more requests, to be given back by the next exchange."""
     forgotten: bool
-    """Whether the worker was not among those that are alive: what it had was given back."""
+    """Whether the worker is new, or was taken for dead: then what it had was given back."""
 
 
 class State(NamedTuple):
@@ -109,14 +109,16 @@ class HostQueue:
         reports: Iterable[Report] = (),
         *,
         renew: bool = False,
+        reap: bool | None = None,
     ) -> Exchange:
         """Tells *reports*, and takes up to *most* requests to hosts whose pace is known, and up to
         *unknown* to others.
 
-        *renew*: the worker is alive for its lifetime from now on, and what dead ones have is given
-        back.
+        *renew*: the worker is alive for its lifetime from now on. *reap*: what a dead one has is
+        given back; if None, like *renew*.
         """
-        arguments: list[Any] = [self.worker, self._lifetime if renew else 0]
+        reap = renew if reap is None else reap
+        arguments: list[Any] = [self.worker, self._lifetime if renew else 0, int(reap)]
         arguments += [min(most, self.MOST), min(unknown, self.MOST)]
         for report in reports:
             arguments += report.arguments
@@ -136,6 +138,10 @@ class HostQueue:
         """
         asked = [self.worker, id_, encoded(host), round(delay * 1000)]
         return float(self._run("ask", asked)) / 1000
+
+    def held(self) -> set[bytes]:
+        """The ids of all that the worker has, as far as the server knows."""
+        return set(self._client.hkeys(self.keys.out(self.worker)))
 
     def leave(self) -> int:
         """The worker ends. Returns how many of its requests were given back."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+_LONGEST = 3.2e9
+"""Seconds: a hundred years."""
+
 
 class Report(NamedTuple):
     """Written as the arguments of ``exchange.lua``, which says what each does.
@@ -43,8 +46,11 @@ class Report(NamedTuple):
 
     @classmethod
     def left(cls, id_: bytes, host: str, ago: float, delay: float) -> Report:
-        """The request was sent *ago* seconds ago; the next may be, *delay* seconds after it."""
-        passed = int(max(ago, 0.0) * 1000)
+        """The request was sent *ago* seconds ago, and the next may be *delay* seconds after it.
+
+        If *ago* is below 0, it may be under way for so many more seconds.
+        """
+        passed = int(min(max(ago, -_LONGEST), _LONGEST) * 1000 // 1)
         return cls(("left", id_, encoded(host), passed, _milliseconds(delay)))
 
     @classmethod
@@ -59,5 +65,5 @@ def encoded(host: str) -> bytes:
 
 
 def _milliseconds(seconds: float) -> int:
-    """Rounded up, so that none is too short; not above a hundred years."""
-    return -int(-min(max(seconds, 0.0), 3.2e9) * 1000 // 1)
+    """Rounded up, so that none is too short."""
+    return -int(-min(max(seconds, 0.0), _LONGEST) * 1000 // 1)

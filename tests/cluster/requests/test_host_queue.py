@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from redis.exceptions import RedisError
 
 from scrapy_robots_plus.cluster.requests import HostQueue, Keys, Report, Stored
 
@@ -13,6 +14,8 @@ from .workers import HOUR, Crew, make_known, names, stored, take, tell
 
 if TYPE_CHECKING:
     from typing import Any
+
+    from tests.redis_server import RedisServer
 
 A, B = "a.example", "b.example"
 
@@ -343,3 +346,34 @@ def test_scripts_are_sent_again_to_a_server_that_has_lost_them(crew: Crew) -> No
     worker.push(stored(A, "a"))
     crew.client.script_flush()
     assert names(take(worker)) == ["a"]
+
+
+def test_what_it_has_by_the_servers_account(crew: Crew) -> None:
+    worker = crew.worker("1")
+    worker.push(stored(A, "a") + stored(B, "b"))
+    taken = take(worker)
+    assert worker.held() == {each.id for each in taken}
+
+
+def test_a_worker_can_live_without_taking_from_the_dead(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    one.push(stored(A, "a"))
+    take(one)
+    crew.declare_dead(one)
+    assert not two.exchange(renew=True, reap=False).more
+    assert two.exchange(reap=True).more
+
+
+def test_a_server_without_memory_can_be_emptied(server: RedisServer) -> None:
+    crew = Crew(server.client())
+    worker = crew.worker("1")
+    worker.push(stored(A, "a", "b") + stored(B, "c"))
+    server.run_out_of_memory()
+    with pytest.raises(RedisError):
+        worker.push(stored(A, "d"))
+    first, third = take(worker)
+    tell(worker, Report.left(first.id, first.host, HOUR, 1.0), Report.ended(first.id))
+    assert names(take(worker)) == ["b"]
+    assert worker.leave() == 2
+    assert worker.state() == (2, 0, 0)
+    assert third.host == B
