@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 from scrapy.settings import default_settings
@@ -16,6 +16,9 @@ from scrapy.utils.misc import load_object
 
 from tests.crawling import BASE_SETTINGS
 from tests.forks import CRAWL, Forks
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
 
 LONGEST = 120
 """Seconds for one crawl; it ends by itself long before."""
@@ -39,6 +42,13 @@ def crawl_in_process(mode: str, *urls: str, spider: str = TIMED, **settings: Any
     return run_crawl(CRAWL, mode, job)[0]
 
 
+def crawls_in_process(mode: str, number: int, *urls: str, **settings: Any) -> list[dict[str, Any]]:
+    """Like :func:`crawl_in_process`, for a *number* of crawls that run at the same time."""
+    job = {"urls": urls, "settings": settings, "number": number}
+    results: list[dict[str, Any]] = run_crawl(CRAWL, mode, job)[0]["crawls"]
+    return results
+
+
 def run_crawl(main: str, mode: str, job: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """Runs *main* with *job* in a fork; the result that it prints, and its log."""
     given = json.dumps(job).encode()
@@ -54,15 +64,21 @@ def main() -> None:
     settings = {**BASE_SETTINGS, "LOG_LEVEL": "INFO", **mode, **job["settings"]}
     runner = CrawlerProcess if sys.argv[1] == "select" else AsyncCrawlerProcess
     process = runner(settings)
-    crawler = process.create_crawler(load_object(job.get("spider", TIMED)))
-    process.crawl(crawler, urls=job["urls"])
+    spider = load_object(job.get("spider", TIMED))
+    crawlers = [process.create_crawler(spider) for _ in range(job.get("number", 1))]
+    for crawler in crawlers:
+        process.crawl(crawler, urls=job["urls"])
     process.start()
-    spider = crawler.spider
+    results = [result_of(crawler) for crawler in crawlers]
+    print(json.dumps({"crawls": results} if "number" in job else results[0], default=str))
+
+
+def result_of(crawler: Crawler) -> dict[str, Any]:
+    spider: Any = crawler.spider
     failures = {url: type(error).__name__ for url, error in spider.failures.items()}
-    result = {
+    return {
         "stats": crawler.stats.get_stats(),
         "got": spider.got,
         "failures": failures,
         "sent": spider.sent,
     }
-    print(json.dumps(result, default=str))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
@@ -33,6 +34,7 @@ HANDLER = "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler"
 HANDLER_WITHOUT_REACTOR = "scrapy.core.downloader.handlers._aiohttp.AiohttpDownloadHandler"
 
 
+@cache  # crawls with the same handlers may share what they fetch
 def noting(handler: Any) -> Any:
     """*handler*, a download handler of Scrapy's, that notes in ``spider.sent`` what it sends."""
 

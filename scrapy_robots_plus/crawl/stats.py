@@ -102,6 +102,11 @@ REFRESHES = _stat(
     "times an expired robots.txt was looked up again, in the store and on the site, while ",
     "the old copy was still used",
 )
+SHARED = _stat(
+    "robotstxt/shared_count",
+    "robots.txt files that this crawl did not fetch because ",
+    "[another one](freshness.md#one-fetch-for-several-crawls) was fetching them at that moment",
+)
 CACHE_HITS = _stat(
     "robotstxt/cache_hits",
     "requests whose robots.txt was in memory because an earlier request had needed it. A ",
@@ -115,7 +120,8 @@ CACHE_EVICTIONS = _stat(
 STORE_HITS = _stat(
     "robotstxt/store/hits",
     "times a robots.txt that was not in memory, or had expired there, was found in the ",
-    "store, expired or not; not counted if the store is `memory`",
+    "store, expired or not; not counted if the store is `memory`, unless another crawl of the ",
+    "process uses it too",
 )
 STORE_MISSES = _stat(
     "robotstxt/store/misses",

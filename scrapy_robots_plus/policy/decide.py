@@ -127,6 +127,18 @@ def under_statuses(record: RobotsRecord, statuses: StatusTable) -> RobotsRecord:
     return record if access is record.access else replace(record, access=access)
 
 
+def as_meant_under(record: RobotsRecord, statuses: StatusTable) -> RobotsRecord | None:
+    """*record*, perhaps from a crawl with another status policy, as this one would have made it.
+
+    None if an answer means something else: then only another request can tell. An outage is an
+    outage under each; whether everything may be crawled meanwhile is up to *statuses*.
+    """
+    access = access_of(record.outcome, statuses)
+    if access is record.access:
+        return record
+    return None if is_definite(record.outcome) else replace(record, access=access)
+
+
 def _outlived(record: RobotsRecord, now: float, limits: Limits) -> bool:
     """Whether *record* is a copy that is too old to be obeyed during an outage."""
     failing = record.readable and record.failure is not None

@@ -133,6 +133,11 @@ class Store(StoreReader):
     itself.
     """
 
+    keeps_failures = True
+    """Whether records of files that were never readable belong here. Not if the next crawl finds
+    them.
+    """
+
     losses = 0
     """How many times all stored records may have been lost: the file was damaged or replaced.
 

@@ -27,6 +27,17 @@ class MemoryStore(Store):
         self._max_records = checked_maximum(max_records)
         self._max_body = max_body
         self._encoded: OrderedDict[Origin, bytes] | None = OrderedDict()
+        self.is_shared = False
+        """Whether it ever held the records of another one too."""
+
+    def share(self, other: MemoryStore) -> None:
+        """From now on both hold the same records, those of *other* and of this one, until each is
+        closed. They must have been made for the same sizes.
+        """
+        self.is_shared = other.is_shared = True
+        ours, self._encoded = self._open(), other._open()
+        for origin, data in ours.items():
+            self._encoded.setdefault(origin, data)
 
     def get(self, origin: Origin) -> RobotsRecord | None:
         encoded = self._open()

@@ -64,6 +64,8 @@ class SqliteStore(Store):
     may use the store, one at a time; after a fork, the child reopens the file.
     """
 
+    keeps_failures = False
+
     def __init__(
         self, path: str | os.PathLike[str], max_records: int, max_body: int = MAX_BYTES
     ) -> None:

@@ -17,15 +17,20 @@ import pytest
 import pytest_twisted
 from scrapy import Request, Spider, signals
 from scrapy.http import Response
+from scrapy.utils.asyncio import call_later
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 from twisted.internet.defer import CancelledError, Deferred
 
+from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.crawl.compat import ClosingWatch
+from scrapy_robots_plus.crawl.policies.sharing import one_process
 from tests.crawl.scripted import Scenario, turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import ModuleType
+
+    from scrapy_robots_plus.policy.origin import Origin
 
 # In the order in which they import each other.
 MODULES = [
@@ -33,6 +38,7 @@ MODULES = [
     for name in (
         "compat",
         "fetching.fetcher",
+        "policies.sharing.one_process",
         "policies.retrieval",
         "policies.cache",
         "gate.judge",
@@ -52,6 +58,19 @@ class Recorded:
 
 REPLAY = SimpleNamespace(ignore_missing=True, storage=Recorded())
 """Stands for Scrapy's HTTP cache with ``HTTPCACHE_IGNORE_MISSING``."""
+
+
+class OthersFirst:
+    """Another crawl of the process begins to fetch each file first, and is called off."""
+
+    def __init__(self) -> None:
+        self.group = one_process.Group([])
+
+    def turn(self, origin: Origin) -> one_process.TurnInGroup:
+        other = one_process.TurnInGroup(self.group, origin, 60, DEFAULT_CLOCK)
+        self.group.under_way.setdefault(origin, other)
+        call_later(0.002, other.release)
+        return one_process.TurnInGroup(self.group, origin, 60, DEFAULT_CLOCK)
 
 
 class _Wrap(ast.NodeTransformer):
@@ -162,6 +181,8 @@ async def settle(scenario: Scenario, answers: Iterable[int]) -> None:
 async def test_no_leak_no_hung_waiter_no_lost_request(injector: Injector) -> None:
     scenario = Scenario(cache_size=2)
     engine = scenario.crawler.engine
+    if "wait_for(waiter)" in injector.site or "turn." in injector.site:
+        scenario.middleware.policies._retrieval._shared = OthersFirst()
     if "await self.recall" in injector.site:
         scenario.crawler.get_downloader_middleware = lambda _: REPLAY
 

@@ -5,6 +5,7 @@ package supports. The import lines below are what the rest of the package uses, 
 """
 
 from .coroutines import CANCELLED as CANCELLED
+from .coroutines import loop_in_use as loop_in_use
 from .coroutines import run_in_background as run_in_background
 from .coroutines import sleep as sleep
 from .coroutines import wait_for as wait_for

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy.utils.asyncio import call_later
@@ -47,3 +48,14 @@ async def sleep(seconds: float) -> None:
     waiter: Deferred[None] = Deferred()
     call_later(seconds, waiter.callback, None)
     await wait_for(waiter)
+
+
+def loop_in_use() -> object:
+    """What runs the code that asks: the asyncio loop, or the thread if another reactor runs there.
+
+    Needed and can go as :func:`run_in_background`.
+    """
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return threading.get_ident()

@@ -151,11 +151,15 @@ class BudgetedFetcher:
         """Takes a place at once, for a caller who knows that one is free."""
         self._budget.take(origin)
 
+    async def admit(self, origin: Origin) -> None:
+        """Takes a place, waiting until one is free, unless *origin* has one already."""
+        if origin not in self._budget:
+            await self._budget.wait(origin)
+
     async def fetch(
         self, origin: Origin, known: RobotsRecord | None, *, is_refresh: bool = False
     ) -> FetchResult:
-        if origin not in self._budget:
-            await self._budget.wait(origin)
+        await self.admit(origin)
         result = await self._fetcher.fetch(origin, known, is_refresh=is_refresh)
         if isinstance(result.outcome, int):
             self._budget.answered(origin)

@@ -22,6 +22,7 @@ from scrapy_robots_plus.crawl.pacing.shared.choosing import shared_pace
 from scrapy_robots_plus.crawl.policies.archive import Archive
 from scrapy_robots_plus.crawl.policies.cache import Policies
 from scrapy_robots_plus.crawl.policies.retrieval import Retrieval
+from scrapy_robots_plus.crawl.policies.sharing.choice import shared_fetches
 from scrapy_robots_plus.crawl.preferences.page_preferences import PagePreferences
 from scrapy_robots_plus.crawl.request_settings import RequestSettings
 from scrapy_robots_plus.crawl.settings import RobotsSettings
@@ -154,7 +155,8 @@ class Crawl:
         crawler, settings, clock = self.crawler, self.settings, self.clock
         fetcher = BudgetedFetcher(self.fetcher, self.budget)
         archive = Archive(crawler, settings, clock)
-        return Retrieval(crawler, settings, fetcher, archive, self.agents, clock)
+        shared = shared_fetches(crawler, settings, self.agents, archive.memory, clock)
+        return Retrieval(crawler, settings, fetcher, archive, shared, self.agents, clock)
 
     @cached_property
     def policies(self) -> Policies:

@@ -14,10 +14,10 @@ from scrapy import signals
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.settings import job_folder
 from scrapy_robots_plus.policy.access import says_unavailable
-from scrapy_robots_plus.policy.decide import access_at, held_to
+from scrapy_robots_plus.policy.decide import access_at, as_meant_under, held_to
 from scrapy_robots_plus.policy.freshness import span_of_use
-from scrapy_robots_plus.policy.status_policy import access_of
 from scrapy_robots_plus.storage import StoreError, open_store
+from scrapy_robots_plus.storage.memory import MemoryStore
 from scrapy_robots_plus.storage.trust import Trust
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ _NO_BODY = ("", sha256(b"").hexdigest())
 
 
 class Archive:
-    """Keeps readable records in ``ROBOTS_STORE``. A record that was never readable is not kept, so
-    that the next crawl fetches the file again.
+    """Keeps readable records in ``ROBOTS_STORE``. A record that was never readable is kept for the
+    crawls that run at the same time; the next crawl fetches the file again.
 
     It never returns a record older than the last one saved, even if the store failed to save that
     (:class:`~scrapy_robots_plus.storage.trust.Trust`). What is asked of it is done in the order of
@@ -63,6 +63,9 @@ class Archive:
         self._stats = compat.stats_of(crawler)
         self._warned = False
         self._trust = Trust()
+        self.memory = MemoryStore(settings.store_max, settings.fetch_max_bytes)
+        """What ends with the crawl: all records if that is its store, else those of files that were
+        never readable, unless the store keeps them too."""
         self._store = self._opened(settings.store or _default_uri(crawler))
         self._losses = self._store.losses
         self._calls = compat.Courier("ROBOTS_STORE") if self._store.remote else compat.InPlace()
@@ -70,11 +73,11 @@ class Archive:
             self._purge()
         crawler.signals.connect(self._close, signals.spider_closed)
 
-    async def load(self, origin: Origin) -> RobotsRecord | None:
+    async def load(self, origin: Origin, *, again: bool = False) -> RobotsRecord | None:
         """The record of *origin*, with its body; None if there is none that can be used.
 
         The settings of this crawl apply: a record whose status has another meaning under them is
-        useless, even for a conditional request.
+        useless, even for a conditional request. *again*: looking once more does not count.
         """
         try:
             record, losses = await self._calls.ask(partial(self._get, origin))
@@ -84,7 +87,7 @@ class Archive:
         except compat.CourierClosedError:
             return None
         found = self._believed(record, losses)
-        if self._outlives_the_crawl:
+        if not again and (self._outlives_the_crawl or self.memory.is_shared):
             self._count(found)
         return found
 
@@ -94,8 +97,10 @@ class Archive:
         """
         if record.readable:
             self._do(partial(self._put, record), partial(self._was_put, record))
-        elif says_unavailable(record.outcome):  # the stored rules no longer apply
+            return
+        if says_unavailable(record.outcome):  # the stored rules no longer apply
             self._do(partial(self._delete, record.origin), partial(self._was_deleted, record))
+        self._do(partial(self._put_failure, record))
 
     def _was_put(self, record: RobotsRecord, stored: bool) -> None:
         if stored:
@@ -116,7 +121,10 @@ class Archive:
         return record.failure is None or access is not record.access
 
     def _get(self, origin: Origin) -> tuple[RobotsRecord | None, int]:
-        return self._store.get(origin), self._store.losses
+        record = self._store.get(origin)
+        if record is None and not self._store.keeps_failures:
+            record = self.memory.get(origin)
+        return record, self._store.losses
 
     def _believed(self, record: RobotsRecord | None, losses: int) -> RobotsRecord | None:
         if losses != self._losses:
@@ -125,9 +133,8 @@ class Archive:
         if record is None or not self._trust.believes(record):
             return None
         settings = self._settings.for_fetching(record.origin)
-        if access_of(record.outcome, settings.status_policy) is not record.access:
-            return None
-        return held_to(record, settings.limits)
+        meant = as_meant_under(record, settings.status_policy)
+        return meant and held_to(meant, settings.limits)
 
     def _count(self, found: RobotsRecord | None) -> None:
         if found is None:
@@ -142,7 +149,12 @@ class Archive:
             if stored is None or stored.sha256 != record.sha256:
                 return False  # a record without its rules is useless
             record = _completed(record, stored)
+        if not self._store.keeps_failures:
+            self.memory.delete(record.origin)
         return self._store.put(record)
+
+    def _put_failure(self, record: RobotsRecord) -> bool:
+        return (self._store if self._store.keeps_failures else self.memory).put(record)
 
     def _delete(self, origin: Origin) -> bool:
         self._store.delete(origin)
@@ -150,6 +162,8 @@ class Archive:
 
     def _opened(self, uri: str) -> Store:
         self._outlives_the_crawl = uri != _MEMORY
+        if uri == _MEMORY:
+            return self.memory
         most, longest = self._settings.store_max, self._settings.fetch_max_bytes
         try:
             return open_store(uri, most, longest)
@@ -188,6 +202,7 @@ class Archive:
         in_time = await compat.wait_for(self._calls.flush(SECONDS_TO_CLOSE))
         self._do(lambda: self._trust.settle(self._store))
         self._do(self._store.close)
+        self.memory.close()
         in_time &= await compat.wait_for(self._calls.close(SECONDS_TO_CLOSE))
         if not in_time:
             self._warn(StoreError(f"not all was saved within {SECONDS_TO_CLOSE:g} s of closing"))

@@ -23,7 +23,7 @@ from .changes import change_between, suspicion
 from .policy import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Callable, Mapping
 
     from scrapy.crawler import Crawler
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.record import RobotsRecord
 
     from .archive import Archive
+    from .sharing.shared_fetches import SharedFetches, Turn
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +58,14 @@ class Retrieved(NamedTuple):
         return self.policy.source
 
 
+class Found(NamedTuple):
+    """What is known without asking the site."""
+
+    record: RobotsRecord | None
+    policy: Policy | None = None
+    """The policy that it makes; None if the site must be asked."""
+
+
 class Retrieval:
     """Looks in the archive, fetches what is missing or expired, and keeps the result."""
 
@@ -66,6 +75,7 @@ class Retrieval:
         settings: RobotsSettings,
         fetcher: BudgetedFetcher,
         archive: Archive,
+        shared: SharedFetches,
         agents: Agents,
         clock: Clock,
     ) -> None:
@@ -73,6 +83,7 @@ class Retrieval:
         self._settings = settings
         self._fetcher = fetcher
         self._archive = archive
+        self._shared = shared
         self._agents = agents
         self._clock = clock
         self._stats = compat.stats_of(crawler)
@@ -88,9 +99,9 @@ class Retrieval:
         """Counts *origin* as a fetch from now on, before its retrieval starts."""
         self._fetcher.reserve(origin)
 
-    def stored(self, origin: Origin) -> Awaitable[RobotsRecord | None]:
+    async def stored(self, origin: Origin) -> RobotsRecord | None:
         """The record in the archive, with its text; None if there is none that can be used."""
-        return self._archive.load(origin)
+        return await self._archive.load(origin)
 
     async def retrieve(self, origin: Origin, previous: Policy | None) -> Policy:
         """The policy of *origin*; *previous* is the one in memory."""
@@ -100,18 +111,59 @@ class Retrieval:
             self._fetcher.release(origin)
 
     async def _retrieved(self, origin: Origin, previous: Policy | None) -> Policy:
-        stored = await self._archive.load(origin)
-        if stored is not None and self._may_answer(stored, previous):
-            policy = self._policy(stored, previous, Source.STORE)
-            # A file that the parser in use fails on counts as no file.
-            if policy.access is not Access.RULES or policy.file is not None:
-                return self._compared(Retrieved(previous, policy, stored))
+        found = await self._look(origin, previous)
+        if found.policy is not None:
+            return found.policy
+        turn = self._shared.turn(origin)
+        try:
+            return await self._in_turn(origin, previous, found, turn)
+        finally:
+            turn.release()
+
+    async def _in_turn(
+        self, origin: Origin, previous: Policy | None, found: Found, turn: Turn
+    ) -> Policy:
+        """The policy that another crawl fetches now, or else this one."""
+        while not await self._begins(origin, turn):
+            found = await self._look(origin, previous, again=True)
+            if found.policy is not None:
+                break
+        else:
+            if turn.is_late:
+                found = await self._look(origin, previous, again=True)
+        if found.policy is None:
+            return await self._fetched(origin, found.record, previous)
+        self._stats.inc_value(stats.SHARED)
+        return found.policy
+
+    async def _begins(self, origin: Origin, turn: Turn) -> bool:
+        """Whether this crawl is to fetch the file now; if not, another has ended its fetch."""
+        await self._fetcher.admit(origin)
+        if await turn.begin():
+            return True
+        self._fetcher.release(origin)  # for those who need not wait for another crawl
+        await turn.wait()
+        return False
+
+    async def _fetched(
+        self, origin: Origin, stored: RobotsRecord | None, previous: Policy | None
+    ) -> Policy:
         known = _newer(stored, previous.record if previous else None)
         is_refresh = previous is not None and previous.lookup is Lookup.USE_AND_REFRESH
         result = await self._fetcher.fetch(origin, known, is_refresh=is_refresh)
         if known is None and result.outcome in _NO_NETWORK and not result.interrupted:
             known = await self._recalled(origin)
         return self._received(origin, result, known, previous)
+
+    async def _look(self, origin: Origin, previous: Policy | None, *, again: bool = False) -> Found:
+        """What is known of *origin* without asking its site."""
+        stored = await self._archive.load(origin, again=again)
+        if stored is None or not self._may_answer(stored, previous):
+            return Found(stored)
+        policy = self._policy(stored, previous, Source.STORE)
+        if policy.access is Access.RULES and policy.file is None:
+            return Found(stored)  # a file that the parser in use fails on counts as no file
+        return Found(stored, self._compared(Retrieved(previous, policy, stored)))
 
     def failed(self, origin: Origin, previous: Policy | None) -> Policy:
         """The policy after a retrieval that was interrupted."""

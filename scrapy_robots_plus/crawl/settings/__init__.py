@@ -11,6 +11,7 @@ from .groups import names as names
 from .overrides import override_from as override_from
 from .robots_settings import RobotsSettings as RobotsSettings
 from .robots_settings import dialect_in as dialect_in
+from .scrapys_own import caches_http as caches_http
 from .scrapys_own import job_folder as job_folder
 from .scrapys_own import log_interval as log_interval
 from .scrapys_own import parser_class as parser_class

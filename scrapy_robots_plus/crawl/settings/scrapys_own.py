@@ -39,3 +39,8 @@ def log_interval(settings: BaseSettings) -> float:
 def retry_times(settings: BaseSettings) -> int:
     """``RETRY_TIMES``: how often Scrapy sends a request again that failed."""
     return settings.getint("RETRY_TIMES")
+
+
+def caches_http(settings: BaseSettings) -> bool:
+    """``HTTPCACHE_ENABLED``."""
+    return settings.getbool("HTTPCACHE_ENABLED")

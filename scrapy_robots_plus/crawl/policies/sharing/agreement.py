@@ -1,0 +1,50 @@
+"""Which crawls of a process may use the robots.txt files of each other."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.settings import job_folder
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.crawl.agents import Agents
+    from scrapy_robots_plus.crawl.settings import RobotsSettings
+
+_OF_SCRAPY = (
+    "USER_AGENT",
+    "DEFAULT_REQUEST_HEADERS",
+    "DOWNLOADER_MIDDLEWARES",
+    "DOWNLOAD_HANDLERS",
+    "HTTPPROXY_ENABLED",
+)
+"""Settings that decide what is sent for a robots.txt, and by which way."""
+
+_OF_THE_SPIDER = ("user_agent", "http_user", "http_pass", "http_auth_domain")
+"""The same for attributes of a spider."""
+
+
+def agreement(crawler: Crawler, settings: RobotsSettings, agents: Agents) -> list[Any]:
+    """What must be equal in two crawls: then a site gives both the same answer.
+
+    Not what the answer means, such as ``ROBOTS_STATUS_POLICY``: each crawl decides that for itself.
+    """
+    mine = settings
+    return [
+        os.getpid(),  # after a fork, nothing that the other process does can be seen
+        compat.loop_in_use(),
+        agents.fixed,
+        (mine.store or job_folder(crawler.settings) or "memory", mine.store_max),
+        (mine.fetch_timeout, mine.fetch_retries, mine.fetch_max_bytes),
+        (mine.fetch_meta, mine.fetch_headers),
+        [_plain(crawler.settings.get(name)) for name in _OF_SCRAPY],
+        [getattr(crawler.spider, name, None) for name in _OF_THE_SPIDER],
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """*value*, with a dict that compares by what is in it in place of Scrapy's."""
+    return dict(value) if hasattr(value, "items") else value
