@@ -1,0 +1,15 @@
+-- Asks for the turn of a host, for a request that does not come from the queue.
+--
+-- ARGV: worker, id, host, delay
+-- Returns 0 if it may go: it holds the host now. Else milliseconds to wait before it asks again.
+
+local worker, id, host, delay = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local pace = pace_of(host)
+if pace.holder == id then return 0 end
+if pace.delay < delay then pace.delay = delay end
+if pace.next > now() then return pace.next - now() end
+if pace.holder ~= '' then return math.max(1, math.min(pace.delay, 500)) end
+pace.holder = id
+call('HSET', out_of(worker), id, cmsgpack.pack(host, '', ''))
+settle(host, pace)
+return 0

@@ -1,0 +1,200 @@
+"""The queue of one crawl, as one of its workers sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .keys import Keys
+from .reports import encoded
+from .scripts import Scripts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from .reports import Report
+
+
+class Stored(NamedTuple):
+    """A request as the server keeps it."""
+
+    host: str
+    priority: float
+    """The highest is the most urgent."""
+    data: bytes
+    fingerprint: str = ""
+    """If it is in the set of those that were seen, the request is dropped; "" for none."""
+
+
+class Taken(NamedTuple):
+    """A request that a worker has got."""
+
+    id: bytes
+    host: str
+    holds: bool
+    """Whether no other request to the host is handed out until this one is reported."""
+    delay: float | None
+    """Seconds to be kept between requests to the host; None if that is unknown."""
+    data: bytes
+
+
+class Exchange(NamedTuple):
+    """The answer to a worker."""
+
+    taken: list[Taken]
+    wait: float | None
+    """Seconds until a host is due; None if nobody knows, or if it got as much as it can take."""
+    waiting: int | None
+    """How many requests wait; None if it got as much as it can take."""
+    more: bool
+    """Whether a dead worker may have more requests, to be given back by the next exchange."""
+    forgotten: bool
+    """Whether the worker is new, or was taken for dead: then what it had was given back."""
+
+
+class State(NamedTuple):
+    """What there is beside one worker."""
+
+    waiting: int
+    """Requests that wait."""
+    elsewhere: int
+    """Requests that other workers have."""
+    workers: int
+    """Other workers that are alive."""
+
+
+class HostQueue:
+    """All that is due by the clock of the server, in one round trip each.
+
+    *client* is one of redis-py, whose answers are bytes. Whatever goes wrong with the server is
+    raised as ``redis.exceptions.RedisError`` or OSError.
+    """
+
+    MOST = 500
+    """Requests of one exchange: what a script may return has a limit."""
+    AT_ONCE = 1000
+    """Requests of one push."""
+
+    def __init__(self, client: Any, key: str, worker: str, lifetime: float) -> None:
+        """*key*: that of scrapy-redis's queue. *worker*: a name that no other has.
+
+        *lifetime*: seconds after which a worker that is not heard of is taken to be dead.
+        """
+        self._client = client
+        self._scripts = Scripts(client)
+        self._lifetime = round(lifetime * 1000)
+        self._moved_key = key
+        self.worker = worker
+        self.keys = Keys(key)
+
+    def push(self, requests: Sequence[Stored], seen: str = "") -> list[bool | None]:
+        """Adds *requests*; of those with a fingerprint, the ones that are not in the set *seen*.
+
+        Returns for each whether it may be due at once; None if it was seen.
+        """
+        answers: list[bool | None] = []
+        for start in range(0, len(requests), self.AT_ONCE):
+            arguments: list[Any] = []
+            for each in requests[start : start + self.AT_ONCE]:
+                arguments += (encoded(each.host), _score(each.priority), each.data)
+                arguments.append(each.fingerprint)
+            keys = [self.keys.due, seen] if seen else [self.keys.due]
+            told = self._scripts.push(keys=keys, args=arguments)
+            answers += [None if answer < 0 else answer > 0 for answer in told]
+        return answers
+
+    def exchange(
+        self,
+        most: int = 0,
+        unknown: int = 0,
+        reports: Iterable[Report] = (),
+        *,
+        renew: bool = False,
+        reap: bool | None = None,
+    ) -> Exchange:
+        """Tells *reports*, and takes up to *most* requests to hosts whose pace is known, and up to
+        *unknown* to others.
+
+        *renew*: the worker is alive for its lifetime from now on. *reap*: what a dead one has is
+        given back; if None, like *renew*.
+        """
+        reap = renew if reap is None else reap
+        arguments: list[Any] = [self.worker, self._lifetime if renew else 0, int(reap)]
+        arguments += [min(most, self.MOST), min(unknown, self.MOST)]
+        for report in reports:
+            arguments += report.arguments
+        more, forgotten, wait, waiting, *taken = self._run("exchange", arguments)
+        return Exchange(
+            [_taken(*taken[at : at + 5]) for at in range(0, len(taken), 5)],
+            None if wait < 0 else wait / 1000,
+            None if waiting < 0 else waiting,
+            bool(more),
+            bool(forgotten),
+        )
+
+    def ask(self, id_: bytes, host: str, delay: float) -> float:
+        """Asks for the turn of *host* for a request from elsewhere, which is to be reported.
+
+        Returns 0.0 if it may go now, else after how many seconds to ask again.
+        """
+        asked = [self.worker, id_, encoded(host), round(delay * 1000)]
+        return float(self._run("ask", asked)) / 1000
+
+    def held(self) -> set[bytes]:
+        """The ids of all that the worker has, as far as the server knows."""
+        return set(self._client.hkeys(self.keys.out(self.worker)))
+
+    def leave(self) -> int:
+        """The worker ends. Returns how many of its requests were given back."""
+        total, more = 0, True
+        while more:
+            given_back, more = self._run("leave", [self.worker])
+            total += given_back
+        return total
+
+    def state(self) -> State:
+        return State(*self._run("state", [self.worker]))
+
+    def clear(self) -> None:
+        """Removes everything, in pieces."""
+        while self._run("clear", []):
+            pass
+
+    # Migration from scrapy-redis's own queues
+
+    def unmoved(self, number: int) -> list[tuple[bytes, float]]:
+        """Up to *number* requests in the queue of scrapy-redis, each with its score; the next to go
+        is the first.
+        """
+        key, kind = self._moved_key, self._client.type(self._moved_key)
+        if kind == b"zset":
+            return list(self._client.zrange(key, 0, number - 1, withscores=True))
+        if kind == b"list":
+            return [(data, 0.0) for data in reversed(self._client.lrange(key, -number, -1))]
+        return []
+
+    def move(self, requests: Sequence[Stored]) -> int:
+        """Takes *requests* over from the queue of scrapy-redis, in the order of :meth:`unmoved`.
+
+        Returns how many. Others may have taken some meanwhile.
+        """
+        arguments: list[Any] = []
+        for each in requests:
+            arguments += (encoded(each.host), _score(each.priority), each.data)
+        keys = [self.keys.due, self._moved_key]
+        return int(self._scripts.migrate(keys=keys, args=arguments))
+
+    def _run(self, script: str, arguments: list[Any]) -> Any:
+        return getattr(self._scripts, script)(keys=[self.keys.due], args=arguments)
+
+
+def _score(priority: float) -> str:
+    """The lowest comes first. An integer may be too large for a float."""
+    try:
+        return repr(float(-priority))
+    except OverflowError:
+        return "-inf" if priority > 0 else "inf"
+
+
+def _taken(id_: bytes, host: bytes, holds: bytes, delay: bytes, data: bytes) -> Taken:
+    known = None if int(delay) < 0 else int(delay) / 1000
+    return Taken(id_, host.decode("utf-8", "surrogatepass"), bool(holds), known, data)
