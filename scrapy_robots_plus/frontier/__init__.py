@@ -9,6 +9,7 @@ from .mending.replacing import replace as replace
 from .reading import Overview as Overview
 from .reading import overview as overview
 from .tables.rows import AsideRequest as AsideRequest
+from .tables.rows import Contents as Contents
 from .tables.rows import LaneRow as LaneRow
 from .tables.rows import Taken as Taken
 

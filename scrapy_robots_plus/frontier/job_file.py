@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from .tables.rows import AsideRequest, LaneRow, Taken
+    from .tables.rows import AsideRequest, Contents, LaneRow, Taken
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
@@ -174,14 +174,14 @@ class JobFile:
         self._keeper.job.forget(fingerprint)
 
     @_guarded
-    def contents(self, lane: str) -> dict[tuple[int, bool], int]:
-        """How many requests wait in *lane*, by priority and whether they are start requests."""
-        return self._keeper.job.contents(lane)
+    def contents(self, lane: str) -> Contents:
+        """What waits in *lane*."""
+        return self._keeper.job.lanes.contents(lane)
 
     @_guarded
     def wake(self, most: int) -> list[LaneRow]:
         """Up to *most* lanes that are asleep, in turn. They are awake from now on."""
-        return self._keeper.job.wake(most)
+        return self._keeper.job.lanes.wake(most)
 
     @_guarded
     def wake_one(self, lane: str) -> None:

@@ -23,6 +23,7 @@ SECURE = Origin("https", "a.example", 8443)
         (Address(None, "a.example"), "a.example"),
         (Address(None, "two words"), "two words"),
         (Address(None, "http://proxy"), " http://proxy"),
+        (Address(None, " indented"), "  indented"),
         (Address(None, ""), ""),
     ],
 )

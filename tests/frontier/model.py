@@ -149,6 +149,8 @@ class Trial:
         assert len(rows) == min(most, len(asleep))
         urgent = [min(each.priority for each in self.model.lane(row.name)) for row in rows]
         assert [row.priority for row in rows] == urgent == sorted(urgent)
+        for row in rows:
+            assert row.contents == Counter(each.part for each in self.model.lane(row.name))
         for name in asleep - names:
             assert min(each.priority for each in self.model.lane(name)) >= max(urgent, default=-99)
         self.awake |= names

@@ -47,10 +47,13 @@ def test_contents_of_a_lane_are_counted_by_priority_and_start(file: JobFile) -> 
 def test_sleeping_lanes_wake_by_priority_then_age(file: JobFile) -> None:
     for lane, priority in [("a", 0), ("b", 0), ("c", -5), ("d", 5)]:
         file.add(lane, priority, b"")
-    assert file.wake(2) == [LaneRow("c", -5), LaneRow("a", 0)]
+    assert file.wake(2) == [
+        LaneRow("c", -5, {(-5, False): 1}),
+        LaneRow("a", 0, {(0, False): 1}),
+    ]
     file.sleep("a")
     file.add("d", -1, b"")
-    assert file.wake(9) == [LaneRow("d", -1), LaneRow("b", 0), LaneRow("a", 0)]
+    assert [(row.name, row.priority) for row in file.wake(9)] == [("d", -1), ("b", 0), ("a", 0)]
     assert file.wake(9) == []
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from scrapy_robots_plus.frontier import JobFile, LaneRow
+    from scrapy_robots_plus.frontier import Contents, JobFile, LaneRow
 
 _Result = TypeVar("_Result")
 
@@ -42,8 +42,8 @@ class LanesInFile:
         """Whether a request waits in *lane*."""
         return bool(self.ask(lambda: self.file.holds(lane), otherwise=False))
 
-    def contents(self, lane: str) -> dict[tuple[int, bool], int]:
-        """How many requests wait in *lane*, by priority and whether they are start requests."""
+    def contents(self, lane: str) -> Contents:
+        """What waits in *lane*."""
         return self.ask(lambda: self.file.contents(lane), otherwise={})
 
     def names(self) -> list[str]:

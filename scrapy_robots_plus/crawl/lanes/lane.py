@@ -43,7 +43,8 @@ class Address(NamedTuple):
         Scrapy's DownloaderAwarePriorityQueue names its queues by their slots alone.
         """
         if self.origin is None:
-            return f" {self.slot}" if "://" in self.slot else self.slot
+            odd = "://" in self.slot or self.slot.startswith(" ")
+            return f" {self.slot}" if odd else self.slot
         return str(self.origin) if self.slot == self.origin.host else f"{self.origin} {self.slot}"
 
     @classmethod

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
+    from scrapy_robots_plus.frontier import Contents
+
     from .lane import LaneQueue
     from .stored_requests import StoredOrder
 
@@ -108,7 +110,8 @@ class StoredLanes:
             priority, _ = self._order.add(name, request)
             self._most_urgent_asleep = min(self._most_urgent_asleep, priority)
             return None
-        lane = self._awake(address, self._job.lanes.contents(name) if self.asleep else {})
+        contents = self._job.lanes.contents(name) if self.asleep else {}
+        lane = self._awake(name, address, contents)
         try:
             lane.requests.push(request)
         except BaseException:
@@ -181,16 +184,15 @@ class StoredLanes:
         if most <= 0:
             return 0
         rows = self._job.lanes.wake(most)
-        for name, _ in rows:
-            if name in self._lanes:  # the file was damaged, and mended
-                continue
-            self._watcher.woke(self._awake(Address.named(name), self._job.lanes.contents(name)))
+        for name, _, contents in rows:
+            if name not in self._lanes:  # unless the file was damaged, and mended
+                self._watcher.woke(self._awake(name, Address.named(name), contents))
         self._most_urgent_asleep = rows[-1].priority if len(rows) == most else inf
         return len(rows)
 
-    def _awake(self, address: Address, counts: dict[tuple[int, bool], int]) -> Lane:
-        requests = StoredRequests(self._order, address.name, counts)
-        lane = self._lanes[address.name] = Lane(address, self._queue, requests)
+    def _awake(self, name: str, address: Address, contents: Contents) -> Lane:
+        requests = StoredRequests(self._order, name, contents)
+        lane = self._lanes[name] = Lane(address, self._queue, requests)
         return lane
 
     def _make_room(

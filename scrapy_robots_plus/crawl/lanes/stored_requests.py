@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.jobs.job import Job
     from scrapy_robots_plus.crawl.jobs.queues import JobQueue
+    from scrapy_robots_plus.frontier import Contents
 
 
 class StoredOrder(NamedTuple):
@@ -43,13 +44,13 @@ class StoredRequests:
 
     __slots__ = ("_count", "_counts", "_lane", "_next", "_order")
 
-    def __init__(self, order: StoredOrder, lane: str, counts: dict[tuple[int, bool], int]) -> None:
-        """*counts*: those that are in the file, by priority and whether they are start requests."""
+    def __init__(self, order: StoredOrder, lane: str, contents: Contents) -> None:
+        """*contents*: what the file holds of it."""
         self._order = order
         self._lane = lane
-        self._counts = counts
-        self._count = sum(counts.values())
-        self._next: tuple[int, bool] | None = min(counts, default=None)
+        self._counts = contents
+        self._count = sum(contents.values())
+        self._next: tuple[int, bool] | None = min(contents, default=None)
 
     def __len__(self) -> int:
         return self._count

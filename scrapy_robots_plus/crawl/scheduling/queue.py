@@ -181,6 +181,8 @@ class RobotsPriorityQueue:
             return None
         readiness = self._readiness
         readiness.advance(self)
+        if not len(self):  # with a job, the queue in memory nearly always
+            return None
         while (lane := self._next()) is not None:
             refused = lane.state is LaneState.REFUSED
             permission = readiness.permission_for(lane)

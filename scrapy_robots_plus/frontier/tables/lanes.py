@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sqlite3
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
 
-from .rows import LaneRow
+from .rows import Contents, LaneRow
 
 if TYPE_CHECKING:
     from .transaction import Transaction
+
+_NEXT = "FROM lanes WHERE awake = 0 ORDER BY priority, turn LIMIT ?"
 
 
 class Lanes:
@@ -16,33 +20,30 @@ class Lanes:
     Those asleep have their turn by priority, then in the order in which they fell asleep or came.
     """
 
-    MOST_IDS = 20_000
-    """Ids that are kept in memory: of more lanes than are awake at a time."""
-
     def __init__(self, transaction: Transaction, turns: int) -> None:
         """*turns*: how many there were so far."""
         self._run = transaction.run
         self.turns = turns
         self.asleep: int = self._run("SELECT count(*) FROM lanes WHERE awake = 0").fetchone()[0]
         """How many lanes are asleep."""
+        self._awake: dict[str, int] = dict(self._run("SELECT name, id FROM lanes WHERE awake = 1"))
+        """The ids of those that are awake."""
         self._last_id = self._run("SELECT max(lane) FROM waiting").fetchone()[0] or 0
-        self._ids: dict[str, int] = {}
-        """Of lanes that were woken lately."""
 
     def all_asleep(self) -> None:
         self.asleep += self._run("UPDATE lanes SET awake = 0 WHERE awake = 1").rowcount
-
-    def any(self) -> bool:
-        """Whether there is any, asleep or awake."""
-        return self._run("SELECT 1 FROM lanes LIMIT 1").fetchone() is not None
+        self._awake.clear()
 
     def id_of(self, name: str) -> int | None:
         """None if no request waits in the lane."""
-        id_ = self._ids.get(name)
-        if id_ is None:
-            row = self._run("SELECT id FROM lanes WHERE name = ?", (name,)).fetchone()
-            id_ = None if row is None else row[0]
-        return id_
+        if name in self._awake:
+            return self._awake[name]
+        row = self._run("SELECT id FROM lanes WHERE name = ?", (name,)).fetchone()
+        return None if row is None else int(row[0])
+
+    def contents(self, name: str) -> Contents:
+        id_ = self.id_of(name)
+        return {} if id_ is None else self._contents("lane = ?", id_)[id_]
 
     def entered(self, name: str, priority: int) -> int:
         """A request is added to the lane *name*; returns its id."""
@@ -53,41 +54,54 @@ class Lanes:
             self._set_priority(name, priority)
         return int(row[0])
 
-    def left(self, name: str, id_: int, priority: int) -> None:
+    def left(self, name: str, id_: int | None, priority: int) -> None:
         """A request with *priority* was taken from the lane."""
         first = "SELECT priority FROM waiting WHERE lane = ? ORDER BY priority LIMIT 1"
         row = self._run(first, (id_,)).fetchone()
         if row is None:
-            self.wake_one(name)
-            self._run("DELETE FROM lanes WHERE name = ?", (name,))
-            self._ids.pop(name, None)
+            self._remove(name)
         elif row[0] != priority:
             self._set_priority(name, row[0])
 
     def wake(self, most: int) -> list[LaneRow]:
-        """The next lanes that are asleep; they are awake from now on."""
-        rows = self._run(
-            "SELECT name, priority, id FROM lanes WHERE awake = 0 ORDER BY priority, turn LIMIT ?",
-            (most,),
-        ).fetchall()
-        if len(self._ids) > self.MOST_IDS:
-            self._ids.clear()
-        for name, _, id_ in rows:
-            self.wake_one(name)
-            self._ids[name] = id_
-        return [LaneRow(name, priority) for name, priority, _ in rows]
+        """The next lanes that are asleep; they are awake from now on.
+
+        Raises sqlite3.DatabaseError if some are missing.
+        """
+        found = self._run(f"SELECT name, id, priority {_NEXT}", (most,)).fetchall()
+        contents = self._contents(f"lane IN (SELECT id {_NEXT})", most)
+        if len(found) != min(most, self.asleep) or len(contents) != len(found):
+            raise sqlite3.DatabaseError("requests are missing")
+        self._run(f"UPDATE lanes SET awake = 1 WHERE name IN (SELECT name {_NEXT})", (most,))  # noqa: S608
+        self.asleep -= len(found)
+        self._awake.update((name, id_) for name, id_, _ in found)
+        return [LaneRow(name, priority, contents[id_]) for name, id_, priority in found]
 
     def wake_one(self, name: str) -> None:
-        self.asleep -= self._run(
-            "UPDATE lanes SET awake = 1 WHERE name = ? AND awake = 0", (name,)
-        ).rowcount
+        id_ = self.id_of(name)
+        if id_ is not None and name not in self._awake:
+            self._run("UPDATE lanes SET awake = 1 WHERE name = ?", (name,))
+            self._awake[name] = id_
+            self.asleep -= 1
 
     def sleep(self, name: str) -> None:
         """To the end of those of its priority."""
-        self.asleep += self._run(
-            "UPDATE lanes SET awake = 0, turn = ? WHERE name = ? AND awake = 1",
-            (self._turn(), name),
-        ).rowcount
+        if self._awake.pop(name, None) is not None:
+            values = self._turn(), name
+            self._run("UPDATE lanes SET awake = 0, turn = ? WHERE name = ?", values)
+            self.asleep += 1
+
+    def _contents(self, which: str, value: Any) -> dict[int, Contents]:
+        """Of lanes by id: of those that hold a request."""
+        contents: defaultdict[int, Contents] = defaultdict(dict)
+        rows = self._run(
+            f"SELECT lane, priority, starts, count(*) FROM waiting WHERE {which} "  # noqa: S608
+            "GROUP BY lane, priority, starts",
+            (value,),
+        )
+        for lane, priority, starts, count in rows:
+            contents[lane][priority, bool(starts)] = count
+        return contents
 
     def _new(self, name: str, priority: int) -> int:
         self._last_id += 1
@@ -95,6 +109,11 @@ class Lanes:
         self._run("INSERT INTO lanes VALUES (?, ?, 0, ?, ?)", values)
         self.asleep += 1
         return self._last_id
+
+    def _remove(self, name: str) -> None:
+        self._run("DELETE FROM lanes WHERE name = ?", (name,))
+        if self._awake.pop(name, None) is None:
+            self.asleep -= 1
 
     def _set_priority(self, name: str, priority: int) -> None:
         self._run("UPDATE lanes SET priority = ? WHERE name = ?", (priority, name))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from .counts import Counts, read_counts, write_counts
 from .lanes import Lanes
@@ -15,15 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from .rows import AsideRequest, LaneRow
+    from .rows import AsideRequest
 
 MOST_BYTES = 999_000_000
 """Of a request: a little less than what SQLite keeps in a row."""
-
-
-class _Found(NamedTuple):
-    lane_id: int
-    request: Row
 
 
 class OpenJob:
@@ -50,7 +45,7 @@ class OpenJob:
         self.lanes.all_asleep()
         for id_ in self.states.next():
             request = self._request(id_)
-            self._take_out(self.lanes.id_of(request.lane) or 0, request)
+            self._take_out(self.lanes.id_of(request.lane), request)
         waiting, aside = self.states.resume(was_killed=self.was_killed)
         for id_ in waiting:
             self._put_in_place(id_)
@@ -71,17 +66,17 @@ class OpenJob:
         self.stored += 1
 
     def take(self, lane: str, priority: int, starts: bool, newest: bool) -> Taken | None:
-        found = self._next(lane, priority, starts, newest)
-        if found is None:
+        lane_id = self.lanes.id_of(lane)
+        request = self._next(lane_id, (lane, priority, starts), newest)
+        if request is None:
             return None
-        request = found.request
-        self._take_out(found.lane_id, request)
+        self._take_out(lane_id, request)
         self.states.set_out(request.id, request.hard_ends)
         return Taken(request.id, request.data, request.hard_ends)
 
     def peek(self, lane: str, priority: int, starts: bool, newest: bool) -> bytes | None:
-        found = self._next(lane, priority, starts, newest)
-        return None if found is None else found.request.data
+        request = self._next(self.lanes.id_of(lane), (lane, priority, starts), newest)
+        return None if request is None else request.data
 
     def take_last(self) -> Taken | None:
         id_ = self.states.set_out_last()
@@ -105,14 +100,6 @@ class OpenJob:
     def forget(self, fingerprint: bytes) -> None:
         self._run("DELETE FROM seen WHERE fingerprint = ?", (fingerprint,))
 
-    def contents(self, lane: str) -> dict[tuple[int, bool], int]:
-        rows = self._run(
-            "SELECT priority, starts, count(*) FROM waiting "
-            "WHERE lane = ? GROUP BY priority, starts",
-            (self.lanes.id_of(lane),),
-        )
-        return {(priority, bool(starts)): count for priority, starts, count in rows}
-
     def retry(self) -> list[AsideRequest]:
         requests = self.states.forgive()
         for each in requests:
@@ -122,12 +109,6 @@ class OpenJob:
     def shrink(self) -> None:
         self._connection.execute("VACUUM")
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def wake(self, most: int) -> list[LaneRow]:
-        rows = self.lanes.wake(most)
-        if not rows and self.waiting and not self.lanes.any():
-            raise sqlite3.DatabaseError("requests are missing")
-        return rows
 
     def note(self, key: str) -> str | None:
         row = self._run("SELECT value FROM notes WHERE key = ?", (key,)).fetchone()
@@ -158,23 +139,22 @@ class OpenJob:
         write_counts(self.transaction, self._written._replace(running=0))
         self.transaction.commit()
 
-    def _next(self, lane: str, priority: int, starts: bool, newest: bool) -> _Found | None:
-        lane_id = self.lanes.id_of(lane)
-        row = self._run(_NEWEST if newest else _OLDEST, (lane_id, priority, starts)).fetchone()
-        if row is None or lane_id is None:
+    def _next(self, lane_id: int | None, place: tuple[str, int, bool], newest: bool) -> Row | None:
+        row = self._run(_NEWEST if newest else _OLDEST, (lane_id, *place[1:])).fetchone()
+        if row is None:
             return None
         id_, *fields = row
         found = _whole(id_, fields)
-        if (found.lane, found.priority, found.starts) != (lane, priority, starts):
+        if (found.lane, found.priority, found.starts) != place:
             raise sqlite3.DatabaseError(f"request {id_} is not where it belongs")
-        return _Found(lane_id, found)
+        return found
 
     def _request(self, id_: int) -> Row:
         return _whole(
             id_, self._run("SELECT * FROM requests WHERE id = ?", (id_,)).fetchone() or ()
         )
 
-    def _take_out(self, lane_id: int, row: Row) -> None:
+    def _take_out(self, lane_id: int | None, row: Row) -> None:
         self._run(
             "DELETE FROM waiting WHERE lane = ? AND priority = ? AND starts = ? AND id = ?",
             (lane_id, row.priority, row.starts, row.id),

@@ -15,12 +15,17 @@ class Taken(NamedTuple):
     """How many times the process was killed while this request was under way."""
 
 
+Contents = dict[tuple[int, bool], int]
+"""How many requests wait in a lane, by priority and whether they are start requests."""
+
+
 class LaneRow(NamedTuple):
     """A lane that holds requests."""
 
     name: str
     priority: int
     """Of its most urgent request. The lowest number is the most urgent, as in Scrapy's queues."""
+    contents: Contents
 
 
 class AsideRequest(NamedTuple):
