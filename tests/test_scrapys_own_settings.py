@@ -9,11 +9,16 @@ import pytest
 from scrapy.settings import Settings
 
 from scrapy_robots_plus.crawl.settings import (
+    disk_queue_class,
+    dupefilter_class,
+    is_chosen,
     job_folder,
     log_interval,
+    logs_all_duplicates,
     parser_class,
     queue_class,
     scheduler_class,
+    start_disk_queue_class,
 )
 
 if TYPE_CHECKING:
@@ -28,6 +33,9 @@ if TYPE_CHECKING:
         (parser_class, "ROBOTSTXT_PARSER"),
         (scheduler_class, "SCHEDULER"),
         (queue_class, "SCHEDULER_PRIORITY_QUEUE"),
+        (disk_queue_class, "SCHEDULER_DISK_QUEUE"),
+        (start_disk_queue_class, "SCHEDULER_START_DISK_QUEUE"),
+        (dupefilter_class, "DUPEFILTER_CLASS"),
     ],
 )
 def test_classes_that_scrapy_names_are_loaded(
@@ -44,3 +52,23 @@ def test_the_folder_of_a_job(value: str | None, folder: str | None) -> None:
 
 def test_the_interval_of_the_log() -> None:
     assert log_interval(Settings({"LOGSTATS_INTERVAL": "2.5"})) == 2.5
+
+
+def test_start_requests_may_be_kept_with_the_others() -> None:
+    assert start_disk_queue_class(Settings({"SCHEDULER_START_DISK_QUEUE": None})) is None
+
+
+@pytest.mark.parametrize(("value", "logs"), [("True", True), ("0", False)])
+def test_whether_all_duplicates_are_logged(value: str, logs: bool) -> None:
+    assert logs_all_duplicates(Settings({"DUPEFILTER_DEBUG": value})) is logs
+
+
+@pytest.mark.parametrize(
+    ("priority", "chosen"), [("default", False), ("addon", True), ("project", True)]
+)
+def test_a_setting_is_chosen_unless_scrapy_has_set_it(priority: str, chosen: bool) -> None:
+    assert is_chosen(Settings({"DUPEFILTER_CLASS": "x"}, priority), "DUPEFILTER_CLASS") is chosen
+
+
+def test_a_setting_that_nobody_has_set_is_not_chosen() -> None:
+    assert not is_chosen(Settings(), "ROBOTS_UNHEARD_OF")

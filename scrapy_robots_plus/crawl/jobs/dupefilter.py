@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.dupefilters import RFPDupeFilter
 
-from scrapy_robots_plus.crawl.settings import job_folder
+from scrapy_robots_plus.crawl.settings import job_folder, logs_all_duplicates
 
 from .job import Job
 from .scrapys_state import restore_state
@@ -29,7 +29,7 @@ class JobDupeFilter(RFPDupeFilter):
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """If the job's file cannot be used, raises JobFileError, which stops the crawl."""
-        debug = crawler.settings.getbool("DUPEFILTER_DEBUG")
+        debug = logs_all_duplicates(crawler.settings)
         dupefilter = cls(None, debug, fingerprinter=crawler.request_fingerprinter)
         if job_folder(crawler.settings) is not None:
             dupefilter._job = Job.of(crawler)

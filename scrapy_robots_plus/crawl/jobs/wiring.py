@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING
 
 from scrapy.core.scheduler import Scheduler
 from scrapy.settings import SETTINGS_PRIORITIES
-from scrapy.utils.misc import load_object
 
-from scrapy_robots_plus.crawl.settings import job_folder, scheduler_class
+from scrapy_robots_plus.crawl.settings import (
+    disk_queue_class,
+    is_chosen,
+    job_folder,
+    scheduler_class,
+    start_disk_queue_class,
+)
 from scrapy_robots_plus.frontier import FILE_NAME
 
 from .dupefilter import JobDupeFilter
@@ -20,8 +25,10 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-_QUEUE = "SCHEDULER_DISK_QUEUE"
-_START_QUEUE = "SCHEDULER_START_DISK_QUEUE"
+_QUEUES = {
+    "SCHEDULER_DISK_QUEUE": disk_queue_class,
+    "SCHEDULER_START_DISK_QUEUE": start_disk_queue_class,
+}
 
 
 def keep_job_in_one_file(settings: BaseSettings) -> None:
@@ -29,12 +36,11 @@ def keep_job_in_one_file(settings: BaseSettings) -> None:
     folder = job_folder(settings)
     if folder is None or Scheduler not in scheduler_class(settings).__mro__:
         return
-    if is_in_files(folder) or not _may_set(settings, _QUEUE):
+    chosen = [read(settings) for name, read in _QUEUES.items() if is_chosen(settings, name)]
+    if is_in_files(folder) or not all(map(_is_ours_or_none, chosen)):
         return
-    if not _may_set(settings, _START_QUEUE) and settings[_START_QUEUE]:
-        return
-    settings.set(_QUEUE, PickleLifoDiskQueue, "addon")
-    settings.set(_START_QUEUE, PickleFifoDiskQueue, "addon")
+    settings.set("SCHEDULER_DISK_QUEUE", PickleLifoDiskQueue, "addon")
+    settings.set("SCHEDULER_START_DISK_QUEUE", PickleFifoDiskQueue, "addon")
     settings.set("DUPEFILTER_CLASS", JobDupeFilter, "addon")
 
 
@@ -71,7 +77,7 @@ def open_job(crawler: Crawler) -> None:
 
 def keeps_one_file(settings: BaseSettings) -> bool:
     """Whether the queue on disk is one of ours."""
-    return issubclass(load_object(settings[_QUEUE]), JobQueue)
+    return issubclass(disk_queue_class(settings), JobQueue)
 
 
 def is_in_files(folder: str) -> bool:
@@ -87,12 +93,8 @@ def is_in_files(folder: str) -> bool:
         return False
 
 
-def _may_set(settings: BaseSettings, name: str) -> bool:
-    """Whether the project leaves the choice to us, or chose one of our classes."""
-    if (settings.getpriority(name) or 0) < SETTINGS_PRIORITIES["addon"]:
-        return True
-    chosen = settings[name]
-    return bool(chosen) and issubclass(load_object(chosen), JobQueue)
+def _is_ours_or_none(queue: type | None) -> bool:
+    return queue is None or issubclass(queue, JobQueue)
 
 
 def _holds_requests(path: Path) -> bool:

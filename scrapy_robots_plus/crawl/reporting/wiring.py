@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from scrapy.core.scheduler import Scheduler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.utils.misc import load_object
 from scrapy.utils.python import global_object_name
 
 from scrapy_robots_plus.crawl import compat
@@ -17,6 +16,7 @@ from scrapy_robots_plus.crawl.jobs.dupefilter import JobDupeFilter
 from scrapy_robots_plus.crawl.jobs.wiring import keeps_one_file
 from scrapy_robots_plus.crawl.parsers.adapter import takes_several_names
 from scrapy_robots_plus.crawl.settings import (
+    dupefilter_class,
     job_folder,
     parser_class,
     queue_class,
@@ -118,7 +118,7 @@ def _job_is_kept(crawler: Crawler) -> list[str]:
     settings = crawler.settings
     if job_folder(settings) is None or Scheduler not in scheduler_class(settings).__mro__:
         return []
-    dupefilter = load_object(settings["DUPEFILTER_CLASS"])
+    dupefilter = dupefilter_class(settings)
     if not keeps_one_file(settings):
         text = (
             "This job is kept in files, from which a kill may lose requests, because "

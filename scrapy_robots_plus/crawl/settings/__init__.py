@@ -12,11 +12,16 @@ from .overrides import override_from as override_from
 from .robots_settings import RobotsSettings as RobotsSettings
 from .robots_settings import dialect_in as dialect_in
 from .scrapys_own import caches_http as caches_http
+from .scrapys_own import disk_queue_class as disk_queue_class
+from .scrapys_own import dupefilter_class as dupefilter_class
+from .scrapys_own import is_chosen as is_chosen
 from .scrapys_own import job_folder as job_folder
 from .scrapys_own import log_interval as log_interval
+from .scrapys_own import logs_all_duplicates as logs_all_duplicates
 from .scrapys_own import parser_class as parser_class
 from .scrapys_own import queue_class as queue_class
 from .scrapys_own import retry_times as retry_times
 from .scrapys_own import scheduler_class as scheduler_class
+from .scrapys_own import start_disk_queue_class as start_disk_queue_class
 from .unknown import report_unknown_settings as report_unknown_settings
 from .unknown import unknown_settings as unknown_settings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
 if TYPE_CHECKING:
@@ -24,6 +25,32 @@ def scheduler_class(settings: BaseSettings) -> type:
 def queue_class(settings: BaseSettings) -> type:
     """``SCHEDULER_PRIORITY_QUEUE``, loaded."""
     return cast("type", load_object(settings["SCHEDULER_PRIORITY_QUEUE"]))
+
+
+def disk_queue_class(settings: BaseSettings) -> type:
+    """``SCHEDULER_DISK_QUEUE``, loaded."""
+    return cast("type", load_object(settings["SCHEDULER_DISK_QUEUE"]))
+
+
+def start_disk_queue_class(settings: BaseSettings) -> type | None:
+    """``SCHEDULER_START_DISK_QUEUE``, loaded; None if start requests are kept with the others."""
+    chosen = settings["SCHEDULER_START_DISK_QUEUE"]
+    return cast("type", load_object(chosen)) if chosen else None
+
+
+def dupefilter_class(settings: BaseSettings) -> type:
+    """``DUPEFILTER_CLASS``, loaded."""
+    return cast("type", load_object(settings["DUPEFILTER_CLASS"]))
+
+
+def logs_all_duplicates(settings: BaseSettings) -> bool:
+    """``DUPEFILTER_DEBUG``."""
+    return settings.getbool("DUPEFILTER_DEBUG")
+
+
+def is_chosen(settings: BaseSettings, name: str) -> bool:
+    """Whether the project, an add-on or a command has set *name*."""
+    return (settings.getpriority(name) or 0) >= SETTINGS_PRIORITIES["addon"]
 
 
 def job_folder(settings: BaseSettings) -> str | None:
