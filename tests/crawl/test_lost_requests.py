@@ -1,4 +1,7 @@
-"""A job kept in files that was killed, or whose files are damaged: what is lost is said."""
+"""A job kept in files that was killed, or whose files are damaged: what is lost is said.
+
+Where it does not matter what the files are like, the same with a job kept in one file.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +42,7 @@ pytestmark = [
 
 ROOT = Path(__file__).parents[2]
 HOSTS = 3
+KEPT = pytest.mark.parametrize("kept", [{}, IN_FILES], ids=["one file", "files"])
 
 
 # A queue on disk, without a crawl
@@ -346,11 +350,16 @@ class ManyHosts(JobSpider):
         yield Request(self.urls[0])
 
 
-def test_with_few_files_to_open_every_page_is_fetched(sites: Sites, tmp_path: Path) -> None:
+@KEPT
+def test_with_few_files_to_open_every_page_is_fetched(
+    sites: Sites, tmp_path: Path, kept: dict[str, Any]
+) -> None:
     hosts = [sites.host("User-agent: *\nDisallow: /never\n") for _ in range(200)]
-    done = crawl_job(tmp_path, hosts, ManyHosts, files=256, timeout=90, CONCURRENT_REQUESTS=4)
+    done = crawl_job(
+        tmp_path, hosts, ManyHosts, files=256, timeout=90, CONCURRENT_REQUESTS=4, **kept
+    )
     assert fetched(hosts).total() == 200, done
-    assert "too many open files" in done.lower()
+    assert ("too many open files" in done.lower()) == (kept is IN_FILES)
     assert "Unhandled" not in done
 
 
@@ -401,32 +410,38 @@ def crawl_job(
     return log
 
 
-def stopped_killed_and_resumed(sites: Sites, job: Path, first: int, second: int) -> None:
+def stopped_killed_and_resumed(
+    sites: Sites, job: Path, first: int, second: int, kept: dict[str, Any]
+) -> None:
     """Healthy hosts lose nothing but what was under way, and the crawl ends by itself."""
     hosts = [sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.05\n") for _ in range(6)]
-    crawl_job(job, hosts, CLOSESPIDER_PAGECOUNT=first)
-    crawl_job(job, hosts, kill_at=first + second)
+    crawl_job(job, hosts, CLOSESPIDER_PAGECOUNT=first, **kept)
+    crawl_job(job, hosts, kill_at=first + second, **kept)
     before = fetched(hosts).total()
-    log = crawl_job(job, hosts, timeout=40)
+    log = crawl_job(job, hosts, timeout=40, **kept)
     missing = (all_pages(hosts) - fetched(hosts)).total()
     # Under way are at most so many requests, and the server has got most of them.
-    assert missing <= 16, log
+    assert missing <= (16 if kept is IN_FILES else 0), log
     if before < all_pages(hosts).total() - 6:
         assert "The last run of this job was killed" in log
     lost = int(log.rpartition("robotstxt/queue/lost=")[2].split()[0])
     assert missing <= lost
 
 
+@KEPT
 def test_stopped_then_killed_then_resumed_what_is_lost_is_counted(
-    sites: Sites, tmp_path: Path
+    sites: Sites, tmp_path: Path, kept: dict[str, Any]
 ) -> None:
-    stopped_killed_and_resumed(sites, tmp_path, 10, 12)
+    stopped_killed_and_resumed(sites, tmp_path, 10, 12, kept)
 
 
 @pytest.mark.stress
-def test_stopped_then_killed_then_resumed_at_20_moments(sites: Sites, tmp_path: Path) -> None:
+@KEPT
+def test_stopped_then_killed_then_resumed_at_20_moments(
+    sites: Sites, tmp_path: Path, kept: dict[str, Any]
+) -> None:
     for turn in range(20):
-        stopped_killed_and_resumed(sites, tmp_path / str(turn), 7 + turn, 2 * turn + 1)
+        stopped_killed_and_resumed(sites, tmp_path / str(turn), 7 + turn, 2 * turn + 1, kept)
 
 
 def main() -> None:
@@ -434,7 +449,7 @@ def main() -> None:
 
     name, job, own, *urls = sys.argv[1:]
     spider = {"JobSpider": JobSpider, "ManyHosts": ManyHosts}[name]
-    settings = {**BASE_SETTINGS, **IN_FILES, "JOBDIR": job, "LOG_LEVEL": "WARNING"}
+    settings = {**BASE_SETTINGS, "JOBDIR": job, "LOG_LEVEL": "WARNING"}
     process = AsyncCrawlerProcess({**settings, **json.loads(own)})
     crawler = process.create_crawler(spider)
     process.crawl(crawler, urls=urls)

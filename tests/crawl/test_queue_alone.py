@@ -1,23 +1,30 @@
-"""The queue by itself, in memory and on disk, at a clock that the test sets. Nothing waits."""
+"""The queue by itself, in memory, in files and in one file, at a clock that the test sets.
+
+Nothing waits.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from scrapy import Request, Spider, signals
+from scrapy import Request, Spider, signals, squeues
+from scrapy.settings import Settings
 from scrapy.signalmanager import SignalManager
-from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue, PickleLifoDiskQueue
+from scrapy.squeues import LifoMemoryQueue, PickleLifoDiskQueue
 
+from scrapy_robots_plus import queues as ours
+from scrapy_robots_plus.crawl.jobs.queues import QUEUE_FOLDER
 from scrapy_robots_plus.crawl.lanes.running_marker import RunningMarker
 from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
+from scrapy_robots_plus.frontier import FILE_NAME
 
-from .world import Host, World
+from .world import Crawler, Host, World
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 class Stats(dict[str, int]):
@@ -38,6 +45,37 @@ def _queues_are_closed() -> Iterator[None]:
         open_queues[0].stop()
 
 
+class Kinds(NamedTuple):
+    """Queue classes that keep requests in the same place."""
+
+    lifo: Any
+    fifo: Any
+    folder: str
+    """Empty for memory."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    return str(tmp_path)
+
+
+@pytest.fixture(params=["files", "one file"])
+def on_disk(request: pytest.FixtureRequest, folder: str) -> Kinds:
+    if request.param == "files":
+        return Kinds(squeues.PickleLifoDiskQueue, squeues.PickleFifoDiskQueue, folder)
+    return Kinds(ours.PickleLifoDiskQueue, ours.PickleFifoDiskQueue, folder)
+
+
+@pytest.fixture(params=["memory", "files", "one file", "one file, marshal"])
+def kinds(request: pytest.FixtureRequest, folder: str) -> Kinds:
+    return {
+        "memory": Kinds(squeues.LifoMemoryQueue, squeues.FifoMemoryQueue, ""),
+        "files": Kinds(squeues.PickleLifoDiskQueue, squeues.PickleFifoDiskQueue, folder),
+        "one file": Kinds(ours.PickleLifoDiskQueue, ours.PickleFifoDiskQueue, folder),
+        "one file, marshal": Kinds(ours.MarshalLifoDiskQueue, ours.MarshalFifoDiskQueue, folder),
+    }[request.param]
+
+
 class Alone:
     """A queue for two hosts that are known, without delays."""
 
@@ -48,15 +86,28 @@ class Alone:
         kind: Any = PickleLifoDiskQueue,
         start_kind: Any = None,
     ) -> None:
+        """*folder*: that of a job."""
         self.world = World([Host(capacity=1000, known_until=1e9) for _ in range(2)], total=1000)
         self.stats = Stats()
         self.signals = SignalManager()
-        spider = Spider("spider")
-        crawler: Any = SimpleNamespace(spider=spider, signals=self.signals, stats=self.stats)
+        crawler: Any = Crawler(
+            spider=Spider("spider"),
+            signals=self.signals,
+            stats=self.stats,
+            settings=Settings({"JOBDIR": folder}),
+            engine=SimpleNamespace(_slot=None, scraper=SimpleNamespace(slot=None)),
+        )
         readiness = self.world.readiness
         readiness.queues.clear()
+        if folder:  # as Scrapy's scheduler makes it
+            Path(folder, QUEUE_FOLDER).mkdir(exist_ok=True)
         self.queue = RobotsPriorityQueue(
-            crawler, kind, folder, state, start_queue_cls=start_kind, readiness=readiness
+            crawler,
+            kind,
+            folder and f"{folder}/{QUEUE_FOLDER}",
+            state,
+            start_queue_cls=start_kind,
+            readiness=readiness,
         )
         open_queues.append(self)
 
@@ -82,13 +133,8 @@ class Alone:
         return state
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> str:
-    return str(tmp_path)
-
-
-def test_it_counts_what_it_holds() -> None:
-    alone = Alone(kind=LifoMemoryQueue)
+def test_it_counts_what_it_holds(kinds: Kinds) -> None:
+    alone = Alone(kinds.folder, kind=kinds.lifo)
     assert len(alone.queue) == 0
     alone.push("a", "b")
     alone.push("c", host=1)
@@ -97,8 +143,8 @@ def test_it_counts_what_it_holds() -> None:
     assert len(alone.queue) == 0
 
 
-def test_it_names_the_hosts_that_have_requests() -> None:
-    alone = Alone(kind=LifoMemoryQueue)
+def test_it_names_the_hosts_that_have_requests(kinds: Kinds) -> None:
+    alone = Alone(kinds.folder, kind=kinds.lifo)
     alone.push("a")
     assert "http://host0.example" in alone.queue
     assert "http://host1.example" not in alone.queue
@@ -109,8 +155,8 @@ def test_it_names_the_hosts_that_have_requests() -> None:
     assert alone.world.readiness.states.lanes == 0
 
 
-def test_the_next_request_can_be_looked_at() -> None:
-    alone = Alone(kind=FifoMemoryQueue)
+def test_the_next_request_can_be_looked_at(kinds: Kinds) -> None:
+    alone = Alone(kinds.folder, kind=kinds.fifo)
     assert alone.queue.peek() is None
     (url,) = alone.push("a")
     alone.push("b", host=1)
@@ -121,15 +167,15 @@ def test_the_next_request_can_be_looked_at() -> None:
     assert alone.pop() == url
 
 
-def test_the_most_urgent_request_goes_first() -> None:
-    alone = Alone(kind=FifoMemoryQueue)
+def test_the_most_urgent_request_goes_first(kinds: Kinds) -> None:
+    alone = Alone(kinds.folder, kind=kinds.fifo)
     normal = alone.push("a", host=0) + alone.push("b", host=1)
     urgent = alone.push("c", host=1, priority=5)
     assert list(alone.pop_all()) == [*urgent, *normal]
 
 
-def test_start_requests_have_a_queue_of_their_own_kind() -> None:
-    alone = Alone(kind=LifoMemoryQueue, start_kind=FifoMemoryQueue)
+def test_start_requests_have_a_queue_of_their_own_kind(kinds: Kinds) -> None:
+    alone = Alone(kinds.folder, kind=kinds.lifo, start_kind=kinds.fifo)
     others = alone.push("a", "b")
     for path in "cd":
         meta = {"is_start_request": True}
@@ -139,8 +185,8 @@ def test_start_requests_have_a_queue_of_their_own_kind() -> None:
     assert [url[-1] for url in found if url not in others] == ["c", "d"]
 
 
-def test_what_will_be_refused_goes_behind_the_others_and_now_and_then_in_between() -> None:
-    alone = Alone(kind=FifoMemoryQueue)
+def test_what_will_be_refused_goes_behind_the_others_and_now_and_then_between(kinds: Kinds) -> None:
+    alone = Alone(kinds.folder, kind=kinds.fifo)
     alone.world.hosts[0].unreachable = True
     refused = alone.push("a", "b", "c")
     others = alone.push(*map(str, range(40)), host=1)
@@ -149,8 +195,8 @@ def test_what_will_be_refused_goes_behind_the_others_and_now_and_then_in_between
     assert [found.index(url) for url in refused] == [30, 41, 42]
 
 
-def test_it_wakes_the_engine_unless_that_is_asking_it() -> None:
-    alone = Alone(kind=LifoMemoryQueue)
+def test_it_wakes_the_engine_unless_that_is_asking_it(kinds: Kinds) -> None:
+    alone = Alone(kinds.folder, kind=kinds.lifo)
     alone.push("a", "b")
     assert alone.world.woken
     alone.world.woken = False
@@ -160,39 +206,40 @@ def test_it_wakes_the_engine_unless_that_is_asking_it() -> None:
     assert alone.world.woken
 
 
-def test_a_job_goes_on_with_what_it_held(folder: str) -> None:
-    first = Alone(folder)
+def test_a_job_goes_on_with_what_it_held(on_disk: Kinds) -> None:
+    first = Alone(on_disk.folder, kind=on_disk.lifo)
     urls = first.push("a", "b") + first.push("c", host=1) + first.push("d", priority=3)
     state = first.stop()
-    assert state == {"http://host0.example": [-3, 0], "http://host1.example": [0]}
-    second = Alone(folder, state)
+    by_host = {"http://host0.example": [-3, 0], "http://host1.example": [0]}
+    assert state == (by_host if on_disk.lifo is PickleLifoDiskQueue else {FILE_NAME: []})
+    second = Alone(on_disk.folder, state, kind=on_disk.lifo)
     assert len(second.queue) == 4
     found = list(second.pop_all())
     assert found[0] == urls[-1]
     assert sorted(found) == sorted(urls)
-    assert second.stop() == {}
+    assert second.stop() == ({} if on_disk.lifo is PickleLifoDiskQueue else state)
 
 
-def test_a_queue_that_is_closed_holds_nothing() -> None:
-    alone = Alone(kind=LifoMemoryQueue)
+def test_a_queue_that_is_closed_hands_out_nothing(kinds: Kinds) -> None:
+    alone = Alone(kinds.folder, kind=kinds.lifo)
     alone.push("a", "b")
     alone.queue.close()
-    assert len(alone.queue) == 0
+    assert list(alone.queue) == []
     assert alone.queue.peek() is None
     assert alone.pop() is None
 
 
-def test_a_queue_that_is_closed_sets_no_alarm(folder: str) -> None:
-    alone = Alone(folder)
+def test_a_queue_that_is_closed_sets_no_alarm(on_disk: Kinds) -> None:
+    alone = Alone(on_disk.folder, kind=on_disk.lifo)
     alone.world.readiness.agenda.alarm.set(alone.world.now + 9)
     alone.stop()
     assert alone.world.readiness.agenda.alarm.at is None
 
 
 @pytest.mark.parametrize("state", [[0, 1], "http://a.example", [[0]]])
-def test_the_state_of_a_queue_that_does_not_separate_hosts(folder: str, state: Any) -> None:
+def test_the_state_of_a_queue_that_does_not_separate_hosts(on_disk: Kinds, state: Any) -> None:
     with pytest.raises(ValueError, match="separate hosts") as caught:
-        Alone(folder, state)
+        Alone(on_disk.folder, state, kind=on_disk.lifo)
     assert str(caught.value) == (
         f"The state {state!r} of the job was written by a queue that does not separate hosts. "
         "Resume it with the SCHEDULER_PRIORITY_QUEUE that it started with."
@@ -200,13 +247,13 @@ def test_the_state_of_a_queue_that_does_not_separate_hosts(folder: str, state: A
 
 
 @pytest.mark.parametrize("state", [None, {}, []])
-def test_a_job_that_begins_has_no_state(folder: str, state: Any) -> None:
-    assert len(Alone(folder, state).queue) == 0
+def test_a_job_that_begins_has_no_state(on_disk: Kinds, state: Any) -> None:
+    assert len(Alone(on_disk.folder, state, kind=on_disk.lifo).queue) == 0
 
 
 def test_while_a_job_runs_a_file_tells_how_much_it_holds(folder: str, tmp_path: Path) -> None:
     def held() -> int:
-        return int((tmp_path / RunningMarker.NAME).read_bytes())
+        return int((tmp_path / QUEUE_FOLDER / RunningMarker.NAME).read_bytes())
 
     alone = Alone(folder)
     assert held() == 0
@@ -219,7 +266,7 @@ def test_while_a_job_runs_a_file_tells_how_much_it_holds(folder: str, tmp_path: 
     alone.push("d")
     assert held() == 3
     alone.stop()
-    assert not (tmp_path / RunningMarker.NAME).exists()
+    assert not (tmp_path / QUEUE_FOLDER / RunningMarker.NAME).exists()
 
 
 def test_in_memory_there_is_no_such_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,8 +275,8 @@ def test_in_memory_there_is_no_such_file(tmp_path: Path, monkeypatch: pytest.Mon
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_cannot_be_written_is_not_held(folder: str) -> None:
-    alone = Alone(folder)
+def test_what_cannot_be_written_is_not_held(on_disk: Kinds) -> None:
+    alone = Alone(on_disk.folder, kind=on_disk.lifo)
     with pytest.raises(ValueError, match=r"pickle|serializ"):
         alone.queue.push(Request("http://host0.example/", meta={"x": lambda: None}))
     assert len(alone.queue) == 0
