@@ -18,7 +18,8 @@ class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
     request, so that neither is ever without the other.
 
     If the server is away, the request is kept in memory, and its fingerprint is looked up when the
-    server is back. With another queue it is that of scrapy-redis.
+    server is back. ``SCHEDULER_DUPEFILTER_KEY`` and ``DUPEFILTER_DEBUG`` mean what they mean for
+    scrapy-redis; with another queue it is that of scrapy-redis.
     """
 
     _worker: Worker | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.request import request_from_dict
@@ -11,14 +12,10 @@ from scrapy_robots_plus.cluster.requests import Stored
 from scrapy_robots_plus.server import ServerError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scrapy import Request, Spider
 
-    from scrapy_robots_plus.cluster.requests import HostQueue
-
+    from .account import Account
     from .hosts import Hosts
-    from .link import Link
     from .reports import QueueReports
 
 
@@ -46,15 +43,9 @@ class Pushing:
     """Requests of one attempt after a failure."""
 
     def __init__(
-        self,
-        link: Link,
-        queue: HostQueue,
-        hosts: Hosts,
-        serialization: Serialization,
-        reports: QueueReports,
+        self, account: Account, hosts: Hosts, serialization: Serialization, reports: QueueReports
     ) -> None:
-        self._link = link
-        self._queue = queue
+        self._account = account
         self._hosts = hosts
         self._serialization = serialization
         self._reports = reports
@@ -68,38 +59,42 @@ class Pushing:
     def __len__(self) -> int:
         return len(self.kept) + len(self.unwritable)
 
-    def stored(self, request: Request, fingerprint: str = "") -> Stored | None:
-        """None if it cannot be written."""
+    def stored(self, data: bytes, score: float) -> Stored:
+        """A request that scrapy-redis has written, to be taken over."""
+        try:
+            request = self._serialization.read(data)
+        except Exception:  # noqa: BLE001 - whoever takes it says what is wrong, and sets it aside
+            return Stored("", -score, data)
+        return Stored(self._hosts.host_of(request), request.priority, data)
+
+    def push(self, request: Request, fingerprint: str) -> bool | None:
+        """Whether *request* may be due at once; None if it was seen before."""
         try:
             data = self._serialization.written(request)
         except Exception as error:  # noqa: BLE001 - any serializer may be in use
             self._reports.cannot_be_written(request, error)
-            return None
+            self.unwritable.append(request)
+            return True
         host = self._hosts.host_of(request)
-        return Stored(host, request.priority, data, fingerprint)
+        return self._push(Stored(host, request.priority, data, fingerprint))
 
-    def push(self, stored: Stored) -> bool | None:
-        """Whether it may be due at once; None if it was seen before."""
+    def _push(self, stored: Stored) -> bool | None:
         if not self.kept:
             try:
-                return self._push([stored])[0]
-            except ServerError as error:
-                self._reports.failed(error)
+                return self._account.push([stored], self.seen_key)[0]
+            except ServerError:
+                pass
         self.kept.append(stored)
         self._reports.kept()
         return False
 
-    def try_again(self, tell: Callable[[ServerError], None]) -> None:
-        """Gives the server what was kept; *tell* is called if it cannot be done."""
+    def try_again(self) -> None:
+        """Gives the server what was kept."""
         while self.kept:
-            batch = [self.kept[at] for at in range(min(self.AT_ONCE, len(self.kept)))]
+            batch = list(islice(self.kept, self.AT_ONCE))
             try:
-                self._push(batch)
-            except ServerError as error:
-                tell(error)
+                self._account.push(batch, self.seen_key)
+            except ServerError:
                 return
             for _ in batch:
                 self.kept.popleft()
-
-    def _push(self, requests: list[Stored]) -> list[bool | None]:
-        return self._link.run(lambda _: self._queue.push(requests, self.seen_key))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.cluster.requests import Report
@@ -11,16 +12,19 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.pacing.shared.shared_pace import Ask
 
-    from .lease import Lease
-    from .worker import Worker
+    from .account import Account
+    from .leases import Lease, Leases
 
 
 class QueuePace:
     """See :class:`.SharedPace`. The hosts of the queue are those of the pace."""
 
-    def __init__(self, worker: Worker) -> None:
-        self._worker = worker
-        self._leases: dict[str, Lease] = {}
+    def __init__(self, account: Account, leases: Leases, workers: int) -> None:
+        """*workers*: how many share a host, for as long as the server is away."""
+        self._account = account
+        self._leases = leases
+        self._workers = workers
+        self._with_turn: dict[str, Lease] = {}
         """By ticket: the request of the queue that has its turn."""
         self._turns: dict[str, bytes] = {}
         """By ticket: the id of a turn that was asked for."""
@@ -34,43 +38,45 @@ class QueuePace:
         if asked.request is None:
             answer(0.0)
             return
-        lease = self._worker.lease_with_turn(asked.request, asked.host)
+        lease = self._leases.with_turn(asked.request, asked.host)
         if lease is None:
             answer(self._ask_server(asked))
             return
-        lease.asked, lease.sent_by = True, self._worker.now() + asked.patience
-        self._leases[asked.ticket] = lease
+        lease.asked, lease.sent_by = True, self._account.now() + asked.patience
+        self._with_turn[asked.ticket] = lease
         answer(0.0)
 
-    def _ask_server(self, asked: Ask) -> float:
-        id_ = b"turn:" + asked.ticket.encode()
-        wait = self._worker.ask_turn(id_, asked)
-        if not wait:
-            self._turns[asked.ticket] = id_
-        return wait
-
     def left(self, host: str, ticket: str, ago: float, delay: float) -> None:
-        lease, id_ = self._leases.get(ticket), self._turns.get(ticket)
-        if ago >= 0:
-            self._leases.pop(ticket, None)
+        known = ago >= 0  # else it may still be under way
+        lease, id_ = self._with_turn.get(ticket), self._turns.get(ticket)
+        if known:
+            self._with_turn.pop(ticket, None)
             self._turns.pop(ticket, None)
-        if lease is not None:
-            if ago >= 0:
-                self._worker.left(lease, ago, delay)
-            return
-        self._worker.left_without_lease(id_ or b"", host, ago, delay)
-        if id_ is not None and ago >= 0:
-            self._worker.tell(lambda: Report.ended(id_))
+        if lease is None:
+            self._account.left(id_ or b"", host, ago, delay)
+            if id_ is not None and known:
+                self._account.tell(partial(Report.ended, id_))
+        elif known:
+            self._leases.left(lease, ago, delay)
 
     def unused(self, host: str, ticket: str, ago: float) -> None:  # noqa: ARG002
-        lease, id_ = self._leases.pop(ticket, None), self._turns.pop(ticket, None)
+        lease, id_ = self._with_turn.pop(ticket, None), self._turns.pop(ticket, None)
         if lease is not None:
             lease.sent_by = None
         if id_ is not None:
-            self._worker.tell(lambda: Report.freed(id_, host))
+            self._account.tell(partial(Report.freed, id_, host))
 
     def leave_alone(self, host: str, seconds: float) -> None:
-        self._worker.pause(host, seconds)
+        self._account.pause(host, seconds)
 
     def close(self) -> None:
         """The worker leaves by itself."""
+
+    def _ask_server(self, asked: Ask) -> float:
+        id_ = b"turn:" + asked.ticket.encode()
+        wait = self._account.attempt(partial(self._account.queue.ask, id_, asked.host, asked.delay))
+        if wait is None:
+            return max(0.0, asked.delay * self._workers - asked.since)
+        if not wait:
+            self._turns[asked.ticket] = id_
+        return wait

@@ -9,7 +9,7 @@ import json
 import signal
 import subprocess
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,6 @@ from tests.crawl_process import MODES
 from tests.crawling import BASE_SETTINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.redis_server import RedisServer
 
 LONGEST = 90
@@ -91,8 +89,6 @@ class Crew:
                 assert worker.returncode == 0, self.log
                 found.append(json.loads(output.splitlines()[-1]))
         return found
-
-
 
 
 def main() -> None:

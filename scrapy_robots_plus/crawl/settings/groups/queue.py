@@ -35,5 +35,5 @@ class Queue:
         example=300,
         doc="With `RobotsQueue` for scrapy-redis: for how long a worker may not be heard of before "
         "others get the requests that it has. It is heard of several times in that time, unless "
-        "a callback keeps it busy for longer. See [clusters](cluster.md).",
+        "a callback keeps it busy for longer.",
     )
