@@ -22,7 +22,6 @@ FLOORS = (
     "crawl.scheduling",
     "crawl.lanes",
     "crawl.jobs",
-    "crawl.sharing",
     "crawl.gate",
     "crawl.preferences",
     "crawl.hints",

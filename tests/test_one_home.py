@@ -9,8 +9,8 @@ import pytest
 from scrapy_robots_plus import protocol
 from scrapy_robots_plus.protocol import DIALECTS, Dialect, dialect
 from scrapy_robots_plus.storage import check_store_uri
-from scrapy_robots_plus.storage.opening import _SCHEMES
-from tests.storage import test_memory, test_sqlite
+from scrapy_robots_plus.storage.opening import _KINDS
+from tests.storage import test_memory, test_redis, test_sqlite
 from tests.storage.conformance import StoreConformance
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -32,7 +32,7 @@ def test_a_dialect_is_public_and_described(name: str) -> None:
     assert f"`{name}`" in page("dialects.md")
 
 
-@pytest.mark.parametrize("scheme", _SCHEMES)
+@pytest.mark.parametrize("scheme", _KINDS)
 def test_a_store_is_named_where_another_is_refused_and_described(scheme: str) -> None:
     with pytest.raises(ValueError, match=f"'{scheme}"):
         check_store_uri("nothing")
@@ -41,7 +41,8 @@ def test_a_store_is_named_where_another_is_refused_and_described(scheme: str) ->
 
 def test_each_store_has_to_conform() -> None:
     modules = {"memory": test_memory, "sqlite": test_sqlite}
-    assert set(modules) == set(_SCHEMES)
+    modules |= dict.fromkeys(("redis", "rediss", "unix"), test_redis)
+    assert set(modules) == set(_KINDS)
     for module in modules.values():
         kinds = [value for value in vars(module).values() if isinstance(value, type)]
         assert [k for k in kinds if issubclass(k, StoreConformance) and k is not StoreConformance]

@@ -8,3 +8,4 @@ from .connection import ServerError as ServerError
 from .connection import connect as connect
 from .url import check_redis_url as check_redis_url
 from .url import hidden as hidden
+from .url import without_password as without_password

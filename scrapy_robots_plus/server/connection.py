@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from hashlib import sha1
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
@@ -26,6 +27,12 @@ LONGEST_PAUSE = 10.0
 """Seconds for which a server that did not answer is left alone: twice as long each time."""
 
 _LONGEST_MESSAGE = 300
+
+_PLACE = ("host", "port", "path")
+"""What tells one server from another."""
+
+_RUN_ID = re.compile(rb"\brun_id:(\w+)")
+"""Of a server's process, in what it answers to ``INFO server``."""
 
 
 class ServerError(Exception):
@@ -55,6 +62,11 @@ class Server:
     """
 
     def __init__(self, url: str, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self.restarts = 0
+        """How many times another process than before answered at the same address: the server was
+        started again, or another one is in its place. Its latest data may be lost.
+        """
+        self._processes: dict[str, bytes] = {}
         self.name = hidden(url)
         """The URL, without what must not be shown."""
         self._url = url
@@ -96,8 +108,24 @@ class Server:
 
     def _connected(self) -> Redis:
         if self._client is None:
-            self._client = connect(self._url)
+            self._client = connect(self._url, self._greet)
         return self._client
+
+    def _greet(self, connection: Any) -> None:
+        """Asks who answers on a new *connection*."""
+        from redis.exceptions import ResponseError
+
+        connection.on_connect()
+        try:
+            connection.send_command("INFO", "server")
+            found = _RUN_ID.search(connection.read_response(disable_decoding=True))
+        except ResponseError:  # the user may not ask
+            return
+        if found is not None:
+            place = [piece for piece in connection.repr_pieces() if piece[0] in _PLACE]
+            known = self._processes.setdefault(repr(place), found[1])
+            self._processes[repr(place)] = found[1]
+            self.restarts += known != found[1]
 
     def _failed(self, error: Exception) -> NoReturn:
         from redis import exceptions
@@ -149,8 +177,10 @@ class Script:
             return client.eval(self._text, len(keys), *keys, *args)  # type: ignore[arg-type]
 
 
-def connect(url: str) -> Redis:
+def connect(url: str, greet: Callable[[Any], None] | None = None) -> Redis:
     """A client for the server of *url*. It connects when it is first asked.
+
+    *greet* is given each new connection, and begins with its ``on_connect()``.
 
     It waits :data:`SECONDS` for each answer, asks nothing twice, and returns bytes. Raises
     :class:`MissingRedisError` without the package ``redis``, and :class:`ServerAwayError` if *url*
@@ -168,6 +198,7 @@ def connect(url: str) -> Redis:
         "retry": Retry(NoBackoff(), 0),
         "decode_responses": False,
         "protocol": 2,
+        "redis_connect_func": greet,
     }
     kind = redis.RedisCluster if is_cluster(url) else redis.Redis
     client: Any = kind.from_url(_without_ours(url), **options)

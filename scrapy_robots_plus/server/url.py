@@ -26,6 +26,9 @@ _FORMS = {
 }
 """What may follow ``://``. Strict: what is not understood could be part of a password."""
 
+_LIKE_OURS = re.compile(r"\W*b?\W*(rediss?|unix):", re.IGNORECASE)
+_USER_INFO = re.compile(r"//[^\s/]*@")
+
 _KNOWN_OPTIONS = frozenset(
     {"client_name", "cluster", "db", "password", "protocol", "username"}
     | {"socket_connect_timeout", "socket_timeout"}
@@ -43,7 +46,7 @@ def check_redis_url(url: object) -> str:
     is accepted; or how to install the package for Redis where it is missing.
     """
     if not isinstance(url, str):
-        raise ValueError(f"{url!r} is not a string; {EXPECTED}")
+        raise ValueError(f"{without_password(repr(url))} is not a string; {EXPECTED}")
     match = _match(url)
     if match is None:
         raise ValueError(f"{hidden(url)!r} is not the URL of a Redis server; {EXPECTED}")
@@ -65,6 +68,13 @@ def hidden(url: str) -> str:
         return f"{scheme}://***" if scheme in _FORMS else "***"
     credentials = "***@" if match["credentials"] is not None else ""
     return f"{scheme}://{credentials}{match['place']}"
+
+
+def without_password(text: str) -> str:
+    """*text*, which may be meant as a URL of any kind, to be shown."""
+    if _LIKE_OURS.match(text):
+        return hidden(text)
+    return _USER_INFO.sub("//***@", text)
 
 
 def secrets_in(url: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from .base import Scanned, Standing, Store, StoreDamagedError, StoreError, StoreReader
 from .opening import check_store_uri, open_reader, open_store
+from .opening import shown as shown
 
 __all__ = [
     "Scanned",

@@ -42,6 +42,9 @@ MAX_HEADER = 65_536
 _T = TypeVar("_T")
 
 _PREFIX = struct.Struct(">B16s?ddI")
+LENGTH_OF_STANDING = _PREFIX.size
+"""Octets of a record that :func:`standing` needs. No two records begin with the same."""
+
 _DIGEST = slice(1, 17)
 _HEADER_LENGTH = struct.Struct(">I")
 

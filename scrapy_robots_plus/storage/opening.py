@@ -1,4 +1,5 @@
-"""Opens the store that ``ROBOTS_STORE`` names: ``memory``, or ``sqlite:`` and a path.
+"""Opens the store that ``ROBOTS_STORE`` names: ``memory``, ``sqlite:`` and a path, or the URL of a
+Redis server.
 
 The path may be relative to the working directory and contain any character
 (``sqlite:robots.db``, ``sqlite:/var/lib/my crawls/r.db``).
@@ -9,9 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
+from scrapy_robots_plus.server import check_redis_url, hidden, without_password
 
 from .base import StoreError
 from .memory import MemoryStore
+from .redis_reader import RedisReader
+from .redis_store import SECONDS_OF_USE, RedisStore
 from .sqlite import SqliteStore
 from .sqlite_reader import SqliteReader
 
@@ -22,36 +26,44 @@ if TYPE_CHECKING:
 
 
 class _Kind(NamedTuple):
-    """What can be done with the part of a URI after its scheme."""
+    """What can be done with a URI."""
 
-    check: Callable[[str], None]
-    open: Callable[[str, int, int], Store]
+    check: Callable[[str], object]
+    open: Callable[[str, int, int, float], Store]
     read: Callable[[str, int], StoreReader]
 
 
 def check_store_uri(uri: object) -> str:
     """*uri* as it is, if it names a store as ``ROBOTS_STORE`` does. Opens nothing.
 
-    Raises ValueError saying what is accepted.
+    Raises ValueError saying what is accepted, without the password in *uri*.
     """
-    scheme, rest = _split(uri)
-    _SCHEMES[scheme].check(rest)
-    return str(uri)
+    return _kind_of(uri)[1]
 
 
-def open_store(uri: str, max_records: int, max_body: int = MAX_BYTES) -> Store:
+def shown(uri: str) -> str:
+    """*uri*, which names a store, without user and password."""
+    return hidden(uri) if _scheme_of(uri) in _ON_SERVERS else uri
+
+
+def open_store(
+    uri: str,
+    max_records: int,
+    max_body: int = MAX_BYTES,
+    seconds_of_use: float = SECONDS_OF_USE,
+) -> Store:
     """The store that *uri* names as ``ROBOTS_STORE`` does, made if there is none yet.
 
     It is for at most *max_records* records, with bodies of at most *max_body* bytes: by default
-    512,000 (RFC 9309 2.5).
+    512,000 (RFC 9309 2.5). A Redis server limits its memory itself; it removes each record
+    *seconds_of_use* seconds after it was last asked for: by default 31 days. Whether the server
+    answers is seen when it is first asked.
 
     Raises ValueError if *uri* names no store or *max_records* is below 1, and
     :exc:`~scrapy_robots_plus.StoreError` if it cannot be opened.
     """
-    scheme, rest = _split(uri)
-    kind = _SCHEMES[scheme]
-    kind.check(rest)
-    return kind.open(rest, max_records, max_body)
+    kind, uri = _kind_of(uri)
+    return kind.open(uri, max_records, max_body, seconds_of_use)
 
 
 def open_reader(uri: str, max_body: int = MAX_BYTES) -> StoreReader:
@@ -64,28 +76,36 @@ def open_reader(uri: str, max_body: int = MAX_BYTES) -> StoreReader:
     Raises ValueError if *uri* names no store, and :exc:`~scrapy_robots_plus.StoreError` if there
     is none or it cannot be read.
     """
-    scheme, rest = _split(uri)
-    kind = _SCHEMES[scheme]
-    kind.check(rest)
-    return kind.read(rest, max_body)
+    kind, uri = _kind_of(uri)
+    return kind.read(uri, max_body)
 
 
-def _split(uri: object) -> tuple[str, str]:
+def _kind_of(uri: object) -> tuple[_Kind, str]:
+    """What *uri* names, checked, and *uri* itself."""
     if not isinstance(uri, str):
-        raise ValueError(f"{uri!r} is not a string; {_EXPECTED}")
-    scheme, colon, rest = uri.partition(":")
-    if scheme not in _SCHEMES:
-        raise ValueError(f"{uri!r} is not a store; {_EXPECTED}")
-    return scheme, colon + rest
+        raise ValueError(f"{without_password(repr(uri))} is not a string; {_EXPECTED}")
+    kind = _KINDS.get(_scheme_of(uri))
+    if kind is None:
+        raise ValueError(f"{without_password(uri)!r} is not a store; {_EXPECTED}")
+    kind.check(uri)
+    return kind, uri
 
 
-def _check_memory(rest: str) -> None:
-    if rest:
+def _scheme_of(uri: str) -> str:
+    return uri.partition(":")[0]
+
+
+def _path_in(uri: str) -> str:
+    return uri.partition(":")[2]
+
+
+def _check_memory(uri: str) -> None:
+    if uri != "memory":
         raise ValueError(f"nothing can follow 'memory'; {_EXPECTED}")
 
 
-def _check_sqlite(rest: str) -> None:
-    path = rest[1:]
+def _check_sqlite(uri: str) -> None:
+    path = _path_in(uri)
     if not path.strip() or "\0" in path:
         raise ValueError(f"'sqlite:' needs a path; {_EXPECTED}")
     if path.startswith("//"):  # in other libraries sqlite:///x is a relative path: do not guess
@@ -94,18 +114,31 @@ def _check_sqlite(rest: str) -> None:
         raise ValueError(f"'sqlite::memory:' is lost when the crawl ends; {_EXPECTED}")
 
 
-_EXPECTED = "expected 'memory' or 'sqlite:PATH' (sqlite:robots.db, sqlite:/var/lib/robots.db)"
+_EXPECTED = (
+    "expected 'memory', 'sqlite:PATH' (sqlite:robots.db, sqlite:/var/lib/robots.db), or a Redis "
+    "server: 'redis://HOST:PORT/DB', 'rediss://HOST:PORT/DB' (TLS), 'unix:///PATH'"
+)
 
 
-def _no_memory(rest: str, max_body: int) -> StoreReader:  # noqa: ARG001
+def _no_memory(uri: str, max_body: int) -> StoreReader:  # noqa: ARG001
     raise StoreError("the store 'memory' ends with its crawl: there is nothing to read")
 
 
-_SCHEMES = {
-    "memory": _Kind(_check_memory, lambda _, *sizes: MemoryStore(*sizes), _no_memory),
+def _read_redis(uri: str, max_body: int) -> StoreReader:
+    reader = RedisReader(uri, max_body)
+    reader.faults()  # so that it is known to answer
+    return reader
+
+
+_ON_SERVERS = ("redis", "rediss", "unix")
+_KINDS = {
+    "memory": _Kind(
+        _check_memory, lambda _, most, longest, __: MemoryStore(most, longest), _no_memory
+    ),
     "sqlite": _Kind(
         _check_sqlite,
-        lambda rest, *sizes: SqliteStore(rest[1:], *sizes),
-        lambda rest, max_body: SqliteReader(rest[1:], max_body),
+        lambda uri, most, longest, _: SqliteStore(_path_in(uri), most, longest),
+        lambda uri, longest: SqliteReader(_path_in(uri), longest),
     ),
+    **dict.fromkeys(_ON_SERVERS, _Kind(check_redis_url, RedisStore, _read_redis)),
 }

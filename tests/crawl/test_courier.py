@@ -73,10 +73,10 @@ async def test_what_is_told_is_known_before_anybody_goes_on_who_asked_later(
 ) -> None:
     known: list[int] = []
     courier.tell(lambda: 1, known.append)
-    assert await courier.ask(lambda: 2) == 2
+    assert await courier.ask(lambda: 2, 30) == 2
     assert known == [1]
     with pytest.raises(ZeroDivisionError):
-        await courier.ask(lambda: 1 / 0)
+        await courier.ask(lambda: 1 / 0, 30)
 
 
 @in_loop
@@ -85,7 +85,7 @@ async def test_a_fault_of_what_is_told_is_logged(
 ) -> None:
     courier.tell(lambda: 1 / 0, lambda _: None)
     courier.tell(lambda: [1], lambda result: result[1])
-    assert await courier.ask(lambda: 2) == 2
+    assert await courier.ask(lambda: 2, 30) == 2
     faults = [type(record.exc_info[1]) for record in caplog.records if record.exc_info]
     assert faults == [ZeroDivisionError, IndexError]
 
@@ -98,7 +98,7 @@ async def test_all_that_was_sent_can_be_waited_for(courier: compat.Courier) -> N
     assert await compat.wait_for(courier.flush(0.01)) is False
     hanging.set()
     assert await compat.wait_for(courier.flush(30)) is True
-    assert await courier.ask(lambda: 2) == 2
+    assert await courier.ask(lambda: 2, 30) == 2
 
 
 @in_loop

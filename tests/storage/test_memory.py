@@ -9,14 +9,14 @@ from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 from scrapy_robots_plus.storage import Store, StoreError, open_store
 from scrapy_robots_plus.storage.memory import MemoryStore
 
-from .conformance import StoreConformance
+from .conformance import BoundedStoreConformance
 from .records import START, origin, rules
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-class TestMemoryStore(StoreConformance):
+class TestMemoryStore(BoundedStoreConformance):
     def open(self, folder: Path, max_records: int) -> Store:
         return MemoryStore(max_records)
 

@@ -15,7 +15,10 @@ from .records import origin, rules
 if TYPE_CHECKING:
     from pathlib import Path
 
-ACCEPTED = "expected 'memory' or 'sqlite:PATH' (sqlite:robots.db, sqlite:/var/lib/robots.db)"
+ACCEPTED = (
+    "expected 'memory', 'sqlite:PATH' (sqlite:robots.db, sqlite:/var/lib/robots.db), or a Redis "
+    "server: 'redis://HOST:PORT/DB', 'rediss://HOST:PORT/DB' (TLS), 'unix:///PATH'"
+)
 NO_PATH = "'sqlite:' needs a path"
 SLASHES = "write the path without '//' before it"
 
@@ -24,6 +27,8 @@ SLASHES = "write the path without '//' before it"
     ("uri", "why"),
     [
         *((uri, f"{uri!r} is not a store") for uri in ("", "Memory", "mysql://host/db")),
+        ("mysql://user:secret@host/db", "'mysql://***@host/db' is not a store"),
+        ("Redis://:secret@host", "'***' is not a store"),
         *((uri, f"{uri!r} is not a store") for uri in ("robots.db", "/var/robots.db")),
         *((uri, "nothing can follow 'memory'") for uri in ("memory:", "memory:x")),
         *((uri, NO_PATH) for uri in ("sqlite", "sqlite:", "sqlite:  ", "sqlite:a\0b")),
@@ -40,7 +45,17 @@ def test_what_names_no_store_is_refused(uri: object, why: str) -> None:
         open_store(uri, 10)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("uri", ["memory", "sqlite:robots.db", "sqlite:/var/lib/my crawls/r.db"])
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "memory",
+        "sqlite:robots.db",
+        "sqlite:/var/lib/my crawls/r.db",
+        "redis://crawler:secret@redis.example:6379/0",
+        "rediss://redis.example",
+        "unix:///run/redis.sock",
+    ],
+)
 def test_what_names_a_store_comes_back_as_it_is(uri: str) -> None:
     assert check_store_uri(uri) == uri
 
@@ -84,7 +99,7 @@ def test_a_folder_that_cannot_be_made_is_a_store_error(tmp_path: Path) -> None:
         open_store(f"sqlite:{tmp_path}/file/robots.db", 10)
 
 
-@pytest.mark.parametrize("uri", ["memory", "sqlite:robots.db"])
+@pytest.mark.parametrize("uri", ["memory", "sqlite:robots.db", "redis://localhost"])
 def test_no_room_is_refused(uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match="max_records"):

@@ -9,7 +9,7 @@ import pytest
 from scrapy_robots_plus.storage import StoreError, sqlite, sqlite_rows
 from scrapy_robots_plus.storage.sqlite import SqliteStore
 
-from .conformance import StoreConformance
+from .conformance import BoundedStoreConformance
 from .records import START, never_read, origin, rules
 from .writer import ORIGINS, expected, reported, start
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.storage import Store
 
 
-class TestSqliteStore(StoreConformance):
+class TestSqliteStore(BoundedStoreConformance):
     def open(self, folder: Path, max_records: int) -> Store:
         return SqliteStore(folder / "robots.db", max_records)
 

@@ -13,7 +13,7 @@ from scrapy_robots_plus.policy.access import Access, is_definite
 from scrapy_robots_plus.policy.status_policy import access_of
 from scrapy_robots_plus.protocol import Reason, RobotsTxt
 from scrapy_robots_plus.protocol.sent_forms import target_of
-from scrapy_robots_plus.storage import open_reader
+from scrapy_robots_plus.storage import open_reader, shown
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.commands.project import Project
@@ -87,7 +87,7 @@ def stored_copy(name: str, project: Project, uri: str | None) -> Copy:
     with open_reader(uri, project.robots.fetch_max_bytes) as store:
         record = store.get(origin)
     if record is None:
-        raise UnreadableError(f"{name}: the store {uri} has no copy of it")
+        raise UnreadableError(f"{name}: the store {shown(uri)} has no copy of it")
     today = access_of(record.outcome, project.robots.status_policy)
     return _copy(name, replace(record, access=today), project)
 

@@ -61,4 +61,6 @@ from .slots import slot_key as slot_key
 from .slots import watch_transfers as watch_transfers
 from .threads import Courier as Courier
 from .threads import CourierClosedError as CourierClosedError
+from .threads import CourierError as CourierError
+from .threads import CourierLateError as CourierLateError
 from .threads import InPlace as InPlace

@@ -24,8 +24,20 @@ _T = TypeVar("_T")
 logger = logging.getLogger(__name__)
 
 
-class CourierClosedError(Exception):
-    """A call came after the courier was closed."""
+SECONDS = 1.5
+"""How long an answer is waited for."""
+
+
+class CourierError(Exception):
+    """There is no answer to a call."""
+
+
+class CourierClosedError(CourierError):
+    """It came after the courier was closed."""
+
+
+class CourierLateError(CourierError):
+    """It was not answered in time."""
 
 
 class Courier:
@@ -47,7 +59,8 @@ class Courier:
     def send(self, call: Callable[[], _T]) -> Deferred[_T]:
         """Makes *call* after all sent before. The Deferred has what it returned or raised.
 
-        To be asked in the loop of the crawl. Cancelling the Deferred does not stop the call.
+        To be asked in the loop of the crawl. Cancelling the Deferred drops a call that has not
+        begun.
         """
         answer: Deferred[_T] = Deferred()
         if self._closed:
@@ -56,6 +69,8 @@ class Courier:
         to_loop = _caller_in_loop()
 
         def errand() -> None:
+            if answer.called:  # nobody waits any more
+                return
             try:
                 result: _T | Failure = call()
             except BaseException:  # noqa: BLE001 - it is raised where it is waited for
@@ -65,9 +80,16 @@ class Courier:
         self._put(errand)
         return answer
 
-    async def ask(self, call: Callable[[], _T]) -> _T:
-        """Like :meth:`send`, for a coroutine to wait for."""
-        return await wait_for(self.send(call))
+    async def ask(self, call: Callable[[], _T], seconds: float = SECONDS) -> _T:
+        """Like :meth:`send`, for a coroutine to wait for. Raises :class:`CourierLateError` if there
+        is no answer after *seconds*.
+        """
+        answer = self.send(call)
+        late = call_later(seconds, self._give_up, answer, seconds)
+        try:
+            return await wait_for(answer)
+        finally:
+            late.cancel()
 
     def tell(self, call: Callable[[], _T], then: Callable[[_T], object]) -> None:
         """Like :meth:`send`, for a call that raises nothing: what it returned is given to *then*,
@@ -113,6 +135,10 @@ class Courier:
         self._closed = True
         self._errands.put(None)
         return done
+
+    def _give_up(self, answer: Deferred[Any], seconds: float) -> None:
+        if not answer.called:
+            answer.errback(CourierLateError(f"{self._name}: no answer within {seconds:g} s"))
 
     def _log(self, failure: Failure) -> None:
         error = failure.value

@@ -81,7 +81,7 @@ class Archive:
         """
         try:
             record, losses = await self._calls.ask(partial(self._get, origin))
-        except StoreError as error:
+        except (StoreError, compat.CourierLateError) as error:
             self._warn(error)
             return None
         except compat.CourierClosedError:
@@ -164,9 +164,10 @@ class Archive:
         self._outlives_the_crawl = uri != _MEMORY
         if uri == _MEMORY:
             return self.memory
-        most, longest = self._settings.store_max, self._settings.fetch_max_bytes
+        settings, limits = self._settings, self._settings.limits
+        use = limits.stale_max + limits.ttl_max
         try:
-            return open_store(uri, most, longest)
+            return open_store(uri, settings.store_max, settings.fetch_max_bytes, use)
         except StoreError as error:
             self._warn(error)
             return self._opened(_MEMORY)
@@ -187,7 +188,7 @@ class Archive:
 
         self._calls.tell(partial(_outcome, action), done)
 
-    def _warn(self, error: StoreError) -> None:
+    def _warn(self, error: Exception) -> None:
         self._stats.inc_value(stats.STORE_ERRORS)
         if not self._warned:
             self._warned = True

@@ -172,7 +172,7 @@ headers: Check[Mapping[str, Any], Mapping[str, Any]] = Check(
 
 
 store_uri: Check[str | None, str | None] = or_unset(
-    Check("`memory` or `sqlite:PATH`", check_store_uri)
+    Check("`memory`, `sqlite:PATH` or the URL of a Redis server", check_store_uri)
 )
 
 

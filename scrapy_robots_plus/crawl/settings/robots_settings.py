@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from scrapy_robots_plus.policy.decide import Rulebook
 from scrapy_robots_plus.policy.freshness import Limits
 from scrapy_robots_plus.policy.options import AiPolicy, Mode, PageAction, Unreachable
+from scrapy_robots_plus.server import without_password
 
 from .errors import RobotsSettingsError, SettingProblem, WrongPartsError, end_crawl
 from .groups import DECLARED
@@ -236,7 +237,13 @@ def _read(settings: BaseSettings, declared: Setting[Any, Any], default: object) 
     except WrongPartsError as error:
         return [part._replace(name=declared.name) for part in error.parts]
     except ValueError as error:
-        return SettingProblem(declared.name, value, str(error))
+        return SettingProblem(declared.name, _shown(value), str(error))
+
+
+def _shown(value: object) -> object:
+    """*value*, which may be the URL of a server, without its password."""
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    return without_password(text) if isinstance(text, str) else value
 
 
 def _problems_in(read: Iterable[Any]) -> Iterator[SettingProblem]:

@@ -42,9 +42,21 @@ class Setting(Generic[_W, _T]):
         return self.doc.partition(". ")[0].rstrip(".") + "."
 
 
-def setting(name: str, check: Check[_W, _T], *, default: _W, example: _W, doc: str) -> _T:
-    """A dataclass field that declares the setting *name*, of the type that *check* returns."""
-    made: _T = field(metadata={"setting": Setting(name, check, default, example, doc)})
+def setting(
+    name: str,
+    check: Check[_W, _T],
+    *,
+    default: _W,
+    example: _W,
+    doc: str,
+    secret: bool = False,
+) -> _T:
+    """A dataclass field that declares the setting *name*, of the type that *check* returns.
+
+    *secret*: a password may be part of it, so that its value is left out of a ``repr``.
+    """
+    declared = Setting(name, check, default, example, doc)
+    made: _T = field(metadata={"setting": declared}, repr=not secret)
     return made
 
 

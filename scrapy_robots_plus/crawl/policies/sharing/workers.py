@@ -89,7 +89,7 @@ class TurnAmongWorkers:
     async def _ask(self, call: Callable[[], bytes | None]) -> bytes | None:
         try:
             return await self._calls.ask(call)
-        except (ServerError, compat.CourierClosedError):
+        except (ServerError, compat.CourierError):
             self._fetches_anyway = True
             return None
 

@@ -17,9 +17,12 @@ class Storage:
         store_uri,
         default=None,
         example="sqlite:robots.db",
-        doc="Where robots.txt files are kept: `memory`, or `sqlite:PATH` to have them in the next "
-        "crawl too. A relative path is relative to the folder in which the crawl is started. If "
-        "unset, a file in `JOBDIR`, or `memory` if there is no `JOBDIR`. See [stores](storage.md).",
+        doc="Where robots.txt files are kept: `memory`, `sqlite:PATH` to have them in the next "
+        "crawl too, or the URL of a Redis server that several machines share, such as "
+        "`redis://USER:PASSWORD@HOST:6379/0`. A relative path is relative to the folder in which "
+        "the crawl is started. If unset, a file in `JOBDIR`, or `memory` if there is no `JOBDIR`. "
+        "See [stores](storage.md).",
+        secret=True,
     )
     store_max: int = setting(
         "ROBOTS_STORE_MAX",
@@ -27,7 +30,7 @@ class Storage:
         default=100_000,
         example=1_000_000,
         doc="How many records the store keeps, one for each origin. The least recently fetched are "
-        "removed first.",
+        "removed first. A Redis server has a limit of its own, `maxmemory`.",
     )
     cache_size: int = setting(
         "ROBOTS_CACHE_SIZE",
