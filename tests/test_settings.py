@@ -118,9 +118,9 @@ WRONG: list[tuple[str, Any, str]] = [
         "'RFC9310' is not a dialect; choose one of RFC9309, GOOGLE, ",
     ),
     ("ROBOTS_DIALECT", 9309, "expected the name of a dialect or a Dialect"),
-    ("ROBOTS_STORE", "mysql://x", "'mysql://x' is not a store; expected 'memory' or 'sqlite:"),
-    ("ROBOTS_STORE", "sqlite:", "'sqlite:' needs a path; expected 'memory' or 'sqlite:"),
-    ("ROBOTS_STORE", 5, "5 is not a string; expected 'memory' or 'sqlite:"),
+    ("ROBOTS_STORE", "mysql://x", "'mysql://x' is not a store; expected 'memory', 'sqlite:"),
+    ("ROBOTS_STORE", "sqlite:", "'sqlite:' needs a path; expected 'memory', 'sqlite:"),
+    ("ROBOTS_STORE", 5, "5 is not a string; expected 'memory', 'sqlite:"),
     ("ROBOTS_STORE_MAX", 0, "expected a whole number of records between 1 and 1,000,000,000"),
     ("ROBOTS_ERROR_TTL", -1, DAY),
     ("ROBOTS_ERROR_TTL", 3_601.0, "expected at most 3600, which is ROBOTS_ERROR_TTL_MAX"),
@@ -204,6 +204,31 @@ def test_a_wrong_value_is_told_with_its_name_and_what_is_expected(
         settings_with(**{name: value})
     assert str(caught.value).startswith(f"{name} = {value!r}: {problem}")
     assert [problem.name for problem in caught.value.problems] == [name]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "redis://crawler:5ec/ret@redis.example",
+        "redis://crawler:5ecret@redis.example?no=option",
+        " redis://:5ecret@redis.example",
+        "REDIS://:5ecret@redis.example",
+        "postgres://crawler:5ecret@db.example/robots",
+        b"redis://:5ecret@redis.example",
+    ],
+)
+def test_the_password_in_a_wrong_store_is_not_shown(value: Any) -> None:
+    with pytest.raises(RobotsSettingsError, match="ROBOTS_STORE") as caught:
+        settings_with(ROBOTS_STORE=value)
+    shown = f"{caught.value} {caught.value!r} {caught.value.problems}"
+    assert not [part for part in ("5ec", "ret", "crawler") if part in shown]
+
+
+def test_the_password_in_a_store_is_not_part_of_what_settings_look_like() -> None:
+    pytest.importorskip("redis")
+    settings = settings_with(ROBOTS_STORE="redis://crawler:5ecret@redis.example")
+    assert "5ecret" not in repr(settings)
+    assert settings.store == "redis://crawler:5ecret@redis.example"
 
 
 def test_every_setting_has_a_wrong_value_in_these_tests() -> None:

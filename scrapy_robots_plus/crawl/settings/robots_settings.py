@@ -243,7 +243,8 @@ def _read(settings: BaseSettings, declared: Setting[Any, Any], default: object) 
 def _shown(value: object) -> object:
     """*value*, which may be the URL of a server, without its password."""
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-    return without_password(text) if isinstance(text, str) else value
+    shown = without_password(text) if isinstance(text, str) else text
+    return value if shown == text else shown
 
 
 def _problems_in(read: Iterable[Any]) -> Iterator[SettingProblem]:
