@@ -144,8 +144,12 @@ OPTIONAL = {name for extra in ("redis", "spidermon", "warc") for name in named(E
 DEV, DOCS, MUTANTS = (named(EXTRAS[extra]) for extra in ("dev", "docs", "mutants"))
 
 
+THE_USERS = {"scrapy-redis"}
+"""For classes that only its settings can name."""
+
+
 def test_what_the_package_imports_is_what_it_requires_and_protego() -> None:
-    assert imported(PACKAGE) - OPTIONAL | {"protego"} == REQUIRED
+    assert imported(PACKAGE) - OPTIONAL - THE_USERS | {"protego"} == REQUIRED
 
 
 def test_what_tests_docs_and_benchmarks_import_is_required_for_development() -> None:

@@ -22,6 +22,7 @@ FLOORS = (
     "crawl.scheduling",
     "crawl.lanes",
     "crawl.jobs",
+    "crawl.sharing",
     "crawl.gate",
     "crawl.preferences",
     "crawl.hints",

@@ -151,6 +151,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_CRAWL_DELAY_TOO_LONG", True, "expected 'clamp', 'skip' or 'obey'"),
     ("ROBOTS_FETCH_CONCURRENCY", 0, "expected a whole number of fetches between 1 and 10,000"),
     ("ROBOTS_MAX_WAITING", -1, "expected a whole number of requests between 0 and 1,000,000"),
+    ("ROBOTS_WORKER_LIFETIME", 0, "expected a number of seconds between 1 and 86,400"),
     ("ROBOTS_UNREACHABLE", "wait", "expected 'drop' or 'defer'"),
     ("ROBOTS_DEFER_MAX", -1, STALE),
     ("ROBOTS_POLITENESS", "rude", "expected 'default', 'gentle' or 'archive'"),

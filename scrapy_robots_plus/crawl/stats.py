@@ -221,6 +221,23 @@ QUEUE_SET_ASIDE = _stat(
     "three times in a row, or the spider can no longer send them, see ",
     "[jobs](jobs.md#a-page-that-ends-the-process)",
 )
+SHARED_QUEUE_ERRORS = _stat(
+    "robotstxt/shared_queue/errors",
+    "times that the Redis server of `RobotsQueue` did not do what it was asked",
+)
+SHARED_QUEUE_KEPT = _stat(
+    "robotstxt/shared_queue/kept_in_memory",
+    "requests that were kept in memory until that server was back",
+)
+SHARED_QUEUE_MOVED = _stat(
+    "robotstxt/shared_queue/moved",
+    "requests that were taken over from a queue of scrapy-redis",
+)
+SHARED_QUEUE_FORGOTTEN = _stat(
+    "robotstxt/shared_queue/forgotten",
+    "times that this worker was not heard of for longer than `ROBOTS_WORKER_LIFETIME`, so that ",
+    "others got its requests",
+)
 PAGE_DIRECTIVES = _stat(
     "robotstxt/page_directives/<directive>",
     "pages with this [directive](page-directives.md), of those that were read for it",

@@ -25,6 +25,7 @@ from scrapy_robots_plus.crawl.policies.retrieval import Retrieval
 from scrapy_robots_plus.crawl.policies.sharing.choice import shared_fetches
 from scrapy_robots_plus.crawl.preferences.page_preferences import PagePreferences
 from scrapy_robots_plus.crawl.request_settings import RequestSettings
+from scrapy_robots_plus.crawl.requests import origin_to_ask
 from scrapy_robots_plus.crawl.settings import RobotsSettings
 
 from .judge import Judge
@@ -128,6 +129,17 @@ class Crawl:
     def holds_requests(self) -> bool:
         """Whether requests wait for robots.txt files and delays."""
         return self.has_middleware and self.settings.enforces
+
+    def origin_to_wait_for(self, request: Request) -> Origin | None:
+        """The origin whose robots.txt must be known before *request* is sent; None if there is
+        none.
+        """
+        try:
+            origin = origin_to_ask(request)
+            free = origin is None or self.request_settings.needs_no_file(request, origin)
+        except ValueError:  # it will fail in the middleware, which calls its errback
+            return None
+        return None if free else origin
 
     # For the middleware, and for other parts if it is in use
 

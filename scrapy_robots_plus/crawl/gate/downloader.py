@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy import Request
@@ -79,10 +80,13 @@ class RobotsDownloader(Downloader):
     def needs_backout(self) -> bool:
         """Whether the downloader can take no more requests now."""
         total = self.total_concurrency
-        active = len(self.active)
-        if active < total or not total:
-            return False
+        return total > 0 and len(self.active) >= total and self.capacity <= 0
+
+    @property
+    def capacity(self) -> float:
+        """How many more requests it can take now."""
         waiting = 0
         if self._crawl.has_middleware:
             waiting = min(self._crawl.judge.waiting, self._crawl.settings.max_waiting)
-        return active - self.active.robots - waiting >= total
+        busy = len(self.active) - self.active.robots - waiting
+        return (self.total_concurrency or inf) - busy

@@ -12,7 +12,7 @@ from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
 from scrapy_robots_plus.crawl.gate.crawl import Crawl
 from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
 from scrapy_robots_plus.crawl.lanes.lane import Address
-from scrapy_robots_plus.crawl.requests import chosen_slot, origin_to_ask
+from scrapy_robots_plus.crawl.requests import chosen_slot
 
 from .readiness import Readiness
 from .surroundings import OriginState, SlotState
@@ -156,19 +156,10 @@ class RobotsSurroundings(CrawlSurroundings):
         )
 
     def address(self, request: Request) -> Address:
-        origin = self._origin_to_wait_for(request)
+        origin = self._crawl.origin_to_wait_for(request)
         if origin is None:
             return super().address(request)
         return Address(origin, chosen_slot(request) or origin.host)
-
-    def _origin_to_wait_for(self, request: Request) -> Origin | None:
-        """The origin whose robots.txt must be known first; None if there is none."""
-        try:
-            origin = origin_to_ask(request)
-            free = origin is None or self._crawl.request_settings.needs_no_file(request, origin)
-        except ValueError:  # it will fail in the middleware, which calls its errback
-            return None
-        return None if free else origin
 
     def origin_state(self, origin: Origin) -> OriginState | None:
         policy = self._policies.usable(origin)

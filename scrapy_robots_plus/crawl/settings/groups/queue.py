@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scrapy_robots_plus.crawl.settings.checks import whole_number
+from scrapy_robots_plus.crawl.settings.checks import number, whole_number
 from scrapy_robots_plus.crawl.settings.setting import setting
 
 
@@ -27,4 +27,13 @@ class Queue:
         example=200,
         doc="How many requests waiting in the middleware for a robots.txt are exempt from "
         "`CONCURRENT_REQUESTS`. See [the queue](queue.md).",
+    )
+    worker_lifetime: float = setting(
+        "ROBOTS_WORKER_LIFETIME",
+        number("seconds", 1, 86_400),
+        default=60.0,
+        example=300,
+        doc="With `RobotsQueue` for scrapy-redis: for how long a worker may not be heard of before "
+        "others get the requests that it has. It is heard of several times in that time, unless "
+        "a callback keeps it busy for longer.",
     )

@@ -1,0 +1,1 @@
+"""The requests of a crawl with many workers, for scrapy-redis."""

@@ -1,0 +1,171 @@
+"""What a worker and the server tell each other, if the server is there."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import inf
+from typing import TYPE_CHECKING, TypeVar
+from uuid import uuid4
+
+from scrapy_robots_plus.cluster.requests import HostQueue, Link, Report
+from scrapy_robots_plus.crawl.clock import Alarm
+from scrapy_robots_plus.server import ServerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from scrapy_robots_plus.cluster.requests import Exchange, State, Stored
+    from scrapy_robots_plus.crawl.clock import Clock
+
+    from .reports import QueueReports
+
+_T = TypeVar("_T")
+
+
+class Account:
+    """Reports are kept until the server has them. None of the methods raises an exception."""
+
+    SOON = 0.05
+    """Seconds within which the server is told that a host is free."""
+    HEARTBEATS = 4
+    """In each lifetime."""
+
+    def __init__(
+        self, client: Any, key: str, lifetime: float, clock: Clock, reports: QueueReports
+    ) -> None:
+        self._lifetime = lifetime
+        self._reports = reports
+        self._link = Link(client)
+        self.now = clock.monotonic
+        self.queue = HostQueue(self._link.client, key, uuid4().hex, lifetime)
+        self.on_flush: Callable[[], object] = self.exchange
+        """Called when reports have waited for long enough; makes an exchange."""
+        self.on_forgotten: Callable[[], None]
+        """Called when the ids of all requests have become meaningless."""
+        self.ids: Callable[[], set[bytes]]
+        """Returns those of all requests and turns that the worker has."""
+        self._untold: list[Callable[[], Report]] = []
+        self._flush = Alarm(self._flush_now, self.now, clock.call_later)
+        self._is_known = self._is_unsure = False
+        self._renew_at = self._reap_at = 0.0
+        self._valid_until = -inf
+
+    # Reports
+
+    def tell(self, report: Callable[[], Report], *, soon: bool = True) -> None:
+        """*report* is made when it is told: it may say how long ago something was."""
+        self._untold.append(report)
+        if soon:
+            self._flush.set(self.now() + self.SOON)
+
+    def left(self, id_: bytes, host: str, ago: float, delay: float) -> None:
+        """See :meth:`.Report.left`."""
+        at = self.now() - ago
+        self.tell(lambda: Report.left(id_, host, self.now() - at, delay))
+
+    def pause(self, host: str, seconds: float) -> None:
+        """Nothing is to be sent to *host* for so long."""
+        end = self.now() + seconds
+        self.tell(lambda: Report.pause(host, end - self.now()))
+
+    def _flush_now(self) -> None:
+        self.on_flush()
+
+    # Questions
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the server surely counts the worker as alive, so that its leases are valid."""
+        return self.now() < self._valid_until
+
+    @property
+    def has_news(self) -> bool:
+        """Whether there is something to tell, if only that the worker is alive."""
+        return bool(self._untold) or self.now() >= self._renew_at
+
+    def exchange(self, most: int = 0, unknown: int = 0) -> Exchange | None:
+        """Tells all, and asks for requests, see :meth:`.HostQueue.exchange`; None if the server is
+        away.
+        """
+        self._flush.cancel()
+        untold, self._untold = self._untold, []
+        now = self.now()
+        renew = now >= self._renew_at
+        reap = renew and now >= self._reap_at
+        reports = [report() for report in untold]
+        ask = partial(self.queue.exchange, most, unknown, reports, renew=renew, reap=reap)
+        told = self.attempt(ask)
+        if told is None:
+            self._untold = untold + self._untold
+            return None
+        if renew:
+            self._renewed(told, now)
+        return told
+
+    def make_sure(self) -> None:
+        """After an answer was lost: the server may have handed out what has not arrived."""
+        if not self._is_unsure:
+            return
+        held = self.attempt(self.queue.held)
+        if held is not None:
+            self._is_unsure = False
+            for id_ in held - self.ids():
+                self.tell(partial(Report.back, id_))
+
+    def renew(self) -> None:
+        """Makes sure that the worker is alive."""
+        self._renew_at = 0.0
+        self.on_flush()
+
+    def push(self, requests: Sequence[Stored], seen_key: str) -> list[bool | None]:
+        """Raises :class:`.ServerError`."""
+        try:
+            return self._link.run(lambda _: self.queue.push(requests, seen_key))
+        except ServerError as error:
+            self._failed(error)
+            raise
+
+    def state(self) -> State | None:
+        return self.attempt(self.queue.state)
+
+    def delete(self, key: str) -> None:
+        self.attempt(lambda: self._link.client.delete(key))
+
+    def close(self) -> None:
+        """The worker ends, and gives back what it has."""
+        self._flush.cancel()
+        self.attempt(self.queue.leave)
+        self._link.close()
+
+    def attempt(self, call: Callable[[], _T]) -> _T | None:
+        """What *call* returns; None if the server does not do it."""
+        try:
+            result = self._link.run(lambda _: call())
+        except ServerError as error:
+            self._failed(error)
+            return None
+        self._reports.answered()
+        return result
+
+    def _failed(self, error: ServerError) -> None:
+        """While it was away, nobody could be heard of: others have time to come back."""
+        self._reports.failed(error)
+        self._is_unsure = True
+        self._reap_at = self.now() + self._lifetime
+
+    def _renewed(self, told: Exchange, now: float) -> None:
+        if told.forgotten and self._is_known:
+            self._was_forgotten()
+            return
+        self._is_known = True
+        self._valid_until = now + self._lifetime
+        self._renew_at = now if told.more else now + self._lifetime / self.HEARTBEATS
+
+    def _was_forgotten(self) -> None:
+        """Others have its requests, or the server has lost all it had, and counts from 1 again."""
+        self._reports.was_forgotten()
+        self._untold.clear()
+        self.queue.worker = uuid4().hex
+        self._is_known, self._renew_at = False, 0.0
+        self.on_forgotten()

@@ -1,0 +1,51 @@
+"""The duplicate filter of scrapy-redis, for workers whose server may be away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy_redis.dupefilter import RFPDupeFilter
+
+from .worker import Worker
+
+if TYPE_CHECKING:
+    from scrapy import Request, Spider
+    from typing_extensions import Self
+
+
+class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
+    """``DUPEFILTER_CLASS`` beside :class:`RobotsQueue`: a fingerprint is noted together with its
+    request, so that neither is ever without the other.
+
+    If the server is away, the request is kept in memory, and its fingerprint is looked up when the
+    server is back. ``SCHEDULER_DUPEFILTER_KEY`` and ``DUPEFILTER_DEBUG`` mean what they mean for
+    scrapy-redis; with another queue it is that of scrapy-redis.
+    """
+
+    _worker: Worker | None = None
+
+    @classmethod
+    def from_spider(cls, spider: Spider) -> Self:
+        """Called by scrapy-redis."""
+        dupefilter: Self = super().from_spider(spider)
+        dupefilter.use(Worker.of(spider.crawler))
+        return dupefilter
+
+    def use(self, worker: Worker | None) -> None:
+        """Shares the connection of *worker*."""
+        self._worker = worker
+        if worker is not None:
+            worker.pushing.seen_key = self.key
+
+    def request_seen(self, request: Request) -> bool:
+        """Whether a request like *request* has been seen by any worker."""
+        if self._worker is None:
+            return bool(super().request_seen(request))
+        return not self._worker.push_new(request, self.request_fingerprint(request))
+
+    def clear(self) -> None:
+        """Forgets what was seen. At the end of a crawl, only if no other worker is alive."""
+        if self._worker is None:
+            super().clear()
+        else:
+            self._worker.clear_seen(self.key)

@@ -1,0 +1,116 @@
+"""The requests that the engine has, until it is done with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.cluster.requests import Report
+from scrapy_robots_plus.crawl import compat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from .account import Account
+    from .hosts import Hosts
+
+
+@dataclass(slots=True, eq=False)
+class Lease:
+    """A request that this worker has, as the server knows it. Times are by the monotonic clock."""
+
+    id: bytes
+    """Empty if the server no longer counts it as this worker's."""
+    host: str
+    holds: bool
+    """Whether no worker gets another request to the host until this one has left."""
+    since: float
+    asked: bool = False
+    """Whether its slot has asked for its turn, and will tell when it left."""
+    sent_by: float | None = None
+    """When it counts as sent, whatever its slot knows."""
+
+    def void(self) -> None:
+        self.id, self.holds = b"", False
+
+
+class Leases:
+    """Tells the server when a request has left, and when it was dealt with.
+
+    Nothing tells when that is, so :meth:`look` is called several times a second.
+    """
+
+    def __init__(self, crawler: Crawler, account: Account, hosts: Hosts) -> None:
+        self._crawler = crawler
+        self._account = account
+        self._hosts = hosts
+        self._leases: dict[Request, Lease] = {}
+        self._last: Request | None = None
+        """The last one handed out: the engine may not know it yet."""
+
+    def __iter__(self) -> Iterator[Lease]:
+        return iter(self._leases.values())
+
+    def __contains__(self, request: Request) -> bool:
+        return request in self._leases
+
+    def hand_out(self, request: Request, lease: Lease) -> None:
+        """The engine gets *request*."""
+        self._leases[request] = self._leases.pop(request, lease)
+        self._last = request
+
+    def is_asked_again(self) -> None:
+        """The engine has dealt with what it got before."""
+        self._last = None
+
+    def with_turn(self, request: Request, host: str) -> Lease | None:
+        """The lease of *request*, if it holds *host*."""
+        lease = self._leases.get(request)
+        if lease is None or not lease.holds or lease.host != host:
+            return None
+        if not self._account.is_alive:
+            self._account.renew()
+        return lease if lease.holds else None
+
+    def left(self, lease: Lease, ago: float, delay: float = 0.0) -> None:
+        """The request of *lease* left *ago* seconds ago; *delay*: that of robots.txt."""
+        if lease.holds:
+            lease.holds, lease.sent_by = False, None
+            delay = max(delay, self._hosts.drawn_delay(lease.host))
+            self._account.left(lease.id, lease.host, ago, delay)
+
+    def left_downloader(self, request: Request) -> None:
+        """The downloader is done with *request*."""
+        lease = self._leases.get(request)
+        if lease is not None and lease.holds:
+            self.left(lease, self._hosts.left_ago(request))
+
+    def collect_ended(self) -> None:
+        """Tells which requests were dealt with."""
+        if not self._leases:
+            return
+        for request in compat.dealt_with(self._leases, self._crawler):
+            if request is not self._last:
+                lease = self._leases.pop(request)
+                if lease.id:
+                    self._account.tell(partial(_ended, lease), soon=lease.holds)
+
+    def look_at_departures(self) -> None:
+        """Tells which requests have left, as far as nothing else tells it."""
+        now = self._account.now()
+        for request, lease in self._leases.items():
+            if not lease.holds:
+                continue
+            if lease.asked:
+                if lease.sent_by is not None and now >= lease.sent_by:
+                    self.left(lease, now - lease.sent_by)
+            elif (ago := self._hosts.sent_ago(request)) is not None:
+                self.left(lease, ago)
+
+
+def _ended(lease: Lease) -> Report:
+    return Report.freed(lease.id, lease.host) if lease.holds else Report.ended(lease.id)

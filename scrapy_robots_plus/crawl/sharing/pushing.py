@@ -1,0 +1,100 @@
+"""New requests on their way to the server."""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from scrapy.utils.request import request_from_dict
+
+from scrapy_robots_plus.cluster.requests import Stored
+from scrapy_robots_plus.server import ServerError
+
+if TYPE_CHECKING:
+    from scrapy import Request, Spider
+
+    from .account import Account
+    from .hosts import Hosts
+    from .reports import QueueReports
+
+
+class Serialization:
+    """How the project writes requests: ``SCHEDULER_SERIALIZER``."""
+
+    def __init__(self, spider: Spider, serializer: Any) -> None:
+        self._spider = spider
+        self._serializer = serializer
+
+    def written(self, request: Request) -> bytes:
+        """Raises anything, for what cannot be written."""
+        data = self._serializer.dumps(request.to_dict(spider=self._spider))
+        return data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
+
+    def read(self, data: bytes) -> Request:
+        """Raises anything: its callback may have been renamed, its class may be gone."""
+        return request_from_dict(self._serializer.loads(data), spider=self._spider)
+
+
+class Pushing:
+    """Gives requests to the server, or keeps them until it is back, in their order."""
+
+    AT_ONCE = 200
+    """Requests of one attempt after a failure."""
+
+    def __init__(
+        self, account: Account, hosts: Hosts, serialization: Serialization, reports: QueueReports
+    ) -> None:
+        self._account = account
+        self._hosts = hosts
+        self._serialization = serialization
+        self._reports = reports
+        self.seen_key = ""
+        """The set of fingerprints of the duplicate filter, if it is ours."""
+        self.kept: deque[Stored] = deque()
+        """Those that wait for the server."""
+        self.unwritable: deque[Request] = deque()
+        """Those that no server can keep."""
+
+    def __len__(self) -> int:
+        return len(self.kept) + len(self.unwritable)
+
+    def stored(self, data: bytes, score: float) -> Stored:
+        """A request that scrapy-redis has written, to be taken over."""
+        try:
+            request = self._serialization.read(data)
+        except Exception:  # noqa: BLE001 - whoever takes it says what is wrong, and sets it aside
+            return Stored("", -score, data)
+        return Stored(self._hosts.host_of(request), request.priority, data)
+
+    def push(self, request: Request, fingerprint: str) -> bool | None:
+        """Whether *request* may be due at once; None if it was seen before."""
+        try:
+            data = self._serialization.written(request)
+        except Exception as error:  # noqa: BLE001 - any serializer may be in use
+            self._reports.cannot_be_written(request, error)
+            self.unwritable.append(request)
+            return True
+        host = self._hosts.host_of(request)
+        return self._push(Stored(host, request.priority, data, fingerprint))
+
+    def _push(self, stored: Stored) -> bool | None:
+        if not self.kept:
+            try:
+                return self._account.push([stored], self.seen_key)[0]
+            except ServerError:
+                pass
+        self.kept.append(stored)
+        self._reports.kept()
+        return False
+
+    def try_again(self) -> None:
+        """Gives the server what was kept."""
+        while self.kept:
+            batch = list(islice(self.kept, self.AT_ONCE))
+            try:
+                self._account.push(batch, self.seen_key)
+            except ServerError:
+                return
+            for _ in batch:
+                self.kept.popleft()

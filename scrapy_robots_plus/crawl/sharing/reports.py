@@ -1,0 +1,108 @@
+"""What a user is told about the queue that workers share."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.protocol.counting import counted
+from scrapy_robots_plus.protocol.printable import printable
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.server import ServerError
+
+logger = logging.getLogger(__name__)
+
+
+class QueueReports:
+    """Log lines and stats."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._stats = compat.stats_of(crawler)
+        self._is_away = False
+        self._told_of_memory = False
+
+    def failed(self, error: ServerError) -> None:
+        """The server did not do what it was asked."""
+        self._stats.inc_value(stats.SHARED_QUEUE_ERRORS)
+        if self._is_away:
+            return
+        self._is_away = True
+        self._log(
+            logging.WARNING,
+            "The queue of requests cannot be reached (%s). New requests are kept in memory, and no "
+            "others are sent, until it can",
+            printable(error),
+        )
+
+    def answered(self) -> None:
+        """The server does what it is asked."""
+        if self._is_away:
+            self._is_away = False
+            self._log(logging.INFO, "The queue of requests can be reached again")
+
+    def kept(self) -> None:
+        """A request is kept in memory until the server is back."""
+        self._stats.inc_value(stats.SHARED_QUEUE_KEPT)
+
+    def lost(self, number: int) -> None:
+        """The crawl ends while the server is away."""
+        self._stats.inc_value(stats.QUEUE_LOST, number)
+        self._log(
+            logging.ERROR,
+            "%s could not be given to the queue of requests before the crawl ended",
+            counted(number, "request"),
+        )
+
+    def cannot_be_written(self, request: Request, error: Exception) -> None:
+        """The serializer cannot write *request*."""
+        self._stats.inc_value(stats.QUEUE_KEPT_IN_MEMORY)
+        if self._told_of_memory:
+            return
+        self._told_of_memory = True
+        self._log(
+            logging.WARNING,
+            "Requests cannot be shared with other workers, such as %s (%s). They stay in memory, "
+            "and are lost when this worker is stopped. Their number is in %s",
+            printable(request.url),
+            printable(str(error) or repr(error)),
+            stats.QUEUE_KEPT_IN_MEMORY,
+        )
+
+    def cannot_be_read(self, key: str, error: Exception) -> None:
+        """A request in the queue is set aside."""
+        self._stats.inc_value(stats.QUEUE_SET_ASIDE)
+        self._log(
+            logging.ERROR,
+            "A request in the queue cannot be read by this spider (%s) and is set aside in %s",
+            printable(repr(error)),
+            key,
+        )
+
+    def moved(self, number: int, key: str) -> None:
+        """Requests were taken over from a queue of scrapy-redis."""
+        self._stats.inc_value(stats.SHARED_QUEUE_MOVED, number)
+        self._log(logging.INFO, "%s moved from the queue %s", counted(number, "request"), key)
+
+    def was_forgotten(self) -> None:
+        self._stats.inc_value(stats.SHARED_QUEUE_FORGOTTEN)
+        self._log(
+            logging.WARNING,
+            "This worker was not heard of for longer than ROBOTS_WORKER_LIFETIME: other workers "
+            "have its requests now, and some may be sent twice",
+        )
+
+    def not_cleared(self, others: int) -> None:
+        self._log(
+            logging.INFO,
+            "The queue of requests is left to %s that it is shared with",
+            counted(others, "other worker"),
+        )
+
+    def _log(self, level: int, message: str, *arguments: object) -> None:
+        logger.log(level, message, *arguments, extra={"spider": self._crawler.spider})

@@ -1,0 +1,82 @@
+"""The pace that the queue keeps: requests from it have their turn, others ask for theirs."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.cluster.requests import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy_robots_plus.crawl.pacing.shared.shared_pace import Ask
+
+    from .account import Account
+    from .leases import Lease, Leases
+
+
+class QueuePace:
+    """See :class:`.SharedPace`. The hosts of the queue are those of the pace."""
+
+    def __init__(self, account: Account, leases: Leases, workers: int) -> None:
+        """*workers*: how many share a host, for as long as the server is away."""
+        self._account = account
+        self._leases = leases
+        self._workers = workers
+        self._with_turn: dict[str, Lease] = {}
+        """By ticket: the request of the queue that has its turn."""
+        self._turns: dict[str, bytes] = {}
+        """By ticket: the id of a turn that was asked for."""
+
+    @property
+    def ids(self) -> set[bytes]:
+        """Of turns that were asked for, and are not over."""
+        return set(self._turns.values())
+
+    def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
+        if asked.request is None:
+            answer(0.0)
+            return
+        lease = self._leases.with_turn(asked.request, asked.host)
+        if lease is None:
+            answer(self._ask_server(asked))
+            return
+        lease.asked, lease.sent_by = True, self._account.now() + asked.patience
+        self._with_turn[asked.ticket] = lease
+        answer(0.0)
+
+    def left(self, host: str, ticket: str, ago: float, delay: float) -> None:
+        known = ago >= 0  # else it may still be under way
+        lease, id_ = self._with_turn.get(ticket), self._turns.get(ticket)
+        if known:
+            self._with_turn.pop(ticket, None)
+            self._turns.pop(ticket, None)
+        if lease is None:
+            self._account.left(id_ or b"", host, ago, delay)
+            if id_ is not None and known:
+                self._account.tell(partial(Report.ended, id_))
+        elif known:
+            self._leases.left(lease, ago, delay)
+
+    def unused(self, host: str, ticket: str, ago: float) -> None:  # noqa: ARG002
+        lease, id_ = self._with_turn.pop(ticket, None), self._turns.pop(ticket, None)
+        if lease is not None:
+            lease.sent_by = None
+        if id_ is not None:
+            self._account.tell(partial(Report.freed, id_, host))
+
+    def leave_alone(self, host: str, seconds: float) -> None:
+        self._account.pause(host, seconds)
+
+    def close(self) -> None:
+        """The worker leaves by itself."""
+
+    def _ask_server(self, asked: Ask) -> float:
+        id_ = b"turn:" + asked.ticket.encode()
+        wait = self._account.attempt(partial(self._account.queue.ask, id_, asked.host, asked.delay))
+        if wait is None:
+            return max(0.0, asked.delay * self._workers - asked.since)
+        if not wait:
+            self._turns[asked.ticket] = id_
+        return wait

@@ -1,0 +1,338 @@
+"""A worker: it takes requests from the shared queue for its engine, and adds new ones."""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+from itertools import chain
+from math import inf
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from scrapy import signals
+from scrapy.exceptions import DontCloseSpider
+from scrapy.utils.asyncio import create_looping_call
+
+from scrapy_robots_plus.cluster.requests import Report, move_all
+from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.clock import Alarm
+from scrapy_robots_plus.crawl.gate.crawl import Crawl
+from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
+
+from .account import Account
+from .hosts import Hosts
+from .leases import Lease, Leases
+from .pushing import Pushing, Serialization
+from .reports import QueueReports
+from .turns import QueuePace
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.utils.asyncio import AsyncioLoopingCall
+    from twisted.internet.task import LoopingCall
+
+    from scrapy_robots_plus.cluster.requests import Exchange, State, Taken
+    from scrapy_robots_plus.crawl.policies.policy import Policy
+    from scrapy_robots_plus.policy.origin import Origin
+
+_workers: WeakKeyDictionary[Crawler, Worker] = WeakKeyDictionary()
+
+
+class Worker:
+    """One per crawler.
+
+    A request that it takes stays leased to it until the engine has dealt with it, see
+    :func:`~scrapy_robots_plus.crawl.compat.dealt_with`. Requests wait here for their robots.txt
+    only, and for the next time that the engine asks.
+    """
+
+    LOOK_SECONDS = 0.2
+    """Between two looks at what has become of requests."""
+    LONGEST_WAIT = 0.5
+    """Seconds after which the server is asked again, whatever it answered: other workers push."""
+    STALE_SECONDS = 1.0
+    """What has waited here for so long is given back: its host may be paused by now."""
+    MOST_AHEAD = 64
+    """How many requests may be taken before the engine asks for them."""
+    MOST_AT_ONCE = 100
+
+    def __init__(self, crawler: Crawler, client: Any, key: str, serializer: Any) -> None:
+        self._crawler = crawler
+        self._crawl = crawl = Crawl.of(crawler)
+        self._now = crawl.clock.monotonic
+        self._reports = QueueReports(crawler)
+        self._hosts = Hosts(crawler)
+        lifetime = crawl.settings.worker_lifetime
+        self._account = account = Account(client, key, lifetime, crawl.clock, self._reports)
+        account.on_flush, account.on_forgotten = self._exchange, self._was_forgotten
+        account.ids = self._ids
+        self._leases = Leases(crawler, account, self._hosts)
+        self._pace = QueuePace(account, self._leases, getattr(crawl.settings, "workers", 1))
+        self._serialization = Serialization(compat.spider_of(crawler), serializer)
+        self.pushing = Pushing(account, self._hosts, self._serialization, self._reports)
+        self._pushed: Request | None = None
+        self._ready: deque[tuple[Request, Lease]] = deque()
+        self._parked: dict[Origin, list[tuple[Request, Lease]]] = {}
+        """Those that wait for a robots.txt."""
+        self._ask_at = 0.0
+        self._waiting, self._waiting_at = 0, -inf
+        self._handed_out = 0
+        """Since the last look."""
+        self.patience = 0.0
+        """Seconds to wait for new requests before the crawl ends: SCHEDULER_IDLE_BEFORE_CLOSE."""
+        self._idle_since: float | None = None
+        self._loop: AsyncioLoopingCall | LoopingCall | None = None
+        self._alarm = Alarm(partial(compat.wake_engine, crawler), self._now, crawl.clock.call_later)
+        self._connect()
+        _workers[crawler] = self
+        moved = account.attempt(partial(move_all, account.queue, self.pushing.stored))
+        if moved:
+            self._reports.moved(moved, key)
+
+    def _connect(self) -> None:
+        if self._crawl.holds_requests:
+            self._crawl.policies.subscribe(self._fetch_ended)
+            self._crawl.pacing.share(self._pace)
+            self._crawl.use_readiness(self)
+        connect = self._crawler.signals.connect
+        connect(self._begin, signals.spider_opened)
+        connect(self._leases.left_downloader, signals.request_left_downloader)
+        connect(self._idle, signals.spider_idle)
+        connect(self._close, signals.spider_closed)
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> Worker | None:
+        """None if the crawl has no shared queue."""
+        return _workers.get(crawler)
+
+    # For the queue and the duplicate filter
+
+    def push(self, request: Request, fingerprint: str = "") -> bool:
+        """Whether *request* is new."""
+        due = self.pushing.push(request, fingerprint)
+        if due is None:
+            return False
+        self._waiting += 1
+        if due:
+            self._ask_at = 0.0
+        return True
+
+    def push_new(self, request: Request, fingerprint: str) -> bool:
+        """Like :meth:`push`, before the queue is asked to."""
+        is_new = self.push(request, fingerprint)
+        if is_new:
+            self._pushed = request
+        return is_new
+
+    def was_pushed(self, request: Request) -> bool:
+        """Whether *request* is the last one of :meth:`push_new`."""
+        pushed, self._pushed = self._pushed, None
+        return request is pushed
+
+    def next(self) -> Request | None:
+        """The next request that may be sent; None if there is none now."""
+        self._leases.is_asked_again()
+        if not self._ready and self._now() >= self._ask_at:
+            ahead = min(self._handed_out, self.MOST_AHEAD)
+            self._exchange(int(min(self._capacity, self.MOST_AT_ONCE)) + ahead, self._may_park)
+        if self._ready:
+            request, lease = self._ready.popleft()
+            self._leases.hand_out(request, lease)
+            self._handed_out += 1
+            self._idle_since = None
+            return request
+        if self.pushing.unwritable:
+            return self.pushing.unwritable.popleft()
+        self._alarm.set(self._ask_at)
+        return None
+
+    def __len__(self) -> int:
+        here = len(self._ready) + len(self.pushing) + sum(map(len, self._parked.values()))
+        if self._now() > self._waiting_at + self.LONGEST_WAIT and self._state() is None:
+            return max(1, here)
+        return max(0, self._waiting) + here
+
+    def clear(self) -> None:
+        """Removes all requests. A worker that ends leaves them to others that are alive."""
+        if not self._must_not_clear():
+            self._ready.clear()
+            self._parked.clear()
+            self.pushing.kept.clear()
+            self._account.attempt(self._account.queue.clear)
+            self._waiting = 0
+
+    def clear_seen(self, key: str) -> None:
+        """Removes the fingerprints, likewise."""
+        if not self._must_not_clear():
+            self._account.delete(key)
+
+    def _must_not_clear(self) -> bool:
+        if self._loop is None:
+            return False  # at the start: SCHEDULER_FLUSH_ON_START
+        state = self._state()
+        if state is not None and state.workers:
+            self._reports.not_cleared(state.workers)
+        return state is None or state.workers > 0
+
+    # For the middleware
+
+    def takes_back(self, request: Request, origin: Origin) -> bool:
+        """See :class:`.TakesBack`."""
+        return request in self._leases and self._hosts.defers(origin)
+
+    # What the server gives
+
+    def _exchange(self, most: int = 0, unknown: int = 0) -> None:
+        self._leases.collect_ended()
+        told, now = self._account.exchange(most, unknown), self._now()
+        if told is None:
+            self._ask_at = now + self.LONGEST_WAIT
+        else:
+            for each in told.taken:
+                self._receive(each)
+            self._note_wait(told, now)
+            self._account.make_sure()
+        self._alarm.set(self._ask_at)
+
+    def _note_wait(self, told: Exchange, now: float) -> None:
+        if told.waiting is None:
+            self._ask_at = now  # it got as much as it could take
+            return
+        wait = inf if told.wait is None else told.wait
+        self._ask_at = now + min(wait, self.LONGEST_WAIT)
+        self._waiting, self._waiting_at = told.waiting, now
+
+    def _receive(self, taken: Taken) -> None:
+        lease = Lease(taken.id, taken.host, taken.holds, self._now())
+        try:
+            request = self._serialization.read(taken.data)
+        except Exception as error:  # noqa: BLE001 - any serializer may be in use
+            self._reports.cannot_be_read(self._account.queue.keys.aside, error)
+            self._account.tell(partial(Report.aside, taken.id))
+            return
+        self._place(request, lease)
+
+    def _place(self, request: Request, lease: Lease, policy: Policy | None = None) -> None:
+        """Where it waits: for the engine, for its robots.txt, or at the server."""
+        state = self._hosts.state(request, lease.host, policy)
+        if state is None:
+            self._park(request, lease)
+        elif state.closed_for > 0 and lease.id:
+            self._account.pause(lease.host, state.closed_for)
+            self._account.tell(partial(Report.back, lease.id))
+        elif state.delay and not lease.holds and lease.id:  # it has no turn
+            self._account.tell(partial(Report.pace, lease.id, lease.host, state.delay))
+            self._account.tell(partial(Report.back, lease.id))
+        elif lease.holds and state.delay:
+            self._ready.appendleft((request, lease))
+        else:
+            if lease.holds:
+                lease.holds = False
+                self._account.tell(partial(Report.pace, lease.id, lease.host, 0.0))
+            self._ready.append((request, lease))
+
+    def _park(self, request: Request, lease: Lease) -> None:
+        origin = self._hosts.origin_to_wait_for(request)
+        if origin is None:
+            return
+        self._parked.setdefault(origin, []).append((request, lease))
+        if not self._crawl.policies.is_fetching(origin):
+            self._crawl.policies.prefetch(origin, request)
+
+    def _fetch_ended(self, origin: Origin, policy: Policy | None) -> None:
+        parked = self._parked.pop(origin, None)
+        if parked is None:
+            return
+        for request, lease in parked:
+            if policy is None:
+                self._account.tell(partial(Report.back, lease.id))
+            else:
+                self._place(request, lease, policy)
+        self._ask_at = 0.0
+        compat.wake_engine(self._crawler)
+
+    def _was_forgotten(self) -> None:
+        for lease in chain(self._leases, self._waiting_leases):
+            lease.void()
+
+    def _ids(self) -> set[bytes]:
+        leases = chain(self._leases, self._waiting_leases)
+        return {lease.id for lease in leases} | self._pace.ids
+
+    @property
+    def _waiting_leases(self) -> list[Lease]:
+        return [lease for _, lease in chain(self._ready, *self._parked.values())]
+
+    # What the engine does
+
+    def _begin(self) -> None:
+        self._loop = create_looping_call(self._look)
+        self._loop.start(self.LOOK_SECONDS, now=False)
+
+    def _look(self) -> None:
+        """Tells what has happened since the last time."""
+        self._leases.is_asked_again()
+        self._handed_out = 0
+        self._leases.look_at_departures()
+        self._give_back_stale()
+        self._leases.collect_ended()
+        if self._account.has_news:
+            self._exchange()
+        self.pushing.try_again()
+
+    def _give_back_stale(self) -> None:
+        since = self._now() - self.STALE_SECONDS
+        stale = [lease for _, lease in self._ready if lease.id and lease.since < since]
+        for lease in stale:
+            self._account.tell(partial(Report.back, lease.id))
+        if stale:
+            self._ready = deque(each for each in self._ready if each[1] not in stale)
+
+    def _idle(self) -> None:
+        """The engine has nothing to do; other workers may have, and leave it some."""
+        self._look()
+        state = self._state()
+        if state is None or state.waiting or state.elsewhere or len(self):
+            self._idle_since = None
+            self._stay_open(self.LONGEST_WAIT)
+        self._idle_since = self._idle_since or self._now()
+        left = self._idle_since + self.patience - self._now()
+        if left > 0:
+            self._stay_open(min(left, self.LONGEST_WAIT))
+
+    def _stay_open(self, seconds: float) -> None:
+        self._alarm.set(self._now() + seconds)
+        raise DontCloseSpider
+
+    def _close(self) -> None:
+        """The crawl has ended: others get what it has not sent."""
+        if self._loop is not None and self._loop.running:
+            self._loop.stop()
+        self._look()
+        self._alarm.cancel()
+        self._account.close()
+        if len(self.pushing):
+            self._reports.lost(len(self.pushing))
+        _workers.pop(self._crawler, None)
+
+    def _state(self) -> State | None:
+        state = self._account.state()
+        if state is not None:
+            self._waiting, self._waiting_at = state.waiting, self._now()
+        return state
+
+    @property
+    def _capacity(self) -> float:
+        downloader = compat.engine_of(self._crawler).downloader
+        if isinstance(downloader, RobotsDownloader):
+            return downloader.capacity
+        return (downloader.total_concurrency or inf) - len(downloader.active)
+
+    @property
+    def _may_park(self) -> int:
+        if not self._crawl.holds_requests:
+            return self.MOST_AT_ONCE
+        return max(0, self._crawl.settings.fetch_concurrency - len(self._parked))
