@@ -7,25 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_twisted
-from twisted.internet.defer import DeferredList
 
-from scrapy_robots_plus import RobotsMiddleware
 from scrapy_robots_plus.crawl.policies.sharing import one_process
-from scrapy_robots_plus.policy.origin import Origin
+from tests.crawl.at_once import RULES, is_fetching, late, together, urls_of
 from tests.crawl_process import MODES, crawls_in_process
-from tests.crawling import ProbeSpider, make_crawler, run, stat
+from tests.crawling import make_crawler, run, stat
 from tests.sites import after, answer, hang, in_turn, when
-from tests.waiting import close_when, until
+from tests.waiting import close_when
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import Iterator
 
-    import scrapy
-    from scrapy.crawler import Crawler
-
-    from tests.sites import Host, Sites
-
-RULES = "User-agent: *\nDisallow: /closed\n"
+    from tests.sites import Sites
 
 
 @pytest.fixture(autouse=True)
@@ -33,31 +26,6 @@ def _nothing_is_left() -> Iterator[None]:
     yield
     gc.collect()
     assert one_process._groups == []
-
-
-class LateSpider(ProbeSpider):
-    """Asks for nothing before ``is_time``."""
-
-    is_time: Callable[[], object]
-
-    async def start(self) -> AsyncIterator[scrapy.Request]:
-        await until(type(self).is_time)
-        async for request in super().start():
-            yield request
-
-
-def late(condition: Callable[[], object]) -> type[LateSpider]:
-    return type("LateSpider", (LateSpider,), {"is_time": staticmethod(condition)})
-
-
-async def together(*crawls: tuple[Crawler, list[str]]) -> None:
-    started = [crawler.crawl(urls=urls) for crawler, urls in crawls]
-    for success, result in await DeferredList(started, consumeErrors=True):
-        assert success, result
-
-
-def urls_of(host: Host) -> list[str]:
-    return [host.url("/open"), host.url("/closed")]
 
 
 @pytest.mark.parametrize("store", ["memory", "sqlite"])
@@ -87,8 +55,8 @@ async def test_what_one_has_fetched_before_is_there_for_the_others(sites: Sites)
         make_crawler(late(lambda: not early.crawling and second.fetched)),
     )
     await together(
-        (early, urls_of(first)), (follower, urls_of(first) + urls_of(second)),
-        (last, urls_of(first) + urls_of(second)),
+        (early, urls_of(first)), (follower, urls_of(first, second)),
+        (last, urls_of(first, second)),
     )  # fmt: skip
     assert first.robots_hits == second.robots_hits == 1
     assert stat(last, "robotstxt/request_count") == 0
@@ -112,7 +80,7 @@ async def test_a_failure_is_shared_too(sites: Sites, tmp_path: Any, store: str) 
     crawls = [make_crawler(ROBOTS_STORE=uri, ROBOTS_FETCH_RETRIES=0) for _ in range(3)]
     is_over = lambda: stat(crawls[0], "robotstxt/forbidden/unreachable")  # noqa: E731
     tardy = make_crawler(late(is_over), ROBOTS_STORE=uri, ROBOTS_FETCH_RETRIES=0)
-    everything = [*urls_of(host), *urls_of(other)]
+    everything = urls_of(host, other)
     await together(*((each, everything) for each in crawls), (tardy, everything))
     assert host.robots_hits == other.robots_hits == 1
     assert host.fetched == []
@@ -185,17 +153,7 @@ async def test_crawls_with_stores_of_their_own_share_nothing(sites: Sites, tmp_p
 @pytest.mark.parametrize("mode", MODES)
 def test_in_each_reactor_mode(sites: Sites, mode: str) -> None:
     hosts = [sites.host(after(0.2, answer(RULES))), sites.host(after(0.2, answer("", 503)))]
-    urls = [url for host in hosts for url in urls_of(host)]
+    urls = urls_of(*hosts)
     results = crawls_in_process(mode, 3, *urls, ROBOTS_FETCH_RETRIES=0)
     assert [host.robots_hits for host in hosts] == [1, 1]
     assert [result["got"] for result in results] == [[hosts[0].url("/open")]] * 3
-
-
-def is_fetching(crawler: Crawler, host: Host) -> bool:
-    if not crawler.crawling or crawler.spider is None:
-        return False
-    middleware = crawler.get_downloader_middleware(RobotsMiddleware)
-    origin = Origin.of(host.origin)
-    assert middleware is not None
-    assert origin is not None
-    return bool(middleware.policies.is_fetching(origin))

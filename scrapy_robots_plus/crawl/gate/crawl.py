@@ -167,7 +167,7 @@ class Crawl:
         crawler, settings, clock = self.crawler, self.settings, self.clock
         fetcher = BudgetedFetcher(self.fetcher, self.budget)
         archive = Archive(crawler, settings, clock)
-        shared = shared_fetches(crawler, settings, self.agents, archive.memory, clock)
+        shared = shared_fetches(crawler, settings, self.agents, archive, clock)
         return Retrieval(crawler, settings, fetcher, archive, shared, self.agents, clock)
 
     @cached_property

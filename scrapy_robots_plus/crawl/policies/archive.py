@@ -18,6 +18,7 @@ from scrapy_robots_plus.policy.decide import access_at, as_meant_under, held_to
 from scrapy_robots_plus.policy.freshness import span_of_use
 from scrapy_robots_plus.storage import StoreError, open_store
 from scrapy_robots_plus.storage.memory import MemoryStore
+from scrapy_robots_plus.storage.redis_store import RedisStore
 from scrapy_robots_plus.storage.trust import Trust
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.server import Server
     from scrapy_robots_plus.storage import Store
 
 logger = logging.getLogger(__name__)
@@ -68,10 +70,15 @@ class Archive:
         never readable, unless the store keeps them too."""
         self._store = self._opened(settings.store or _default_uri(crawler))
         self._losses = self._store.losses
-        self._calls = compat.Courier("ROBOTS_STORE") if self._store.remote else compat.InPlace()
+        self.calls = compat.Courier("ROBOTS_STORE") if self._store.remote else compat.InPlace()
         if not self._store.remote:
             self._purge()
         crawler.signals.connect(self._close, signals.spider_closed)
+
+    @property
+    def server(self) -> Server | None:
+        """The one that keeps the records, for other crawls too; None if none does."""
+        return self._store.server if isinstance(self._store, RedisStore) else None
 
     async def load(self, origin: Origin, *, again: bool = False) -> RobotsRecord | None:
         """The record of *origin*, with its body; None if there is none that can be used.
@@ -80,9 +87,9 @@ class Archive:
         useless, even for a conditional request. *again*: looking once more does not count.
         """
         try:
-            record, losses = await self._calls.ask(partial(self._get, origin))
+            record, losses = await self.calls.ask(partial(self._get, origin))
         except (StoreError, compat.CourierLateError) as error:
-            self._warn(error)
+            self.failed(error)
             return None
         except compat.CourierClosedError:
             return None
@@ -169,7 +176,7 @@ class Archive:
         try:
             return open_store(uri, settings.store_max, settings.fetch_max_bytes, use)
         except StoreError as error:
-            self._warn(error)
+            self.failed(error)
             return self._opened(_MEMORY)
 
     def _purge(self) -> None:
@@ -183,12 +190,13 @@ class Archive:
 
         def done(result: object) -> None:
             if isinstance(result, StoreError):
-                self._warn(result)
+                self.failed(result)
             then(not isinstance(result, StoreError) and bool(result))
 
-        self._calls.tell(partial(_outcome, action), done)
+        self.calls.tell(partial(_outcome, action), done)
 
-    def _warn(self, error: Exception) -> None:
+    def failed(self, error: Exception) -> None:
+        """Counts *error*, and says so once: the store, or what goes with it, cannot be used."""
         self._stats.inc_value(stats.STORE_ERRORS)
         if not self._warned:
             self._warned = True
@@ -200,13 +208,13 @@ class Archive:
             )
 
     async def _close(self) -> None:
-        in_time = await compat.wait_for(self._calls.flush(SECONDS_TO_CLOSE))
+        in_time = await compat.wait_for(self.calls.flush(SECONDS_TO_CLOSE))
         self._do(lambda: self._trust.settle(self._store))
         self._do(self._store.close)
         self.memory.close()
-        in_time &= await compat.wait_for(self._calls.close(SECONDS_TO_CLOSE))
+        in_time &= await compat.wait_for(self.calls.close(SECONDS_TO_CLOSE))
         if not in_time:
-            self._warn(StoreError(f"not all was saved within {SECONDS_TO_CLOSE:g} s of closing"))
+            self.failed(StoreError(f"not all was saved within {SECONDS_TO_CLOSE:g} s of closing"))
 
 
 def _outcome(action: Callable[[], object]) -> object:

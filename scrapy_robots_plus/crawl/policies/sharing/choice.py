@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.cluster.lease import Leases
 from scrapy_robots_plus.crawl.settings import caches_http
 
 from .agreement import agreement
 from .one_process import Member
-from .shared_fetches import Alone
+from .shared_fetches import Alone, longest_fetch
+from .workers import AmongWorkers
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_robots_plus.crawl.agents import Agents
     from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.crawl.policies.archive import Archive
     from scrapy_robots_plus.crawl.settings import RobotsSettings
-    from scrapy_robots_plus.storage.memory import MemoryStore
 
     from .shared_fetches import SharedFetches
 
@@ -25,14 +28,19 @@ def shared_fetches(
     crawler: Crawler,
     settings: RobotsSettings,
     agents: Agents,
-    memory: MemoryStore,
+    archive: Archive,
     clock: Clock,
 ) -> SharedFetches:
-    """What *crawler* asks before it fetches a file. *memory*: its records that end with it.
+    """What *crawler* asks before it fetches a file.
 
     With Scrapy's HTTP cache it shares nothing: for a replay, all that a crawl goes by must be in
     its own cache.
     """
     if caches_http(crawler.settings):
         return Alone()
-    return Member(crawler, settings, clock, lambda: agreement(crawler, settings, agents), memory)
+    if archive.server is not None:
+        longest = longest_fetch(settings)
+        leases = Leases(archive.server, longest)
+        return AmongWorkers(leases, archive.calls, archive.failed, longest, clock)
+    agreed = partial(agreement, crawler, settings, agents)
+    return Member(crawler, settings, clock, agreed, archive.memory)

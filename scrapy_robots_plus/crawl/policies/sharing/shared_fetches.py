@@ -8,6 +8,10 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.origin import Origin
 
+MOST_SECONDS = 60.0
+"""Of ``ROBOTS_FETCH_TIMEOUT``: fetches that take longer are rare, and fetched twice rather than
+waited for."""
+
 SPARE_SECONDS = 5.0
 """Beside ``ROBOTS_FETCH_TIMEOUT``, for waiting in a slot and for storing what was fetched."""
 
@@ -45,7 +49,7 @@ def longest_fetch(settings: RobotsSettings) -> float:
 
     ``ROBOTS_FETCH_TIMEOUT`` is for all tries together, with redirects.
     """
-    return settings.fetch_timeout + SPARE_SECONDS
+    return min(settings.fetch_timeout, MOST_SECONDS) + SPARE_SECONDS
 
 
 class TurnAlone:

@@ -27,17 +27,26 @@ more or less at random."""
 class AmongWorkers:
     """For a crawl whose store is on a server."""
 
-    def __init__(self, leases: Leases, calls: compat.Courier, longest: float, clock: Clock) -> None:
+    def __init__(
+        self,
+        leases: Leases,
+        calls: compat.Courier | compat.InPlace,
+        failed: Callable[[Exception], None],
+        longest: float,
+        clock: Clock,
+    ) -> None:
         """*calls*: in order with those that store records, so that a file is stored before its
-        lease is given up. *longest*: seconds to wait for one and the same worker.
+        lease is given up. *failed* is told of each error of the server. *longest*: seconds to wait
+        for one and the same worker.
         """
-        self._leases = leases
-        self._calls = calls
-        self._longest = longest
-        self._clock = clock
+        self.leases = leases
+        self.calls = calls
+        self.failed = failed
+        self.longest = longest
+        self.clock = clock
 
     def turn(self, origin: Origin) -> TurnAmongWorkers:
-        return TurnAmongWorkers(self._leases, self._calls, origin, self._longest, self._clock)
+        return TurnAmongWorkers(self, origin)
 
 
 class TurnAmongWorkers:
@@ -48,14 +57,11 @@ class TurnAmongWorkers:
 
     is_late = True
 
-    def __init__(
-        self, leases: Leases, calls: compat.Courier, origin: Origin, longest: float, clock: Clock
-    ) -> None:
-        self._leases = leases
-        self._calls = calls
+    def __init__(self, among: AmongWorkers, origin: Origin) -> None:
+        self._among = among
+        self._leases = among.leases
+        self._clock = among.clock
         self._origin = origin
-        self._longest = longest
-        self._clock = clock
         self._token = uuid4().hex.encode()
         self._holder: bytes | None = None
         self._may_hold = False
@@ -71,7 +77,7 @@ class TurnAmongWorkers:
         return self._may_hold
 
     async def wait(self) -> None:
-        give_up_at = self._clock.monotonic() + self._longest
+        give_up_at = self._clock.monotonic() + self._among.longest
         seconds, holder = FIRST_PAUSE, self._holder
         while not self._fetches_anyway and holder is not None and holder == self._holder:
             if self._clock.monotonic() >= give_up_at:
@@ -84,14 +90,17 @@ class TurnAmongWorkers:
     def release(self) -> None:
         if self._may_hold:
             self._may_hold = False
-            self._calls.tell(self._give_up, lambda _: None)
+            self._among.calls.tell(self._give_up, lambda _: None)
 
     async def _ask(self, call: Callable[[], bytes | None]) -> bytes | None:
         try:
-            return await self._calls.ask(call)
-        except (ServerError, compat.CourierError):
+            return await self._among.calls.ask(call)
+        except compat.CourierClosedError:
             self._fetches_anyway = True
-            return None
+        except (ServerError, compat.CourierError) as error:
+            self._among.failed(error)
+            self._fetches_anyway = True
+        return None
 
     def _give_up(self) -> None:
         with suppress(ServerError):
