@@ -13,7 +13,9 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
 from tests.crawl.at_once import RULES, is_fetching, late, together, urls_of
+from tests.crawl_process import MODES, crawls_in_process
 from tests.crawling import ProbeSpider, make_crawler, stat
+from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer
 from tests.sites import after, answer, hang, in_turn, validated
 from tests.waiting import close_when, pause, until
@@ -169,3 +171,41 @@ def break_down(server: RedisServer, fault: str) -> None:
     else:
         server.client().delete(*server.client().keys("*lease"))
         server.run_out_of_memory()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_in_each_reactor_mode(sites: Sites, server: RedisServer, mode: str) -> None:
+    hosts = [sites.host(after(0.2, answer(RULES))), sites.host(after(0.2, answer("", 503)))]
+    results = crawls_in_process(
+        mode, 2, *urls_of(*hosts), ROBOTS_FETCH_RETRIES=0, ROBOTS_STORE=server.url
+    )
+    assert [host.robots_hits for host in hosts] == [1, 1]
+    assert [result["got"] for result in results] == [[hosts[0].url("/open")]] * 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_server_that_carries_out_and_never_answers_delays_little(
+    sites: Sites, server: RedisServer
+) -> None:
+    host = sites.host(RULES)
+    with RedisProxy(server) as proxy:
+        proxy.lose_answers = True
+        crawler = make_crawler(ROBOTS_STORE=proxy.url)
+        await together((crawler, urls_of(host)))
+    assert host.fetched == ["/open"]
+    assert stat(crawler, "robotstxt/store/errors") > 0
+
+
+@pytest_twisted.ensureDeferred
+async def test_rights_to_records_alone_are_counted_and_said_once(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    hosts = [sites.host(RULES) for _ in range(3)]
+    rights = "~*:record ~{robots}* &* +@all"
+    with RedisServer(user="crawler", password="secret", rights=rights) as server:
+        crawler = make_crawler(ROBOTS_STORE=server.url)
+        await together((crawler, urls_of(*hosts)))
+    assert [host.fetched for host in hosts] == [["/open"]] * 3
+    assert stat(crawler, "robotstxt/store/errors") == 3
+    assert caplog.text.count("ROBOTS_STORE: ") == 1
+    assert "secret" not in caplog.text
