@@ -55,8 +55,6 @@ class TurnAmongWorkers:
     If the server fails, it fetches: a file that is fetched twice does no harm.
     """
 
-    is_late = True
-
     def __init__(self, among: AmongWorkers, origin: Origin) -> None:
         self._among = among
         self._leases = among.leases
@@ -75,6 +73,10 @@ class TurnAmongWorkers:
         self._holder = await self._ask(partial(self._leases.take, self._origin, self._token))
         self._may_hold = self._fetches_anyway or self._holder == self._token
         return self._may_hold
+
+    @property
+    def is_late(self) -> bool:
+        return not self._fetches_anyway  # a server that has just failed is not asked once more
 
     async def wait(self) -> None:
         give_up_at = self._clock.monotonic() + self._among.longest
