@@ -1,0 +1,162 @@
+"""Crawls that share the pace of one host, at a clock that runs as fast as it can."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from dataclasses import dataclass, field
+from math import inf
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
+
+LET_GO = 2.0
+"""Seconds from a question within which a request may leave, or not at all."""
+
+
+class Rules(Protocol):
+    """What :class:`.Turns` answers, wherever its state is."""
+
+    def ask(self, ticket: str, delay: float, patience: float | None, now: float) -> float: ...
+
+    def left(self, ticket: str, ago: float, delay: float, now: float) -> None: ...
+
+    def unused(self, ticket: str, ago: float, now: float) -> None: ...
+
+
+@dataclass(order=True)
+class Event:
+    at: float
+    number: int
+    happen: Callable[[], None] = field(compare=False)
+
+
+class World:
+    """The host, and the time."""
+
+    def __init__(self, turns: Rules, random: Random) -> None:
+        self.turns = turns
+        self.random = random
+        self.now = 1000.0
+        self.departures: list[tuple[float, str]] = []
+        """When each request really left, and whose it was."""
+        self._events: list[Event] = []
+        self._numbers = itertools.count()
+
+    def after(self, seconds: float, happen: Callable[[], None]) -> None:
+        heapq.heappush(self._events, Event(self.now + seconds, next(self._numbers), happen))
+
+    def run(self, most_events: int = 20_000) -> None:
+        for _ in range(most_events):
+            if not self._events:
+                return
+            event = heapq.heappop(self._events)
+            self.now = max(self.now, event.at)
+            event.happen()
+        raise AssertionError("it does not end")
+
+    def gaps(self) -> list[float]:
+        """Between requests of different crawls."""
+        pairs = itertools.pairwise(sorted(self.departures))
+        return [later - at for (at, one), (later, other) in pairs if one != other]
+
+
+class Worker:
+    """A crawl with *requests* for the host, one at a time.
+
+    *lag*: the longest time that a message takes, in seconds; its timers are as late. *connecting*:
+    the longest time from handover to departure; *answering*: that from there to the answer.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        name: str,
+        requests: int,
+        delay: float = 1.0,
+        lag: float = 0.0,
+        connecting: float = 0.0,
+        answering: float = 0.0,
+        patience: float | None = None,
+        dies_after: int | None = None,
+        drops: float = 0.0,
+    ) -> None:
+        self.world = world
+        self.ticket = f"{name}/0"
+        self.requests = requests
+        self.delay = delay
+        self.lag = lag
+        self.connecting = connecting
+        self.answering = answering
+        self.patience = connecting if patience is None else patience
+        self.dies_after = dies_after
+        """It dies when it has been told to go so many times, and does not go."""
+        self.drops = drops
+        """The probability that it has no request when its turn has come."""
+        self.sent = 0
+        self.asked_times = 0
+        self._left_by = -inf
+        self._lives = True
+
+    def begin(self) -> None:
+        self._ask(reserve=self._random(1.0) < 0.5)
+
+    # Its messages take their time, and arrive in order: the next is sent when it has an answer.
+
+    def _ask(self, *, reserve: bool = False) -> None:
+        self.asked_times += 1
+        asked_at = self.world.now
+        patience = None if reserve else self.patience + LET_GO
+        answers: list[float] = []
+
+        def arrive() -> None:
+            turns = self.world.turns
+            answers.append(turns.ask(self.ticket, self.delay, patience, self.world.now))
+
+        there, back = self._random(self.lag), self._random(self.lag)
+        self.world.after(there, arrive)
+        self.world.after(there + back, lambda: self._answered(answers[0], asked_at, reserve))
+
+    def _answered(self, wait: float, asked_at: float, reserve: bool) -> None:
+        if wait or reserve:
+            own = self._left_by + self.delay - self.world.now
+            self.world.after(max(wait, own) + self._random(self.lag), self._ask)
+        elif self.dies_after == self.sent:
+            self._lives = False
+        elif self._random(1.0) < self.drops or self.world.now - asked_at > LET_GO:
+            ago = self.world.now - self._left_by
+            self.world.turns.unused(self.ticket, ago, self.world.now)
+            self.world.after(self._random(self.delay), self._ask)
+        else:
+            self._send()
+
+    def _send(self) -> None:
+        connecting = self._random(self.connecting)
+        answering = self._random(self.answering)
+        self.sent += 1
+        self.world.after(connecting, self._depart)
+        self.world.after(connecting + answering, lambda: self._come_back(answering))
+
+    def _depart(self) -> None:
+        self.world.departures.append((self.world.now, self.ticket))
+
+    def _come_back(self, answering: float) -> None:
+        """The answer tells no better than that it left some time before."""
+        self._left_by = self.world.now - self._random(answering)
+        ago = self.world.now - self._left_by
+        self.world.after(
+            self._random(self.lag),
+            lambda: self.world.turns.left(self.ticket, ago, self.delay, self.world.now),
+        )
+        if self.sent < self.requests:
+            # Its own delay; no sooner than what it has told, which would arrive after it.
+            own = max(self._left_by + self.delay - self.world.now, self.lag)
+            if self._random(1.0) < 0.5:
+                self.world.after(self.lag, lambda: self._ask(reserve=True))
+            else:
+                self.world.after(own, self._ask)
+
+    def _random(self, most: float) -> float:
+        return self.world.random.uniform(0.0, most)

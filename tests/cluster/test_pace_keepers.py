@@ -1,0 +1,338 @@
+"""What processes keep a pace in: a file of one machine, or a Redis server."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scrapy_robots_plus.cluster.pace import in_file
+from scrapy_robots_plus.cluster.pace.in_file import PaceInFile
+from scrapy_robots_plus.cluster.pace.keeper import PaceError, PaceKeeper
+from scrapy_robots_plus.cluster.pace.machine_clock import THIS_MACHINE, MachineClock
+from scrapy_robots_plus.cluster.pace.on_server import PaceOnServer
+from scrapy_robots_plus.cluster.pace.opening import check_pace, open_keeper
+from scrapy_robots_plus.cluster.pace.saved import restored, saved
+from scrapy_robots_plus.cluster.pace.turns import Turns
+from tests.redis_server import RedisServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+A, B, C = "a/0", "b/0", "c/0"
+HOST = "site.example"
+NOW = 1000.0
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[RedisServer]:
+    with RedisServer() as running:
+        yield running
+
+
+@pytest.fixture(params=["file", "server"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., PaceKeeper]]:
+    """Opens the same pace, once for each process that shares it."""
+    keepers: list[PaceKeeper] = []
+    if request.param == "file":
+        value = f"sqlite:{tmp_path / 'folder' / 'pace.db'}"
+    else:
+        value = request.getfixturevalue("redis").url
+
+    def open_one(group: str = tmp_path.name) -> PaceKeeper:
+        keeper = open_keeper(value, group)
+        assert keeper is not None
+        keepers.append(keeper)
+        return keeper
+
+    yield open_one
+    for each in keepers:
+        each.close()
+
+
+def test_two_that_keep_one_pace(opened: Callable[..., PaceKeeper]) -> None:
+    one, other = opened(), opened()
+    assert one.ask(HOST, A, 30.0, 5.0) == 0.0
+    assert 29.0 < other.ask(HOST, B, 30.0, 5.0) <= 30.0
+    one.left(HOST, A, 20.0, 30.0)
+    assert 9.0 < other.ask(HOST, B, 30.0, 5.0) <= 10.0
+    one.left(HOST, A, 30.0, 30.0)
+    assert other.ask(HOST, B, 30.0, 5.0) == 0.0
+
+
+def test_hosts_and_groups_have_paces_of_their_own(opened: Callable[..., PaceKeeper]) -> None:
+    one, other = opened(), opened("another")
+    assert one.ask(HOST, A, 30.0, 0.0) == 0.0
+    assert one.ask("other.example", B, 30.0, 0.0) == 0.0
+    assert other.ask(HOST, B, 30.0, 0.0) == 0.0
+
+
+def test_a_turn_is_reserved_and_given_back(opened: Callable[..., PaceKeeper]) -> None:
+    one, other = opened(), opened()
+    assert one.ask(HOST, A, 30.0, None) == 0.0
+    assert other.ask(HOST, B, 30.0, 0.0) > 0.0
+    one.unused(HOST, A, inf)
+    assert other.ask(HOST, B, 30.0, 0.0) == 0.0
+    assert one.ask(HOST, A, 30.0, 0.0) > 29.0
+    other.unused(HOST, B, 40.0)
+    assert one.ask(HOST, A, 30.0, 0.0) == 0.0
+
+
+def test_a_host_is_left_alone_by_all(opened: Callable[..., PaceKeeper]) -> None:
+    one, other = opened(), opened()
+    one.leave_alone(HOST, 30.0)
+    assert 29.0 < other.ask(HOST, B, 1.0, 0.0) <= 30.0
+
+
+# The rules are the same in Lua
+
+_TICKETS = st.sampled_from(["a/0", "a/1", "b/0", "c/0", "d/e/0", "odd"])
+_DELAYS = st.sampled_from([0.1, 1.0, 2.5, 90.0])
+_AGO = st.sampled_from([-15.0, -0.25, 0.0, 0.3, 1.7, 100.0])
+_CALLS = st.one_of(
+    st.tuples(
+        st.just("ask"), _TICKETS, _DELAYS, st.one_of(st.none(), st.sampled_from([0.0, 3.0, 15.0]))
+    ),
+    st.tuples(st.just("left"), _TICKETS, _AGO, _DELAYS),
+    st.tuples(st.just("unused"), _TICKETS, st.one_of(st.just(inf), _AGO)),
+    st.tuples(st.just("leave_alone"), st.sampled_from([0.0, 0.5, 4.0])),
+)
+_STEPS = st.lists(
+    st.tuples(st.sampled_from([0.0, 0.001, 0.1, 0.25, 0.4, 1.0, 6.0, 61.0]), _CALLS), max_size=30
+)
+
+
+class AtATime(PaceOnServer):
+    """Tells the server the time."""
+
+    now = NOW
+
+    def _now(self) -> float:
+        return self.now
+
+
+@pytest.fixture(scope="module")
+def told(redis: RedisServer) -> Iterator[AtATime]:
+    keeper = AtATime(redis.url, "rules")
+    yield keeper
+    keeper.close()
+
+
+@given(_STEPS)
+@settings(
+    deadline=None,
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_the_server_goes_by_the_same_rules(
+    told: AtATime, redis: RedisServer, steps: list[tuple[float, tuple[Any, ...]]]
+) -> None:
+    turns, now = Turns(), NOW
+    with redis.client() as client:
+        client.flushall()
+    for seconds, (name, *arguments) in steps:
+        now += seconds
+        if now >= turns.useful_until:
+            turns = Turns()  # the server forgets it by its own clock
+            with redis.client() as client:
+                client.flushall()
+        told.now = now
+        expected = getattr(turns, name)(*arguments, now)
+        assert getattr(told, name)(HOST, *arguments) == expected, (name, arguments)
+
+
+@given(_STEPS)
+@settings(deadline=None, max_examples=50)
+def test_what_is_saved_goes_on_as_if_it_had_not_been(
+    steps: list[tuple[float, tuple[Any, ...]]],
+) -> None:
+    turns, now = Turns(), NOW
+    other = saved(Turns())
+    for seconds, (name, *arguments) in steps:
+        now += seconds
+        expected = getattr(turns, name)(*arguments, now)
+        read = restored(other, seconds)
+        assert getattr(read, name)(*arguments, 0.0) == (
+            None if expected is None else pytest.approx(expected, abs=1e-6)
+        )
+        other = saved(read)
+
+
+def test_a_key_says_whose_it_is_and_expires(redis: RedisServer) -> None:
+    keeper = PaceOnServer(redis.url, "foobot")
+    keeper.ask(HOST, A, 90.0, 10.0)
+    with redis.client() as client:
+        left = client.pttl("{robots:pace:foobot:site.example}")
+        assert 95_000 < left <= 100_000
+        keeper.left(HOST, A, 200.0, 90.0)
+        assert client.keys("*foobot*") == []
+    keeper.close()
+
+
+def test_a_server_that_was_restarted_is_asked_again(redis: RedisServer) -> None:
+    keeper = PaceOnServer(redis.url, "again")
+    assert keeper.ask(HOST, A, 30.0, 0.0) == 0.0
+    with redis.client() as client:
+        client.script_flush()
+        client.flushall()
+    assert keeper.ask(HOST, B, 30.0, 0.0) == 0.0
+    keeper.close()
+
+
+def test_a_server_that_is_away_is_an_error_without_its_password() -> None:
+    keeper = PaceOnServer("redis://:secret@127.0.0.1:1/0", "foobot")
+    with pytest.raises(PaceError) as caught:
+        keeper.ask(HOST, A, 1.0, 0.0)
+    assert "secret" not in str(caught.value)
+
+
+# Files
+
+
+def boot(name: str, now: dict[str, float]) -> MachineClock:
+    return MachineClock(name, lambda: now["monotonic"], lambda: now["wall"])
+
+
+@pytest.mark.parametrize("step", [-600.0, 600.0, -1e9])
+def test_the_clock_of_the_machine_may_be_set(tmp_path: Path, step: float) -> None:
+    now = {"monotonic": 50.0, "wall": 1e9}
+    one = PaceInFile(tmp_path / "p", "g", boot("x", now))
+    other = PaceInFile(tmp_path / "p", "g", boot("x", now))
+    one.ask(HOST, A, 10.0, 0.0)
+    now["wall"] += step
+    now["monotonic"] += 4
+    assert other.ask(HOST, B, 10.0, 0.0) == 6.0
+    now["monotonic"] += 6
+    assert other.ask(HOST, B, 10.0, 0.0) == 0.0
+
+
+@pytest.mark.parametrize("later", ["", "y"])
+def test_after_a_new_start_of_the_machine_the_wall_clock_counts(tmp_path: Path, later: str) -> None:
+    before, after = {"monotonic": 5e6, "wall": 1e9}, {"monotonic": 3.0, "wall": 1e9 + 4}
+    PaceInFile(tmp_path / "p", "g", boot("x", before)).ask(HOST, A, 10.0, 0.0)
+    assert PaceInFile(tmp_path / "p", "g", boot(later, after)).ask(HOST, B, 10.0, 0.0) == 6.0
+
+
+def test_a_time_in_the_future_is_not_believed(tmp_path: Path) -> None:
+    """Without it the next request would wait until the clock is where it was."""
+    before, after = {"monotonic": 0.0, "wall": 1e9}, {"monotonic": 0.0, "wall": 1e9 - 600}
+    PaceInFile(tmp_path / "p", "g", boot("", before)).ask(HOST, A, 10.0, 0.0)
+    keeper = PaceInFile(tmp_path / "p", "g", boot("", after))
+    assert keeper.ask(HOST, B, 10.0, 0.0) == 10.0
+    after["wall"] += 10
+    assert keeper.ask(HOST, B, 10.0, 0.0) == 0.0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Linux says which start of the machine it is")
+def test_the_clock_of_this_machine_goes_on() -> None:
+    first = THIS_MACHINE.now()
+    assert 0.0 <= THIS_MACHINE.now().since(*first) < 10.0
+
+
+def test_a_file_that_is_deleted_is_made_again(tmp_path: Path) -> None:
+    keeper = PaceInFile(tmp_path / "p", "g")
+    keeper.ask(HOST, A, 30.0, 0.0)
+    (tmp_path / "p").unlink()
+    assert keeper.ask(HOST, B, 30.0, 0.0) == 0.0
+    assert PaceInFile(tmp_path / "p", "g").ask(HOST, C, 30.0, 0.0) > 29.0
+
+
+@pytest.mark.parametrize("content", [b"not a database, but a text of some length" * 9, None])
+def test_a_file_that_is_not_ours_is_not_touched(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "p"
+    if content is None:
+        with sqlite3.connect(path) as connection:
+            connection.execute("CREATE TABLE theirs (x)")
+    else:
+        path.write_bytes(content)
+    before = path.read_bytes()
+    keeper = PaceInFile(path, "g")
+    for _ in range(2):
+        with pytest.raises(PaceError, match="p: "):
+            keeper.ask(HOST, A, 30.0, 0.0)
+    assert path.read_bytes() == before
+
+
+def test_a_file_is_left_alone_after_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "p"
+    path.mkdir()
+    keeper = PaceInFile(path, "g")
+    with pytest.raises(PaceError):
+        keeper.ask(HOST, A, 30.0, 0.0)
+    path.rmdir()
+    with pytest.raises(PaceError):
+        keeper.ask(HOST, A, 30.0, 0.0)
+    monkeypatch.setattr(in_file, "LEFT_ALONE", 0.0)
+    keeper._alone_until = 0.0
+    assert keeper.ask(HOST, A, 30.0, 0.0) == 0.0
+
+
+def test_another_process_that_holds_the_file_is_an_error_after_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(in_file, "BUSY_SECONDS", 0.01)
+    monkeypatch.setattr(in_file, "LEFT_ALONE", 0.0)
+    keeper = PaceInFile(tmp_path / "p", "g")
+    keeper.ask(HOST, A, 30.0, 0.0)
+    with sqlite3.connect(tmp_path / "p", isolation_level=None) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        with pytest.raises(PaceError, match="locked"):
+            PaceInFile(tmp_path / "p", "g").ask(HOST, B, 30.0, 0.0)
+        holder.execute("ROLLBACK")
+    assert keeper.ask(HOST, B, 30.0, 0.0) > 29.0
+
+
+@pytest.mark.parametrize(
+    "state",
+    ["", "nonsense", "[]", "[1, 2, 3]", '[{"a": 1}, [], 0]', "[{}, [[]], 0]", "[{}, {}, null]"],
+)
+def test_a_state_that_cannot_be_read_is_none(tmp_path: Path, state: str) -> None:
+    keeper = PaceInFile(tmp_path / "p", "g")
+    keeper.ask(HOST, A, 30.0, 0.0)
+    with sqlite3.connect(tmp_path / "p") as other:
+        other.execute("UPDATE turns SET state = ?", (state,))
+    assert keeper.ask(HOST, B, 30.0, 0.0) == 0.0
+
+
+def test_hosts_that_nobody_asks_any_more_are_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(in_file, "CALLS_BETWEEN_CLEANUPS", 2)
+    now = {"monotonic": 50.0, "wall": 1e9}
+    keeper = PaceInFile(tmp_path / "p", "g", boot("x", now))
+    for number in range(10):
+        keeper.ask(f"{number}.example", A, 1.0, 0.0)
+        now["wall"] += 100
+        now["monotonic"] += 100
+    with sqlite3.connect(tmp_path / "p") as other:
+        assert other.execute("SELECT count(*) FROM turns").fetchone() == (2,)
+    keeper.left("9.example", A, 1e6, 1.0)
+    with sqlite3.connect(tmp_path / "p") as other:
+        assert other.execute("SELECT host FROM turns").fetchall() == []
+
+
+# The setting
+
+
+@pytest.mark.parametrize("value", ["process", "off", "sqlite:a b.db", "redis://127.0.0.1:6379/0"])
+def test_what_the_setting_may_be(value: str) -> None:
+    assert check_pace(value) == value
+
+
+@pytest.mark.parametrize("value", [None, "", 1, "memory", "sqlite", "sqlite:", "file.db", "redis"])
+def test_what_the_setting_may_not_be(value: object) -> None:
+    with pytest.raises(ValueError, match="sqlite:"):
+        check_pace(value)
+
+
+@pytest.mark.parametrize("value", ["process", "off"])
+def test_no_other_process_shares_it(value: str) -> None:
+    assert open_keeper(value, "foobot") is None
