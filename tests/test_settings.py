@@ -161,6 +161,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_GIVE_UP_AFTER", 1.5, "expected a whole number of refusals between 0 and 1,000,000"),
     ("ROBOTS_RETRY_AFTER", "always", BOOLEAN),
     ("ROBOTS_RETRY_AFTER_MAX", "long", STALE),
+    ("ROBOTS_SHARED_PACE", "redis", "expected 'process', 'off', 'sqlite:PATH'"),
+    ("ROBOTS_SHARED_PACE", "sqlite:", "'sqlite:' needs a path"),
+    ("ROBOTS_WORKERS", 0, "expected a whole number of crawls between 1 and 100,000"),
     ("ROBOTS_VISIT_TIME", "night", "expected 'ignore' or 'obey'"),
     ("ROBOTS_SUMMARY_FILE", "robots-%(spider)s.json", FILE_NAME),
     ("ROBOTS_SUMMARY_FILE", "100% robots.json", FILE_NAME),
@@ -230,6 +233,13 @@ def test_the_password_in_a_store_is_not_part_of_what_settings_look_like() -> Non
     settings = settings_with(ROBOTS_STORE="redis://crawler:5ecret@redis.example")
     assert "5ecret" not in repr(settings)
     assert settings.store == "redis://crawler:5ecret@redis.example"
+
+
+def test_a_password_in_a_wrong_value_is_not_shown() -> None:
+    with pytest.raises(RobotsSettingsError) as caught:
+        settings_with(ROBOTS_SHARED_PACE="redis://user:secret@host/zero")
+    assert "ROBOTS_SHARED_PACE = 'redis://***" in str(caught.value)
+    assert "secret" not in f"{caught.value} {caught.value!r} {caught.value.problems}"
 
 
 def test_every_setting_has_a_wrong_value_in_these_tests() -> None:

@@ -154,6 +154,15 @@ DELAYS_CLAMPED = _stat(
     "robotstxt/crawl_delay/clamped",
     "those of them that were longer than `ROBOTS_CRAWL_DELAY_MAX`",
 )
+SHARED_PACE_WAITS = _stat(
+    "robotstxt/shared_pace/waits",
+    "requests that were held until other crawls had left their host to them, see ",
+    "[ROBOTS_SHARED_PACE](shared-pace.md)",
+)
+SHARED_PACE_ERRORS = _stat(
+    "robotstxt/shared_pace/errors",
+    "times the file or server of `ROBOTS_SHARED_PACE` could not be asked or told",
+)
 RETRY_AFTER = _stat(
     "robotstxt/retry_after",
     "responses 429 or 503 to pages whose Retry-After asked for a pause",

@@ -264,7 +264,7 @@ def test_they_take_turns(seed: int) -> None:
     world, made = run(seed, *[usual] * 4)
     for begin in range(0, 76, 4):
         assert len({who for _, who in sorted(world.departures)[begin : begin + 4]}) >= 3, begin
-    turns = {each.ticket: [] for each in made}
+    turns: dict[str, list[int]] = {each.ticket: [] for each in made}
     for place, (_, who) in enumerate(sorted(world.departures)):
         turns[who].append(place)
     for places in turns.values():

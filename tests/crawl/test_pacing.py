@@ -16,6 +16,7 @@ from scrapy.statscollectors import StatsCollector
 from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.defer import Deferred
 
+from scrapy_robots_plus.cluster.pace.hosts import Hosts
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing
@@ -70,7 +71,7 @@ class Crawl:
         running.append(self)
         clock = Clock(wall=lambda: self.now, slots=lambda: self.now - NOW)
         self.given_up = GivenUp(10, clock.monotonic)
-        pace = PaceInProcess("foobot", lambda: self.now)
+        pace = PaceInProcess(Hosts(), lambda: self.now)
         checked = RobotsSettings.from_settings(made)
         self.pacing = Pacing(crawler, checked, clock, self.given_up, pace)
 

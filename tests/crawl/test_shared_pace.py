@@ -9,7 +9,8 @@ import pytest
 import pytest_twisted
 from twisted.internet.defer import DeferredList
 
-from tests.crawling import make_crawler
+from scrapy_robots_plus.crawl import stats
+from tests.crawling import crawl, make_crawler
 from tests.sending import HICCUP, TimedSpider, gaps
 
 if TYPE_CHECKING:
@@ -35,3 +36,27 @@ async def test_crawls_in_one_process_keep_one_pace(sites: Sites, crawls: int) ->
     assert len(found) == crawls * pages - 1
     assert min(found) >= DELAY - 0.01
     assert sum(found) < len(found) * (DELAY + HICCUP)
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_crawl_does_not_wait_for_one_that_has_ended(sites: Sites) -> None:
+    host = sites.host("User-agent: *\nCrawl-delay: 50\n")
+    for _ in range(2):
+        crawler = await crawl(host.url())
+        assert stats.SHARED_PACE_WAITS not in crawler.stats.get_stats()
+
+
+@pytest_twisted.ensureDeferred
+async def test_crawls_of_different_crawlers_have_paces_of_their_own(sites: Sites) -> None:
+    host = sites.host("User-agent: *\nCrawl-delay: 50\n")
+    crawlers = [make_crawler(TimedSpider, USER_AGENT=name) for name in ("foobot", "barbot")]
+    await DeferredList([each.crawl(urls=[host.url()]) for each in crawlers])
+    assert len(host.fetched) == 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_crawls_may_each_keep_a_pace_alone(sites: Sites) -> None:
+    host = sites.host("User-agent: *\nCrawl-delay: 50\n")
+    crawlers = [make_crawler(TimedSpider, ROBOTS_SHARED_PACE="off") for _ in range(2)]
+    await DeferredList([each.crawl(urls=[host.url()]) for each in crawlers])
+    assert len(host.fetched) == 2

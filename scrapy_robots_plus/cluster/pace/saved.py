@@ -31,7 +31,6 @@ def _restore(turns: Turns, read: Any, ago: float) -> None:
     for ticket, (at, until, delay) in departures.items():
         turns.departures[ticket] = Departure(at - ago, until - ago, float(delay))
     for ticket, delay, due, comes, passed in waiting:
-        turns.waiting.append(
-            Waiting(str(ticket), float(delay), due - ago, bool(comes), int(passed))
-        )
+        due -= ago
+        turns.waiting.append(Waiting(str(ticket), float(delay), due, bool(comes), int(passed)))
     turns.paused_until = paused_until - ago

@@ -190,7 +190,7 @@ class Crawl:
 
     @cached_property
     def pacing(self) -> Pacing:
-        pace = shared_pace(self.agents)
+        pace = shared_pace(self.crawler, self.settings, self.agents)
         return Pacing(self.crawler, self.settings, self.clock, self.given_up, pace)
 
     @cached_property

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from twisted.internet.defer import Deferred
 
     from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.policies.policy import Policy
@@ -55,7 +56,7 @@ class Pacing:
         most = settings.cache_size
         self._closing_watch = ClosingWatch(crawler, self._fail_waiting)
         start = self._closing_watch.start
-        self._sharing = Sharing(pace, clock, self._look_again, start)
+        self._sharing = Sharing(pace, clock, self._look_again, self._must_wait)
         self._floors = Floors(crawler, most, self._sharing, self._listen_to_requests)
         self._refusals = Refusals(most)
         self._given_up = given_up
@@ -201,9 +202,14 @@ class Pacing:
         for key in {*self._floors.backing_off(), *self._floors.waiting_for_turns()}:
             self._floors.fail_queued(key, HeldAtClosing)
 
+    def _must_wait(self) -> None:
+        """A request waits for other crawls."""
+        self._stats.inc_value(stats.SHARED_PACE_WAITS)
+        self._closing_watch.start()
+
     def _look_again(self, slot: Slot) -> None:
         compat.look_again(self._floors.downloader, slot)
 
-    def _spider_closed(self) -> None:
+    def _spider_closed(self) -> Deferred[bool] | None:
         self._floors.give_turns_back()
-        self._sharing.pace.close()
+        return self._sharing.pace.close()

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from scrapy_robots_plus.cluster.pace.opening import check_pace
 from scrapy_robots_plus.policy.status_policy import StatusTable, status_table
 from scrapy_robots_plus.protocol.dialect import Dialect, dialect_named
 from scrapy_robots_plus.protocol.rfc9309 import EXPIRY
@@ -171,6 +172,9 @@ headers: Check[Mapping[str, Any], Mapping[str, Any]] = Check(
 )
 
 
+shared_pace: Check[str, str] = Check(
+    "`process`, `off`, `sqlite:PATH`, or the URL of a Redis server", check_pace
+)
 store_uri: Check[str | None, str | None] = or_unset(
     Check("`memory`, `sqlite:PATH` or the URL of a Redis server", check_store_uri)
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.cluster.pace.keeper import PaceError
 from scrapy_robots_plus.crawl import compat, stats
 
 from .shared_pace import GO_SECONDS
@@ -40,7 +39,7 @@ class PaceBetweenProcesses:
         self._workers = workers
         self._stats = compat.stats_of(crawler)
         self._courier = compat.Courier("robots-pace")
-        self._is_away = False
+        self._warned = False
 
     def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
         # It may leave some time after the keeper has allowed it.
@@ -49,15 +48,11 @@ class PaceBetweenProcesses:
         def ask() -> float:
             return self._keeper.ask(asked.host, asked.ticket, asked.delay, patience)
 
-        def answered(wait: float) -> None:
-            self._is_back()
-            answer(wait)
-
         def failed(failure: Failure) -> None:
             self._failed(failure)
             answer(max(0.0, asked.delay * self._workers - asked.since))
 
-        self._courier.send(ask).addCallbacks(answered, failed)
+        self._courier.send(ask).addCallbacks(answer, failed)
 
     def left(self, host: str, ticket: str, ago: float, delay: float) -> None:
         self._tell(lambda: self._keeper.left(host, ticket, ago, delay))
@@ -68,33 +63,25 @@ class PaceBetweenProcesses:
     def leave_alone(self, host: str, seconds: float) -> None:
         self._tell(lambda: self._keeper.leave_alone(host, seconds))
 
-    def close(self) -> Deferred[object]:
+    def close(self) -> Deferred[bool]:
         self._tell(self._keeper.close)
-        closed: Deferred[object] = self._courier.close(CLOSING_SECONDS)
-        return closed
+        return self._courier.close(CLOSING_SECONDS)
 
     def _tell(self, call: Callable[[], None]) -> None:
         self._courier.send(call).addErrback(self._failed)
 
     def _failed(self, failure: Failure) -> None:
-        failure.trap(PaceError, compat.CourierClosedError)
         self._stats.inc_value(stats.SHARED_PACE_ERRORS)
-        if not self._is_away:
-            self._is_away = True
+        if not self._warned:
+            self._warned = True
             logger.warning(
-                "ROBOTS_SHARED_PACE: %(error)s. Until it can be asked again, this crawl keeps "
-                "delays on its own, %(times)s as long (ROBOTS_WORKERS).",
-                {"error": failure.value, "times": _times(self._workers)},
+                "ROBOTS_SHARED_PACE: %(error)s. Until it can be asked again, the crawl keeps "
+                "delays on its own, times ROBOTS_WORKERS, which is %(workers)d; further errors are "
+                "counted as %(stat)s.",
+                {
+                    "error": failure.value,
+                    "workers": self._workers,
+                    "stat": stats.SHARED_PACE_ERRORS,
+                },
                 extra={"spider": self._crawler.spider},
             )
-
-    def _is_back(self) -> None:
-        if self._is_away:
-            self._is_away = False
-            logger.info(
-                "ROBOTS_SHARED_PACE can be asked again", extra={"spider": self._crawler.spider}
-            )
-
-
-def _times(workers: int) -> str:
-    return "once" if workers == 1 else f"{workers} times"

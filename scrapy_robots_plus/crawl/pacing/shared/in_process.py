@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from scrapy_robots_plus.cluster.pace.hosts import Hosts
 
@@ -13,15 +14,20 @@ if TYPE_CHECKING:
 
     from .shared_pace import Ask
 
-_groups: dict[str, Hosts] = {}
-"""By group. They stay when a crawl ends: another one may follow at once."""
+_of_groups: WeakValueDictionary[str, Hosts] = WeakValueDictionary()
+"""Each lives as long as a crawl that uses it."""
+
+
+def hosts_of(group: str) -> Hosts:
+    """What all crawls of *group* in this process share, until the last of them ends."""
+    return _of_groups.setdefault(group, Hosts())
 
 
 class PaceInProcess:
-    """Of all crawls in this process with the same *group*; see :class:`.SharedPace`."""
+    """Of all crawls with the same *hosts*; see :class:`.SharedPace`."""
 
-    def __init__(self, group: str, now: Now) -> None:
-        self._hosts = _groups.setdefault(group, Hosts())
+    def __init__(self, hosts: Hosts, now: Now) -> None:
+        self._hosts = hosts
         self._now = now
 
     def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
@@ -43,4 +49,4 @@ class PaceInProcess:
         self._hosts.of(host, now).leave_alone(seconds, now)
 
     def close(self) -> None:
-        pass
+        self._hosts = Hosts()

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy import Request
+    from twisted.internet.defer import Deferred
 
 
 GO_SECONDS = 2.0
@@ -63,5 +64,5 @@ class SharedPace(Protocol):
     def leave_alone(self, host: str, seconds: float) -> None:
         """The host has asked for no requests for so long."""
 
-    def close(self) -> None:
-        """The crawl is over; nothing else is called after that."""
+    def close(self) -> Deferred[bool] | None:
+        """The crawl is over; nothing else is called after that. Its end waits for the Deferred."""

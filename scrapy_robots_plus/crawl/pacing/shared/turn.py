@@ -37,6 +37,7 @@ class Turn:
         "_call_later",
         "_calls",
         "_go_on",
+        "_has_waited",
         "_is_asking",
         "_last",
         "_may_go",
@@ -69,7 +70,7 @@ class Turn:
         self._asked_at = 0.0
         self._ask_at = -inf
         """When to ask again."""
-        self._is_asking = self._calls = self._may_go = False
+        self._is_asking = self._calls = self._may_go = self._has_waited = False
         self._untold: Callable[[], None] | None = None
         """What to tell when the answer is known: the host would seem free while it may not be."""
 
@@ -154,8 +155,7 @@ class Turn:
         if not self._may_go:
             self._tell()
         if wait and asked.request is not None:
-            self._on_wait()
-            self._set_alarm()
+            self._wait()
         if not self._calls and not wait:
             self._answered_late()
 
@@ -166,7 +166,10 @@ class Turn:
         if self._may_go:  # the slot does not send
             self.give_back()
 
-    def _set_alarm(self) -> None:
+    def _wait(self) -> None:
+        if not self._has_waited:
+            self._has_waited = True
+            self._on_wait()
         if self._alarm is None:
             self._alarm = Alarm(self._time_has_come, self._now, self._call_later)
         self._alarm.set(self._ask_at)
@@ -188,4 +191,4 @@ class Turn:
         self._cancel_alarm()
         self._last = self._untold = None
         self._ask_at = -inf
-        self._is_asking = self._may_go = False
+        self._is_asking = self._may_go = self._has_waited = False

@@ -10,6 +10,7 @@ from scrapy_robots_plus.crawl.settings.checks import (
     boolean_or_none,
     number,
     one_of,
+    shared_pace,
     whole_number,
 )
 from scrapy_robots_plus.crawl.settings.setting import setting
@@ -113,4 +114,23 @@ class Delays:
         example="obey",
         doc="Whether a Visit-time in robots.txt is obeyed. `obey` sends requests to the host only "
         "in these hours, which are in UTC. `ignore` sends them at any time.",
+    )
+    shared_pace: str = setting(
+        "ROBOTS_SHARED_PACE",
+        shared_pace,
+        default="process",
+        example="sqlite:/var/lib/pace.db",
+        doc="Which crawls with the same product token keep one delay together: those in one "
+        "`process`, those in all processes that name the same SQLite file (`sqlite:PATH`) or the "
+        "same Redis server (`redis://HOST:PORT/DB`, `rediss://`, `unix://`), or none (`off`). See "
+        "[several crawls, one pace](shared-pace.md).",
+        secret=True,
+    )
+    workers: int = setting(
+        "ROBOTS_WORKERS",
+        whole_number("crawls", 1, 100_000),
+        default=1,
+        example=4,
+        doc="How many crawls share a pace. While the file or server of `ROBOTS_SHARED_PACE` cannot "
+        "be asked, each of them keeps so many times the delay.",
     )

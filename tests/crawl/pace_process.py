@@ -1,0 +1,77 @@
+"""One of several crawls that share a pace, in a fork."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import warnings
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
+
+from tests.crawl_process import MODES
+from tests.crawling import BASE_SETTINGS
+from tests.forks import Forks
+from tests.sending import TimedSpider, is_page_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from tests.forks import Fork
+    from tests.sites import Host
+
+LONGEST = 60
+"""Seconds for one crawl."""
+
+
+class Printing:
+    """Prints at once what it is given: it outlives a kill."""
+
+    def append(self, entry: Any) -> None:
+        os.write(1, json.dumps(entry).encode() + b"\n")
+
+
+class PrintingSpider(TimedSpider):
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.sent = Printing()  # type: ignore[assignment]
+
+
+def start(
+    folder: Path, *urls: str, mode: str = "asyncio", ahead: float = 0.0, **settings: Any
+) -> Fork:
+    """Starts a crawl in a process whose wall clock is *ahead* of others, in seconds."""
+    job = {"mode": mode, "urls": urls, "settings": settings, "ahead": ahead}
+    main = f"{__name__}:main"
+    return Forks.running().start(main, [json.dumps(job)], LONGEST, folder / "log")
+
+
+def ended(forks: Iterable[Fork]) -> tuple[list[tuple[float, str]], list[dict[str, Any]]]:
+    """What they sent, in order, and the stats of those that came to an end."""
+    lines = [json.loads(line) for fork in forks for line in fork.output(LONGEST).splitlines()]
+    sent = [(at, url) for at, url in (line for line in lines if isinstance(line, list))]
+    return sorted(sent), [line for line in lines if isinstance(line, dict)]
+
+
+def gaps(sent: list[tuple[float, str]], host: Host) -> list[float]:
+    """Seconds between one page request to *host* and the next."""
+    return [later - at for at, later in pairwise(at for at, url in sent if is_page_of(host, url))]
+
+
+def main() -> None:
+    warnings.simplefilter("error")
+    job = json.loads(sys.argv[1])
+    true_time, ahead = time.time, job["ahead"]
+    if ahead:
+        time.time = lambda: true_time() + ahead
+    settings = {**BASE_SETTINGS, **MODES[job["mode"]], **job["settings"]}
+    runner = CrawlerProcess if job["mode"] == "select" else AsyncCrawlerProcess
+    process = runner(settings)
+    crawler = process.create_crawler(PrintingSpider)
+    process.crawl(crawler, urls=job["urls"])
+    process.start()
+    print(json.dumps(crawler.stats.get_stats(), default=str), flush=True)
