@@ -24,27 +24,28 @@ class QueueReports:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._stats = compat.stats_of(crawler)
-        self._is_away = False
+        self._told_away = self._told_back = False
         self._told_of_memory = False
 
     def failed(self, error: ServerError) -> None:
         """The server did not do what it was asked."""
         self._stats.inc_value(stats.SHARED_QUEUE_ERRORS)
-        if self._is_away:
+        if self._told_away:  # a server that is full may refuse every second question
             return
-        self._is_away = True
+        self._told_away = True
         self._log(
             logging.WARNING,
-            "The queue of requests cannot be reached (%s). New requests are kept in memory, and no "
-            "others are sent, until it can",
+            "The queue of requests cannot be used (%s). Until it can, new requests are kept in "
+            "memory, and no others are sent. Further errors are counted as %s",
             printable(error),
+            stats.SHARED_QUEUE_ERRORS,
         )
 
     def answered(self) -> None:
         """The server does what it is asked."""
-        if self._is_away:
-            self._is_away = False
-            self._log(logging.INFO, "The queue of requests can be reached again")
+        if self._told_away and not self._told_back:
+            self._told_back = True
+            self._log(logging.INFO, "The queue of requests can be used again")
 
     def kept(self) -> None:
         """A request is kept in memory until the server is back."""

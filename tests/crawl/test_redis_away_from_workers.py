@@ -1,0 +1,98 @@
+"""Redis goes away from the workers of one crawl, whose requests it keeps: they wait for it, lose no
+page, and keep the pace all the while.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.crawl.redis_away import FAULTS, PASSWORD
+from tests.redis_server import RedisServer
+from tests.workers import Crawled, Workers, robots, smallest
+
+if TYPE_CHECKING:
+    from tests.sites import Host, Sites
+
+pytest.importorskip("scrapy_redis")
+
+DELAY = 0.25
+LONGEST = 60
+QUEUE: dict[str, Any] = {
+    "SCHEDULER_QUEUE_CLASS": "scrapy_robots_plus.redis.RobotsQueue",
+    "DUPEFILTER_CLASS": "scrapy_robots_plus.redis.RobotsDupeFilter",
+}
+NOTICED_BY = {"empty": 0, "out of memory": 1}
+"""How many workers surely notice, if not all: who adds no request has no need of memory."""
+BEGINS_AFTER = 2
+"""Pages."""
+
+
+def hosts_of(sites: Sites, pages: int) -> dict[Host, int]:
+    slow = {sites.host(robots(DELAY)): pages for _ in range(3)}
+    return slow | {sites.host(robots()): pages for _ in range(3)}
+
+
+def slow_hosts(crawled: Crawled) -> list[Host]:
+    return list(crawled.workers.hosts)[:3]
+
+
+def crawl_while(
+    fault: str, hosts: dict[Host, int], server: RedisServer, number: int, lasts: float = 0.0
+) -> Crawled:
+    """What *number* workers did, in the middle of which *server* had *fault* for *lasts* seconds,
+    and until they had noticed.
+    """
+    with Workers(hosts, server, QUEUE) as workers:
+        workers.start(number)
+        began = time.monotonic()
+        workers.go()
+        workers.wait_until(lambda: len(workers.handled) >= BEGINS_AFTER, LONGEST)
+        FAULTS[fault].begin(server)
+        ends_at = time.monotonic() + lasts
+        noticed_by = NOTICED_BY.get(fault, number)
+        workers.wait_until(lambda: len(warnings_in(workers.log)) >= noticed_by, LONGEST)
+        workers.wait_until(lambda: time.monotonic() >= ends_at, LONGEST)
+        FAULTS[fault].end(server)
+        if fault != "empty":
+            workers.wait_until(lambda: len(workers.handled) >= workers.pages, LONGEST)
+        return Crawled(workers, began, workers.end(), server.usage())
+
+
+def warnings_in(log: str) -> list[str]:
+    return re.findall(r"\[scrapy_robots_plus\S*\] WARNING: .*", log)
+
+
+def assert_all_is_well(crawled: Crawled) -> None:
+    assert "/scrapy_robots_plus/" not in crawled.log  # in no traceback
+    assert " ERROR: " not in crawled.log
+    assert PASSWORD not in crawled.log
+    assert set(crawled.fetched.values()) == {1}
+    assert [result["failures"] for result in crawled.results] == [{}] * len(crawled.results)
+    assert {result["stats"]["finish_reason"] for result in crawled.results} == {"finished"}
+    assert len(warnings_in(crawled.log)) <= len(crawled.results)
+    assert smallest(crawled.gaps, slow_hosts(crawled)) >= 0.98 * DELAY
+
+
+def assert_workers_wait_for_redis(fault: str, sites: Sites, number: int, lasts: float = 0) -> None:
+    with RedisServer(password=PASSWORD, durable=True) as server:
+        crawled = crawl_while(fault, hosts_of(sites, 6), server, number, lasts)
+    assert_all_is_well(crawled)
+    if fault != "empty":  # it has all requests that are not under way
+        assert crawled.missing == set()
+
+
+def test_workers_wait_for_their_redis_and_lose_no_page(sites: Sites) -> None:
+    assert_workers_wait_for_redis("killed", sites, 2)
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("lasts", [0.0, 10.0])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_whatever_happens_to_redis_workers_wait_and_lose_no_page(
+    sites: Sites, fault: str, lasts: float
+) -> None:
+    assert_workers_wait_for_redis(fault, sites, 3, lasts)
