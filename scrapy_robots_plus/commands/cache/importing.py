@@ -58,7 +58,7 @@ class Import(Subcommand):
             f"store, {counted(counts['wrong'], 'line')} left out"
         )
         most = project.robots.store_max
-        if held > most:
+        if held > most and not store.remote:
             output.error(
                 f"The store has {held:,} records; a crawl with ROBOTS_STORE_MAX = {most:,} drops "
                 "those above, the least recently fetched first."

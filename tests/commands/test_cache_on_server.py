@@ -1,0 +1,116 @@
+"""``scrapy robots cache`` on a store on a real Redis server."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_robots_plus.storage.redis_store import RedisStore
+
+from ..redis_server import RedisServer
+from ..storage.records import never_read, origin, rules
+from .running import Done, Robots
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy_robots_plus.policy.record import RobotsRecord
+
+NOW = float(int(time.time()))
+RECORDS = [
+    rules(1, NOW - 7_200),
+    rules(2, NOW - 100, failure=503, failures=3, failed_at=NOW - 10, retry_in=3_000.0),
+    never_read(3, NOW - 10),
+]
+
+
+@pytest.fixture
+def server() -> Iterator[RedisServer]:
+    with RedisServer(user="crawler", password="5ecret") as server:
+        yield server
+
+
+@pytest.fixture
+def store(server: RedisServer) -> Iterator[RedisStore]:
+    with RedisStore(server.url, 10) as store:
+        for record in RECORDS:
+            store.put(record)
+        yield store
+
+
+class Shell:
+    """Runs commands, none of which shows user or password."""
+
+    def __init__(self, robots: Robots, url: str) -> None:
+        self.robots = robots
+        self.url = url
+
+    def __call__(self, *arguments: str) -> Done:
+        done = self.robots("cache", *arguments, "--store", self.url)
+        assert "5ecret" not in done.output + done.errors
+        assert "crawler" not in done.output + done.errors
+        return done
+
+
+@pytest.fixture
+def cache(robots: Robots, server: RedisServer) -> Shell:
+    return Shell(robots, server.url)
+
+
+def held(store: RedisStore) -> list[RobotsRecord | None]:
+    return [each.record for each in store.scan()]
+
+
+def test_it_is_listed_shown_and_verified(cache: Shell, store: RedisStore) -> None:
+    listed = cache("list")
+    assert (listed.status, listed.errors) == (0, "")
+    assert [line.split()[-1] for line in listed.lines[1:]] == [str(origin(n)) for n in (1, 2, 3)]
+    shown = cache("show", "host1.example")
+    assert (shown.status, shown.errors) == (0, "")
+    assert "Disallow: /1/" in shown.output
+    verified = cache("verify")
+    assert (verified.status, verified.lines) == (0, ["3 records checked, 0 faults"])
+
+
+def test_what_is_no_record_is_found(cache: Shell, store: RedisStore, server: RedisServer) -> None:
+    with server.client() as client:
+        client.set("{robots:https://host4.example}:record", "garbage")
+        client.rpush("{robots:https://host5.example}:record", "a list")
+    verified = cache("verify")
+    assert verified.status == 1
+    assert verified.lines[-1] == "5 records checked, 2 faults"
+    assert verified.lines[1] == "https://host5.example: not a record: a value of another type"
+    assert cache("list").status == 1
+
+
+def test_it_is_exported_emptied_and_imported(cache: Shell, store: RedisStore) -> None:
+    assert cache("export", "-o", "out.jsonl").status == 0
+    emptied = cache("purge", "--all", "--yes")
+    assert (emptied.status, emptied.lines) == (0, ["3 of 3 records deleted"])
+    assert held(store) == []
+    imported = cache("import", "out.jsonl")
+    assert (imported.status, imported.errors) == (0, "")
+    assert imported.lines == ["3 records imported, 0 newer in the store, 0 lines left out"]
+    assert held(store) == RECORDS
+    assert cache("purge", "--origin", "https://host1.example").status == 0
+    assert held(store) == RECORDS[1:]
+
+
+def test_a_server_that_is_away_is_named_without_its_password(
+    cache: Shell, server: RedisServer
+) -> None:
+    server.kill()
+    for action in (["list"], ["verify"], ["export"], ["purge"], ["show", "host1.example"]):
+        done = cache(*action)
+        assert done.status == 2
+        assert "redis://***@" in done.errors
+        assert "refused" in done.errors
+
+
+def test_a_wrong_url_is_named_without_its_password(cache: Shell) -> None:
+    cache.url = "redis://crawler:5ecret@127.0.0.1/zero"
+    done = cache("list")
+    assert done.status == 2
+    assert "--store: 'redis://***' is not the URL of a Redis server" in done.errors
