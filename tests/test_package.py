@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,3 +43,20 @@ def test_no_file_names_a_folder_of_a_machine_or_leaves_something_undone() -> Non
         if forbidden.search(line)
     ]
     assert found == []
+
+
+FOR_SCRAPY_REDIS = ("scrapy_robots_plus.redis", "scrapy_robots_plus.crawl.sharing.dupefilter")
+
+
+@pytest.mark.parametrize("missing", ["redis", "scrapy_redis"])
+def test_all_of_it_can_be_imported_without_what_only_some_need(missing: str) -> None:
+    code = f"""
+import importlib, pkgutil, sys
+sys.modules[{missing!r}] = None
+import scrapy_robots_plus
+for each in pkgutil.walk_packages(scrapy_robots_plus.__path__, "scrapy_robots_plus."):
+    if each.name not in {FOR_SCRAPY_REDIS!r} and ".contrib." not in each.name:
+        importlib.import_module(each.name)
+"""
+    command = [sys.executable, "-c", code]
+    subprocess.run(command, cwd=ROOT, capture_output=True, timeout=60, check=True)
