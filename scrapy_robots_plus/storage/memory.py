@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from . import codec
-from .base import Scanned, Standing, Store, StoreError, checked_maximum
+from .base import Scanned, Store, StoreError, checked_maximum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,11 +33,14 @@ class MemoryStore(Store):
     def share(self, other: MemoryStore) -> None:
         """From now on both hold the same records, those of *other* and of this one, until each is
         closed. They must have been made for the same sizes.
+
+        Raises StoreError if one of them is closed.
         """
+        ours, theirs = self._open(), other._open()
         self.is_shared = other.is_shared = True
-        ours, self._encoded = self._open(), other._open()
-        for origin, data in ours.items():
-            self._encoded.setdefault(origin, data)
+        self._encoded = theirs
+        for origin, data in list(ours.items()):
+            self._keep(origin, data)
 
     def get(self, origin: Origin) -> RobotsRecord | None:
         encoded = self._open()
@@ -59,15 +62,19 @@ class MemoryStore(Store):
         return iter(())
 
     def put(self, record: RobotsRecord) -> bool:
-        encoded = self._open()
-        held = encoded.get(record.origin)
-        if held is not None and codec.standing(held) > Standing.of(record):
-            return False
+        self._open()
         try:
-            encoded[record.origin] = codec.encode(record, self._max_body)
+            return self._keep(record.origin, codec.encode(record, self._max_body))
         except codec.CodecError as error:
             raise StoreError(str(error)) from error
-        encoded.move_to_end(record.origin)
+
+    def _keep(self, origin: Origin, data: bytes) -> bool:
+        encoded = self._open()
+        held = encoded.get(origin)
+        if held is not None and codec.standing(held) > codec.standing(data):
+            return False
+        encoded[origin] = data
+        encoded.move_to_end(origin)
         if len(encoded) > self._max_records:
             encoded.popitem(last=False)
         return True

@@ -6,7 +6,7 @@ import json
 from types import MappingProxyType
 
 from scrapy_robots_plus.policy.access import Access, Failure
-from scrapy_robots_plus.policy.decide import under_statuses
+from scrapy_robots_plus.policy.decide import as_meant_under, under_statuses
 from scrapy_robots_plus.policy.options import AiPolicy
 from scrapy_robots_plus.policy.origin import Origin
 from scrapy_robots_plus.policy.override import Override
@@ -98,6 +98,22 @@ def test_a_record_is_read_under_another_status_policy() -> None:
     assert under_statuses(record(closed, Failure.TIMEOUT), lax).access is open_
     assert under_statuses(record(rules, 200), none).access is open_
     assert under_statuses(record(open_, 200), strict).access is closed  # its text was not kept
+
+
+def test_a_record_of_another_crawl_is_of_use_if_both_mean_the_same() -> None:
+    rules, open_, closed = Access.RULES, Access.UNAVAILABLE, Access.UNREACHABLE
+    strict, lax = PRESETS["fail-closed"], PRESETS["fail-open"]
+    same = record(rules, 200)
+    assert as_meant_under(same, strict) is same
+    for outcome in (503, 429, Failure.TIMEOUT):  # an outage is one for all
+        there = record(closed, outcome)
+        assert as_meant_under(there, strict) is there
+        assert as_meant_under(there, lax) == record(open_, outcome)
+        assert as_meant_under(record(open_, outcome), strict) == there
+    for answered in (record(open_, 403), record(open_, Failure.REDIRECTS)):
+        assert as_meant_under(answered, strict) is None
+    assert as_meant_under(record(closed, 403), lax) is None
+    assert as_meant_under(same, {**strict, "2xx": open_}) is None
 
 
 def test_as_json_uses_are_as_they_are_read() -> None:
