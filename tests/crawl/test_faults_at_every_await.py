@@ -21,16 +21,19 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 from twisted.internet.defer import CancelledError, Deferred
 
+from scrapy_robots_plus.cluster.lease import Leases
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
-from scrapy_robots_plus.crawl.compat import ClosingWatch
-from scrapy_robots_plus.crawl.policies.sharing import one_process
+from scrapy_robots_plus.crawl.compat import ClosingWatch, Courier, run_in_background
+from scrapy_robots_plus.crawl.policies.sharing import one_process, workers
+from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.server import Server
 from tests.crawl.scripted import Scenario, turn
+from tests.redis_server import RedisServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import ModuleType
 
-    from scrapy_robots_plus.policy.origin import Origin
 
 # In the order in which they import each other.
 MODULES = [
@@ -39,6 +42,7 @@ MODULES = [
         "compat",
         "fetching.fetcher",
         "policies.sharing.one_process",
+        "policies.sharing.workers",
         "policies.retrieval",
         "policies.cache",
         "gate.judge",
@@ -65,12 +69,33 @@ class OthersFirst:
 
     def __init__(self) -> None:
         self.group = one_process.Group([])
+        self.group.was_shared = True
 
     def turn(self, origin: Origin) -> one_process.TurnInGroup:
         other = one_process.TurnInGroup(self.group, origin, 60, DEFAULT_CLOCK)
         self.group.under_way.setdefault(origin, other)
         call_later(0.002, other.release)
         return one_process.TurnInGroup(self.group, origin, 60, DEFAULT_CLOCK)
+
+
+class OtherWorkersFirst:
+    """A worker that is dead has the lease of each file, for a short while."""
+
+    def __init__(self, server: RedisServer) -> None:
+        self.client = server.client()
+        self.calls = Courier("leases")
+        leases = Leases(Server(server.url), 60)
+        self.among = workers.AmongWorkers(leases, self.calls, print, 60, DEFAULT_CLOCK)
+
+    def turn(self, origin: Origin) -> workers.TurnAmongWorkers:
+        self.client.set(f"{{robots:{origin}}}:lease", "of a dead worker", nx=True, px=5)
+        return self.among.turn(origin)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    with RedisServer() as running:
+        yield running
 
 
 class _Wrap(ast.NodeTransformer):
@@ -171,6 +196,10 @@ async def settle(scenario: Scenario, answers: Iterable[int]) -> None:
         await turn(0.001)
 
 
+async def look_up(scenario: Scenario) -> None:
+    await scenario.middleware.policies.stored(Origin("http", "site1.example", 80))
+
+
 @pytest.mark.parametrize(
     "injector",
     [(site, fault) for site in SITES for fault in FAULTS],
@@ -178,10 +207,17 @@ async def settle(scenario: Scenario, answers: Iterable[int]) -> None:
     ids=[f"{site} | {fault}" for site in SITES for fault in FAULTS],
 )
 @pytest_twisted.ensureDeferred
-async def test_no_leak_no_hung_waiter_no_lost_request(injector: Injector) -> None:
+async def test_no_leak_no_hung_waiter_no_lost_request(
+    injector: Injector, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scenario = Scenario(cache_size=2)
     engine = scenario.crawler.engine
-    if "wait_for(waiter)" in injector.site or "turn." in injector.site:
+    if injector.site.startswith("workers:"):
+        monkeypatch.setattr(workers, "FIRST_PAUSE", 0.002)
+        shared = OtherWorkersFirst(request.getfixturevalue("server"))
+        request.addfinalizer(lambda: shared.calls.close(1))
+        scenario.middleware.policies._retrieval._shared = shared
+    elif any(part in injector.site for part in ("wait_for(waiter)", "turn.", "again=True")):
         scenario.middleware.policies._retrieval._shared = OthersFirst()
     if "await self.recall" in injector.site:
         scenario.crawler.get_downloader_middleware = lambda _: REPLAY
@@ -196,6 +232,7 @@ async def test_no_leak_no_hung_waiter_no_lost_request(injector: Injector) -> Non
         scenario.request(1, page, headers)
         await turn()
     scenario.ask(1, "closed")
+    run_in_background(look_up(scenario)).addErrback(lambda _: None)
     # Without a network the HTTP cache is asked; with one the first error leads to another try.
     is_cut_off = "recall" in injector.site or "_look_up" in injector.site
     await settle(scenario, [LOST] * 4 if is_cut_off else [ERROR])
