@@ -19,7 +19,7 @@ UNITS_protocol = tests/protocol
 UNITS_others = $(addprefix --ignore=tests/, crawl commands protocol)
 SIDE_BY_SIDE = $(BIN)/python -m tests.side_by_side $(MAKE_COMMAND)
 
-.PHONY: help demo docs test test-units test-crawls test-select test-select-all \
+.PHONY: help demo cluster-demo docs test test-units test-crawls test-select test-select-all \
 	test-oldest test-oldest-asyncio test-oldest-select test-parsers test-upstream test-packages test-sdist coverage mutants \
 	stress lint style types build comparison tables clean \
 	always
@@ -30,6 +30,9 @@ help: ## this list
 
 demo: .venv/installed ## the sample project: a crawl, offline, and what it denied
 	@cd sample_project && ../$(BIN)/scrapy crawl s2_why
+
+cluster-demo: .venv/installed-dev ## four workers, offline, and what the hosts saw of all together; a picture of it
+	@cd sample_project && PYTHONPATH=.. ../$(BIN)/python -m robots_sample.cluster --picture ../build/cluster.svg
 
 # Crawls mostly wait, so these run side by side, in parts by their files' names. The longest come first.
 test: .venv/installed-dev .venv-oldest/installed-dev ## the tests, and on the oldest Scrapy those that depend on its version

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
@@ -16,6 +17,8 @@ from .crawl.parsers.our_parser import RobotsParser
 from .crawl.preferences.items import RobotsItemMiddleware
 from .crawl.reporting.extension import RobotsExtension
 from .crawl.scheduling.queue import RobotsPriorityQueue
+from .crawl.settings import has_workers, names_our_queue
+from .storage import check_store_uri
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -38,7 +41,9 @@ class Addon:
     Unless the project's settings say otherwise, also turns ``ROBOTSTXT_OBEY`` on and replaces
     Scrapy's classes with :class:`RobotsParser`, :class:`RobotsPriorityQueue` and
     :class:`RobotsDownloader`. With ``JOBDIR``, requests and fingerprints are kept in one file,
-    unless the project chose a ``SCHEDULER_DISK_QUEUE`` or has begun the job with files.
+    unless the project chose a ``SCHEDULER_DISK_QUEUE`` or has begun the job with files. With
+    :class:`~scrapy_robots_plus.redis.RobotsQueue` in scrapy-redis, robots.txt files are kept where
+    ``REDIS_URL`` says.
 
     ``ADDONS = {"scrapy_robots_plus.Addon": 300}``
     """
@@ -69,6 +74,15 @@ class Addon:
         if self._crawler is not None and looks_at_one_page(self._crawler, settings):
             leave_job_alone(settings)
         keep_job_in_one_file(settings)
+        _share_files_with_workers(settings)
+
+
+def _share_files_with_workers(settings: BaseSettings) -> None:
+    """Those who share the requests of a crawl share its robots.txt files, on the same server."""
+    if not (has_workers(settings) and names_our_queue(settings)):
+        return
+    with suppress(ValueError):  # scrapy-redis may understand what a store does not
+        settings.set("ROBOTS_STORE", check_store_uri(settings.get("REDIS_URL")), "addon")
 
 
 def _take_out_built_in(settings: BaseSettings) -> int:

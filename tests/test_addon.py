@@ -77,6 +77,34 @@ def test_robotstxt_obey_is_turned_on_unless_the_project_says_otherwise() -> None
         assert crawler.settings.getbool("ROBOTSTXT_OBEY") is expected
 
 
+WORKERS = {
+    "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
+    "SCHEDULER_QUEUE_CLASS": "scrapy_robots_plus.redis.RobotsQueue",
+    "REDIS_URL": "redis://server.example",
+}
+
+
+@pytest.mark.parametrize(
+    ("settings", "store"),
+    [
+        (WORKERS, "redis://server.example"),
+        ({**WORKERS, "ROBOTS_STORE": "memory"}, "memory"),
+        ({**WORKERS, "REDIS_URL": None}, None),
+        ({**WORKERS, "REDIS_URL": "what only scrapy-redis knows"}, None),
+        ({**WORKERS, "SCHEDULER_QUEUE_CLASS": "scrapy_redis.queue.PriorityQueue"}, None),
+        ({**WORKERS, "SCHEDULER": "scrapy.core.scheduler.Scheduler"}, None),
+    ],
+    ids=["shared", "chosen", "host and port", "unusual", "other queue", "other scheduler"],
+)
+def test_workers_that_share_our_queue_share_robots_txt_files_where_the_requests_are(
+    settings: dict[str, Any], store: str | None
+) -> None:
+    pytest.importorskip("scrapy_redis")
+    read = Settings(settings)
+    Addon().update_settings(read)
+    assert read.get("ROBOTS_STORE") == store
+
+
 @pytest_twisted.ensureDeferred
 async def test_one_line_is_enough(sites: Sites) -> None:
     host = sites.host(CLOSED)

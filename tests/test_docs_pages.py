@@ -47,6 +47,7 @@ COMMANDS = [
     if language == "console"
     for command in re.findall(r"^\$ (.*)$", text, re.MULTILINE)
     if not (page in RUN and command.startswith("scrapy robots "))
+    and "redis-cli" not in command  # tests/crawl/test_cluster_page.py runs these
 ]
 OPTIONS = sorted(
     option

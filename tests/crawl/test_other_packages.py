@@ -57,13 +57,16 @@ def assert_polite(host: Host) -> None:
 async def test_scrapy_redis_schedules_and_rules_and_delays_hold(
     sites: Sites, caplog: pytest.LogCaptureFixture
 ) -> None:
-    host = sites.host(SLOW)
     with redis_server() as redis, caplog.at_level(logging.INFO):
         sample = settings_of(block_with("scrapy_redis", "docs/with-other-packages.md"))
+        own = sample.pop("SCHEDULER_QUEUE_CLASS")
         assert {name for name in sample if sample[name] != redis[name]} == {"REDIS_URL"}
-        await crawl(*pages(host), **{**sample, **redis})
-    assert_polite(host)
-    assert "because SCHEDULER is scrapy_redis.scheduler.Scheduler" in caplog.text
+        for queue in ({}, {"SCHEDULER_QUEUE_CLASS": own}):
+            host = sites.host(SLOW)
+            caplog.clear()
+            await crawl(*pages(host), **{**sample, **redis, **queue})
+            assert_polite(host)
+            assert ("RobotsPriorityQueue is not in use" in caplog.text) == (not queue)
 
 
 # scrapy-impersonate

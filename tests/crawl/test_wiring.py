@@ -13,13 +13,21 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.pqueues import ScrapyPriorityQueue
 
 from tests.crawling import crawl, stat
+from tests.redis_server import redis_server
 from tests.sites import Sites, answer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scrapy import Request
 
 LOGGER = "scrapy_robots_plus.crawl.reporting.wiring"
 RULES = "User-agent: *\nDisallow: /private/\n"
+
+
+of_scrapy_redis = pytest.mark.filterwarnings(
+    "ignore:Passing a 'spider' argument:scrapy.exceptions.ScrapyDeprecationWarning"
+)
 
 
 class OwnMiddleware(RobotsTxtMiddleware):
@@ -94,6 +102,53 @@ async def test_a_part_that_is_not_in_use_is_named_with_what_to_set(
     assert named in text
     (chosen,) = settings.values()
     assert f"{chosen.__module__}.{chosen.__qualname__}" in text
+
+
+OURS = "scrapy_robots_plus.redis.RobotsQueue"
+
+
+@of_scrapy_redis
+@pytest.mark.parametrize("job", [False, True], ids=["no job", "job"])
+@pytest_twisted.ensureDeferred
+async def test_with_scrapy_redis_the_parts_not_in_use_are_named_with_what_to_set(
+    sites: Sites, caplog: pytest.LogCaptureFixture, tmp_path: Path, job: bool
+) -> None:
+    with redis_server() as redis:
+        folder = {"JOBDIR": str(tmp_path)} if job else {}
+        ((level, text),) = await said(sites, caplog, **redis, **folder)
+    assert level == "INFO"
+    assert "RobotsPriorityQueue" in text
+    assert ("the file of the job" in text) == job
+    assert "SCHEDULER is scrapy_redis.scheduler.Scheduler" in text
+    assert text.endswith(f'set SCHEDULER_QUEUE_CLASS = "{OURS}".')
+
+
+@of_scrapy_redis
+@pytest_twisted.ensureDeferred
+async def test_with_scrapy_redis_and_our_queue_nothing_is_said(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    with redis_server() as redis:
+        assert await said(sites, caplog, **redis, SCHEDULER_QUEUE_CLASS=OURS) == []
+
+
+@of_scrapy_redis
+@pytest_twisted.ensureDeferred
+async def test_our_queue_without_scrapy_redis_is_a_warning(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    ((level, text),) = await said(sites, caplog, SCHEDULER_QUEUE_CLASS=OURS)
+    assert level == "WARNING"
+    assert text.startswith("SCHEDULER_QUEUE_CLASS has no effect")
+    assert text.endswith('set SCHEDULER = "scrapy_redis.scheduler.Scheduler".')
+
+
+@pytest.mark.parametrize("queue", ["project.Missing", "no_such.Queue", "", "json.dumps"])
+@pytest_twisted.ensureDeferred
+async def test_a_queue_that_scrapy_redis_would_not_find_is_none_of_our_concern(
+    sites: Sites, caplog: pytest.LogCaptureFixture, queue: str
+) -> None:
+    assert await said(sites, caplog, SCHEDULER_QUEUE_CLASS=queue) == []
 
 
 @pytest_twisted.ensureDeferred

@@ -17,7 +17,9 @@ from scrapy_robots_plus.crawl.jobs.wiring import keeps_one_file
 from scrapy_robots_plus.crawl.parsers.adapter import takes_several_names
 from scrapy_robots_plus.crawl.settings import (
     dupefilter_class,
+    has_workers,
     job_folder,
+    names_our_queue,
     parser_class,
     queue_class,
     scheduler_class,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
 
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
     from scrapy_robots_plus.crawl.settings import RobotsSettings
@@ -68,6 +71,12 @@ def _mistakes(crawler: Crawler, settings: RobotsSettings) -> list[str]:
         )
     if settings.ai_policy is AiPolicy.SKIP and not _is_for_any_use(settings):
         found.append('ROBOTS_AI_POLICY = "skip" has no effect, because ROBOTS_AI_USES is empty.')
+    if names_our_queue(crawler.settings) and not has_workers(crawler.settings):
+        scheduler = global_object_name(scheduler_class(crawler.settings))
+        found.append(
+            f"SCHEDULER_QUEUE_CLASS has no effect, because SCHEDULER is {scheduler}. To share "
+            'requests with other workers, set SCHEDULER = "scrapy_redis.scheduler.Scheduler".'
+        )
     if ours and not takes_several_names(crawler.settings):
         found.extend(_for_our_parser_alone(crawler, settings))
     return found
@@ -96,12 +105,8 @@ def _is_for_any_use(settings: RobotsSettings) -> bool:
 
 def _inactive(crawl: Crawl) -> list[str]:
     found = []
-    if crawl.readiness is None:
-        acts = f", and {_DEFER}" if crawl.settings.defers else ""
-        found.append(
-            f"Requests wait for robots.txt and delays outside the queue{acts}, because "
-            f"{_queue_in_use(crawl.crawler)}."
-        )
+    if crawl.readiness is None and not _workers_share_ours(crawl.crawler.settings):
+        found.append(_queue_is_not_in_use(crawl))
     downloader = compat.engine_of(crawl.crawler).downloader
     if not isinstance(downloader, RobotsDownloader):
         found.append(
@@ -136,14 +141,27 @@ def _job_is_kept(crawler: Crawler) -> list[str]:
     return []
 
 
-def _queue_in_use(crawler: Crawler) -> str:
-    scheduler, queue = scheduler_class(crawler.settings), queue_class(crawler.settings)
-    if Scheduler not in scheduler.__mro__:  # issubclass() only checks for methods
-        return (
-            f"SCHEDULER is {global_object_name(scheduler)}. To change that, set "
-            'SCHEDULER = "scrapy.core.scheduler.Scheduler"'
-        )
+def _queue_is_not_in_use(crawl: Crawl) -> str:
+    settings = crawl.crawler.settings
+    scheduler, queue = scheduler_class(settings), queue_class(settings)
+    parts, alone = "RobotsPriorityQueue is", ""
+    if Scheduler in scheduler.__mro__:  # issubclass() only checks for methods
+        why = f"SCHEDULER_PRIORITY_QUEUE is {global_object_name(queue)}"
+        remedy = 'SCHEDULER_PRIORITY_QUEUE = "scrapy_robots_plus.RobotsPriorityQueue"'
+    else:
+        if job_folder(settings) is not None:
+            parts = "RobotsPriorityQueue and the file of the job are"
+        why = f"SCHEDULER is {global_object_name(scheduler)}"
+        remedy = 'SCHEDULER = "scrapy.core.scheduler.Scheduler"'
+        if has_workers(settings):
+            alone = ", and each worker keeps delays for itself"
+            remedy = 'SCHEDULER_QUEUE_CLASS = "scrapy_robots_plus.redis.RobotsQueue"'
+    acts = f", and {_DEFER}" if crawl.settings.defers else ""
     return (
-        f"SCHEDULER_PRIORITY_QUEUE is {global_object_name(queue)}. To change that, set "
-        'SCHEDULER_PRIORITY_QUEUE = "scrapy_robots_plus.RobotsPriorityQueue"'
+        f"{parts} not in use, because {why}: requests wait for robots.txt and delays outside the "
+        f"queue{alone}{acts}. To change that, set {remedy}."
     )
+
+
+def _workers_share_ours(settings: BaseSettings) -> bool:
+    return has_workers(settings) and names_our_queue(settings)

@@ -14,10 +14,12 @@ from .robots_settings import dialect_in as dialect_in
 from .scrapys_own import caches_http as caches_http
 from .scrapys_own import disk_queue_class as disk_queue_class
 from .scrapys_own import dupefilter_class as dupefilter_class
+from .scrapys_own import has_workers as has_workers
 from .scrapys_own import is_chosen as is_chosen
 from .scrapys_own import job_folder as job_folder
 from .scrapys_own import log_interval as log_interval
 from .scrapys_own import logs_all_duplicates as logs_all_duplicates
+from .scrapys_own import names_our_queue as names_our_queue
 from .scrapys_own import parser_class as parser_class
 from .scrapys_own import queue_class as queue_class
 from .scrapys_own import retry_times as retry_times

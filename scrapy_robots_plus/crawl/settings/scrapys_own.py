@@ -1,4 +1,4 @@
-"""Scrapy's own settings that this package reads. Scrapy checks them."""
+"""Settings of Scrapy and scrapy-redis that this package reads. They are checked there."""
 
 from __future__ import annotations
 
@@ -51,6 +51,28 @@ def logs_all_duplicates(settings: BaseSettings) -> bool:
 def is_chosen(settings: BaseSettings, name: str) -> bool:
     """Whether the project, an add-on or a command has set *name*."""
     return (settings.getpriority(name) or 0) >= SETTINGS_PRIORITIES["addon"]
+
+
+def has_workers(settings: BaseSettings) -> bool:
+    """Whether ``SCHEDULER`` is that of scrapy-redis, or derived from it."""
+    return _comes_from("scrapy_redis", scheduler_class(settings))
+
+
+def names_our_queue(settings: BaseSettings) -> bool:
+    """Whether ``SCHEDULER_QUEUE_CLASS``, which scrapy-redis reads, is a queue of this package.
+
+    If there is no such class, scrapy-redis says so.
+    """
+    try:
+        queue = load_object(settings.get("SCHEDULER_QUEUE_CLASS") or "")
+    except (ImportError, NameError, ValueError):
+        return False
+    return isinstance(queue, type) and _comes_from("scrapy_robots_plus", queue)
+
+
+def _comes_from(package: str, found: type) -> bool:
+    """Neither needs to be imported for that."""
+    return any(base.__module__.partition(".")[0] == package for base in found.__mro__)
 
 
 def job_folder(settings: BaseSettings) -> str | None:

@@ -1,0 +1,1 @@
+"""Four workers that crawl together through Redis: ``make cluster-demo``."""

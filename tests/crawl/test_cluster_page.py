@@ -1,0 +1,78 @@
+"""The commands of docs/cluster.md that watch a crawl of several workers."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.redis_server import RedisServer
+from tests.samples import blocks
+from tests.sites import hang
+from tests.workers import SHARED, Workers, robots
+
+if TYPE_CHECKING:
+    from tests.sites import Sites
+
+pytest.importorskip("scrapy_redis")
+
+COMMANDS = [
+    command
+    for block in blocks("console", "docs/cluster.md")
+    for command in re.findall(r"^\$ (.*)$", block, re.MULTILINE)
+    if "redis-cli" in command
+]
+PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+HOST = "www.site.example"
+
+
+def test_the_commands_show_what_there_is(sites: Sites) -> None:
+    if shutil.which("redis-cli", path=PATH) is None:
+        pytest.skip("needs a redis-cli")
+    slow, silent = sites.host(robots(60)), sites.host(hang)
+    shown: dict[str, str] = {}
+
+    def after(words: str) -> str:
+        (found,) = (text for command, text in shown.items() if words in command)
+        return found
+
+    with RedisServer() as server, Workers({slow: 5, silent: 1}, server, SHARED) as workers:
+        workers.start(2)
+        workers.go()
+
+        def show() -> bool:
+            for command in COMMANDS:
+                shown[command] = answer(command.replace(HOST, slow.address), server)
+            return after("mget") == "6\n2\n" and int(after("zcard '{worker:requests}:due'")) == 1
+
+        workers.wait_until(lambda: slow.fetched and silent.robots_hits and show(), 30)
+    print(shown)
+    assert int(after("-inf")) == int(after("+inf +inf")) == 0  # none due, none under way
+    assert int(after("'{worker:requests}:host:")) == 4
+    assert after("hget").startswith("60000 ")
+    assert after("0 9 withscores").startswith(slow.address)
+    assert len(after("workers' 0 -1 withscores").split()) == 2 * 2
+    assert sorted(after("hlen").split()) == ["0", "1"]
+    assert int(after(":record")) == 1
+    assert after(":lease").split() == [f"{{robots:{silent.origin}}}:lease"]
+    assert int(after("llen")) == 0
+
+
+def answer(command: str, server: RedisServer) -> str:
+    command = re.sub(r"\bredis-cli\b", f"redis-cli -u {server.url}", command)
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        env={**os.environ, "PATH": PATH},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert "ERR" not in done.stdout, (command, done.stdout)
+    return done.stdout
