@@ -73,7 +73,7 @@ def main():
         raise SystemExit("Nothing was fetched: see the messages of the workers above.")
     options.picture.parent.mkdir(parents=True, exist_ok=True)
     options.picture.write_text(picture(HOSTS, crawls))
-    print(f"The picture is in {options.picture}.")
+    print(f"The picture is in {options.picture.resolve()}.")
 
 
 if __name__ == "__main__":
