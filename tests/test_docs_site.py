@@ -28,6 +28,7 @@ LINKED = {
     "pypi.org",
     "raw.githubusercontent.com",
     "readthedocs.org",
+    "redis.io",
     "scrapy-robots-plus.readthedocs.io",
     "scrapy.org",
     "semver.org",
