@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_twisted
 
+from scrapy_robots_plus.crawl.lanes.stored_lanes import StoredLanes
 from scrapy_robots_plus.crawl.reporting.progress import describe, duration
-from tests.crawling import crawl, parts_of_seconds
+from tests.crawling import crawl, make_crawler, parts_of_seconds, run
+from tests.sites import hang
+from tests.waiting import close_when
 
 from .world import Host, World
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scrapy_robots_plus.crawl.lanes.lane import Lane
     from tests.sites import Sites
 
@@ -99,6 +104,38 @@ def lines_of_delays(caplog: pytest.LogCaptureFixture) -> list[str]:
     """Those logged while the host waited for its delay, and no longer for its robots.txt."""
     lines = [record.message for record in caplog.records if record.name == LOGGER]
     return [line for line in lines if "1 waiting for their delay (" in line]
+
+
+@pytest_twisted.ensureDeferred
+async def test_hosts_that_only_the_file_of_a_job_holds_are_counted(
+    sites: Sites,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(StoredLanes, "MOST_AWAKE", 2)
+    urls = [host.url(f"/{n}") for host in (sites.host(hang) for _ in range(5)) for n in range(2)]
+    settings: dict[str, Any] = {"JOBDIR": str(tmp_path), "LOGSTATS_INTERVAL": 0.05}
+
+    def told() -> list[str]:
+        lines = [each.message for each in caplog.records if each.name == LOGGER]
+        return [line for line in lines if "in the job's file" in line]
+
+    async def stopped_when_told(*urls: str) -> str:
+        caplog.clear()
+        crawler = make_crawler(**settings)
+        close_when(told, crawler)
+        await run(crawler, urls=urls)
+        return told()[-1]
+
+    with caplog.at_level(logging.INFO, LOGGER):
+        assert re.fullmatch(
+            r"Hosts in the queue: 2 waiting for robots\.txt \(\d requests\); "
+            r"\d hosts? in the job's file \(\d requests?\)",
+            await stopped_when_told(*urls),
+        )
+        monkeypatch.setattr(StoredLanes, "prepare", lambda self: False)  # none is awake yet
+        assert await stopped_when_told() == "5 hosts in the job's file (10 requests)"
 
 
 def test_of_very_many_hosts_only_the_longest_queues_are_asked_for_their_delay() -> None:

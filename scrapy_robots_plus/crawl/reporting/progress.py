@@ -114,7 +114,8 @@ class Estimate:
         if readiness is None:
             return
         lanes = [lane for queue in readiness.queues for lane in queue]
-        text = describe(lanes, readiness.delay_of) + self._asleep(lanes)
+        parts = describe(lanes, readiness.delay_of), self._asleep(lanes)
+        text = "; ".join(filter(None, parts))
         if text:
             logger.info(printable(text), extra={"spider": self._crawler.spider})
 
@@ -127,7 +128,7 @@ class Estimate:
         if not asleep:
             return ""
         requests = sum(map(len, ours)) - sum(map(len, lanes))
-        return f"; {counted(asleep, 'host')} in the job's file ({counted(requests, 'request')})"
+        return f"{counted(asleep, 'host')} in the job's file ({counted(requests, 'request')})"
 
     def _spider_opened(self, spider: Spider) -> None:  # noqa: ARG002
         self._loop = create_looping_call(self.log)
