@@ -67,17 +67,26 @@ class Keeper:
             raise ValueError(str(error)) from error
         if not (is_damage(error) or isinstance(error, sqlite3.IntegrityError)):
             raise self._failed(explained(self.path, error)) from error
+        stored = self._commit_what_is_done()
+        self._salvage(error, stored)
         try:
-            self.job.transaction.commit()
-        except FAULTS:  # with some damage, SQLite rolls back
-            self.job.transaction.drop()
-            self._salvage(error)
+            self._attach()
+            self.job.commit()
+        except FAULTS as second:
+            raise self._failed(explained(self.path, second)) from second
+        if stored is None:
             what = f"was damaged ({error}), and what was done since the last commit is not in it"
             raise self._failed(JobFileError(self.path, what, "Resume the job")) from error
-        self._salvage(error, self.job.stored)
-        self._attach()
-        self.job.commit()
         self._places = self._where()
+
+    def _commit_what_is_done(self) -> int | None:
+        """How many requests the file holds then; None if it cannot be committed."""
+        try:
+            self.job.transaction.commit()
+        except FAULTS:  # with most damage, SQLite rolls back
+            self.job.transaction.drop()
+            return None
+        return self.job.stored
 
     def _has_begun(self) -> bool:
         """False after damage that was mended."""

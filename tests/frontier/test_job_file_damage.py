@@ -66,6 +66,43 @@ def test_a_log_that_was_cut_off_takes_the_job_back_to_a_commit(path: Path, seed:
     assert drained(killed) in [(commit, 0, "") for commit in held.commits]
 
 
+def test_what_was_not_committed_when_a_page_turns_out_to_be_damaged_is_said(path: Path) -> None:
+    """SQLite then refuses to commit. What was committed is handed out in the next run."""
+    bodies = [b"%05d" % number * 40 for number in range(3_000)]
+    with JobFile(path) as file:
+        for number, data in enumerate(bodies):
+            file.add(f"host-{number % 500}", 0, data)
+    spoil_page_of(path, bodies[1_500])
+
+    found = Counter[bytes]()
+    file = JobFile(path)
+    taken = file.take("host-0", 0, starts=False, newest=True)
+    assert taken is not None
+    file.commit()
+    file.add("host-new", 0, b"not committed")
+    for _ in range(2):  # nothing more is done with the file
+        with pytest.raises(JobFileError, match=r"since the last commit is not in it\. Resume"):
+            drain(file, found)
+    assert 0 < file.lost < 100
+    lost = file.lost
+    assert "was damaged" in "".join(file.troubles)
+    file.close()
+    with JobFile(path) as file:
+        assert not file.was_killed
+        assert file.take("host-0", 0, starts=False, newest=True) == taken  # not to blame
+        file.end(taken.id)
+        again = drain(file)
+    assert again.total() == len(bodies) - lost - 1
+    assert set(again) <= set(bodies)
+
+
+def spoil_page_of(path: Path, content: bytes) -> None:
+    """The page with *content* gets a type that there is not."""
+    data = bytearray(path.read_bytes())
+    data[data.index(content) // 4_096 * 4_096] = 0xFF
+    path.write_bytes(data)
+
+
 def damage(path: Path, chance: random.Random) -> None:
     data = bytearray(path.read_bytes())
     for _ in range(chance.choice([1, 1, 1, 3, 20])):
