@@ -216,12 +216,14 @@ class JobFile:
         """
         self._keeper.commit()
 
+    @_guarded
     def search(self) -> None:
         """Call it when requests are held, but no lane holds them: the file must be damaged.
 
         Mends it; all lanes that hold a request are asleep then.
         """
         self._keeper.mend(sqlite3.DatabaseError("requests are missing"))
+        self._keeper.job.lanes.all_asleep()
 
     def close(self) -> None:
         """Commits and closes. The next run finds what is under way now waiting."""

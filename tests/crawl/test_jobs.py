@@ -19,6 +19,7 @@ from scrapy import signals
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 
+from scrapy_robots_plus.frontier import FILE_NAME, overview
 from tests.crawling import IN_FILES, make_crawler, parts_of_seconds, run, stat
 from tests.sites import after, answer, hang
 from tests.waiting import close_when
@@ -178,6 +179,8 @@ async def test_what_waits_for_robots_txt_goes_back_to_the_queue(
     stopped = await run_until_so(lambda: host.robots_hits, [host], **settings)
     assert stopped.spider.failed == []
     assert stat(stopped, "robotstxt/put_back") == (1 if queue else 0)
+    held = overview(tmp_path / FILE_NAME, 1)
+    assert (held.waiting, held.under_way) == (1, 0)
     host.robots("User-agent: *\nAllow: /\n")
     for _ in range(2):  # the second time it comes again, it is to be like any other
         await run_to_the_end([host], **settings)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scrapy_robots_plus.crawl.jobs.job import Job
 from scrapy_robots_plus.crawl.lanes.stored_lanes import StoredLanes
 
 from .test_queue_properties import (
@@ -152,6 +153,23 @@ def test_a_host_asleep_is_named_and_counted(worlds: Any) -> None:
     assert world.queue.lanes_asleep == 40 - MOST
     assert "http://host39.example" in world.queue
     assert "http://host40.example" not in world.queue
+
+
+@pytest.mark.parametrize("awake", [0, 1], ids=["asleep", "awake"])
+def test_requests_that_no_lane_leads_to_are_searched_for(worlds: Any, awake: int) -> None:
+    """Part of the file is damaged: where the requests of some lanes wait is gone."""
+    world = worlds([known() for _ in range(40)], transfer=0.1)
+    for number in range(40):
+        world.push(number)
+    file = Job.of(world.crawler).file
+    file.commit()
+    file._keeper._connection.execute(
+        "DELETE FROM waiting WHERE lane IN (SELECT id FROM lanes WHERE awake = ?)", (awake,)
+    )
+    world.pass_time(100)
+    assert Counter(map(host_number, world.handed_out)) == dict.fromkeys(range(40), 1)
+    assert file.lost == 0
+    assert len(world.queue) == 0
 
 
 def test_a_job_is_resumed_without_reading_its_requests(tmp_path: Path) -> None:

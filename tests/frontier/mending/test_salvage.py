@@ -31,7 +31,7 @@ def test_states_notes_fingerprints_and_sleep_outlive_damage(path: Path) -> None:
     assert aside is not None
     assert under_way is not None
     file.set_aside(aside.id)
-    file.search()  # as if requests were missing
+    file._keeper.mend(sqlite3.DatabaseError("requests are missing"))
     assert (
         "was damaged (requests are missing). 6 requests can be read, 0 are lost"
         in (file.troubles[0])
