@@ -147,7 +147,7 @@ class Server:
         words = str(error) or type(error).__name__
         for secret in secrets_in(self._url):  # some servers repeat a command they do not know
             words = words.replace(secret, "***")
-        return f"{self.name}: {printable(words, _LONGEST_MESSAGE)}"
+        return f"{self.name}: {printable(words.rstrip('.'), _LONGEST_MESSAGE)}"
 
 
 class Script:

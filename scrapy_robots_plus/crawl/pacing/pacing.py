@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from twisted.internet.defer import Deferred
 
     from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.policies.policy import Policy
@@ -210,6 +209,8 @@ class Pacing:
     def _look_again(self, slot: Slot) -> None:
         compat.look_again(self._floors.downloader, slot)
 
-    def _spider_closed(self) -> Deferred[bool] | None:
+    async def _spider_closed(self) -> None:
         self._floors.give_turns_back()
-        return self._sharing.pace.close()
+        closed = self._sharing.pace.close()
+        if closed is not None:
+            await compat.wait_for(closed)

@@ -1,0 +1,54 @@
+"""Workers whose clocks differ, as those of real machines do, keep one pace."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+from twisted.internet.defer import gatherResults
+
+from scrapy_robots_plus.crawl.clock import Clock
+from scrapy_robots_plus.crawl.gate.crawl import Crawl
+from tests.crawling import make_crawler
+from tests.redis_server import RedisServer
+from tests.sending import TimedSpider, gaps
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from tests.sites import Sites
+
+TEN_MINUTES = 600.0
+DELAY = 0.25
+
+
+def worker(ahead: float, held: list[Crawl], **settings: Any) -> Crawler:
+    """A crawler whose clocks go *ahead* of this machine's."""
+    crawler = make_crawler(TimedSpider, **settings)
+    clock = Clock(lambda: time.time() + ahead, lambda: time.monotonic() + 7 * ahead)
+    held.append(Crawl.of(crawler, clock))
+    return crawler
+
+
+async def crawl_together(crawlers: list[Crawler], urls: list[list[str]]) -> None:
+    await gatherResults(
+        [crawler.crawl(urls=mine) for crawler, mine in zip(crawlers, urls, strict=True)]
+    )
+
+
+@pytest.mark.parametrize("aheads", [(0.0, TEN_MINUTES), (-TEN_MINUTES, 0.0)])
+@pytest_twisted.ensureDeferred
+async def test_two_workers_with_clocks_ten_minutes_apart_keep_a_shared_pace(
+    sites: Sites, aheads: tuple[float, float]
+) -> None:
+    host = sites.host(f"User-agent: *\nCrawl-delay: {DELAY}\n")
+    held: list[Crawl] = []
+    with RedisServer() as server:
+        crawlers = [worker(ahead, held, ROBOTS_SHARED_PACE=server.url) for ahead in aheads]
+        paths = [f"/{number}" for number in range(6)]
+        await crawl_together(crawlers, [list(map(host.url, paths[half::2])) for half in (0, 1)])
+    sent = sorted(note for crawler in crawlers for note in crawler.spider.sent)
+    assert min(gaps(sent, host)) >= 0.98 * DELAY
+    assert sorted(host.fetched) == paths

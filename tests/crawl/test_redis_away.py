@@ -1,0 +1,196 @@
+"""Redis goes away in the middle of a crawl, or is not there at all: the crawl goes on without it,
+by the rules and more slowly, says so once, and uses it again when it is back.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+from scrapy import signals
+from scrapy.utils.defer import deferred_from_coro
+
+from tests.crawl.redis_away import (
+    DELAY,
+    FAULTS,
+    PASSWORD,
+    AwaySpider,
+    Gaps,
+    assert_it_went_well,
+    assert_one_warning,
+    noticed,
+    slow_pages,
+    threads_that_talk_to_redis,
+)
+from tests.crawling import make_crawler, run, stat
+from tests.redis_proxy import RedisProxy
+from tests.redis_server import RedisServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.crawler import Crawler
+
+    from tests.sites import Sites
+
+WORKERS = 2
+STORE = "ROBOTS_STORE"
+PACE = "ROBOTS_SHARED_PACE"
+PARTS = {"store": (STORE,), "pace": (PACE,), "both": (STORE, PACE)}
+
+
+@pytest.fixture
+def server() -> Iterator[RedisServer]:
+    with RedisServer(password=PASSWORD, durable=True) as running:
+        yield running
+
+
+def settings_for(part: str, url: str) -> dict[str, Any]:
+    return {**dict.fromkeys(PARTS[part], url), "ROBOTS_WORKERS": WORKERS}
+
+
+async def crawl_with(part: str, url: str, sites: Sites, **attributes: Any) -> tuple[Crawler, Gaps]:
+    spider = type("Spider", (AwaySpider,), {"sites": sites, **attributes})
+    crawler = make_crawler(spider, **settings_for(part, url))
+    gaps = Gaps(crawler)
+
+    def begin() -> None:
+        deferred_from_coro(crawler.spider.watch(crawler))
+
+    crawler.signals.connect(begin, signals.spider_opened)
+    await run(crawler)
+    return crawler, gaps
+
+
+async def assert_it_goes_away_and_comes_back(
+    fault: str,
+    part: str,
+    sites: Sites,
+    server: RedisServer,
+    caplog: pytest.LogCaptureFixture,
+    lasts: float = 0.0,
+) -> Gaps:
+    caplog.set_level("INFO")
+    attributes = {"server": server, "fault": FAULTS[fault], "lasts": lasts}
+    crawler, gaps = await crawl_with(part, server.url, sites, **attributes)
+    assert_it_went_well(crawler)
+    if noticed(fault, part):
+        assert_one_warning(caplog, len(PARTS[part]))
+    assert_pace(crawler)
+    return gaps
+
+
+def assert_pace(crawler: Crawler) -> None:
+    """Kept while Redis is there; without it, each worker is as slow as if all took turns."""
+    spider = crawler.spider
+    pages = slow_pages(crawler)
+    assert min(later - earlier for earlier, later in pages) >= 0.98 * DELAY
+    if crawler.settings.get(PACE) and stat(crawler, "robotstxt/shared_pace/errors"):
+        begin, end = spider.noticed_at, spider.ended_at
+        away = [two for two in pages if begin < two[0] and two[1] < end]
+        assert all(later - earlier >= 0.98 * DELAY * WORKERS for earlier, later in away)
+
+
+@pytest.mark.parametrize(
+    ("fault", "part"), [("killed", "store"), ("paused", "pace"), ("out of memory", "both")]
+)
+@pytest_twisted.ensureDeferred
+async def test_redis_goes_away_and_comes_back(
+    sites: Sites, server: RedisServer, caplog: pytest.LogCaptureFixture, fault: str, part: str
+) -> None:
+    await assert_it_goes_away_and_comes_back(fault, part, sites, server, caplog)
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("lasts", [0.0, 10.0])
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest_twisted.ensureDeferred
+async def test_whatever_happens_to_redis_the_crawl_goes_on(
+    sites: Sites,
+    server: RedisServer,
+    caplog: pytest.LogCaptureFixture,
+    fault: str,
+    part: str,
+    lasts: float,
+) -> None:
+    gaps = await assert_it_goes_away_and_comes_back(fault, part, sites, server, caplog, lasts)
+    assert gaps.longest < 0.5  # a call that the loop waits for takes a second
+
+
+@pytest_twisted.ensureDeferred
+async def test_redis_is_never_talked_to_in_the_thread_of_the_crawl(
+    sites: Sites, server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with threads_that_talk_to_redis(monkeypatch) as threads:
+        await crawl_with("both", server.url, sites, pages=6)
+    assert threads
+    assert threading.get_ident() not in threads
+
+
+def refused(server: RedisServer) -> str:
+    server.stop()
+    return server.url
+
+
+def wrong_password(server: RedisServer) -> str:
+    return server.url_for("default", f"not-{PASSWORD}")
+
+
+def no_permission(server: RedisServer) -> str:
+    with server.client() as client:
+        client.acl_setuser("guest", enabled=True, passwords=[f"+{PASSWORD}"], categories=["+@read"])
+    return server.url_for("guest", PASSWORD)
+
+
+FROM_THE_START = [refused, wrong_password, no_permission]
+
+
+@pytest.mark.parametrize("fault", FROM_THE_START)
+@pytest_twisted.ensureDeferred
+async def test_a_redis_that_is_of_no_use_from_the_start(
+    sites: Sites, server: RedisServer, caplog: pytest.LogCaptureFixture, fault: Any
+) -> None:
+    caplog.set_level("INFO")
+    crawler, _ = await crawl_with("both", fault(server), sites, pages=4)
+    assert_it_went_well(crawler)
+    assert_one_warning(caplog, 2)
+    gaps = [later - earlier for earlier, later in slow_pages(crawler)]
+    assert min(gaps) >= 0.98 * DELAY * WORKERS
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_server_of_another_kind(
+    sites: Sites, server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    with RedisProxy(server) as proxy:
+        proxy.foreign = True
+        crawler, _ = await crawl_with("both", f"{proxy.url}?socket_timeout=0.2", sites, pages=3)
+    assert_it_went_well(crawler)
+    assert_one_warning(caplog, 2)
+
+
+@pytest_twisted.ensureDeferred
+async def test_answers_that_are_lost(
+    sites: Sites, server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    with RedisProxy(server) as proxy:
+        proxy.lose_answers = True
+        crawler, _ = await crawl_with("both", f"{proxy.url}?socket_timeout=0.2", sites, pages=3)
+    assert_it_went_well(crawler)
+    assert_one_warning(caplog, 2)
+
+
+@pytest.mark.stress
+@pytest_twisted.ensureDeferred
+async def test_a_slow_redis_slows_no_crawl_much(sites: Sites, server: RedisServer) -> None:
+    """Every answer takes half a second, which no timeout notices."""
+    with RedisProxy(server) as proxy:
+        proxy.delay = 0.5
+        crawler, _ = await crawl_with("store", proxy.url, sites, pages=20)
+    assert_it_went_well(crawler)
+    assert stat(crawler, "elapsed_time_seconds") < 15
