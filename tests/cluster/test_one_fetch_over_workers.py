@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -68,3 +70,29 @@ def test_a_worker_that_is_killed_in_the_middle_delays_nobody_beyond_its_lease(
     first, second = (hit.at for hit in host.hits if hit.path == "/robots.txt")
     assert second - first < 6 + 2
     assert host.robots_hits == 2
+
+
+@pytest.mark.stress
+def test_ten_workers_that_are_killed_one_after_another(sites: Sites, server: RedisServer) -> None:
+    hosts = [sites.host(after(0.3, answer(robots()))) for _ in range(40)]
+    kills = 10
+
+    def asked() -> int:
+        return sum(host.robots_hits for host in hosts)
+
+    with workers(dict.fromkeys(hosts, 1), server, ROBOTS_FETCH_TIMEOUT=1) as crew:
+        crew.start(2)
+        crew.go()
+        for number in range(kills):
+            crew.start()
+            before = asked()
+            with suppress(AssertionError):  # in the end there is no file left to ask for
+                crew.wait_until(partial(lambda before: asked() > before, before), 1)
+            crew.running[number % len(crew.running)].send(signal.SIGKILL)
+        crew.start(2)
+        crew.wait_until(lambda: all(len(host.fetched) >= 2 for host in hosts), 60)
+        assert len(crew.end()) == 4
+    most_at_once = 16
+    assert all(1 <= host.robots_hits <= 1 + kills for host in hosts)
+    assert sum(host.robots_hits for host in hosts) <= len(hosts) + kills * most_at_once
+    assert not server.client().keys("*lease")

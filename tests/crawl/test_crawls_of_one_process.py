@@ -11,14 +11,20 @@ import pytest_twisted
 from scrapy_robots_plus.crawl.policies.sharing import one_process
 from tests.crawl.at_once import RULES, is_fetching, late, together, urls_of
 from tests.crawl_process import MODES, crawls_in_process
-from tests.crawling import make_crawler, run, stat
-from tests.sites import after, answer, hang, in_turn, when
+from tests.crawling import StepSpider, make_crawler, run, stat
+from tests.sites import after, answer, hang, in_turn, validated, when
 from tests.waiting import close_when
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.sites import Sites
+
+
+class LaterSpider(StepSpider):
+    """Asks for its second page when what it has of the robots.txt is old."""
+
+    pause = 1.2
 
 
 @pytest.fixture(autouse=True)
@@ -94,6 +100,31 @@ async def test_a_shared_failure_means_what_each_crawl_makes_of_it(sites: Sites) 
     await together((strict, [host.url("/strict")]), (lenient, [host.url("/lenient")]))
     assert host.robots_hits == 1
     assert host.fetched == ["/lenient"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_an_expired_file_is_revalidated_once_for_all(sites: Sites) -> None:
+    host = sites.host(after(0.1, validated(RULES, '"1"', cache_control="max-age=0")))
+    crawls = [make_crawler(LaterSpider, ROBOTS_TTL_MIN=1, ROBOTS_TTL=1) for _ in range(3)]
+    await together(*((each, [host.url("/a"), host.url("/b")]) for each in crawls))
+    asked = [hit.headers.get("if-none-match") for hit in host.hits if hit.path == "/robots.txt"]
+    assert asked == [None, '"1"']
+    assert host.fetched == ["/a"] * 3 + ["/b"] * 3
+
+
+@pytest_twisted.ensureDeferred
+async def test_an_override_is_of_its_own_crawl_alone(sites: Sites) -> None:
+    host = sites.host(after(0.1, answer(RULES)))
+    text = {host.address: {"robots_txt": "User-agent: *\nDisallow: /open\n"}}
+    off = {host.address: {"obey": False, "reason": "ours"}}
+    plain, own, free = (make_crawler(ROBOTS_OVERRIDES=each) for each in ({}, text, off))
+    await together(*((each, urls_of(host)) for each in (plain, own, free)))
+    assert host.robots_hits == 1
+    assert [each.spider.got for each in (plain, own)] == [
+        [host.url("/open")],
+        [host.url("/closed")],
+    ]
+    assert sorted(free.spider.got) == sorted(urls_of(host))
 
 
 @pytest_twisted.ensureDeferred
