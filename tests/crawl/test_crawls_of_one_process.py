@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -30,7 +29,6 @@ class LaterSpider(StepSpider):
 @pytest.fixture(autouse=True)
 def _nothing_is_left() -> Iterator[None]:
     yield
-    gc.collect()
     assert one_process._groups == []
 
 
