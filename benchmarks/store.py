@@ -1,8 +1,9 @@
 """What a store costs: ``python -m benchmarks.store [--rows 10000,100000,1000000]``.
 
-SQLite with that many records: put and get, the file, and what the process grows by. Then the
-memory that each host takes in front of it, beside Scrapy's own. Each line is a process of its own;
-all that a store does is timed, encoding and its checks included.
+SQLite with that many records: put and get, the file, and what the process grows by. Then a Redis
+server on this machine with the same records;
+and the memory that each host takes in front of a store, beside Scrapy's own. Each line is a process
+of its own; all that a store does is timed, encoding and its checks included.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ def main() -> None:
     for rows in options.rows.split(","):
         values = _in_a_process(rows, options.folder)
         print(_line(form.format(**values) for _, form in HEAD), flush=True)
+    _redis(options.rows.split(","))
     held = _in_a_process("memory", options.folder)
     print()
     print(_line(["in memory, a host", "bytes", "of Scrapy's own"]))
@@ -71,6 +73,17 @@ def main() -> None:
     own = next(iter(held.values()))
     for name, size in held.items():
         print(_line([name, f"{size:,.0f}", "1" if size == own else f"1/{own / size:.1f}"]))
+
+
+def _redis(sizes: list[str]) -> None:
+    from .store_redis import HEAD
+
+    print()
+    print(_line(name for name, _ in HEAD))
+    print(_line("---" for _ in HEAD))
+    for rows in sizes:
+        values = _in_a_process(f"redis:{rows}", None)
+        print(_line(form.format(**values) for _, form in HEAD), flush=True)
 
 
 def _in_a_process(what: str, folder: str | None) -> dict[str, float]:
@@ -87,6 +100,10 @@ def _one(what: str, folder: str | None) -> object:
         from .store_memory import measure  # Scrapy would count as growth elsewhere
 
         return dict(measure(HOSTS))
+    if what.startswith("redis:"):
+        from . import store_redis
+
+        return store_redis.measure(int(what.partition(":")[2]))
     with tempfile.TemporaryDirectory(dir=folder) as made:
         return _sqlite(int(what), Path(made) / "robots.db")
 

@@ -145,6 +145,8 @@ class Server:
 
     def _explained(self, error: Exception) -> str:
         words = str(error) or type(error).__name__
+        if type(error).__name__ == "MovedError":
+            words = "the server belongs to a Redis Cluster: the URL needs the option cluster=true"
         for secret in secrets_in(self._url):  # some servers repeat a command they do not know
             words = words.replace(secret, "***")
         return f"{self.name}: {printable(words.rstrip('.'), _LONGEST_MESSAGE)}"

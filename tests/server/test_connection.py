@@ -198,3 +198,30 @@ def test_a_client_of_ones_own_has_the_same_short_waits(server: RedisServer) -> N
     assert client.get_connection_kwargs()["socket_timeout"] == 1
     assert client.ping()
     client.close()
+
+
+def test_a_node_of_a_cluster_says_how_to_name_it(server: RedisServer) -> None:
+    """As redis-py reports the answer ``MOVED`` of a node that does not have the key."""
+    from redis.exceptions import MovedError
+
+    def moved(client: Any) -> None:
+        raise MovedError("15079 127.0.0.1:7803")
+
+    shared = Server(server.url)
+    with pytest.raises(ServerError, match="cluster=true"):
+        shared.run(moved)
+    shared.close()
+
+
+def test_a_restart_is_noticed_and_a_new_connection_is_none(server: RedisServer) -> None:
+    with RedisProxy(server) as proxy:
+        shared = Server(proxy.url)
+        assert shared.run(ping) is True
+        proxy.cut()
+        assert shared.run(ping) is True
+        assert shared.restarts == 0
+        server.fail_over_to_an_empty_one()
+        proxy.cut()
+        assert shared.run(ping) is True
+        assert shared.restarts == 1
+        shared.close()
