@@ -6,7 +6,7 @@ import time
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy import Spider
 from scrapy.crawler import Crawler
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings, Settings
 
+    from scrapy_robots_plus.crawl.policies.retrieval import Retrieved
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
@@ -154,6 +155,35 @@ class AskingSpider(Spider):
         nothing: tuple[Any, ...] = ()
         for request in nothing:
             yield request
+
+
+class Obtained(NamedTuple):
+    """A policy, and the record that it was made of: policies do without the text."""
+
+    policy: Policy
+    record: RobotsRecord
+
+
+async def obtain(origin: Origin, crawl: Crawl) -> Obtained:
+    """The policy of *origin*, fetched if needed. Raises UnreadableError if the user stops it.
+
+    The text is that which was fetched, whether or not the store takes it.
+    """
+    texts: list[RobotsRecord] = []
+
+    def note(retrieved: Retrieved) -> None:
+        if retrieved.record.origin == origin and retrieved.record.body:
+            texts.append(retrieved.record)
+
+    crawl.retrieval.subscribe(note)
+    policy = await crawl.policies.obtain(origin)
+    if policy is None:
+        raise UnreadableError(f"stopped before {origin.robots_url} was read")
+    if not policy.settings.needs_file:
+        return Obtained(policy, policy.record)
+    if not texts:
+        texts.append(await crawl.policies.stored(origin) or policy.record)
+    return Obtained(policy, texts[-1])
 
 
 def _add_addon(settings: BaseSettings) -> None:

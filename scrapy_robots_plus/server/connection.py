@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from hashlib import sha1
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from scrapy_robots_plus.protocol.printable import printable
@@ -135,8 +136,7 @@ class Server:
         if answered:
             self._pause = 0.0
             raise ServerError(explained) from None  # its text may hold the password
-        is_of_redis = (exceptions.RedisError, exceptions.RedisClusterException, OSError, ValueError)
-        if not isinstance(error, is_of_redis):
+        if not _is_of_redis(error):
             raise error
         self._why = explained
         self._pause = min(max(self._pause * 2, FIRST_PAUSE), LONGEST_PAUSE)
@@ -144,7 +144,7 @@ class Server:
         raise ServerAwayError(explained) from None
 
     def _explained(self, error: Exception) -> str:
-        words = str(error) or type(error).__name__
+        words = str(error).rstrip(".") or type(error).__name__
         if type(error).__name__ == "MovedError":
             words = "the server belongs to a Redis Cluster: the URL needs the option cluster=true"
         for secret in secrets_in(self._url):  # some servers repeat a command they do not know
@@ -177,6 +177,13 @@ class Script:
             return client.evalsha(self._digest, len(keys), *keys, *args)
         except NoScriptError:  # the server was restarted, or told to forget its scripts
             return client.eval(self._text, len(keys), *keys, *args)  # type: ignore[arg-type]
+
+
+def _is_of_redis(error: Exception) -> bool:
+    """Whether redis-py raised *error*. What no Redis server answers may lead to any exception."""
+    frames = walk_tb(error.__traceback__)
+    modules = [frame.f_globals.get("__name__", "") for frame, _ in frames]
+    return any(module.partition(".")[0] == "redis" for module in modules)
 
 
 def connect(url: str, greet: Callable[[Any], None] | None = None) -> Redis:

@@ -15,8 +15,11 @@ from .running import Done, Robots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from scrapy_robots_plus.policy.record import RobotsRecord
+
+    from ..sites import Sites
 
 NOW = float(int(time.time()))
 RECORDS = [
@@ -114,3 +117,16 @@ def test_a_wrong_url_is_named_without_its_password(cache: Shell) -> None:
     done = cache("list")
     assert done.status == 2
     assert "--store: 'redis://***' is not the URL of a Redis server" in done.errors
+
+
+def test_what_a_site_says_is_shown_whole_although_no_store_takes_it(
+    sites: Sites, tmp_path: Path
+) -> None:
+    """Policies do without the text, which was asked of the store: the file seemed to be empty."""
+    host = sites.host("User-agent: *\nDisallow: /closed\n")
+    robots = Robots.in_project(tmp_path, ROBOTS_STORE="redis://:5ecret@127.0.0.1:1/0")
+    shown = robots("show", host.url())
+    assert "Disallow: /closed" in shown.output
+    assert "ROBOTS_STORE: redis://***@127.0.0.1:1/0" in shown.errors
+    explained = robots("explain", host.url("/closed"))
+    assert "GOOGLE" not in explained.output  # which would not deny it if the file were empty

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.commands.answers import origin_of
 from scrapy_robots_plus.commands.errors import UnreadableError, WrongUsageError
+from scrapy_robots_plus.commands.project import obtain
 from scrapy_robots_plus.commands.subcommand import read_file
 from scrapy_robots_plus.crawl.parsers.adapter import charset_of
 from scrapy_robots_plus.policy.access import Access, is_definite
@@ -94,11 +95,7 @@ def stored_copy(name: str, project: Project, uri: str | None) -> Copy:
 
 async def site_copy(name: str, origin: Origin, crawl: Crawl, project: Project) -> Copy:
     """What the site has now. Raises UnreadableError if the user stops it."""
-    policy = await crawl.policies.obtain(origin)
-    if policy is None:
-        raise UnreadableError(f"stopped before {origin.robots_url} was read")
-    record = await crawl.policies.stored(origin) or policy.record
-    return _copy(name, record, project)
+    return _copy(name, (await obtain(origin, crawl)).record, project)
 
 
 def _copy(name: str, record: RobotsRecord, project: Project) -> Copy:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.commands.answers import STYLES, origin_of
-from scrapy_robots_plus.commands.errors import UnreadableError, WrongUsageError
+from scrapy_robots_plus.commands.errors import WrongUsageError
 from scrapy_robots_plus.commands.output import Output, Style
+from scrapy_robots_plus.commands.project import obtain
 from scrapy_robots_plus.commands.subcommand import (
     Exit,
     Subcommand,
@@ -77,13 +78,9 @@ class Explain(Subcommand):
             return explained(project.agent, project.policy_of(record), record, is_file=True)
 
         async def work(crawl: Crawl) -> int:
-            policy = await crawl.policies.obtain(origin)
-            if policy is None:
-                raise UnreadableError(f"stopped before {origin.robots_url} was read")
-            is_file = not policy.settings.needs_file
-            record = (None if is_file else await crawl.policies.stored(origin)) or policy.record
+            policy, record = await obtain(origin, crawl)
             agent = project.named_agent or crawl.agents.default_under(policy.settings)
-            return explained(agent, policy, record, is_file=is_file)
+            return explained(agent, policy, record, is_file=not policy.settings.needs_file)
 
         return project.ask(work)
 

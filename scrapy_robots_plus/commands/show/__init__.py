@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.commands.answers import origin_of
 from scrapy_robots_plus.commands.errors import UnreadableError, WrongUsageError
+from scrapy_robots_plus.commands.project import obtain
 from scrapy_robots_plus.commands.subcommand import (
     Exit,
     Subcommand,
@@ -144,10 +145,7 @@ class _Report:
 
 
 async def _fetched(origin: Origin, crawl: Crawl, project: Project) -> Shown:
-    policy = await crawl.policies.obtain(origin)
-    if policy is None:
-        raise UnreadableError(f"stopped before {origin.robots_url} was read")
-    record = await crawl.policies.stored(origin) or policy.record
+    policy, record = await obtain(origin, crawl)
     heading = _heading(origin, policy, record)
     if policy.access is not Access.RULES:
         return Shown(heading, None, is_unread=policy.access is Access.UNREACHABLE)
