@@ -121,10 +121,11 @@ class Account:
     def push(self, requests: Sequence[Stored], seen_key: str) -> list[bool | None]:
         """Raises :class:`.ServerError`."""
         try:
-            return self._link.run(lambda _: self.queue.push(requests, seen_key))
+            answers = self._link.run(lambda _: self.queue.push(requests, seen_key))
         except ServerError as error:
             self._failed(error)
             raise
+        return answers
 
     def state(self) -> State | None:
         return self.attempt(self.queue.state)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
-    """``DUPEFILTER_CLASS`` beside :class:`RobotsQueue`: a fingerprint is noted together with its
-    request, so that neither is ever without the other.
+    """Scrapy's ``DUPEFILTER_CLASS``, beside :class:`RobotsQueue`: a fingerprint is noted together
+    with its request, so that neither is ever without the other.
 
     If the server is away, the request is kept in memory, and its fingerprint is looked up when the
     server is back. ``SCHEDULER_DUPEFILTER_KEY`` and ``DUPEFILTER_DEBUG`` mean what they mean for

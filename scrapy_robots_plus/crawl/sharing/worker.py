@@ -20,6 +20,7 @@ from scrapy_robots_plus.crawl.gate.crawl import Crawl
 from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
 
 from .account import Account
+from .feeding import Feeding
 from .hosts import Hosts
 from .leases import Lease, Leases
 from .pushing import Pushing, Serialization
@@ -55,7 +56,7 @@ class Worker:
     """Seconds after which the server is asked again, whatever it answered: other workers push."""
     STALE_SECONDS = 1.0
     """What has waited here for so long is given back: its host may be paused by now."""
-    MOST_AHEAD = 64
+    MOST_AHEAD = 32
     """How many requests may be taken before the engine asks for them."""
     MOST_AT_ONCE = 100
 
@@ -73,6 +74,7 @@ class Worker:
         self._pace = QueuePace(account, self._leases, getattr(crawl.settings, "workers", 1))
         self._serialization = Serialization(compat.spider_of(crawler), serializer)
         self.pushing = Pushing(account, self._hosts, self._serialization, self._reports)
+        self._feeding = Feeding(crawler, crawl.clock)
         self._pushed: Request | None = None
         self._ready: deque[tuple[Request, Lease]] = deque()
         self._parked: dict[Origin, list[tuple[Request, Lease]]] = {}
@@ -147,6 +149,7 @@ class Worker:
         if self.pushing.unwritable:
             return self.pushing.unwritable.popleft()
         self._alarm.set(self._ask_at)
+        self._feeding.look(is_idle=not self._waiting)
         return None
 
     def __len__(self) -> int:

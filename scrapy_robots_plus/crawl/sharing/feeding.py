@@ -1,0 +1,51 @@
+"""Start URLs for a spider whose queue holds nothing but requests that must wait."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from scrapy_robots_plus.crawl import compat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.crawl.clock import Clock
+
+logger = logging.getLogger(__name__)
+
+
+class Feeding:
+    """Lets a spider of scrapy-redis read its start URLs while requests wait for slow hosts.
+
+    On its own it reads them when it is idle, and that it is not while a single host has requests.
+    """
+
+    SECONDS = 1.0
+    """Between two attempts."""
+
+    def __init__(self, crawler: Crawler, clock: Clock) -> None:
+        self._crawler = crawler
+        self._clock = clock
+        self._at = 0.0
+
+    def look(self, *, is_idle: bool) -> None:
+        """Called when nothing can be sent. *is_idle*: the spider reads them by itself."""
+        now = self._clock.monotonic()
+        if is_idle or now < self._at:
+            return
+        self._at = now + self.SECONDS
+        spider: Any = compat.spider_of(self._crawler)
+        read = getattr(spider, "schedule_next_requests", None)
+        if callable(read):
+            self._clock.call_later(0, lambda: self._read(read))
+
+    def _read(self, read: Callable[[], object]) -> None:
+        if compat.is_closing(self._crawler):
+            return
+        try:
+            read()
+        except Exception as error:  # noqa: BLE001 - the server may be away, or an URL be wrong
+            logger.debug("No start URLs can be read now: %r", error)

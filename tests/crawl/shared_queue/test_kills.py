@@ -1,0 +1,84 @@
+"""A worker that is killed loses nothing, and breaks no pace: what it had is handed out again."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.redis_server import RedisServer
+from tests.sending import HICCUP
+from tests.workers import Crawled, Workers, robots, smallest
+
+from .settings import SHARED, THEIRS
+
+if TYPE_CHECKING:
+    from tests.sites import Host, Sites
+
+pytest.importorskip("scrapy_redis")
+
+DELAY = 0.4
+
+
+def kill_one(workers: Workers, generator: random.Random) -> None:
+    """Another takes its place."""
+    victim = generator.choice(workers.running)
+    victim.send(signal.SIGKILL)
+    workers.start()
+
+
+def killed_crawl(
+    hosts: dict[Host, int], kills: int, settings: dict[str, Any], *, seconds: float = 60
+) -> Crawled:
+    """Workers are killed at random, while there is something left; then the crawl goes on for as
+    long as *seconds*, or to its end.
+    """
+    generator = random.Random(kills)
+    options = {"CONCURRENT_REQUESTS": 8, **settings}
+    with RedisServer() as server, Workers(hosts, server, options) as workers:
+        workers.start(3)
+        workers.go()
+        begin = time.monotonic()
+        for turn in range(1, kills + 1):
+            share = workers.pages * turn / (kills + 2)
+            while len(workers.handled) < share and time.monotonic() < begin + seconds:
+                time.sleep(0.1)
+            kill_one(workers, generator)
+        while len(workers.handled) < workers.pages and time.monotonic() < begin + seconds:
+            time.sleep(0.1)
+        return Crawled(workers, begin, workers.end(), None)
+
+
+def hosts_of(sites: Sites, slow: int, fast: int, pages: int) -> tuple[list[Host], dict[Host, int]]:
+    paced = [sites.host(robots(DELAY)) for _ in range(slow)]
+    return paced, {
+        **dict.fromkeys(paced, pages),
+        **{sites.host(robots()): pages * 5 for _ in range(fast)},
+    }
+
+
+def test_workers_that_are_killed_lose_no_page_and_break_no_pace(sites: Sites) -> None:
+    paced, hosts = hosts_of(sites, 3, 3, 8)
+    crawl = killed_crawl(hosts, 2, {**SHARED, "ROBOTS_WORKER_LIFETIME": 1})
+    assert crawl.missing == set()
+    assert smallest(crawl.gaps, paced) >= DELAY - HICCUP
+
+
+@pytest.mark.stress
+def test_twenty_kills_beside_scrapy_redis(sites: Sites) -> None:
+    paced, hosts = hosts_of(sites, 10, 10, 30)
+    ours = killed_crawl(hosts, 20, {**SHARED, "ROBOTS_WORKER_LIFETIME": 2}, seconds=120)
+    again = sum(ours.fetched.values()) - len(ours.fetched)
+    others, their_hosts = hosts_of(sites, 10, 10, 30)
+    theirs = killed_crawl(their_hosts, 20, THEIRS, seconds=30)
+    print(
+        f"20 kills, {sum(hosts.values())} pages: {len(ours.missing)} lost, {again} fetched again, "
+        f"smallest gap {smallest(ours.gaps, paced):.3f} s of {DELAY} s; with scrapy-redis's own "
+        f"queue {len(theirs.missing)} lost, smallest gap {smallest(theirs.gaps, others):.3f} s"
+    )
+    assert ours.missing == set()
+    assert smallest(ours.gaps, paced) >= DELAY - HICCUP
+    assert len(theirs.missing) > 0

@@ -1,0 +1,140 @@
+"""All workers together ask a host as one crawler would."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+
+from tests.crawling import stat
+from tests.sending import HICCUP, gaps
+from tests.sites import after, answer, in_turn
+
+from .crews import failures, run_workers, sent
+
+if TYPE_CHECKING:
+    from tests.sites import Host, Sites
+
+# What scrapy-redis does.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Passing a 'spider' argument:scrapy.exceptions.ScrapyDeprecationWarning",
+    "ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning",
+)
+
+DELAY = 0.3
+PACED = f"User-agent: *\nDisallow: /never\nCrawl-delay: {DELAY}\n"
+RULES = "User-agent: *\nDisallow: /never\n"
+
+
+def pages(host: Host, number: int) -> list[str]:
+    return [host.url(f"/{each}") for each in range(number)]
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_crawl_delay_is_kept(sites: Sites, shared: dict[str, Any]) -> None:
+    host = sites.host(PACED)
+    crawlers = await run_workers(3, *pages(host, 6), **shared)
+    kept = gaps(sent(crawlers), host)
+    assert len(kept) == 5
+    assert min(kept) >= DELAY - HICCUP / 5
+    assert sum(kept) < 5 * DELAY * 1.6
+    assert len(host.fetched) == 6
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_slow_page_does_not_hold_up_the_next(sites: Sites, shared: dict[str, Any]) -> None:
+    host = sites.host(PACED)
+    page = answer("<p>A page</p>", content_type="text/html")
+    host.pages["/3"] = after(2, page)
+    crawlers = await run_workers(1, *pages(host, 6), **shared)
+    kept = gaps(sent(crawlers), host)
+    assert min(kept) >= DELAY - HICCUP / 5
+    assert max(kept) < 1.8
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"DOWNLOAD_DELAY": 2 * DELAY},  # of which half is left to chance
+        {"DOWNLOAD_DELAY": 2 * DELAY, "ROBOTSTXT_OBEY": False},
+        {"ROBOTS_DEFAULT_DELAY": DELAY},
+    ],
+    ids=["DOWNLOAD_DELAY", "without robots.txt", "ROBOTS_DEFAULT_DELAY"],
+)
+@pytest_twisted.ensureDeferred
+async def test_the_users_delay_is_kept(
+    sites: Sites, shared: dict[str, Any], own: dict[str, Any]
+) -> None:
+    host = sites.host(RULES)
+    crawlers = await run_workers(2, *pages(host, 4), **shared, **own)
+    assert min(gaps(sent(crawlers), host)) >= DELAY - HICCUP / 2
+    assert len(host.fetched) == 4
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_delay_of_a_slot_is_kept(sites: Sites, shared: dict[str, Any]) -> None:
+    host = sites.host(RULES)
+    slots = {host.address: {"delay": 2 * DELAY}}
+    crawlers = await run_workers(2, *pages(host, 4), **shared, DOWNLOAD_SLOTS=slots)
+    assert min(gaps(sent(crawlers), host)) >= DELAY - HICCUP / 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_retry_after_is_kept_by_all(sites: Sites, shared: dict[str, Any]) -> None:
+    host = sites.host(PACED)
+    page = answer("<p>A page</p>", content_type="text/html")
+    host.pages["/"] = page
+    refuse = answer("busy", 503, retry_after="2")
+    for each in range(6):
+        host.pages[f"/{each}"] = page
+    host.pages["/0"] = in_turn(refuse, page)
+    crawlers = await run_workers(2, *pages(host, 4), **shared)
+    kept = gaps(sent(crawlers), host)
+    assert max(kept) >= 2 - HICCUP
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_dead_host_holds_nobody_up(sites: Sites, shared: dict[str, Any]) -> None:
+    """Its requests fail as with any queue."""
+    host, dead = sites.host(RULES), sites.closed_host()
+    urls = [f"{dead}/{each}" for each in range(5)]
+    crawlers = await run_workers(2, *urls, *pages(host, 5), **shared, ROBOTS_FETCH_RETRIES=0)
+    assert len(host.fetched) == 5
+    assert set(failures(crawlers)) == set(urls)
+
+
+@pytest_twisted.ensureDeferred
+async def test_requests_wait_for_a_robots_txt_that_cannot_be_read(
+    sites: Sites, shared: dict[str, Any]
+) -> None:
+    host = sites.host(in_turn(answer(status=503), answer(RULES)))
+    patient = {"ROBOTS_UNREACHABLE": "defer", "ROBOTS_ERROR_TTL": 0.3, "ROBOTS_FETCH_RETRIES": 0}
+    crawlers = await run_workers(1, *pages(host, 5), **shared, **patient)
+    assert len(host.fetched) == 5
+    assert failures(crawlers) == {}
+
+
+@pytest_twisted.ensureDeferred
+async def test_outside_visiting_hours_requests_wait_at_the_server(
+    sites: Sites, shared: dict[str, Any]
+) -> None:
+    """They take no place in the downloader, and nobody is asked to wait for them."""
+    now = time.gmtime()
+    begin = f"{(now.tm_hour + 12) % 24:02}00-{(now.tm_hour + 13) % 24:02}00"
+    shut = sites.host(f"{RULES}Visit-time: {begin}\n")
+    host = sites.host(RULES)
+    crawlers = await run_workers(
+        1,
+        *pages(shut, 5),
+        *pages(host, 5),
+        **shared,
+        ROBOTS_VISIT_TIME="obey",
+        CONCURRENT_REQUESTS=1,
+        CLOSESPIDER_TIMEOUT=2,
+    )
+    assert len(host.fetched) == 5
+    assert shut.fetched == []
+    assert failures(crawlers) == {}
+    assert stat(crawlers[0], "robotstxt/put_back") == 0

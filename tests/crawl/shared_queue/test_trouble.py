@@ -1,0 +1,162 @@
+"""Requests, workers and servers that are in trouble."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+import scrapy
+
+from tests.crawling import crawl, make_crawler, stat
+from tests.redis_server import RedisServer
+from tests.sending import HICCUP
+from tests.sites import answer, when
+from tests.waiting import close_when
+from tests.workers import Workers, robots, smallest
+
+from .crews import CrewSpider, come
+from .settings import SHARED
+
+if TYPE_CHECKING:
+    from tests.sites import Sites
+
+# What scrapy-redis does.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Passing a 'spider' argument:scrapy.exceptions.ScrapyDeprecationWarning",
+    "ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning",
+)
+RULES = "User-agent: *\nDisallow: /never\n"
+PAGE = answer("<p>A page</p>", content_type="text/html")
+
+
+class Lambdas(CrewSpider):
+    def request(self, url: str, **arguments: Any) -> scrapy.Request:
+        def callback(response: scrapy.http.Response) -> None:
+            self.got.append(response.url)
+
+        return scrapy.Request(url, callback)
+
+
+@pytest_twisted.ensureDeferred
+async def test_requests_that_cannot_be_written_are_sent(
+    sites: Sites, shared: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    host = sites.host(RULES)
+    urls = [host.url(f"/{each}") for each in range(5)]
+    crawler = await crawl(*urls, spider=Lambdas, **shared)
+    assert sorted(host.fetched) == [f"/{each}" for each in range(5)]
+    assert stat(crawler, "robotstxt/queue/kept_in_memory") == 5
+    assert caplog.text.count("cannot be shared with other workers") == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_requests_that_cannot_be_read_are_set_aside(
+    sites: Sites, shared: dict[str, Any], server: RedisServer
+) -> None:
+    host = sites.host(RULES)
+    gone = {"url": host.url("/x"), "callback": "gone", "errback": None}
+    with server.client() as client:
+        client.zadd("crew:requests", {b"not a pickle": 0, pickle.dumps(gone): 1})
+        crawler = await crawl(host.url("/a"), spider=CrewSpider, **shared)
+        assert len(client.lrange("{crew:requests}:aside", 0, -1)) == 2
+    assert host.fetched == ["/a"]
+    assert stat(crawler, "robotstxt/queue/set_aside") == 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_another_serializer_is_used(
+    sites: Sites, shared: dict[str, Any], server: RedisServer
+) -> None:
+    host = sites.host(RULES + "Crawl-delay: 30\n")
+    crawler = make_crawler(
+        CrewSpider, **shared, SCHEDULER_SERIALIZER="tests.crawl.shared_queue.as_json"
+    )
+    close_when(lambda: host.fetched, crawler)
+    await crawler.crawl(urls=[host.url(f"/{each}") for each in range(3)])
+    with server.client() as client:
+        waiting = client.zrange(f"{{crew:requests}}:host:{host.address}", 0, -1)
+    assert len(waiting) == 2
+    assert all(each[8:].startswith(b"{") for each in waiting)
+
+
+def test_a_worker_that_hangs_loses_its_requests_to_others(sites: Sites) -> None:
+    paced = sites.host(robots(0.3))
+    hosts = {paced: 8, sites.host(robots()): 20}
+    settings = {**SHARED, "ROBOTS_WORKER_LIFETIME": 1}
+    with RedisServer() as server, Workers(hosts, server, settings) as running:
+        running.start(2)
+        running.go()
+        running.wait_until(lambda: len(running.handled) > 5, 20)
+        hanging = running.all[0]
+        hanging.send(signal.SIGSTOP)
+        seen = len(paced.fetched)
+        running.wait_until(lambda: len(paced.fetched) > seen + 1, 20)
+        hanging.send(signal.SIGCONT)
+        crawled = running.crawl(30)
+    assert crawled.missing == set()
+    assert smallest(crawled.gaps, [paced]) >= 0.3 - HICCUP
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_server_that_is_restarted_in_the_middle(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It keeps its data. What is found meanwhile is kept in memory."""
+    caplog.set_level("INFO")
+    host = sites.host(RULES)
+    with RedisServer(durable=True) as server:
+        host.pages["/0"] = when(lambda: not server.running, PAGE)
+        settings = {
+            "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
+            "SCHEDULER_PERSIST": True,
+            "REDIS_URL": server.url,
+            **SHARED,
+        }
+        crawler = make_crawler(Linking, **settings)
+        running = crawler.crawl(urls=[host.url("/0")])
+        await come(lambda: host.fetched)
+        server.kill()
+        await come(lambda: stat(crawler, "robotstxt/shared_queue/kept_in_memory") == 6)
+        server.start()
+        await running
+    assert sorted(host.fetched) == [f"/{each}" for each in range(7)]
+    assert caplog.text.count("cannot be used") == 1
+    assert caplog.text.count("can be used again") == 1
+    assert stat(crawler, "log_count/ERROR") == 0
+
+
+class Linking(CrewSpider):
+    def parse(self, response: scrapy.http.Response) -> Any:
+        if response.url.endswith("/0"):
+            for each in (1, 2, 3, 4, 5, 6):
+                yield scrapy.Request(response.urljoin(f"/{each}"))
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_server_without_memory_is_told_of_once(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    host, full = sites.host(RULES), [False]
+    with RedisServer() as server:
+        host.pages["/0"] = when(lambda: full[0], PAGE)
+        settings = {
+            "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
+            "SCHEDULER_PERSIST": True,
+            "REDIS_URL": server.url,
+            **SHARED,
+        }
+        crawler = make_crawler(Linking, **settings)
+        running = crawler.crawl(urls=[host.url("/0")])
+        await come(lambda: host.fetched)
+        server.run_out_of_memory()
+        full[0] = True
+        await come(lambda: stat(crawler, "robotstxt/shared_queue/errors") > 3)
+        server.limit_memory(0)
+        await running
+    assert sorted(host.fetched) == [f"/{each}" for each in range(7)]
+    assert caplog.text.count("cannot be used") == 1
+    assert caplog.text.count("can be used again") == 1
