@@ -10,13 +10,13 @@
 -- until a host is due (-1: nobody knows, or it can take no more), how many requests wait (-1: it can
 -- take no more), and id, host, '1' if it holds the host, delay, data of each request.
 
--- A server that is out of memory refuses only scripts that have not written yet: this one must get
--- through, for it is what makes room.
-redis.call('DEL', KEYS[1] .. ':none')
-
 local worker, lifetime = ARGV[1], tonumber(ARGV[2])
 local reap, most, unknown = ARGV[3] == '1', tonumber(ARGV[4]), tonumber(ARGV[5])
 local out = out_of(worker)
+
+-- A server that is out of memory refuses only scripts that have not written yet: this one must get
+-- through, for it is what makes room.
+if lifetime > 0 or #ARGV > 5 then call('DEL', KEYS[1] .. ':none') end
 
 local ended = {}
 local at = 6

@@ -28,6 +28,8 @@ class Account:
 
     SOON = 0.05
     """Seconds within which the server is told that a host is free."""
+    LATER = 0.5
+    """Seconds within which it is told of all else."""
     HEARTBEATS = 4
     """In each lifetime."""
 
@@ -49,6 +51,7 @@ class Account:
         self._flush = Alarm(self._flush_now, self.now, clock.call_later)
         self._is_known = self._is_unsure = False
         self._renew_at = self._reap_at = 0.0
+        self._tell_by = inf
         self._valid_until = -inf
 
     # Reports
@@ -56,6 +59,7 @@ class Account:
     def tell(self, report: Callable[[], Report], *, soon: bool = True) -> None:
         """*report* is made when it is told: it may say how long ago something was."""
         self._untold.append(report)
+        self._tell_by = min(self._tell_by, self.now() + self.LATER)
         if soon:
             self._flush.set(self.now() + self.SOON)
 
@@ -82,14 +86,14 @@ class Account:
     @property
     def has_news(self) -> bool:
         """Whether there is something to tell, if only that the worker is alive."""
-        return bool(self._untold) or self.now() >= self._renew_at
+        return self.now() >= min(self._tell_by, self._renew_at)
 
     def exchange(self, most: int = 0, unknown: int = 0) -> Exchange | None:
         """Tells all, and asks for requests, see :meth:`.HostQueue.exchange`; None if the server is
         away.
         """
         self._flush.cancel()
-        untold, self._untold = self._untold, []
+        untold, self._untold, self._tell_by = self._untold, [], inf
         now = self.now()
         renew = now >= self._renew_at
         reap = renew and now >= self._reap_at
@@ -97,7 +101,7 @@ class Account:
         ask = partial(self.queue.exchange, most, unknown, reports, renew=renew, reap=reap)
         told = self.attempt(ask)
         if told is None:
-            self._untold = untold + self._untold
+            self._untold, self._tell_by = untold + self._untold, now + self.LATER
             return None
         if renew:
             self._renewed(told, now)

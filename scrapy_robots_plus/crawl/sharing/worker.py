@@ -54,9 +54,11 @@ class Worker:
     """Between two looks at what has become of requests."""
     LONGEST_WAIT = 0.5
     """Seconds after which the server is asked again, whatever it answered: other workers push."""
-    STALE_SECONDS = 1.0
+    STALE_SECONDS = 3.0
     """What has waited here for so long is given back: its host may be paused by now."""
-    MOST_AHEAD = 32
+    REFILL_SECONDS = 0.1
+    """What it has is enough for about so long; a host that has come due since then goes first."""
+    MOST_AHEAD = 16
     """How many requests may be taken before the engine asks for them."""
     MOST_AT_ONCE = 100
 
@@ -71,7 +73,7 @@ class Worker:
         account.on_flush, account.on_forgotten = self._exchange, self._was_forgotten
         account.ids = self._ids
         self._leases = Leases(crawler, account, self._hosts)
-        self._pace = QueuePace(account, self._leases, getattr(crawl.settings, "workers", 1))
+        self._pace = QueuePace(account, self._leases, crawl.settings.workers)
         self._serialization = Serialization(compat.spider_of(crawler), serializer)
         self.pushing = Pushing(account, self._hosts, self._serialization, self._reports)
         self._feeding = Feeding(crawler, crawl.clock)
@@ -79,10 +81,10 @@ class Worker:
         self._ready: deque[tuple[Request, Lease]] = deque()
         self._parked: dict[Origin, list[tuple[Request, Lease]]] = {}
         """Those that wait for a robots.txt."""
-        self._ask_at = 0.0
+        self._ask_at = self._refill_at = 0.0
         self._waiting, self._waiting_at = 0, -inf
-        self._handed_out = 0
-        """Since the last look."""
+        self._handed_out = self._ahead = 0
+        self._looked_at = self._now()
         self.patience = 0.0
         """Seconds to wait for new requests before the crawl ends: SCHEDULER_IDLE_BEFORE_CLOSE."""
         self._idle_since: float | None = None
@@ -137,9 +139,8 @@ class Worker:
     def next(self) -> Request | None:
         """The next request that may be sent; None if there is none now."""
         self._leases.is_asked_again()
-        if not self._ready and self._now() >= self._ask_at:
-            ahead = min(self._handed_out, self.MOST_AHEAD)
-            self._exchange(int(min(self._capacity, self.MOST_AT_ONCE)) + ahead, self._may_park)
+        if self._now() >= (self._refill_at if self._ready else self._ask_at):
+            self._ask_for_more()
         if self._ready:
             request, lease = self._ready.popleft()
             self._leases.hand_out(request, lease)
@@ -187,6 +188,11 @@ class Worker:
         return request in self._leases and self._hosts.defers(origin)
 
     # What the server gives
+
+    def _ask_for_more(self) -> None:
+        room = int(min(self._capacity, self.MOST_AT_ONCE)) + self._ahead - len(self._ready)
+        self._exchange(max(1, room), self._may_park)
+        self._refill_at = self._now() + self.REFILL_SECONDS
 
     def _exchange(self, most: int = 0, unknown: int = 0) -> None:
         self._leases.collect_ended()
@@ -275,16 +281,24 @@ class Worker:
         self._loop = create_looping_call(self._look)
         self._loop.start(self.LOOK_SECONDS, now=False)
 
-    def _look(self) -> None:
-        """Tells what has happened since the last time."""
+    def _look(self, *, at_once: bool = False) -> None:
+        """Tells what has happened since the last time, if it is time or *at_once*."""
         self._leases.is_asked_again()
-        self._handed_out = 0
+        self._look_ahead()
         self._leases.look_at_departures()
         self._give_back_stale()
         self._leases.collect_ended()
-        if self._account.has_news:
+        if at_once or self._account.has_news:
             self._exchange()
         self.pushing.try_again()
+
+    def _look_ahead(self) -> None:
+        """By how fast the engine has asked since the last time."""
+        now = self._now()
+        passed = max(now - self._looked_at, self.LOOK_SECONDS)
+        ahead = int(self._handed_out * self.REFILL_SECONDS / passed)
+        self._ahead, self._handed_out = min(ahead, self.MOST_AHEAD), 0
+        self._looked_at = now
 
     def _give_back_stale(self) -> None:
         since = self._now() - self.STALE_SECONDS
@@ -296,7 +310,7 @@ class Worker:
 
     def _idle(self) -> None:
         """The engine has nothing to do; other workers may have, and leave it some."""
-        self._look()
+        self._look(at_once=True)
         state = self._state()
         if state is None or state.waiting or state.elsewhere or len(self):
             self._idle_since = None
@@ -314,7 +328,7 @@ class Worker:
         """The crawl has ended: others get what it has not sent."""
         if self._loop is not None and self._loop.running:
             self._loop.stop()
-        self._look()
+        self._look(at_once=True)
         self._alarm.cancel()
         self._account.close()
         if len(self.pushing):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import signal
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
