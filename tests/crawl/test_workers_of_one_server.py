@@ -14,10 +14,10 @@ from twisted.internet.defer import Deferred
 
 from tests.crawl.at_once import RULES, is_fetching, late, together, urls_of
 from tests.crawl_process import MODES, crawls_in_process
-from tests.crawling import ProbeSpider, make_crawler, stat
+from tests.crawling import ProbeSpider, StepSpider, make_crawler, stat
 from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer
-from tests.sites import after, answer, hang, in_turn, validated
+from tests.sites import after, answer, hang, hang_up, in_turn, validated
 from tests.waiting import close_when, pause, until
 
 if TYPE_CHECKING:
@@ -83,6 +83,31 @@ async def test_a_dead_host_is_asked_again_when_its_time_has_come(
     await together(*((worker(server, **briefly), urls_of(host)) for _ in range(3)))
     assert host.robots_hits == 2
     assert host.fetched == ["/open"] * 3
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_host_that_cannot_be_reached_is_asked_once_for_all(
+    sites: Sites, server: RedisServer
+) -> None:
+    host, down = sites.host(RULES), sites.host(after(0.1, hang_up))
+    urls = [host.url("/first"), down.url("/open")]
+    await together(*((worker(server, StepSpider), urls) for _ in range(3)))
+    await together((worker(server, StepSpider), urls))
+    assert down.robots_hits == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_worker_without_a_network_of_its_own_does_not_close_sites_for_others(
+    sites: Sites, server: RedisServer
+) -> None:
+    hosts = [sites.host(RULES) for _ in range(5)]
+    proxy = {"proxy": sites.closed_host()}
+    sick = worker(server, ROBOTS_FETCH_META=proxy, ROBOTS_FETCH_RETRIES=0)
+    is_over = partial(stat, sick, "robotstxt/forbidden/unreachable")
+    healthy = worker(server, late(lambda: is_over() == 10))
+    await together((sick, urls_of(*hosts)), (healthy, urls_of(*hosts)))
+    assert stat(sick, "robotstxt/failure_count/connection") == 5
+    assert [host.fetched for host in hosts] == [["/open"]] * 5
 
 
 @pytest_twisted.ensureDeferred

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 
 from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.fetching.own_network import OwnNetwork
 from scrapy_robots_plus.crawl.settings import job_folder
 from scrapy_robots_plus.policy.access import says_unavailable
 from scrapy_robots_plus.policy.decide import access_at, as_meant_under, held_to
@@ -71,6 +72,7 @@ class Archive:
         self._store = self._opened(settings.store or _default_uri(crawler))
         self._losses = self._store.losses
         self.calls = compat.Courier("ROBOTS_STORE") if self._store.remote else compat.InPlace()
+        self._own_network = OwnNetwork(crawler, clock.monotonic) if self._store.remote else None
         if not self._store.remote:
             self._purge()
         crawler.signals.connect(self._close, signals.spider_closed)
@@ -100,8 +102,12 @@ class Archive:
 
     def save(self, record: RobotsRecord) -> None:
         """Stores *record*, in time before whatever is asked later. A record without its text gets
-        the text and validators of the record that it renews.
+        the text and validators of the record that it renews. A failure that may be this crawl's own
+        is not told to those on other machines.
         """
+        own = self._own_network
+        if own is not None and record.failure is not None and own.may_be_why(record.failure):
+            return
         if record.readable:
             self._do(partial(self._put, record), partial(self._was_put, record))
             return
