@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import signal
+import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.pacing.shared.shared_pace import GO_SECONDS
+from tests.crawl_process import MODES
 from tests.redis_server import RedisServer
+from tests.sites import hang
 
-from .pace_process import ended, gaps, start
+from .pace_process import LONGEST, ended, gaps, start
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.sites import Host, Sites
@@ -40,6 +45,13 @@ def pages(host: Host, crawl: int, number: int) -> list[str]:
     return [host.url(f"/{crawl}/{page}") for page in range(number)]
 
 
+def wait_for(condition: Callable[[], bool]) -> None:
+    give_up_at = time.monotonic() + LONGEST
+    while not condition():
+        assert time.monotonic() < give_up_at, "what is waited for does not come"
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize("keeper", KEEPERS)
 def test_four_processes_keep_one_pace(sites: Sites, tmp_path: Path, keeper: str) -> None:
     host, each = paced(sites), 3
@@ -55,3 +67,91 @@ def test_four_processes_keep_one_pace(sites: Sites, tmp_path: Path, keeper: str)
     assert min(found) >= DELAY - 0.01
     assert sum(found) < len(found) * DELAY * 1.3
     assert not any(stats.SHARED_PACE_ERRORS in each for each in ends)
+
+
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "asyncio"])
+def test_in_other_reactor_modes(sites: Sites, tmp_path: Path, mode: str) -> None:
+    host = paced(sites)
+    with kept_in("file", tmp_path) as value:
+        forks = [
+            start(tmp_path, *pages(host, number, 2), mode=mode, ROBOTS_SHARED_PACE=value)
+            for number in range(2)
+        ]
+        sent, ends = ended(forks)
+    assert len(ends) == 2, (tmp_path / "log").read_text()
+    assert min(gaps(sent, host)) >= DELAY - 0.01
+    assert len(host.fetched) == 4
+
+
+@pytest.mark.parametrize("keeper", KEEPERS)
+def test_clocks_ten_minutes_apart_do_not_matter(sites: Sites, tmp_path: Path, keeper: str) -> None:
+    host = paced(sites)
+    with kept_in(keeper, tmp_path) as value:
+        forks = [
+            start(tmp_path, *pages(host, number, 3), ahead=ahead, ROBOTS_SHARED_PACE=value)
+            for number, ahead in enumerate((0.0, 600.0))
+        ]
+        sent, ends = ended(forks)
+    assert len(ends) == 2, (tmp_path / "log").read_text()
+    assert min(gaps(sent, host)) >= DELAY - 0.01
+    assert sum(gaps(sent, host)) < 5 * DELAY * 1.5
+
+
+@pytest.mark.parametrize("keeper", KEEPERS)
+def test_a_crawl_that_is_killed_costs_the_others_its_patience(
+    sites: Sites, tmp_path: Path, keeper: str
+) -> None:
+    """It dies with a request under way, whose answer never comes."""
+    host = paced(sites)
+    host.pages["/killed/3"] = hang
+    with kept_in(keeper, tmp_path) as value:
+        killed = start(
+            tmp_path, *(host.url(f"/killed/{page}") for page in range(9)), ROBOTS_SHARED_PACE=value
+        )
+        wait_for(lambda: "/killed/3" in host.fetched)
+        other = start(tmp_path, *pages(host, 1, 4), ROBOTS_SHARED_PACE=value)
+        killed.send(signal.SIGKILL)
+        sent, ends = ended([killed, other])
+    assert len(ends) == 1, (tmp_path / "log").read_text()
+    found = gaps(sent, host)
+    assert len(found) == 7
+    assert min(found) >= DELAY - 0.01
+    # Its patience is one delay once it has had an answer.
+    assert max(found) < DELAY + DELAY + GO_SECONDS + 2
+
+
+def test_while_the_server_is_away_each_crawl_is_slower(sites: Sites, tmp_path: Path) -> None:
+    host = paced(sites)
+    settings: Any = {"ROBOTS_SHARED_PACE": "redis://127.0.0.1:1/0", "ROBOTS_WORKERS": 2}
+    forks = [start(tmp_path, *pages(host, number, 3), **settings) for number in range(2)]
+    sent, ends = ended(forks)
+    log = (tmp_path / "log").read_text()
+    assert len(ends) == 2, log
+    assert log.count("ROBOTS_SHARED_PACE: redis://127.0.0.1:1/0: ") == 2
+    assert all(each[stats.SHARED_PACE_ERRORS] >= 3 for each in ends)
+    for number in range(2):
+        own = [(at, url) for at, url in sent if f"/{number}/" in url]
+        assert min(gaps(own, host)) >= 2 * DELAY - 0.01
+
+
+def test_when_the_server_is_back_they_keep_one_pace_again(sites: Sites, tmp_path: Path) -> None:
+    delay, each = 0.1, 30
+    host = paced(sites, delay)
+    with RedisServer() as server:
+        forks = [
+            start(tmp_path, *pages(host, number, each), ROBOTS_SHARED_PACE=server.url)
+            for number in range(2)
+        ]
+        wait_for(lambda: len(host.fetched) >= 3)
+        server.kill()
+        fetched = len(host.fetched)
+        wait_for(lambda: len(host.fetched) >= fetched + 4)
+        server.start()
+        sent, ends = ended(forks)
+    assert len(ends) == 2, (tmp_path / "log").read_text()
+    assert all(stats.SHARED_PACE_ERRORS in each for each in ends)
+    assert len(host.fetched) == 2 * each
+    assert min(gaps(sent, host)[-10:]) >= delay - 0.01
+    for number in range(2):
+        own = [(at, url) for at, url in sent if f"/{number}/" in url]
+        assert min(gaps(own, host)) >= delay - 0.01
