@@ -88,7 +88,7 @@ class Floors:
         if slot is not None:
             floor.apply(slot)
         if floor.is_idle:
-            floor.turn.give_back()
+            floor.turn.end()
             del self._floors[key]
 
     def trim(self) -> None:

@@ -36,6 +36,6 @@ class Sharing:
         """For one slot."""
         return f"{self.worker}/{next(self._numbers)}"
 
-    def turn(self, go_on: Callable[[], None]) -> Turn:
+    def turn(self, go_on: Callable[[], bool]) -> Turn:
         """For one slot. *go_on*: see :class:`.Turn`."""
         return Turn(self.pace, self.clock.monotonic, self.clock.call_later, go_on, self.on_wait)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import compat
@@ -79,6 +80,13 @@ class SlotTurn:
         """No request waits any more."""
         self._turn.give_back()
 
+    def end(self) -> None:
+        """There is no delay to keep any more: what waits may go."""
+        waits = self.is_waited_for
+        self.give_back()
+        if waits and self._slot is not None:
+            self._sharing.clock.call_later(0, partial(self._sharing.look_again, self._slot))
+
     def _question(self, origin: Origin | None, request: Request | None) -> Ask | None:
         """None if there is no delay to keep."""
         delay = 0.0 if origin is None else self._delay_of(origin)
@@ -88,16 +96,19 @@ class SlotTurn:
         patience = self._departures.patience(delay)
         return Ask(origin.host, self._ticket, delay, patience, since, request)
 
-    def _go_on(self) -> None:
+    def _go_on(self) -> bool:
+        """Whether the first request in the queue goes to a download handler, now or soon."""
         slot = self._slot
         if slot is None or not slot.queue:
             self.give_back()
-            return
+            return False
+        first = slot.queue[0]
         now = self._clock()
         if slot.lastseen + compat.least_delay(slot.delay, compat.slot_jitter(slot)) <= now:
             # The delay that was drawn has passed: it is not drawn again.
             slot.lastseen = min(slot.lastseen, now - compat.longest_delay(slot))
         self._sharing.look_again(slot)
+        return not slot.queue or slot.queue[0] is not first
 
 
 def _origin(request: Request) -> Origin | None:

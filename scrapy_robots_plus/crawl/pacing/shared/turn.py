@@ -39,6 +39,7 @@ class Turn:
         "_go_on",
         "_has_waited",
         "_is_asking",
+        "_is_looked_for",
         "_last",
         "_may_go",
         "_now",
@@ -52,11 +53,11 @@ class Turn:
         pace: SharedPace,
         now: Now,
         call_later: CallLater,
-        go_on: Callable[[], None],
+        go_on: Callable[[], bool],
         on_wait: Callable[[], None],
     ) -> None:
-        """*go_on* is called when the slot should be looked at again, *on_wait* when a request has
-        to wait for other crawls.
+        """*go_on* is called when the slot should be looked at again, and returns whether it sends
+        a request; *on_wait* is called when a request has to wait for other crawls.
         """
         self._pace = pace
         self._now = now
@@ -71,6 +72,8 @@ class Turn:
         self._ask_at = -inf
         """When to ask again."""
         self._is_asking = self._calls = self._may_go = self._has_waited = False
+        self._is_looked_for = False
+        """Whether the slot was looked at while the answer was on its way."""
         self._untold: Callable[[], None] | None = None
         """What to tell when the answer is known: the host would seem free while it may not be."""
 
@@ -87,6 +90,7 @@ class Turn:
         self._turn_to(asked.host)
         if self._may_go and self._is_over:
             self.give_back()
+        self._is_looked_for = self._is_asking
         if not (self._may_go or self._is_asking):
             is_reserved = self._last is not None and self._last.request is None
             if is_reserved or self._now() >= self._ask_at:
@@ -156,14 +160,15 @@ class Turn:
             self._tell()
         if wait and asked.request is not None:
             self._wait()
-        if not self._calls and not wait:
-            self._answered_late()
+        if not self._calls and (self._may_go or self._is_looked_for):
+            self._look_again()
 
-    def _answered_late(self) -> None:
+    def _look_again(self) -> None:
+        """The answer came late: the slot may have been looked at meanwhile."""
+        self._is_looked_for = False
         if self._may_go and self._is_over:
             self.give_back()
-        self._go_on()
-        if self._may_go:  # the slot does not send
+        if not self._go_on() and self._may_go:
             self.give_back()
 
     def _wait(self) -> None:
