@@ -13,6 +13,7 @@ from scrapy.http import Response
 from scrapy.settings import Settings
 from scrapy.signalmanager import SignalManager
 from scrapy.statscollectors import StatsCollector
+from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.defer import Deferred
 
@@ -45,7 +46,8 @@ def _crawls_end() -> Iterator[None]:
     """Whoever looks whether the spider closes stops with the crawl."""
     yield
     while running:
-        running.pop().signals.send_catch_log(signals.spider_closed)
+        closing = running.pop().signals.send_catch_log_async(signals.spider_closed)
+        pytest_twisted.blockon(deferred_from_coro(closing))
 
 
 def key_of(request: Request) -> str:
