@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,7 +126,8 @@ class Run:
     """One process that crawls the job."""
 
     def __init__(self, job: Path, hosts: list[Host], settings: dict[str, Any]) -> None:
-        command = [sys.executable, "-m", "tests.crawl.killed_crawl", str(job), f"{job}.items"]
+        self._items = Path(f"{job}.items")
+        command = [sys.executable, "-m", "tests.crawl.killed_crawl", str(job), str(self._items)]
         command += [json.dumps(settings), *(host.url("/0") for host in hosts)]
         self.log = Path(f"{job}.log")
         with self.log.open("a") as log:
@@ -162,13 +164,18 @@ class Run:
         """Its exit status. If it does not end, as after damage to one of Scrapy's files, it shows
         where it is, in its log, and is killed.
         """
-        try:
-            return self._process.wait(120)
-        except subprocess.TimeoutExpired:
-            self._process.send_signal(signal.SIGUSR1)
-            time.sleep(1)
-            self.kill()
-            return self._process.returncode
+        written = -1
+        while self._items_size() > written:  # it goes on, on however busy a machine
+            written = self._items_size()
+            with suppress(subprocess.TimeoutExpired):
+                return self._process.wait(120)
+        self._process.send_signal(signal.SIGUSR1)
+        time.sleep(1)
+        self.kill()
+        return self._process.returncode
+
+    def _items_size(self) -> int:
+        return self._items.stat().st_size if self._items.exists() else 0
 
 
 def kill_once(run: Run, kind: str, moment: float) -> bool:
