@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import suppress
 from hashlib import sha1
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
@@ -102,10 +103,8 @@ class Server:
         """Lets the connection go. Never raises; the next call would connect again."""
         client, self._client = self._client, None
         if client is not None:
-            try:
+            with suppress(Exception):  # it is not needed any more
                 client.close()
-            except Exception as error:  # noqa: BLE001 - it is not needed any more
-                self._why = self._explained(error)
 
     def _connected(self) -> Redis:
         if self._client is None:

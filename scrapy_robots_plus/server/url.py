@@ -18,7 +18,7 @@ EXPECTED = (
 _CREDENTIALS = r"(?:(?P<credentials>[^@/?#\s]*)@)?"
 _HOST = r"(?P<place>(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?:/\d*)?)"
 _PATH = r"(?P<place>/[^?#\0]+)"
-_OPTIONS = r"(?:\?(?P<options>[^#\s]*))?"
+_OPTIONS = r"(?:\?(?P<options>[^@#\s]*))?"
 _FORMS = {
     "redis": re.compile(_CREDENTIALS + _HOST + _OPTIONS, re.ASCII),
     "rediss": re.compile(_CREDENTIALS + _HOST + _OPTIONS, re.ASCII),

@@ -91,6 +91,17 @@ async def test_a_fault_of_what_is_told_is_logged(
 
 
 @in_loop
+async def test_an_answer_is_not_waited_for_longer_than_said(courier: compat.Courier) -> None:
+    hanging, made = threading.Event(), []
+    courier.post(hanging.wait)
+    with pytest.raises(compat.CourierLateError, match=r"no answer within 0\.01 s"):
+        await courier.ask(lambda: made.append(1), 0.01)
+    hanging.set()
+    assert await courier.ask(lambda: 2, 30) == 2
+    assert made == []  # nobody waited for it any more
+
+
+@in_loop
 async def test_all_that_was_sent_can_be_waited_for(courier: compat.Courier) -> None:
     hanging = threading.Event()
     assert await compat.wait_for(courier.flush(30)) is True  # nothing was sent yet

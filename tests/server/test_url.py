@@ -46,6 +46,7 @@ def test_a_url_is_accepted_and_shown_without_what_is_secret(url: str, shown: str
         "redis://:secret",
         "redis://:sec/ret@a.example/0",
         "redis://:sec?ret@a.example/0",
+        "redis://sec?ret@a.example/0",
         "redis://:sec#ret@a.example/0",
         "redis://:sec@ret@a.example/0",
         "redis://:sec ret@a.example/0",
