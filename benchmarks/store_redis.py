@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from array import array
+from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from .store_records import START, host, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from scrapy_robots_plus.policy.record import RobotsRecord
 
 GETS = 20_000
 
@@ -36,11 +39,10 @@ def measure(rows: int) -> dict[str, Any]:
     gets = min(rows, GETS)
     origins = [Origin("https", host(chance.randrange(rows)), 443) for _ in range(gets)]
     unknown = [Origin("https", host(rows * 2 + number), 443) for number in range(gets)]
-    use = time.time() - START + 86_400  # the records are old
-    with RedisServer() as server, open_store(server.url, rows, seconds_of_use=use) as store:
+    with RedisServer() as server, open_store(server.url, rows) as store:
         before = _memory(server)
         timings = {
-            "put": _timed((record(number) for number in range(rows)), rows, store.put),
+            "put": _timed((_of_now(number) for number in range(rows)), rows, store.put),
             "get": _timed(origins, gets, store.get),
             "miss": _timed(unknown, gets, store.get),
         }
@@ -50,6 +52,13 @@ def measure(rows: int) -> dict[str, Any]:
         scan = time.perf_counter() - begun
     values = {"rows": rows, "scan": scan, "memory": used / 2**20, "record": used / rows}
     return {**values, **{name: median(taken) * 1e6 for name, taken in timings.items()}}
+
+
+def _of_now(number: int) -> RobotsRecord:
+    """One that the server does not remove during the measurement."""
+    made, ago = record(number), time.time() - START
+    fetched_at, failed_at = (each and each + ago for each in (made.fetched_at, made.failed_at))
+    return replace(made, fetched_at=fetched_at, failed_at=failed_at)
 
 
 def _memory(server: RedisServer) -> int:
