@@ -22,6 +22,17 @@ if TYPE_CHECKING:
 
 TEN_MINUTES = 600.0
 DELAY = 0.25
+QUEUE: dict[str, Any] = {
+    "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
+    "SCHEDULER_QUEUE_CLASS": "scrapy_robots_plus.redis.RobotsQueue",
+    "DUPEFILTER_CLASS": "scrapy_robots_plus.redis.RobotsDupeFilter",
+}
+
+# What scrapy-redis does.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Passing a 'spider' argument:scrapy.exceptions.ScrapyDeprecationWarning",
+    "ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning",
+)
 
 
 def worker(ahead: float, held: list[Crawl], **settings: Any) -> Crawler:
@@ -52,3 +63,24 @@ async def test_two_workers_with_clocks_ten_minutes_apart_keep_a_shared_pace(
     sent = sorted(note for crawler in crawlers for note in crawler.spider.sent)
     assert min(gaps(sent, host)) >= 0.98 * DELAY
     assert sorted(host.fetched) == paths
+
+
+@pytest_twisted.ensureDeferred
+async def test_two_workers_with_clocks_ten_minutes_apart_share_a_queue_and_a_store(
+    sites: Sites,
+) -> None:
+    pytest.importorskip("scrapy_redis")
+    hosts = [sites.host(f"User-agent: *\nCrawl-delay: {DELAY}\n") for _ in range(4)]
+    paths = [f"/{number}" for number in range(4)]
+    pages = [host.url(path) for host in hosts for path in paths]
+    held: list[Crawl] = []
+    with RedisServer() as server:
+        settings = {**QUEUE, "REDIS_URL": server.url, "ROBOTS_STORE": server.url}
+        settings["CONCURRENT_REQUESTS"] = 1  # neither takes all
+        crawlers = [worker(ahead, held, **settings) for ahead in (-TEN_MINUTES, TEN_MINUTES)]
+        await crawl_together(crawlers, [pages[::2], pages[1::2]])
+    sent = sorted(note for crawler in crawlers for note in crawler.spider.sent)
+    for host in hosts:
+        assert min(gaps(sent, host)) >= 0.98 * DELAY
+        assert sorted(host.fetched) == paths
+        assert host.robots_hits == 1
