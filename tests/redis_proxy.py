@@ -27,7 +27,8 @@ class RedisProxy:
     """A road to *server*, over TLS if asked, on which things can be changed at any time.
 
     ``delay`` holds each answer for so many seconds. ``lose_answers``: commands arrive and are
-    carried out; their answers are lost. ``foreign``: every answer is that of a web server.
+    carried out; their answers are lost; with ``lose_answers_to`` only those to a command that
+    contains this. ``foreign``: every answer is that of a web server.
     """
 
     def __init__(self, server: RedisServer, *, tls: bool = False) -> None:
@@ -35,6 +36,7 @@ class RedisProxy:
         self.tls = tls
         self.delay = 0.0
         self.lose_answers = False
+        self.lose_answers_to = b""
         self.foreign = False
         self.port = 0
         self._loop = asyncio.new_event_loop()
@@ -93,26 +95,17 @@ class RedisProxy:
         except OSError:
             writer.transport.abort()
             return
-        both = {writer, back}
+        both, asked = {writer, back}, _Asked(self)
         self._open |= both
         try:
             await asyncio.gather(
-                self._carry(reader, back, self._command),
-                self._carry(there, writer, self._answer),
+                self._carry(reader, back, asked.command),
+                self._carry(there, writer, asked.answer),
             )
         finally:
             self._open -= both
             for end in both:
                 end.transport.abort()
-
-    async def _command(self, data: bytes) -> bytes:
-        return data
-
-    async def _answer(self, data: bytes) -> bytes:
-        await asyncio.sleep(self.delay)
-        if self.lose_answers:
-            return b""
-        return FOREIGN if self.foreign else data
 
     async def _carry(
         self,
@@ -129,3 +122,22 @@ class RedisProxy:
             pass
         finally:
             writer.transport.abort()
+
+
+class _Asked:
+    """What was last asked on one connection."""
+
+    def __init__(self, proxy: RedisProxy) -> None:
+        self._proxy = proxy
+        self._last = b""
+
+    async def command(self, data: bytes) -> bytes:
+        self._last = data
+        return data
+
+    async def answer(self, data: bytes) -> bytes:
+        proxy = self._proxy
+        await asyncio.sleep(proxy.delay)
+        if proxy.lose_answers or (proxy.lose_answers_to and proxy.lose_answers_to in self._last):
+            return b""
+        return FOREIGN if proxy.foreign else data

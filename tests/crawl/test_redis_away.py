@@ -117,7 +117,7 @@ async def test_whatever_happens_to_redis_the_crawl_goes_on(
     lasts: float,
 ) -> None:
     gaps = await assert_it_goes_away_and_comes_back(fault, part, sites, server, caplog, lasts)
-    assert gaps.longest < 0.5  # a call that the loop waits for takes a second
+    assert gaps.longest < 0.9  # a call that the loop waits for takes a second
 
 
 @pytest_twisted.ensureDeferred

@@ -5,12 +5,14 @@ page, and keep the pace all the while.
 from __future__ import annotations
 
 import re
+import signal
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.crawl.redis_away import FAULTS, PASSWORD
+from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer
 from tests.workers import Crawled, Workers, robots, smallest
 
@@ -73,7 +75,7 @@ def assert_all_is_well(crawled: Crawled) -> None:
     assert set(crawled.fetched.values()) == {1}
     assert [result["failures"] for result in crawled.results] == [{}] * len(crawled.results)
     assert {result["stats"]["finish_reason"] for result in crawled.results} == {"finished"}
-    assert len(warnings_in(crawled.log)) <= len(crawled.results)
+    assert len(warnings_in(crawled.log)) <= 2 * len(crawled.results)  # the queue, the store
     assert smallest(crawled.gaps, slow_hosts(crawled)) >= 0.98 * DELAY
 
 
@@ -89,6 +91,26 @@ def test_workers_wait_for_their_redis_and_lose_no_page(sites: Sites) -> None:
     assert_workers_wait_for_redis("killed", sites, 2)
 
 
+def test_no_page_is_lost_with_the_answer_that_hands_it_out(sites: Sites) -> None:
+    """What the workers were given without their knowledge is given back, and sent once."""
+    hosts = hosts_of(sites, 6)
+    with RedisServer(password=PASSWORD) as server, RedisProxy(server) as road:
+        settings = {**QUEUE, "REDIS_URL": f"{road.url}?socket_timeout=0.2"}
+        with Workers(hosts, server, settings) as workers:
+            workers.start(2)
+            began = time.monotonic()
+            workers.go()
+            workers.wait_until(lambda: len(workers.handled) >= BEGINS_AFTER, LONGEST)
+            road.lose_answers_to = b"EVALSHA"
+            begun = server.usage().commands["EVALSHA"]
+            workers.wait_until(lambda: server.usage().commands["EVALSHA"] >= begun + 4, LONGEST)
+            road.lose_answers_to = b""
+            workers.wait_until(lambda: len(workers.handled) >= workers.pages, LONGEST)
+            crawled = Crawled(workers, began, workers.end(), server.usage())
+    assert_all_is_well(crawled)
+    assert crawled.missing == set()
+
+
 @pytest.mark.stress
 @pytest.mark.parametrize("lasts", [0.0, 10.0])
 @pytest.mark.parametrize("fault", FAULTS)
@@ -96,3 +118,22 @@ def test_whatever_happens_to_redis_workers_wait_and_lose_no_page(
     sites: Sites, fault: str, lasts: float
 ) -> None:
     assert_workers_wait_for_redis(fault, sites, 3, lasts)
+
+
+@pytest.mark.parametrize("persist", [True, False])
+def test_a_worker_can_be_stopped_while_redis_is_away(sites: Sites, persist: bool) -> None:
+    settings = {**QUEUE, "SCHEDULER_PERSIST": persist}
+    with RedisServer(password=PASSWORD) as server:
+        hosts = hosts_of(sites, 6)
+        with Workers(hosts, server, settings) as workers:
+            workers.start(1)
+            workers.go()
+            workers.wait_until(lambda: len(workers.handled) >= BEGINS_AFTER, LONGEST)
+            server.kill()
+            workers.wait_until(lambda: warnings_in(workers.log), LONGEST)
+            workers.all[0].send(signal.SIGINT)
+            workers.all[0].output(LONGEST)
+            log = workers.log
+    assert "Spider closed (shutdown)" in log
+    assert "/scrapy_robots_plus/" not in log  # in no traceback
+    assert PASSWORD not in log
