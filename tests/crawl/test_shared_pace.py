@@ -12,6 +12,7 @@ from twisted.internet.defer import DeferredList
 
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing
+from scrapy_robots_plus.crawl.pacing.throttle import Throttle
 from tests.crawling import crawl, make_crawler, stat
 from tests.sending import HICCUP, TimedSpider, gaps
 from tests.sites import answer
@@ -146,6 +147,20 @@ async def test_a_retry_after_that_one_was_told_holds_for_the_others(sites: Sites
     after = [at for at, url in sent if at > asked and "robots.txt" not in url]
     assert after
     assert min(after) >= asked + 2 - SLACK
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_refusal_that_one_got_holds_for_the_others(sites: Sites) -> None:
+    host = paced(sites)
+    host.pages["/0/1"] = answer(status=429)
+    sent = await run_all(
+        (make_crawler(TimedSpider), pages(host, 0, 2)),
+        (make_crawler(TimedSpider), pages(host, 1, 4)),
+    )
+    asked = next(at for at, url in sent if url.endswith("/0/1"))
+    after = [at for at, url in sent if at > asked and "robots.txt" not in url]
+    assert after
+    assert min(after) >= asked + Throttle.FIRST_WAIT - SLACK
 
 
 @pytest_twisted.ensureDeferred

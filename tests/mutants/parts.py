@@ -124,6 +124,7 @@ PARTS = (
             "crawl/test_departures.py",
             "crawl/test_pacing.py",
             "crawl/test_slot_floor.py",
+            "crawl/test_turn.py",
         ),
     ),
     of_crawl(

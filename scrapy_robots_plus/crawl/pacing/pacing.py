@@ -160,6 +160,7 @@ class Pacing:
         is_refused = self._slowing.is_on and self._refusals.refuses(response, key)
         if is_refused:
             key = self._slowing.refused(request, response, key)
+            self._share_pause(request, key)
         if wait:
             self._stats.inc_value(stats.RETRY_AFTER)
             self._leave_alone(request, key, wait)
@@ -190,9 +191,14 @@ class Pacing:
             floor = self._floors.make(each)
             floor.leave_alone(wait)
             self._floors.apply(each, floor)
-        if origin is not None:
-            self._sharing.pace.leave_alone(origin.host, wait)
+        self._share_pause(request, key)
         self._closing_watch.start()
+
+    def _share_pause(self, request: Request, key: str) -> None:
+        """Tells the crawls that share the pace for how long the host of *request* is left alone."""
+        origin, floor = Origin.of(request.url), self._floors.get(key)
+        if origin is not None and floor is not None and floor.paused_for:
+            self._sharing.pace.leave_alone(origin.host, floor.paused_for)
 
     # The end of waiting
 

@@ -124,6 +124,11 @@ class SlotFloor:
         return self._backoff.holds(self._clock())
 
     @property
+    def paused_for(self) -> float:
+        """Seconds until requests may be sent again; 0 if they may."""
+        return max(0.0, self._backoff.until - self._clock())
+
+    @property
     def is_idle(self) -> bool:
         """Whether it has no effect on its slot."""
         return not (self.has_origins or self.backs_off)
