@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.frontier import JobFile, JobFileError
+from scrapy_robots_plus.frontier import JobFile, JobFileError, LaneRow
 from scrapy_robots_plus.frontier.mending.wal import read_log
 from scrapy_robots_plus.storage.sqlite_file import log_of
 
@@ -49,6 +49,30 @@ def test_states_notes_fingerprints_and_sleep_outlive_damage(path: Path) -> None:
     file.close()
     with JobFile(path) as file:
         assert (file.was_killed, file.held, file.stored) == (False, 6, 6)
+
+
+@pytest.mark.parametrize("damage", ["DELETE FROM waiting WHERE lane = 1", "DELETE FROM lanes"])
+def test_lanes_that_are_missing_are_noticed_when_they_are_to_wake(path: Path, damage: str) -> None:
+    file = JobFile(path)
+    for lane in ("a", "b"):
+        file.add(lane, 0, lane.encode())
+    file._keeper.job.transaction.run(damage)
+    assert file.wake(9) == [LaneRow(lane, 0, {(0, False): 1}) for lane in ("a", "b")]
+    assert "was damaged (requests are missing). 2 requests can be read, 0" in file.troubles[0]
+    assert file.asleep == 0
+    file.close()
+
+
+def test_lanes_that_lead_to_nothing_are_found_again(path: Path) -> None:
+    file = JobFile(path)
+    file.add("a", 0, b"1")
+    assert len(file.wake(1)) == 1
+    file._keeper.job.transaction.run("DELETE FROM waiting")
+    assert file.take("a", 0, starts=False, newest=True) is None
+    file.search()
+    assert [row.name for row in file.wake(1)] == ["a"]
+    assert file.take("a", 0, starts=False, newest=True) is not None
+    file.close()
 
 
 def test_a_file_that_is_damaged_again_and_again_is_given_up(path: Path) -> None:
