@@ -34,7 +34,10 @@ SCRAPY_REDIS: dict[str, Any] = {
     "LOG_LEVEL": "INFO",
     "LOGSTATS_INTERVAL": 0,
 }
-SHARED: dict[str, Any] = {"SCHEDULER_QUEUE_CLASS": "scrapy_robots_plus.redis.RobotsQueue"}
+SHARED: dict[str, Any] = {
+    "SCHEDULER_QUEUE_CLASS": "scrapy_robots_plus.redis.RobotsQueue",
+    "DUPEFILTER_CLASS": "scrapy_robots_plus.redis.RobotsDupeFilter",
+}
 """Everything is shared: the add-on keeps robots.txt files where the requests are."""
 PLAIN: dict[str, Any] = {"ADDONS": {}, "ROBOTSTXT_OBEY": True}
 """scrapy-redis with Scrapy's own robots.txt middleware."""

@@ -5,4 +5,5 @@ from .settings import *  # noqa: F403
 ADDONS = {}
 ROBOTSTXT_OBEY = True
 SCHEDULER_QUEUE_CLASS = "scrapy_redis.queue.PriorityQueue"
+DUPEFILTER_CLASS = "scrapy_redis.dupefilter.RFPDupeFilter"
 ROBOTS_STORE = None

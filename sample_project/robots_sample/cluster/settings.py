@@ -6,10 +6,10 @@ import socket
 ADDONS = {"scrapy_robots_plus.Addon": 300}
 
 SCHEDULER = "scrapy_redis.scheduler.Scheduler"
-DUPEFILTER_CLASS = "scrapy_redis.dupefilter.RFPDupeFilter"
 SCHEDULER_PERSIST = True
 REDIS_URL = os.environ.get("REDIS_URL", "redis://localhost:6379")
 SCHEDULER_QUEUE_CLASS = "scrapy_robots_plus.redis.RobotsQueue"
+DUPEFILTER_CLASS = "scrapy_robots_plus.redis.RobotsDupeFilter"
 ROBOTS_STORE = REDIS_URL
 
 BOT_NAME = "robots_sample"
