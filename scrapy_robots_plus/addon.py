@@ -79,7 +79,7 @@ class Addon:
 
 def _share_files_with_workers(settings: BaseSettings) -> None:
     """Those who share the requests of a crawl share its robots.txt files, on the same server."""
-    if not (has_workers(settings) and names_our_queue(settings)):
+    if not (names_our_queue(settings) and has_workers(settings)):
         return
     with suppress(ValueError):  # scrapy-redis may understand what a store does not
         settings.set("ROBOTS_STORE", check_store_uri(settings.get("REDIS_URL")), "addon")

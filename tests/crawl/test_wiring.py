@@ -143,10 +143,10 @@ async def test_our_queue_without_scrapy_redis_is_a_warning(
     assert text.endswith('set SCHEDULER = "scrapy_redis.scheduler.Scheduler".')
 
 
-@pytest.mark.parametrize("queue", ["project.Missing", "no_such.Queue", "", "json.dumps"])
+@pytest.mark.parametrize("queue", ["project.Missing", "no_such.Queue", "", "json.dumps", 1])
 @pytest_twisted.ensureDeferred
 async def test_a_queue_that_scrapy_redis_would_not_find_is_none_of_our_concern(
-    sites: Sites, caplog: pytest.LogCaptureFixture, queue: str
+    sites: Sites, caplog: pytest.LogCaptureFixture, queue: object
 ) -> None:
     assert await said(sites, caplog, SCHEDULER_QUEUE_CLASS=queue) == []
 

@@ -65,7 +65,7 @@ def names_our_queue(settings: BaseSettings) -> bool:
     """
     try:
         queue = load_object(settings.get("SCHEDULER_QUEUE_CLASS") or "")
-    except (ImportError, NameError, ValueError):
+    except (ImportError, NameError, TypeError, ValueError):
         return False
     return isinstance(queue, type) and _comes_from("scrapy_robots_plus", queue)
 
