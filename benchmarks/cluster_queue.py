@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 REQUESTS = 3
 """For each host."""
 OPERATIONS = 3_000
+"""That are timed; fewer if there are fewer hosts."""
 BATCH = 16
 """As many as ``CONCURRENT_REQUESTS``."""
 DELAY = 1.0
@@ -133,6 +134,7 @@ def compare_queues(hosts: int) -> None:
 
 
 def show(queue: Ours | Plain, hosts: int, server: RedisServer, client: Any) -> None:
+    operations = min(OPERATIONS, hosts // 2)
     empty = memory(client)
     queue.fill(hosts, 0)
     first = memory(client)
@@ -141,17 +143,17 @@ def show(queue: Ours | Plain, hosts: int, server: RedisServer, client: Any) -> N
     filled = memory(client)
     request = (filled - first) / hosts / (REQUESTS - 1)
     host = (first - empty) / hosts - request
-    push = timed(server, OPERATIONS, lambda: push_some(queue, hosts))
+    push = timed(server, operations, lambda: push_some(queue, hosts, operations))
     new = batch = None
     if isinstance(queue, Ours):
         before = memory(client)
-        new = timed(server, OPERATIONS, lambda: drain(queue.take_new, BATCH))
+        new = timed(server, operations, lambda: drain(queue.take_new, BATCH, operations))
         while queue.take_new(HostQueue.MOST):
             pass
         host += (memory(client) - before) / hosts + request  # now that each has a pace
         time.sleep(DELAY)
-        batch = timed(server, OPERATIONS, lambda: drain(queue.take, BATCH))
-    one = timed(server, OPERATIONS // 3, lambda: drain(queue.take, 1, OPERATIONS // 3))
+        batch = timed(server, operations, lambda: drain(queue.take, BATCH, operations))
+    one = timed(server, operations // 3, lambda: drain(queue.take, 1, operations // 3))
     print(
         f"{queue.title:<40}{push!s:>12}{one!s:>12}{batch or '-'!s:>12}{new or '-'!s:>14}"
         f"{max(host, 0):>14.0f}{request:>11.0f}",
@@ -159,12 +161,12 @@ def show(queue: Ours | Plain, hosts: int, server: RedisServer, client: Any) -> N
     )
 
 
-def push_some(queue: Ours | Plain, hosts: int) -> None:
-    for number in range(OPERATIONS):
+def push_some(queue: Ours | Plain, hosts: int, most: int) -> None:
+    for number in range(most):
         queue.push(number % hosts, REQUESTS + number // hosts)
 
 
-def drain(take: Callable[[int], int], at_once: int, most: int = OPERATIONS) -> None:
+def drain(take: Callable[[int], int], at_once: int, most: int) -> None:
     """Takes *most* requests out. There are enough."""
     done = 0
     while done < most:
