@@ -239,7 +239,7 @@ async def test_after_closing_nothing_is_found_and_nothing_fails(server: RedisSer
 @in_loop
 async def test_failures_are_shared_for_as_long_as_they_hold(server: RedisServer) -> None:
     now = time.time()
-    failed = never_read(1, now)
+    failed = never_read(1, now, outcome=503, failure=503)
     async with crawling(server.url, now) as crawl, crawling(server.url, now) as beside:
         crawl.learn(failed)
         assert await crawl.load() == failed
