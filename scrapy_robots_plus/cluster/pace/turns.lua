@@ -12,13 +12,22 @@ if not now then
 end
 
 local saved = redis.call('GET', KEYS[1])
-local departures, waiting, paused_until = {}, {}, 0
+local departures, waiting, paused_until, written_at = {}, {}, 0, now
 if saved then
-  departures, waiting, paused_until = unpack(cmsgpack.unpack(saved))
+  departures, waiting, paused_until, written_at = unpack(cmsgpack.unpack(saved))
 end
 -- departures: by ticket, {at, until, delay}. waiting: in order, {ticket, delay, due, comes, passed}.
 local AT, UNTIL, KEEPS = 1, 2, 3
 local TICKET, DELAY, DUE, COMES, PASSED = 1, 2, 3, 4, 5
+
+-- The clock was set back, or a replica with a clock of its own has taken over: nothing is as far
+-- ahead as it seems.
+local back = written_at - now
+if back > 0 then
+  for _, each in pairs(departures) do each[AT], each[UNTIL] = each[AT] - back, each[UNTIL] - back end
+  for _, each in ipairs(waiting) do each[DUE] = each[DUE] - back end
+  paused_until = paused_until - back
+end
 
 local function worker_of(ticket)
   return string.match(ticket, '^(.*)/') or ''
@@ -150,7 +159,7 @@ for _, each in pairs(departures) do useful_until = math.max(useful_until, each[U
 for _, each in ipairs(waiting) do useful_until = math.max(useful_until, each[DUE] + grace(each)) end
 local useful = math.ceil((useful_until - now) * 1000)
 if useful > 0 then
-  local state = cmsgpack.pack({departures, waiting, paused_until})
+  local state = cmsgpack.pack({departures, waiting, paused_until, now})
   redis.call('SET', KEYS[1], state, 'PX', useful)
 else
   redis.call('DEL', KEYS[1])
