@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from math import inf
 from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
@@ -130,6 +130,16 @@ class Account:
             self._failed(error)
             raise
         return answers
+
+    @cached_property
+    def is_cluster(self) -> bool:
+        """Whether no script may touch the keys of others beside those of the queue."""
+        found = self.attempt(lambda: self._link.client.info("cluster"))
+        return found is not None and bool(found.get("cluster_enabled"))
+
+    def is_new(self, key: str, fingerprint: str) -> bool:
+        """Adds *fingerprint* to a set. While the server is away, all are new."""
+        return self.attempt(lambda: self._link.client.sadd(key, fingerprint)) != 0
 
     def state(self) -> State | None:
         return self.attempt(self.queue.state)

@@ -35,7 +35,7 @@ class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
         """Shares the connection of *worker*."""
         self._worker = worker
         if worker is not None:
-            worker.pushing.seen_key = self.key
+            worker.use_seen(self.key)
 
     def request_seen(self, request: Request) -> bool:
         """Whether a request like *request* has been seen by any worker."""

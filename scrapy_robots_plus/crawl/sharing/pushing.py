@@ -55,6 +55,8 @@ class Pushing:
         """Those that wait for the server."""
         self.unwritable: deque[Request] = deque()
         """Those that no server can keep."""
+        self._seen_here: set[str] = set()
+        """Fingerprints of these."""
 
     def __len__(self) -> int:
         return len(self.kept) + len(self.unwritable)
@@ -72,11 +74,20 @@ class Pushing:
         try:
             data = self._serialization.written(request)
         except Exception as error:  # noqa: BLE001 - any serializer may be in use
-            self._reports.cannot_be_written(request, error)
-            self.unwritable.append(request)
-            return True
+            return self._keep_unwritable(request, fingerprint, error)
         host = self._hosts.host_of(request)
         return self._push(Stored(host, request.priority, data, fingerprint))
+
+    def _keep_unwritable(self, request: Request, fingerprint: str, error: Exception) -> bool | None:
+        """The server may be away: what was seen is remembered here, too."""
+        if fingerprint:
+            was_seen = fingerprint in self._seen_here
+            self._seen_here.add(fingerprint)
+            if was_seen or not self._account.is_new(self.seen_key, fingerprint):
+                return None
+        self._reports.cannot_be_written(request, error)
+        self.unwritable.append(request)
+        return True
 
     def _push(self, stored: Stored) -> bool | None:
         if not self.kept:

@@ -13,6 +13,7 @@ from scrapy import signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.asyncio import create_looping_call
 
+from scrapy_robots_plus.cluster.pace.opening import PROCESS
 from scrapy_robots_plus.cluster.requests import Report, move_all
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.clock import Alarm
@@ -78,6 +79,7 @@ class Worker:
         self.pushing = Pushing(account, self._hosts, self._serialization, self._reports)
         self._feeding = Feeding(crawler, crawl.clock)
         self._pushed: Request | None = None
+        self._seen_key = ""
         self._ready: deque[tuple[Request, Lease]] = deque()
         self._parked: dict[Origin, list[tuple[Request, Lease]]] = {}
         """Those that wait for a robots.txt."""
@@ -99,7 +101,8 @@ class Worker:
     def _connect(self) -> None:
         if self._crawl.holds_requests:
             self._crawl.policies.subscribe(self._fetch_ended)
-            self._crawl.pacing.share(self._pace)
+            if self._crawl.settings.shared_pace == PROCESS:  # not chosen otherwise
+                self._crawl.pacing.share(self._pace)
             self._crawl.use_readiness(self)
         connect = self._crawler.signals.connect
         connect(self._begin, signals.spider_opened)
@@ -124,8 +127,16 @@ class Worker:
             self._ask_at = 0.0
         return True
 
+    def use_seen(self, key: str) -> None:
+        """*key*: the set of fingerprints of what was seen."""
+        self._seen_key = key
+        if not self._account.is_cluster:
+            self.pushing.seen_key = key
+
     def push_new(self, request: Request, fingerprint: str) -> bool:
         """Like :meth:`push`, before the queue is asked to."""
+        if self._account.is_cluster:
+            return self._account.is_new(self._seen_key, fingerprint)
         is_new = self.push(request, fingerprint)
         if is_new:
             self._pushed = request

@@ -47,7 +47,7 @@ async def test_requests_that_cannot_be_written_are_sent(
 ) -> None:
     host = sites.host(RULES)
     urls = [host.url(f"/{each}") for each in range(5)]
-    crawler = await crawl(*urls, spider=Lambdas, **shared)
+    crawler = await crawl(*urls, *urls, spider=Lambdas, **shared)
     assert sorted(host.fetched) == [f"/{each}" for each in range(5)]
     assert stat(crawler, "robotstxt/queue/kept_in_memory") == 5
     assert caplog.text.count("cannot be shared with other workers") == 1

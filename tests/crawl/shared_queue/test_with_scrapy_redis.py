@@ -20,6 +20,7 @@ from tests.crawl.test_jobs import (
 )
 from tests.crawl.test_other_schedulers import interrupted, slow_hosts
 from tests.crawling import crawl, make_crawler, run, stat
+from tests.redis_server import RedisServer
 from tests.sites import answer, hang, when
 from tests.waiting import close_when, until
 
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
 
     from twisted.internet.defer import Deferred
 
-    from tests.redis_server import RedisServer
     from tests.sites import Host, Sites
 
 # What scrapy-redis does.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Passing a 'spider' argument:scrapy.exceptions.ScrapyDeprecationWarning",
     "ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning",
+    "ignore:scrapy_redis.spiders:scrapy.exceptions.ScrapyDeprecationWarning",
 )
 
 RULES = "User-agent: *\nDisallow: /never\n"
@@ -42,8 +43,10 @@ THEIR_FILTER = {"DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter"}
 
 
 def keys(server: RedisServer) -> set[str]:
+    """Without those of robots.txt files."""
     with server.client() as client:
-        return {key.decode() for key in client.keys("*")}
+        found = {key.decode() for key in client.keys("*")}
+    return {key for key in found if not key.startswith("{robots")}
 
 
 @pytest.mark.parametrize("own", [{}, THEIR_FILTER], ids=["our filter", "theirs"])
@@ -208,6 +211,19 @@ async def test_requests_of_its_own_queues_are_taken_over(
     assert fetched(hosts) == all_pages(hosts)
     assert stat(crawler, "robotstxt/shared_queue/moved") > 0
     assert "job:requests" not in keys(server)
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_server_that_is_a_cluster_keeps_queue_and_filter(
+    sites: Sites, shared: dict[str, Any]
+) -> None:
+    """Their keys have different hash slots, which no script may touch together."""
+    hosts = [sites.host(RULES), sites.host(RULES)]
+    with RedisServer(cluster=True) as server:
+        url = server.url.partition("?")[0]
+        own = {**shared, "REDIS_URL": url, "ROBOTS_STORE": "memory"}
+        await run_to_the_end([*hosts, hosts[0]], **own)
+    assert fetched(hosts) == all_pages(hosts)
 
 
 class Another(JobSpider):
