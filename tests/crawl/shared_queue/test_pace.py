@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_twisted
+import scrapy
 
-from tests.crawling import stat
+from tests.crawling import make_crawler, stat
 from tests.sending import HICCUP, gaps
 from tests.sites import after, answer, in_turn
 
-from .crews import failures, run_workers, sent
+from .crews import CrewSpider, failures, run_workers, sent
 
 if TYPE_CHECKING:
     from tests.sites import Host, Sites
@@ -138,3 +139,46 @@ async def test_outside_visiting_hours_requests_wait_at_the_server(
     assert shut.fetched == []
     assert failures(crawlers) == {}
     assert stat(crawlers[0], "robotstxt/put_back") == 0
+
+
+class AnotherSpider(CrewSpider):
+    name = "another"
+
+
+@pytest_twisted.ensureDeferred
+async def test_two_spiders_keep_the_pace_that_was_chosen(
+    sites: Sites, shared: dict[str, Any]
+) -> None:
+    host = sites.host(PACED)
+    own = {**shared, "ROBOTS_SHARED_PACE": shared["REDIS_URL"]}
+    crawlers = [make_crawler(spider, **own) for spider in (CrewSpider, AnotherSpider)]
+    urls = [host.url(f"/one{each}") for each in range(3)], pages(host, 3)
+    running = [each.crawl(urls=own) for each, own in zip(crawlers, urls, strict=True)]
+    for each in running:
+        await each
+    kept = gaps(sent(crawlers), host)
+    assert len(kept) == 5
+    assert min(kept) >= DELAY - HICCUP / 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_requests_from_elsewhere_have_their_turns(
+    sites: Sites, shared: dict[str, Any]
+) -> None:
+    """Those that a callback sends without the scheduler."""
+    host, begin = sites.host(PACED), sites.host(RULES)
+    direct = make_crawler(DirectSpider, **shared)
+    other = make_crawler(CrewSpider, **shared)
+    running = direct.crawl(urls=[begin.url(f"/?{host.url('/direct')}")])
+    await other.crawl(urls=pages(host, 4))
+    await running
+    kept = gaps(sent([direct, other]), host)
+    assert len(kept) == 6
+    assert min(kept) >= DELAY - HICCUP / 2
+
+
+class DirectSpider(CrewSpider):
+    async def parse(self, response: scrapy.http.Response) -> None:
+        url = response.url.partition("?")[2]
+        for each in range(3):
+            await self.crawler.engine.download_async(scrapy.Request(f"{url}{each}"))
