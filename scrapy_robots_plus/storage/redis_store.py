@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from contextlib import suppress
 from itertools import islice
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -131,9 +131,16 @@ class RedisStore(RedisReader, Store):
             return list(together.execute(raise_on_error=False))
 
         for key, data in zip(keys, self._ask(ask), strict=True):
-            with suppress(codec.CodecError):  # no record, and no time
-                if not before <= codec.standing(data).touched_at <= after:
-                    yield key, data
+            if isinstance(data, bytes) and _is_outdated(data, before, after):
+                yield key, data
 
     def _drop(self, key: bytes, beginning: bytes) -> int:
         return self._ask(lambda client: int(self._drop_script.ask(client, [key], [beginning])))
+
+
+def _is_outdated(data: bytes, before: float, after: float) -> bool:
+    try:
+        touched_at = codec.standing(data).touched_at
+    except codec.CodecError:  # it has no time that could be read
+        return before == inf
+    return not before <= touched_at <= after

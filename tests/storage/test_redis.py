@@ -248,6 +248,18 @@ def test_a_store_that_expires_needs_no_purge_but_can_be_purged(
     assert sorted(each.origin for each in store.scan()) == [str(origin(1)), str(origin(3))]
 
 
+def test_only_a_purge_of_everything_deletes_what_has_no_time(
+    store: RedisStore, client: Any
+) -> None:
+    client.set(KEY, "x")
+    client.set(key_of(origin(2)), b"\x02" + GOOD[1:])
+    client.set(key_of(origin(3)), GOOD)
+    assert store.purge(START + 1e9) == 1
+    assert len(store) == 2
+    assert store.purge(float("inf"), float("inf")) == 2
+    assert len(store) == 0
+
+
 def test_names_are_sorted_a_part_at_a_time(
     store: RedisStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
