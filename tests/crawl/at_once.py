@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import DeferredList
 
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from tests.sites import Host
 
 RULES = "User-agent: *\nDisallow: /closed\n"
+
+ONE_AT_A_TIME: dict[str, Any] = {
+    "ROBOTS_FETCH_CONCURRENCY": 1,
+    "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",
+    "CONCURRENT_REQUESTS": 64,
+}
+"""All files are looked for at once, and most of them have to wait for a place to be fetched."""
 
 
 class LateSpider(ProbeSpider):

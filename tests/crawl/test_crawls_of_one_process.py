@@ -8,7 +8,7 @@ import pytest
 import pytest_twisted
 
 from scrapy_robots_plus.crawl.policies.sharing import one_process
-from tests.crawl.at_once import RULES, is_fetching, late, together, urls_of
+from tests.crawl.at_once import ONE_AT_A_TIME, RULES, is_fetching, late, together, urls_of
 from tests.crawl_process import MODES, crawls_in_process
 from tests.crawling import StepSpider, make_crawler, run, stat
 from tests.sites import after, answer, hang, in_turn, validated, when
@@ -48,6 +48,18 @@ async def test_a_file_that_several_need_at_once_is_fetched_once(
         *[0] * (crawlers - 1), 1,
     ]  # fmt: skip
     assert sum(stat(each, "robotstxt/shared_count") for each in crawls) == crawlers - 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_file_that_another_fetched_while_this_one_waited_for_a_place_is_taken(
+    sites: Sites,
+) -> None:
+    hosts = [sites.host(after(0.02, answer(RULES))) for _ in range(10)]
+    crawls = [make_crawler(**ONE_AT_A_TIME) for _ in range(2)]
+    first, second = urls_of(*hosts), urls_of(*reversed(hosts))
+    await together((crawls[0], first), (crawls[1], second))
+    assert [host.robots_hits for host in hosts] == [1] * 10
+    assert [len(each.spider.got) for each in crawls] == [10, 10]
 
 
 @pytest_twisted.ensureDeferred

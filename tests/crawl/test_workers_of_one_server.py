@@ -12,7 +12,7 @@ from scrapy import signals
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
-from tests.crawl.at_once import RULES, is_fetching, late, together, urls_of
+from tests.crawl.at_once import ONE_AT_A_TIME, RULES, is_fetching, late, together, urls_of
 from tests.crawl_process import MODES, crawls_in_process
 from tests.crawling import ProbeSpider, StepSpider, make_crawler, stat
 from tests.redis_proxy import RedisProxy
@@ -61,6 +61,17 @@ async def test_files_that_several_need_at_once_are_fetched_once(
     assert sum(stat(each, "robotstxt/request_count") for each in crawls) == 5
     assert sum(stat(each, "robotstxt/shared_count") for each in crawls) == 10
     assert not server.client().keys("*lease")
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_file_that_another_fetched_while_this_one_waited_for_a_place_is_taken(
+    sites: Sites, server: RedisServer
+) -> None:
+    hosts = [sites.host(after(0.02, answer(RULES))) for _ in range(10)]
+    crawls = [worker(server, **ONE_AT_A_TIME) for _ in range(2)]
+    await together((crawls[0], urls_of(*hosts)), (crawls[1], urls_of(*reversed(hosts))))
+    assert [host.robots_hits for host in hosts] == [1] * 10
+    assert [len(each.spider.got) for each in crawls] == [10, 10]
 
 
 @pytest_twisted.ensureDeferred
