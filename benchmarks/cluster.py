@@ -14,7 +14,6 @@ what a script does within Redis is in its CPU time. Compare the figures of one r
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -74,9 +73,8 @@ def compare_crawls(options: argparse.Namespace) -> None:
     for variant in options.variants:
         done[variant] = crawl(variant, 4, slow, fast, options.delay)
         show_crawl(variant, done[variant], slow[0], options.delay)
-    busy = min(one.cpu for one in done.values()) / min(4, os.cpu_count() or 1)
-    bound = max(politeness, busy)
-    print(f"  bound: {bound:.1f} s (politeness {politeness:g} s, processors {busy:.1f} s)")
+    bound = max(politeness, done["off"].seconds if "off" in done else 0.0)
+    print(f"  bound: {bound:.1f} s (politeness {politeness:g} s)")
     for variant, one in done.items():
         print(f"  {variant:<9} {one.seconds / bound:5.2f} times the bound", flush=True)
 
