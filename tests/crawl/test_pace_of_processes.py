@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 DELAY = 0.3
 KEEPERS = ["file", "server"]
+ONE_KEEPER = ["file", pytest.param("server", marks=pytest.mark.stress)]
 
 
 @contextmanager
@@ -83,7 +84,7 @@ def test_in_other_reactor_modes(sites: Sites, tmp_path: Path, mode: str) -> None
     assert len(host.fetched) == 4
 
 
-@pytest.mark.parametrize("keeper", KEEPERS)
+@pytest.mark.parametrize("keeper", ONE_KEEPER)
 def test_clocks_ten_minutes_apart_do_not_matter(sites: Sites, tmp_path: Path, keeper: str) -> None:
     host = paced(sites)
     with kept_in(keeper, tmp_path) as value:
@@ -97,7 +98,7 @@ def test_clocks_ten_minutes_apart_do_not_matter(sites: Sites, tmp_path: Path, ke
     assert sum(gaps(sent, host)) < 5 * DELAY * 1.5
 
 
-@pytest.mark.parametrize("keeper", KEEPERS)
+@pytest.mark.parametrize("keeper", ONE_KEEPER)
 def test_a_crawl_that_is_killed_costs_the_others_its_patience(
     sites: Sites, tmp_path: Path, keeper: str
 ) -> None:

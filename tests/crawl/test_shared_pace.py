@@ -68,7 +68,7 @@ async def test_without_our_queue_they_wait_in_the_downloader(sites: Sites) -> No
     "settings",
     [
         {"DOWNLOAD_DELAY": 0.5},
-        {"DOWNLOAD_DELAY": 0.2},
+        pytest.param({"DOWNLOAD_DELAY": 0.2}, marks=pytest.mark.stress),
         {"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0.5},
     ],
     ids=str,

@@ -223,6 +223,13 @@ def test_hosts_of_one_slot_are_asked_about_one_after_another() -> None:
     assert [each.host for each in held.pace.asked] == ["a.example", "b.example"]
 
 
+@pytest.mark.parametrize("origin", [A, Origin("https", "a.example", 443), A._replace(port=8080)])
+def test_all_origins_of_a_host_have_its_pace(origin: Origin) -> None:
+    held = Held()
+    held.turn.due_in(origin)
+    assert held.pace.asked[0].host == "a.example"
+
+
 def test_what_waits_goes_when_there_is_no_delay_any_more() -> None:
     held = Held()
     request = held.come()
