@@ -14,8 +14,10 @@ from scrapy.utils.defer import deferred_from_coro
 
 from tests.crawl.redis_away import (
     DELAY,
+    FAST,
     FAULTS,
     PASSWORD,
+    SLOW,
     AwaySpider,
     Gaps,
     assert_it_went_well,
@@ -24,6 +26,7 @@ from tests.crawl.redis_away import (
     slow_pages,
     threads_that_talk_to_redis,
 )
+from tests.crawl_process import MODES, crawl_in_process
 from tests.crawling import make_crawler, run, stat
 from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer
@@ -194,3 +197,17 @@ async def test_a_slow_redis_slows_no_crawl_much(sites: Sites, server: RedisServe
         crawler, _ = await crawl_with("store", proxy.url, sites, pages=20)
     assert_it_went_well(crawler)
     assert stat(crawler, "elapsed_time_seconds") < 15
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_redis_that_is_not_there_in_each_reactor_mode(
+    sites: Sites, server: RedisServer, mode: str
+) -> None:
+    slow, fast = sites.host(SLOW), sites.host(FAST)
+    pages = [slow.url("/0"), slow.url("/1"), fast.url("/"), fast.url("/private/")]
+    crawled = crawl_in_process(mode, *pages, **settings_for("both", refused(server)))
+    assert sorted(crawled["got"]) == sorted(pages[:3])
+    assert crawled["failures"] == {pages[3]: "RobotsDisallowed"}
+    first, second = (at for at, url in crawled["sent"] if url in pages[:2])
+    assert second - first >= 0.98 * DELAY * WORKERS
+    assert crawled["stats"]["log_count/WARNING"] == 2
