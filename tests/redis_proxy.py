@@ -102,6 +102,8 @@ class RedisProxy:
                 self._carry(reader, back, asked.command),
                 self._carry(there, writer, asked.answer),
             )
+        except asyncio.CancelledError:
+            pass  # the road is closed; asyncio does not expect it of this task
         finally:
             self._open -= both
             for end in both:
