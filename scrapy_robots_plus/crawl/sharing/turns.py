@@ -76,7 +76,7 @@ class QueuePace:
         id_ = b"turn:" + asked.ticket.encode()
         wait = self._account.attempt(partial(self._account.queue.ask, id_, asked.host, asked.delay))
         if wait is None:
-            return max(0.0, asked.delay * self._workers - asked.since)
+            return asked.wait_alone(self._workers)
         if not wait:
             self._turns[asked.ticket] = id_
         return wait

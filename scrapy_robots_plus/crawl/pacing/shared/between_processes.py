@@ -50,7 +50,7 @@ class PaceBetweenProcesses:
 
         def failed(failure: Failure) -> None:
             self._failed(failure)
-            answer(max(0.0, asked.delay * self._workers - asked.since))
+            answer(asked.wait_alone(self._workers))
 
         self._courier.send(ask).addCallbacks(answer, failed)
 

@@ -34,6 +34,13 @@ class Ask(NamedTuple):
     request: Request | None
     """None if there is none yet: the turn is only reserved."""
 
+    def wait_alone(self, crawls: int) -> float:
+        """Seconds to wait if nobody can be asked: as if so many crawls took turns.
+
+        While the last request may be under way, it is not known to be longer.
+        """
+        return max(0.0, self.delay * crawls - max(0.0, self.since))
+
 
 class SharedPace(Protocol):
     """Decides whose request to a host leaves next. Hosts without a delay are not asked about.
