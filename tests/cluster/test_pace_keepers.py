@@ -319,6 +319,15 @@ def test_hosts_that_nobody_asks_any_more_are_deleted(
         assert other.execute("SELECT host FROM turns").fetchall() == []
 
 
+def test_a_change_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    keeper = PaceInFile(tmp_path / "p", "g")
+    keeper.ask(HOST, A, 30.0, 0.0)
+    delay: Any = "long"
+    with pytest.raises(TypeError):
+        keeper.ask(HOST, B, delay, 0.0)
+    assert PaceInFile(tmp_path / "p", "g").ask(HOST, C, 30.0, 0.0) > 29.0
+
+
 # The setting
 
 
