@@ -14,9 +14,9 @@ from scrapy_robots_plus.server import ServerError
 if TYPE_CHECKING:
     from scrapy import Request, Spider
 
-    from .account import Account
-    from .hosts import Hosts
-    from .reports import QueueReports
+    from .held.account import Account
+    from .held.hosts import Hosts
+    from .held.reports import QueueReports
 
 
 class Serialization:

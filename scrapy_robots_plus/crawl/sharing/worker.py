@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from functools import partial
 from itertools import chain
 from math import inf
@@ -18,17 +17,19 @@ from scrapy_robots_plus.cluster.requests import Report, move_all
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.gate.crawl import Crawl
-from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
 
-from .account import Account
+from .demand import Demand
 from .feeding import Feeding
-from .hosts import Hosts
-from .leases import Lease, Leases
+from .held.account import Account
+from .held.hosts import Hosts
+from .held.leases import Lease, Leases
+from .held.reports import QueueReports
+from .held.supply import Supply
+from .held.turns import QueuePace
 from .pushing import Pushing, Serialization
-from .reports import QueueReports
-from .turns import QueuePace
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from scrapy import Request
@@ -55,13 +56,6 @@ class Worker:
     """Between two looks at what has become of requests."""
     LONGEST_WAIT = 0.5
     """Seconds after which the server is asked again, whatever it answered: other workers push."""
-    STALE_SECONDS = 3.0
-    """What has waited here for so long is given back: its host may be paused by now."""
-    REFILL_SECONDS = 0.1
-    """What it has is enough for about so long; a host that has come due since then goes first."""
-    MOST_AHEAD = 16
-    """How many requests may be taken before the engine asks for them."""
-    MOST_AT_ONCE = 100
 
     def __init__(self, crawler: Crawler, client: Any, key: str, serializer: Any) -> None:
         self._crawler = crawler
@@ -80,13 +74,10 @@ class Worker:
         self._feeding = Feeding(crawler, crawl.clock)
         self._pushed: Request | None = None
         self._seen_key = ""
-        self._ready: deque[tuple[Request, Lease]] = deque()
-        self._parked: dict[Origin, list[tuple[Request, Lease]]] = {}
-        """Those that wait for a robots.txt."""
+        self._supply = Supply(crawl, account, self._hosts)
+        self._demand = Demand(crawler, self._now)
         self._ask_at = self._refill_at = 0.0
         self._waiting, self._waiting_at = 0, -inf
-        self._handed_out = self._ahead = 0
-        self._looked_at = self._now()
         self.patience = 0.0
         """Seconds to wait for new requests before the crawl ends: SCHEDULER_IDLE_BEFORE_CLOSE."""
         self._idle_since: float | None = None
@@ -150,12 +141,12 @@ class Worker:
     def next(self) -> Request | None:
         """The next request that may be sent; None if there is none now."""
         self._leases.is_asked_again()
-        if self._now() >= (self._refill_at if self._ready else self._ask_at):
+        if self._now() >= (self._refill_at if self._supply.ready else self._ask_at):
             self._ask_for_more()
-        if self._ready:
-            request, lease = self._ready.popleft()
+        if self._supply.ready:
+            request, lease = self._supply.take()
             self._leases.hand_out(request, lease)
-            self._handed_out += 1
+            self._demand.handed_out()
             self._idle_since = None
             return request
         if self.pushing.unwritable:
@@ -165,7 +156,7 @@ class Worker:
         return None
 
     def __len__(self) -> int:
-        here = len(self._ready) + len(self.pushing) + sum(map(len, self._parked.values()))
+        here = len(self._supply) + len(self.pushing)
         if self._now() > self._waiting_at + self.LONGEST_WAIT and self._state() is None:
             return max(1, here)
         return max(0, self._waiting) + here
@@ -173,8 +164,7 @@ class Worker:
     def clear(self) -> None:
         """Removes all requests. A worker that ends leaves them to others that are alive."""
         if not self._must_not_clear():
-            self._ready.clear()
-            self._parked.clear()
+            self._supply.clear()
             self.pushing.kept.clear()
             self._account.attempt(self._account.queue.clear)
             self._waiting = 0
@@ -201,9 +191,9 @@ class Worker:
     # What the server gives
 
     def _ask_for_more(self) -> None:
-        room = int(min(self._capacity, self.MOST_AT_ONCE)) + self._ahead - len(self._ready)
-        self._exchange(max(1, room), self._may_park)
-        self._refill_at = self._now() + self.REFILL_SECONDS
+        new_hosts = self._supply.room_for_new_hosts(Demand.MOST_AT_ONCE)
+        self._exchange(self._demand.beyond(self._supply.ready), new_hosts)
+        self._refill_at = self._now() + Demand.REFILL_SECONDS
 
     def _exchange(self, most: int = 0, unknown: int = 0) -> None:
         self._leases.collect_ended()
@@ -233,58 +223,23 @@ class Worker:
             self._reports.cannot_be_read(self._account.queue.keys.aside, error)
             self._account.tell(partial(Report.aside, taken.id))
             return
-        self._place(request, lease)
-
-    def _place(self, request: Request, lease: Lease, policy: Policy | None = None) -> None:
-        """Where it waits: for the engine, for its robots.txt, or at the server."""
-        state = self._hosts.state(request, lease.host, policy)
-        if state is None:
-            self._park(request, lease)
-        elif state.closed_for > 0 and lease.id:
-            self._account.pause(lease.host, state.closed_for)
-            self._account.tell(partial(Report.back, lease.id))
-        elif state.delay and not lease.holds and lease.id:  # it has no turn
-            self._account.tell(partial(Report.pace, lease.id, lease.host, state.delay))
-            self._account.tell(partial(Report.back, lease.id))
-        elif lease.holds and state.delay:
-            self._ready.appendleft((request, lease))
-        else:
-            if lease.holds:
-                lease.holds = False
-                self._account.tell(partial(Report.pace, lease.id, lease.host, 0.0))
-            self._ready.append((request, lease))
-
-    def _park(self, request: Request, lease: Lease) -> None:
-        origin = self._hosts.origin_to_wait_for(request)
-        if origin is None:
-            return
-        self._parked.setdefault(origin, []).append((request, lease))
-        if not self._crawl.policies.is_fetching(origin):
-            self._crawl.policies.prefetch(origin, request)
+        self._supply.add(request, lease)
 
     def _fetch_ended(self, origin: Origin, policy: Policy | None) -> None:
-        parked = self._parked.pop(origin, None)
-        if parked is None:
-            return
-        for request, lease in parked:
-            if policy is None:
-                self._account.tell(partial(Report.back, lease.id))
-            else:
-                self._place(request, lease, policy)
-        self._ask_at = 0.0
-        compat.wake_engine(self._crawler)
+        if self._supply.fetch_ended(origin, policy):
+            self._ask_at = 0.0
+            compat.wake_engine(self._crawler)
 
     def _was_forgotten(self) -> None:
-        for lease in chain(self._leases, self._waiting_leases):
+        for lease in self._all_leases:
             lease.void()
 
     def _ids(self) -> set[bytes]:
-        leases = chain(self._leases, self._waiting_leases)
-        return {lease.id for lease in leases} | self._pace.ids
+        return {lease.id for lease in self._all_leases} | self._pace.ids
 
     @property
-    def _waiting_leases(self) -> list[Lease]:
-        return [lease for _, lease in chain(self._ready, *self._parked.values())]
+    def _all_leases(self) -> Iterable[Lease]:
+        return chain(self._leases, self._supply.leases())
 
     # What the engine does
 
@@ -295,29 +250,13 @@ class Worker:
     def _look(self, *, at_once: bool = False) -> None:
         """Tells what has happened since the last time, if it is time or *at_once*."""
         self._leases.is_asked_again()
-        self._look_ahead()
+        self._demand.look()
         self._leases.look_at_departures()
-        self._give_back_stale()
+        self._supply.give_back_stale()
         self._leases.collect_ended()
         if at_once or self._account.has_news:
             self._exchange()
         self.pushing.try_again()
-
-    def _look_ahead(self) -> None:
-        """By how fast the engine has asked since the last time."""
-        now = self._now()
-        passed = max(now - self._looked_at, self.LOOK_SECONDS)
-        ahead = int(self._handed_out * self.REFILL_SECONDS / passed)
-        self._ahead, self._handed_out = min(ahead, self.MOST_AHEAD), 0
-        self._looked_at = now
-
-    def _give_back_stale(self) -> None:
-        since = self._now() - self.STALE_SECONDS
-        stale = [lease for _, lease in self._ready if lease.id and lease.since < since]
-        for lease in stale:
-            self._account.tell(partial(Report.back, lease.id))
-        if stale:
-            self._ready = deque(each for each in self._ready if each[1] not in stale)
 
     def _idle(self) -> None:
         """The engine has nothing to do; other workers may have, and leave it some."""
@@ -351,16 +290,3 @@ class Worker:
         if state is not None:
             self._waiting, self._waiting_at = state.waiting, self._now()
         return state
-
-    @property
-    def _capacity(self) -> float:
-        downloader = compat.engine_of(self._crawler).downloader
-        if isinstance(downloader, RobotsDownloader):
-            return downloader.capacity
-        return (downloader.total_concurrency or inf) - len(downloader.active)
-
-    @property
-    def _may_park(self) -> int:
-        if not self._crawl.holds_requests:
-            return self.MOST_AT_ONCE
-        return max(0, self._crawl.settings.fetch_concurrency - len(self._parked))

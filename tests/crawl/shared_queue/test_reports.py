@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.sharing.reports import QueueReports
+from scrapy_robots_plus.crawl.sharing.held.reports import QueueReports
 from scrapy_robots_plus.server import ServerError
 from tests.crawling import make_crawler, stat
 

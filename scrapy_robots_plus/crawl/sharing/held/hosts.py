@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import compat
@@ -32,7 +33,7 @@ class Hosts:
     def __init__(self, crawler: Crawler) -> None:
         self._crawl = Crawl.of(crawler)
         self._crawler = crawler
-        self._unreachable_since: dict[Origin, float] = {}
+        self._unreachable_since: OrderedDict[Origin, float] = OrderedDict()
 
     def host_of(self, request: Request) -> str:
         """The slot that was chosen for *request*, or its host, without the port."""
@@ -88,6 +89,9 @@ class Hosts:
             return False
         now = self._crawl.clock.monotonic()
         since = self._unreachable_since.setdefault(origin, now)
+        self._unreachable_since.move_to_end(origin)
+        if len(self._unreachable_since) > self._crawl.settings.cache_size:
+            self._unreachable_since.popitem(last=False)
         return now < since + self._crawl.settings.defer_max
 
     def _state_under(self, policy: Policy, own: float) -> HostState:
