@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 pytest.importorskip("scrapy_redis")
 
 DELAY = 0.4
+QUIET_SECONDS = 15.0
+"""After so long without a page, none will come."""
 
 
 def kill_one(workers: Workers, generator: random.Random) -> None:
@@ -30,11 +32,19 @@ def kill_one(workers: Workers, generator: random.Random) -> None:
     workers.start()
 
 
+def wait_for_the_end(workers: Workers, at: float) -> None:
+    handled, since = 0, time.monotonic()
+    while handled < workers.pages and time.monotonic() < min(at, since + QUIET_SECONDS):
+        if len(workers.handled) > handled:
+            handled, since = len(workers.handled), time.monotonic()
+        time.sleep(0.1)
+
+
 def killed_crawl(
-    hosts: dict[Host, int], kills: int, settings: dict[str, Any], *, seconds: float = 60
+    hosts: dict[Host, int], kills: int, settings: dict[str, Any], *, seconds: float = 120
 ) -> Crawled:
-    """Workers are killed at random, while there is something left; then the crawl goes on for as
-    long as *seconds*, or to its end.
+    """Workers are killed at random, while there is something left; then the crawl goes on to its
+    end, until nothing has come for a while, or for as long as *seconds*.
     """
     generator = random.Random(kills)
     options = {"CONCURRENT_REQUESTS": 8, **settings}
@@ -47,8 +57,7 @@ def killed_crawl(
             while len(workers.handled) < share and time.monotonic() < begin + seconds:
                 time.sleep(0.1)
             kill_one(workers, generator)
-        while len(workers.handled) < workers.pages and time.monotonic() < begin + seconds:
-            time.sleep(0.1)
+        wait_for_the_end(workers, begin + seconds)
         return Crawled(workers, begin, workers.end(), None)
 
 
@@ -70,10 +79,10 @@ def test_workers_that_are_killed_lose_no_page_and_break_no_pace(sites: Sites) ->
 @pytest.mark.stress
 def test_twenty_kills_beside_scrapy_redis(sites: Sites) -> None:
     paced, hosts = hosts_of(sites, 10, 10, 30)
-    ours = killed_crawl(hosts, 20, {**SHARED, "ROBOTS_WORKER_LIFETIME": 2}, seconds=120)
+    ours = killed_crawl(hosts, 20, {**SHARED, "ROBOTS_WORKER_LIFETIME": 2})
     again = sum(ours.fetched.values()) - len(ours.fetched)
     others, their_hosts = hosts_of(sites, 10, 10, 30)
-    theirs = killed_crawl(their_hosts, 20, THEIRS, seconds=30)
+    theirs = killed_crawl(their_hosts, 20, THEIRS)
     print(
         f"20 kills, {sum(hosts.values())} pages: {len(ours.missing)} lost, {again} fetched again, "
         f"smallest gap {smallest(ours.gaps, paced):.3f} s of {DELAY} s; with scrapy-redis's own "
