@@ -17,7 +17,7 @@ from .crawl.parsers.our_parser import RobotsParser
 from .crawl.preferences.items import RobotsItemMiddleware
 from .crawl.reporting.extension import RobotsExtension
 from .crawl.scheduling.queue import RobotsPriorityQueue
-from .crawl.settings import has_workers, names_our_queue
+from .crawl.settings import has_workers, names_our_queue, redis_url
 from .storage import check_store_uri
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _share_files_with_workers(settings: BaseSettings) -> None:
     if not (names_our_queue(settings) and has_workers(settings)):
         return
     with suppress(ValueError):  # scrapy-redis may understand what a store does not
-        settings.set("ROBOTS_STORE", check_store_uri(settings.get("REDIS_URL")), "addon")
+        settings.set("ROBOTS_STORE", check_store_uri(redis_url(settings)), "addon")
 
 
 def _take_out_built_in(settings: BaseSettings) -> int:

@@ -15,6 +15,7 @@ from .scrapys_own import caches_http as caches_http
 from .scrapys_own import disk_queue_class as disk_queue_class
 from .scrapys_own import dupefilter_class as dupefilter_class
 from .scrapys_own import has_workers as has_workers
+from .scrapys_own import how_files_are_asked_for as how_files_are_asked_for
 from .scrapys_own import is_chosen as is_chosen
 from .scrapys_own import job_folder as job_folder
 from .scrapys_own import log_interval as log_interval
@@ -22,6 +23,7 @@ from .scrapys_own import logs_all_duplicates as logs_all_duplicates
 from .scrapys_own import names_our_queue as names_our_queue
 from .scrapys_own import parser_class as parser_class
 from .scrapys_own import queue_class as queue_class
+from .scrapys_own import redis_url as redis_url
 from .scrapys_own import retry_times as retry_times
 from .scrapys_own import scheduler_class as scheduler_class
 from .scrapys_own import start_disk_queue_class as start_disk_queue_class

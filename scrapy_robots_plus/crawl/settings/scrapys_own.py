@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
@@ -93,3 +93,27 @@ def retry_times(settings: BaseSettings) -> int:
 def caches_http(settings: BaseSettings) -> bool:
     """``HTTPCACHE_ENABLED``."""
     return settings.getbool("HTTPCACHE_ENABLED")
+
+
+def redis_url(settings: BaseSettings) -> Any:
+    """``REDIS_URL`` of scrapy-redis, as it is; None if it is not set."""
+    return settings.get("REDIS_URL")
+
+
+_WAY_OF_ASKING = (
+    "USER_AGENT",
+    "DEFAULT_REQUEST_HEADERS",
+    "DOWNLOADER_MIDDLEWARES",
+    "DOWNLOAD_HANDLERS",
+    "HTTPPROXY_ENABLED",
+)
+
+
+def how_files_are_asked_for(settings: BaseSettings) -> list[Any]:
+    """Settings that decide what is sent for a robots.txt, and by which way; for comparison."""
+    return [_plain(settings.get(name)) for name in _WAY_OF_ASKING]
+
+
+def _plain(value: Any) -> Any:
+    """*value*, with a dict that compares by what is in it in place of Scrapy's."""
+    return dict(value) if hasattr(value, "items") else value

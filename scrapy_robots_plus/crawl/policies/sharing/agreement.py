@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.crawl.settings import job_folder
+from scrapy_robots_plus.crawl.settings import how_files_are_asked_for, job_folder
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -14,17 +14,8 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.agents import Agents
     from scrapy_robots_plus.crawl.settings import RobotsSettings
 
-_OF_SCRAPY = (
-    "USER_AGENT",
-    "DEFAULT_REQUEST_HEADERS",
-    "DOWNLOADER_MIDDLEWARES",
-    "DOWNLOAD_HANDLERS",
-    "HTTPPROXY_ENABLED",
-)
-"""Settings that decide what is sent for a robots.txt, and by which way."""
-
 _OF_THE_SPIDER = ("user_agent", "http_user", "http_pass", "http_auth_domain")
-"""The same for attributes of a spider."""
+"""Attributes of a spider that decide the same as those settings of Scrapy."""
 
 
 def agreement(crawler: Crawler, settings: RobotsSettings, agents: Agents) -> list[Any]:
@@ -40,11 +31,6 @@ def agreement(crawler: Crawler, settings: RobotsSettings, agents: Agents) -> lis
         (mine.store or job_folder(crawler.settings) or "memory", mine.store_max),
         (mine.fetch_timeout, mine.fetch_retries, mine.fetch_max_bytes),
         (mine.fetch_meta, mine.fetch_headers),
-        [_plain(crawler.settings.get(name)) for name in _OF_SCRAPY],
+        how_files_are_asked_for(crawler.settings),
         [getattr(crawler.spider, name, None) for name in _OF_THE_SPIDER],
     ]
-
-
-def _plain(value: Any) -> Any:
-    """*value*, with a dict that compares by what is in it in place of Scrapy's."""
-    return dict(value) if hasattr(value, "items") else value
