@@ -11,5 +11,5 @@ for _, set in ipairs({DUE, NEW}) do
   end
 end
 for _, worker in ipairs(call('ZRANGE', WORKERS, 0, -1)) do call('UNLINK', out_of(worker)) end
-call('UNLINK', PACE, IDLE, WORKERS, PUSHED, TAKEN, ASIDE)
+call('UNLINK', PACE, IDLE, WORKERS, PUSHED, TAKEN, ASIDE, CLOCK)
 return 0

@@ -2,24 +2,43 @@
 --
 -- KEYS[1] ends in "due"; all other keys begin as it does, so that they share a hash slot.
 -- A host with requests is in one of two sorted sets: DUE if its pace is known, NEW if not. Its score
--- is when it may be asked next, in milliseconds of the server's clock. A host that is held is in DUE
+-- is when it may be asked next, in milliseconds by the clock of the queue. A host that is held is in DUE
 -- with the score +inf: one request to it is under way, and nobody knows yet when the next may follow.
 
 local call = redis.call
 local base = string.sub(KEYS[1], 1, -4)
 local DUE, NEW, PACE, IDLE = base .. 'due', base .. 'new', base .. 'pace', base .. 'idle'
 local WORKERS, PUSHED, TAKEN = base .. 'workers', base .. 'pushed', base .. 'taken'
-local ASIDE = base .. 'aside'
+local ASIDE, CLOCK = base .. 'aside', base .. 'clock'
 local UNKNOWN = -1
 local REMEMBERED = 3600000 -- for so long after its last request the pace of a host is kept
 
-local moment
+local NOTED_EVERY = 1000 -- the time is written down at most so often
+
+-- A server that is out of memory refuses only scripts that have not written yet. What makes room
+-- must get through.
+local function write_even_if_full() call('DEL', KEYS[1] .. ':none') end
+
+-- The clock of the queue is the server's, but never goes back: else all would wait for as long as
+-- that was set back, or as the clock of a replica is behind which takes over. CLOCK holds when it
+-- was last written, and by how much the queue's clock is ahead of the server's.
+
+local moment, servers, noted, ahead
 local function now()
   if not moment then
     local time = call('TIME')
-    moment = time[1] * 1000 + math.floor(time[2] / 1000)
+    servers = time[1] * 1000 + math.floor(time[2] / 1000)
+    noted, ahead = string.match(call('GET', CLOCK) or '0 0', '^(%S+) (%S+)$')
+    moment = math.max(servers + ahead, tonumber(noted))
   end
   return moment
+end
+
+local function note_time()
+  local was_set_back = now() > servers + ahead
+  if not was_set_back and now() < noted + NOTED_EVERY then return end
+  write_even_if_full()
+  call('SET', CLOCK, string.format('%.0f %.0f', now(), now() - servers))
 end
 
 local function requests_of(host) return base .. 'host:' .. host end

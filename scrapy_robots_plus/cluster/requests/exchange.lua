@@ -14,9 +14,8 @@ local worker, lifetime = ARGV[1], tonumber(ARGV[2])
 local reap, most, unknown = ARGV[3] == '1', tonumber(ARGV[4]), tonumber(ARGV[5])
 local out = out_of(worker)
 
--- A server that is out of memory refuses only scripts that have not written yet: this one must get
--- through, for it is what makes room.
-if lifetime > 0 or #ARGV > 5 then call('DEL', KEYS[1] .. ':none') end
+note_time()
+if lifetime > 0 or #ARGV > 5 then write_even_if_full() end
 
 local ended = {}
 local at = 6
@@ -186,11 +185,12 @@ if unknown > 0 then take(NEW, unknown) end
 local of_unknown = #taken / 5
 if most > 0 then take(DUE, most) end
 local number = #taken / 5
-local total = number > 0 and call('INCRBY', TAKEN, number)
+if number > 0 then call('INCRBY', TAKEN, number) end
 if number - of_unknown < most or most == 0 then
   wait = math.min(until_first(DUE), unknown > 0 and until_first(NEW) or math.huge)
   if wait == math.huge then wait = -1 end
-  waiting = (call('GET', PUSHED) or 0) - (total or call('GET', TAKEN) or 0)
+  local totals = call('MGET', PUSHED, TAKEN)
+  waiting = (totals[1] or 0) - (totals[2] or 0)
 end
 for i = 1, #out_args, 2000 do
   call('HSET', out, unpack(out_args, i, math.min(i + 1999, #out_args)))

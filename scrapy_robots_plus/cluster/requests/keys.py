@@ -44,6 +44,11 @@ class Keys:
         """List: requests that no worker could read."""
         return f"{self.base}:aside"
 
+    @property
+    def clock(self) -> str:
+        """String: when the time was last written, and how far ahead of the server's it is."""
+        return f"{self.base}:clock"
+
     def of_host(self, host: str) -> str:
         """Sorted set: the requests that wait for a host, the most urgent first."""
         return f"{self.base}:host:{host}"

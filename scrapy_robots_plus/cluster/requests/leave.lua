@@ -3,7 +3,7 @@
 -- ARGV: worker
 -- Returns how many requests were given back, and whether it has more.
 
-redis.call('DEL', KEYS[1] .. ':none') -- see exchange.lua
+write_even_if_full()
 local before = call('HLEN', out_of(ARGV[1]))
 local more = give_back_all(ARGV[1])
 return {before - call('HLEN', out_of(ARGV[1])), more and 1 or 0}

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from scrapy_robots_plus.cluster.requests import Report, Stored
 
 from .model import Model
-from .workers import HOUR, Crew
+from .workers import HOUR, Crew, give_back_of_the_dead
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.cluster.requests import HostQueue
@@ -120,8 +120,7 @@ class Workers(RuleBasedStateMachine):
             return
         self.queues[worker].exchange(renew=True)
         self.crew.client.zadd(self.queues[worker].keys.workers, {worker: time.time() * 1000 - 9})
-        while self.queues[reaper].exchange(renew=True).more:
-            pass
+        give_back_of_the_dead(self.queues[reaper])
         self.model.give_back_all(worker, may_have_left=True)
 
     @rule(worker=WORKERS)

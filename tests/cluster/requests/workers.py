@@ -52,3 +52,8 @@ def tell(worker: HostQueue, *reports: Report) -> None:
 def make_known(worker: HostQueue, host: str, delay: float = 0.0) -> None:
     """From now on requests to *host* are *delay* seconds apart, the last one an hour ago."""
     tell(worker, Report.left(b"", host, HOUR, delay))
+
+
+def give_back_of_the_dead(worker: HostQueue) -> None:
+    """*worker* gives back all that dead workers have."""
+    assert any(not worker.exchange(renew=True).more for _ in range(100))
