@@ -260,6 +260,8 @@ def test_clearing_removes_every_key(crew: Crew) -> None:
     one.clear()
     assert crew.key_names == set()
     assert take(one) == []
+    one.leave()
+    assert crew.key_names == set()
 
 
 def test_hosts_that_have_nothing_left_are_forgotten_later(crew: Crew) -> None:
