@@ -162,7 +162,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_RETRY_AFTER", "always", BOOLEAN),
     ("ROBOTS_RETRY_AFTER_MAX", "long", STALE),
     ("ROBOTS_SHARED_PACE", "redis", "expected 'process', 'off', 'sqlite:PATH'"),
-    ("ROBOTS_SHARED_PACE", "sqlite:", "'sqlite:' needs a path"),
+    ("ROBOTS_SHARED_PACE", "sqlite:", "'sqlite:' needs a path; expected 'process', 'off', "),
     ("ROBOTS_WORKERS", 0, "expected a whole number of crawls between 1 and 100,000"),
     ("ROBOTS_VISIT_TIME", "night", "expected 'ignore' or 'obey'"),
     ("ROBOTS_SUMMARY_FILE", "robots-%(spider)s.json", FILE_NAME),
@@ -240,6 +240,19 @@ def test_a_password_in_a_wrong_value_is_not_shown() -> None:
         settings_with(ROBOTS_SHARED_PACE="redis://user:secret@host/zero")
     assert "ROBOTS_SHARED_PACE = 'redis://***" in str(caught.value)
     assert "secret" not in f"{caught.value} {caught.value!r} {caught.value.problems}"
+
+
+def test_what_is_left_of_a_wrong_url_says_what_it_was_meant_to_be() -> None:
+    with pytest.raises(RobotsSettingsError) as caught:
+        settings_with(ROBOTS_STORE="redis:/secret")
+    assert str(caught.value).startswith(
+        "ROBOTS_STORE = 'redis:***': 'redis:***' is not the URL of a Redis server; expected redis://"
+    )
+
+
+@pytest.mark.parametrize("word", ["OFF", "Process"])
+def test_who_shares_a_pace_may_be_said_in_upper_case(word: str) -> None:
+    assert settings_with(ROBOTS_SHARED_PACE=word).shared_pace == word.lower()
 
 
 def test_every_setting_has_a_wrong_value_in_these_tests() -> None:

@@ -63,9 +63,10 @@ def check_redis_url(url: object) -> str:
 def hidden(url: str) -> str:
     """*url* without user, password and options, to be shown."""
     match = _match(url)
-    scheme = url.partition("://")[0]
+    scheme, _, rest = url.partition(":")
     if match is None:
-        return f"{scheme}://***" if scheme in _FORMS else "***"
+        slashes = "//" if rest.startswith("//") else ""
+        return f"{scheme}:{slashes}***" if scheme in _FORMS else "***"
     credentials = "***@" if match["credentials"] is not None else ""
     return f"{scheme}://{credentials}{match['place']}"
 

@@ -104,20 +104,25 @@ def _check_memory(uri: str) -> None:
         raise ValueError(f"nothing can follow 'memory'; {_EXPECTED}")
 
 
-def _check_sqlite(uri: str) -> None:
-    path = _path_in(uri)
-    if not path.strip() or "\0" in path:
-        raise ValueError(f"'sqlite:' needs a path; {_EXPECTED}")
-    if path.startswith("//"):  # in other libraries sqlite:///x is a relative path: do not guess
-        raise ValueError(f"write the path without '//' before it; {_EXPECTED}")
-    if path == ":memory:":
-        raise ValueError(f"'sqlite::memory:' is lost when the crawl ends; {_EXPECTED}")
-
-
 _EXPECTED = (
     "expected 'memory', 'sqlite:PATH' (sqlite:robots.db, sqlite:/var/lib/robots.db), or a Redis "
     "server: 'redis://HOST:PORT/DB', 'rediss://HOST:PORT/DB' (TLS), 'unix:///PATH'"
 )
+
+
+def check_sqlite_uri(uri: str, expected: str = _EXPECTED) -> str:
+    """*uri* as it is, if it is ``sqlite:`` and a path. Opens nothing.
+
+    Raises ValueError, which ends with *expected*.
+    """
+    path = _path_in(uri)
+    if not path.strip() or "\0" in path:
+        raise ValueError(f"'sqlite:' needs a path; {expected}")
+    if path.startswith("//"):  # in other libraries sqlite:///x is a relative path: do not guess
+        raise ValueError(f"write the path without '//' before it; {expected}")
+    if path == ":memory:":
+        raise ValueError(f"'sqlite::memory:' is lost when the crawl ends; {expected}")
+    return uri
 
 
 def _no_memory(uri: str, max_body: int) -> StoreReader:  # noqa: ARG001
@@ -136,7 +141,7 @@ _KINDS = {
         _check_memory, lambda _, most, longest, __: MemoryStore(most, longest), _no_memory
     ),
     "sqlite": _Kind(
-        _check_sqlite,
+        check_sqlite_uri,
         lambda uri, most, longest, _: SqliteStore(_path_in(uri), most, longest),
         lambda uri, longest: SqliteReader(_path_in(uri), longest),
     ),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.server import check_redis_url
-from scrapy_robots_plus.storage import check_store_uri
+from scrapy_robots_plus.storage import check_sqlite_uri
 
 from .in_file import PaceInFile
 from .on_server import PaceOnServer
@@ -26,15 +26,15 @@ EXPECTED = (
 
 
 def check_pace(value: object) -> str:
-    """*value* as it is, if ``ROBOTS_SHARED_PACE`` may be it. Opens nothing.
+    """*value*, with a word in lower case, if ``ROBOTS_SHARED_PACE`` may be it. Opens nothing.
 
     Raises ValueError saying what is accepted, which shows no password.
     """
     if isinstance(value, str):
-        if value in (PROCESS, OFF):
-            return value
+        if value.lower() in (PROCESS, OFF):
+            return value.lower()
         if value.startswith(FILE):
-            return check_store_uri(value)
+            return check_sqlite_uri(value, EXPECTED)
         if value.startswith(SERVERS):
             return check_redis_url(value)
     raise ValueError(EXPECTED)

@@ -31,7 +31,7 @@ class Queue:
     worker_lifetime: float = setting(
         "ROBOTS_WORKER_LIFETIME",
         number("seconds", 1, 86_400),
-        default=60.0,
+        default=60,
         example=300,
         doc="With `RobotsQueue` for scrapy-redis: for how long a worker may not be heard of before "
         "others get the requests that it has. It is heard of several times in that time, unless "
