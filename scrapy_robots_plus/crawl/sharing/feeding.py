@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.protocol.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,9 +44,17 @@ class Feeding:
             self._clock.call_later(0, lambda: self._read(read))
 
     def _read(self, read: Callable[[], object]) -> None:
+        from redis.exceptions import RedisError
+
         if compat.is_closing(self._crawler):
             return
         try:
             read()
-        except Exception as error:  # noqa: BLE001 - the server may be away, or an URL be wrong
+        except (RedisError, OSError) as error:  # the queue tells of a server that is away
             logger.debug("No start URLs can be read now: %r", error)
+        except Exception as error:
+            logger.exception(
+                "Start URLs from Redis are lost, with those that were read at the same time: %s",
+                printable(repr(error)),
+                extra={"spider": self._crawler.spider},
+            )

@@ -82,6 +82,7 @@ class Worker:
         """Seconds to wait for new requests before the crawl ends: SCHEDULER_IDLE_BEFORE_CLOSE."""
         self._idle_since: float | None = None
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
+        self._has_left = False
         self._alarm = Alarm(partial(compat.wake_engine, crawler), self._now, crawl.clock.call_later)
         self._connect()
         _workers[crawler] = self
@@ -163,7 +164,10 @@ class Worker:
 
     def clear(self) -> None:
         """Removes all requests. A worker that ends leaves them to others that are alive."""
-        if not self._must_not_clear():
+        others = self._others_at_the_end()
+        if others:
+            self._reports.not_cleared(others)
+        elif others == 0:
             self._supply.clear()
             self.pushing.kept.clear()
             self._account.attempt(self._account.queue.clear)
@@ -171,16 +175,20 @@ class Worker:
 
     def clear_seen(self, key: str) -> None:
         """Removes the fingerprints, likewise."""
-        if not self._must_not_clear():
+        if self._others_at_the_end() == 0:
             self._account.delete(key)
 
-    def _must_not_clear(self) -> bool:
+    def _others_at_the_end(self) -> int | None:
+        """How many other workers are alive; None if the server is away.
+
+        A worker that ends leaves before it asks: of several that end at once, one is the last.
+        """
         if self._loop is None:
-            return False  # at the start: SCHEDULER_FLUSH_ON_START
+            return 0  # at the start: SCHEDULER_FLUSH_ON_START
+        if compat.is_closing(self._crawler):
+            self._leave()
         state = self._state()
-        if state is not None and state.workers:
-            self._reports.not_cleared(state.workers)
-        return state is None or state.workers > 0
+        return None if state is None else state.workers
 
     # For the middleware
 
@@ -275,15 +283,23 @@ class Worker:
         raise DontCloseSpider
 
     def _close(self) -> None:
-        """The crawl has ended: others get what it has not sent."""
-        if self._loop is not None and self._loop.running:
-            self._loop.stop()
-        self._look(at_once=True)
-        self._alarm.cancel()
+        """The crawl has ended."""
+        self._leave()
         self._account.close()
         if len(self.pushing):
             self._reports.lost(len(self.pushing))
         _workers.pop(self._crawler, None)
+
+    def _leave(self) -> None:
+        """Others get what it has not sent."""
+        if self._has_left:
+            return
+        self._has_left = True
+        if self._loop is not None and self._loop.running:
+            self._loop.stop()
+        self._look(at_once=True)
+        self._alarm.cancel()
+        self._account.leave()
 
     def _state(self) -> State | None:
         state = self._account.state()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from twisted.internet.defer import gatherResults
 from tests.crawling import make_crawler
 from tests.sending import TimedSpider
 from tests.waiting import until
+from tests.worker_process import WorkerSpider
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,3 +67,10 @@ def failures(crawlers: list[Crawler]) -> dict[str, BaseException]:
 def come(condition: Callable[[], object]) -> Deferred[None]:
     """What a test waits for while crawls run."""
     return deferred_from_coro(until(condition))
+
+
+class LeavesSlowly(WorkerSpider):
+    """It has something to do when its crawl has ended, before others are told that it has."""
+
+    def closed(self, reason: str) -> None:
+        time.sleep(0.5)

@@ -23,6 +23,9 @@ from tests.crawling import crawl, make_crawler, run, stat
 from tests.redis_server import RedisServer
 from tests.sites import answer, hang, when
 from tests.waiting import close_when, until
+from tests.workers import Workers
+
+from .settings import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,6 +120,27 @@ async def test_start_urls_do_not_wait_for_a_slow_host(
 
 
 @pytest_twisted.ensureDeferred
+async def test_start_urls_that_are_no_urls_are_told_of(
+    sites: Sites, server: RedisServer, shared: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """As when scrapy-redis itself reads them, in a spider that is idle."""
+    slow, fast = sites.host(RULES + "Crawl-delay: 30\n"), sites.host(RULES)
+    crawler = make_crawler(Waits, **shared)
+    close_when(lambda: len(fast.fetched) == 5, crawler)
+    with server.client() as client:
+        client.rpush("waits:urls", slow.url("/0"))
+        running = crawler.crawl()
+        await come(lambda: slow.fetched)
+        client.rpush("waits:urls", "no URL")
+        await come(lambda: stat(crawler, "log_count/ERROR"))
+        client.rpush("waits:urls", fast.url("/0"))
+        await running
+    (error,) = (record for record in caplog.records if record.levelname == "ERROR")
+    assert "no%20URL" in error.getMessage()
+    assert error.exc_info
+
+
+@pytest_twisted.ensureDeferred
 async def test_without_persistence_nothing_stays(
     sites: Sites, server: RedisServer, shared: dict[str, Any]
 ) -> None:
@@ -166,6 +190,21 @@ async def test_the_last_worker_clears_the_queue(
     await running
     assert fetched([host]) == all_pages([host])
     assert keys(server) == set()
+
+
+def test_workers_that_end_at_the_same_time_leave_nothing(sites: Sites) -> None:
+    """Else all that the next crawl asks for would be taken for seen."""
+    spider = "tests.crawl.shared_queue.crews.LeavesSlowly"
+    settings = {**SHARED, "SCHEDULER_PERSIST": False}
+    with (
+        RedisServer() as server,
+        Workers({sites.host(RULES): 5}, server, settings, spider=spider) as running,
+    ):
+        running.start(2)
+        crawled = running.crawl(30)
+        assert keys(server) == set()
+    assert crawled.missing == set()
+    assert crawled.log.count("is left to") <= 1
 
 
 @pytest_twisted.ensureDeferred

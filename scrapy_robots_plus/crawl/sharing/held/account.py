@@ -147,10 +147,14 @@ class Account:
     def delete(self, key: str) -> None:
         self.attempt(lambda: self._link.client.delete(key))
 
-    def close(self) -> None:
+    def leave(self) -> None:
         """The worker ends, and gives back what it has."""
         self._flush.cancel()
         self.attempt(self.queue.leave)
+
+    def close(self) -> None:
+        """Nothing more is told or asked."""
+        self._flush.cancel()
         self._link.close()
 
     def attempt(self, call: Callable[[], _T]) -> _T | None:
