@@ -6,6 +6,7 @@ import re
 import time
 from contextlib import suppress
 from hashlib import sha1
+from math import inf
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
@@ -29,9 +30,6 @@ LONGEST_PAUSE = 10.0
 """Seconds for which a server that did not answer is left alone: twice as long each time."""
 
 _LONGEST_MESSAGE = 300
-
-_PLACE = ("host", "port", "path")
-"""What tells one server from another."""
 
 _RUN_ID = re.compile(rb"\brun_id:(\w+)")
 """Of a server's process, in what it answers to ``INFO server``."""
@@ -75,7 +73,7 @@ class Server:
         self._monotonic = monotonic
         self._client: Redis | None = None
         self._pause = 0.0
-        self._alone_until = 0.0
+        self._alone_until = -inf
         self._why = ""
 
     def run(self, call: Callable[[Redis], _T]) -> _T:
@@ -84,7 +82,7 @@ class Server:
         Raises :class:`ServerError` if the server answers with an error, :class:`ServerAwayError`
         if it does not answer.
         """
-        if self._pause and self._monotonic() < self._alone_until:
+        if self._monotonic() < self._alone_until:
             raise ServerAwayError(self._why)
         try:
             result = call(self._connected())
@@ -122,9 +120,9 @@ class Server:
         except ResponseError:  # the user may not ask
             return
         if found is not None:
-            place = [piece for piece in connection.repr_pieces() if piece[0] in _PLACE]
-            known = self._processes.setdefault(repr(place), found[1])
-            self._processes[repr(place)] = found[1]
+            place = repr(connection.repr_pieces())  # host and port, or path
+            known = self._processes.setdefault(place, found[1])
+            self._processes[place] = found[1]
             self.restarts += known != found[1]
 
     def _failed(self, error: Exception) -> NoReturn:
@@ -143,7 +141,7 @@ class Server:
         raise ServerAwayError(explained) from None
 
     def _explained(self, error: Exception) -> str:
-        words = str(error).rstrip(".") or type(error).__name__
+        words = str(error) or type(error).__name__
         if type(error).__name__ == "MovedError":
             words = "the server belongs to a Redis Cluster: the URL needs the option cluster=true"
         for secret in secrets_in(self._url):  # some servers repeat a command they do not know
@@ -217,4 +215,4 @@ def _without_ours(url: str) -> str:
     """*url* without the options that only this package knows."""
     place, mark, options = url.partition("?")
     kept = [each for each in options.split("&") if each.partition("=")[0] != "cluster"]
-    return place + (mark + "&".join(kept) if mark and kept else "")
+    return place + mark + "&".join(kept)

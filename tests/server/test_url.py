@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.server import check_redis_url, hidden
+from scrapy_robots_plus.server import check_redis_url, hidden, without_password
 from scrapy_robots_plus.server.url import is_cluster, secrets_in
 
 pytest.importorskip("redis")
@@ -29,6 +29,10 @@ pytest.importorskip("redis")
         ("rediss://a.example/1?ssl_cert_reqs=none", "rediss://a.example/1"),
         ("unix:///run/redis/redis.sock", "unix:///run/redis/redis.sock"),
         ("unix://crawler:secret@/run/a@b/s?db=2", "unix://***@/run/a@b/s"),
+        ("redis://a.example?client_name=a://b", "redis://a.example"),
+        ("redis://:gr\u00fc\u00df\u00a0e@a.example", "redis://***@a.example"),
+        ("rediss://:gr\u00fc\u00df\u00a0e@a.example", "rediss://***@a.example"),
+        ("unix://:gr\u00fc\u00df\u00a0e@/run/s", "unix://***@/run/s"),
     ],
 )
 def test_a_url_is_accepted_and_shown_without_what_is_secret(url: str, shown: str) -> None:
@@ -57,6 +61,8 @@ def test_a_url_is_accepted_and_shown_without_what_is_secret(url: str, shown: str
         "redis://a.example/0?secret",
         "redis://a.example/0?ssl_keyfile=secret",
         "rediss://a.example/0?password=a b secret",
+        "redis://\u00e4.secret.example",
+        "rediss://\u00e4.secret.example",
         "unix://secret/run/s",
         "unix://:secret@",
         "unix://:sec/ret@/run/s",
@@ -75,10 +81,51 @@ def _words(text: str) -> list[str]:
     return "".join(letter if letter.isalnum() else " " for letter in text).split()
 
 
-@pytest.mark.parametrize("value", [None, 6379, b"redis://localhost"])
-def test_only_a_string_is_a_url(value: object) -> None:
-    with pytest.raises(ValueError, match="not a string"):
+ACCEPTED = (
+    "expected redis://[USER:PASSWORD@]HOST[:PORT][/DB], the same with rediss:// for TLS, or "
+    "unix://[USER:PASSWORD@]/PATH[?db=DB]; special characters in USER and PASSWORD are "
+    "percent-encoded"
+)
+OPTIONS = "client_name, cluster, db, password, protocol, socket_connect_timeout, socket_timeout"
+TLS = "ssl_ca_certs, ssl_ca_path, ssl_cert_reqs, ssl_certfile, ssl_check_hostname, ssl_keyfile"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (None, f"None is not a string; {ACCEPTED}"),
+        (b"redis://me:secret@[", f"*** is not a string; {ACCEPTED}"),
+        ("redis://:sec#ret@[", f"'redis://***' is not the URL of a Redis server; {ACCEPTED}"),
+        ("secret", f"'***' is not the URL of a Redis server; {ACCEPTED}"),
+        (
+            "redis://me:secret@a.example/1?retry=5",
+            f"'redis://***@a.example/1' has an unknown option; accepted are {OPTIONS}, username",
+        ),
+        (
+            "rediss://a.example?retry=5",
+            f"'rediss://a.example' has an unknown option; accepted are {OPTIONS}, {TLS}, username",
+        ),
+    ],
+)
+def test_an_error_says_what_is_accepted(value: object, message: str) -> None:
+    with pytest.raises(ValueError, match=r"accepted|expected") as caught:
         check_redis_url(value)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("redis://me:secret@a.example/1?password=secret", "redis://***@a.example/1"),
+        ("redis:secret", "***"),
+        (" b'REDISS://:sec/ret@a.example'", "***"),
+        ("'unix:/secret'", "***"),
+        ("postgres://me:secret@a.example/1", "postgres://***@a.example/1"),
+        ("sqlite:folder/a@b.db", "sqlite:folder/a@b.db"),
+    ],
+)
+def test_of_a_url_of_any_kind_no_password_is_shown(text: str, shown: str) -> None:
+    assert without_password(text) == shown
 
 
 @given(
@@ -101,12 +148,15 @@ def test_the_secrets_are_known_as_written_and_as_meant() -> None:
         "other",
         "user",
     ]
+    assert secrets_in("redis://a.example?username=me") == ["me"]
+    assert secrets_in("redis://a.example") == []
     assert secrets_in("redis://default:@a.example") == []
     assert secrets_in("not a URL") == []
 
 
 def test_a_url_says_whether_its_server_is_part_of_a_cluster() -> None:
     assert is_cluster("redis://a.example?db=0&cluster=true")
+    assert is_cluster("redis://a.example?cluster=1")
     assert not is_cluster("redis://a.example?cluster=false")
     assert not is_cluster("redis://a.example")
 
