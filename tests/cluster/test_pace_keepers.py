@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.cluster.pace import in_file
+from scrapy_robots_plus.cluster.pace import in_file, machine_clock
 from scrapy_robots_plus.cluster.pace.in_file import PaceInFile
 from scrapy_robots_plus.cluster.pace.keeper import PaceError, PaceKeeper
 from scrapy_robots_plus.cluster.pace.machine_clock import THIS_MACHINE, MachineClock
@@ -41,7 +42,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[
     """Opens the same pace, once for each process that shares it."""
     keepers: list[PaceKeeper] = []
     if request.param == "file":
-        value = f"sqlite:{tmp_path / 'folder' / 'pace.db'}"
+        value = f"sqlite:{tmp_path / 'a' / 'folder' / 'pace.db'}"
     else:
         value = request.getfixturevalue("redis").url
 
@@ -192,7 +193,38 @@ def test_a_server_that_is_away_is_an_error_without_its_password() -> None:
     assert "secret" not in str(caught.value)
 
 
+def test_all_that_is_known_of_a_host_is_saved() -> None:
+    turns = Turns()
+    turns.left(C, 0.0, 4.0, 0.0)
+    turns.ask(A, 4.0, 2.0, 0.0)
+    turns.ask(B, 4.0, None, 0.0)
+    turns.leave_alone(9.0, 0.0)
+    turns.waiting[0].passed = 2
+    read = restored(saved(turns), 0.0)
+    assert [read.departures, read.waiting] == [turns.departures, turns.waiting]
+    assert read.paused_until == 9.0
+
+
 # Files
+
+
+def test_any_thread_may_ask(opened: Callable[..., PaceKeeper]) -> None:
+    keeper = opened()
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(keeper.ask, HOST, A, 30.0, 0.0).result() == 0.0
+        assert 29.0 < keeper.ask(HOST, B, 30.0, 0.0) <= 30.0
+        thread.submit(keeper.close).result()
+
+
+def test_what_is_told_counts_from_now(tmp_path: Path) -> None:
+    keeper = PaceInFile(tmp_path / "p", "g", boot("x", {"monotonic": 50.0, "wall": 1e9}))
+    keeper.left(HOST, A, 4.0, 10.0)
+    assert keeper.ask(HOST, B, 10.0, 0.0) == 6.0
+    keeper.ask(HOST, C, 10.0, None)
+    keeper.unused(HOST, A, 8.0)
+    assert keeper.ask(HOST, B, 10.0, 0.0) == 2.0
+    keeper.leave_alone(HOST, 3.0)
+    assert keeper.ask(HOST, B, 10.0, 0.0) == 3.0
 
 
 def boot(name: str, now: dict[str, float]) -> MachineClock:
@@ -233,6 +265,20 @@ def test_a_time_in_the_future_is_not_believed(tmp_path: Path) -> None:
 def test_the_clock_of_this_machine_goes_on() -> None:
     first = THIS_MACHINE.now()
     assert 0.0 <= THIS_MACHINE.now().since(*first) < 10.0
+
+
+@pytest.mark.parametrize("content", [None, b"\xff"])
+def test_where_the_system_does_not_say_which_start_it_is_the_wall_clock_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
+) -> None:
+    if content is not None:
+        (tmp_path / "boot_id").write_bytes(content)
+    monkeypatch.setattr(machine_clock, "_BOOT_ID", tmp_path / "boot_id")
+    now = {"monotonic": 50.0, "wall": 1e9}
+    clock = MachineClock(None, lambda: now["monotonic"], lambda: now["wall"])
+    PaceInFile(tmp_path / "p", "g", clock).ask(HOST, A, 10.0, 0.0)
+    now["wall"] += 4
+    assert PaceInFile(tmp_path / "p", "g", clock).ask(HOST, B, 10.0, 0.0) == 6.0
 
 
 def test_a_file_that_is_deleted_is_made_again(tmp_path: Path) -> None:
@@ -331,9 +377,20 @@ def test_a_change_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 # The setting
 
 
-@pytest.mark.parametrize("value", ["process", "off", "sqlite:a b.db", "redis://127.0.0.1:6379/0"])
-def test_what_the_setting_may_be(value: str) -> None:
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ("process", type(None)),
+        ("off", type(None)),
+        ("sqlite:a b.db", PaceInFile),
+        ("redis://127.0.0.1:6379/0", PaceOnServer),
+        ("rediss://127.0.0.1:6379/0", PaceOnServer),
+        ("unix:///run/redis.sock", PaceOnServer),
+    ],
+)
+def test_what_the_setting_may_be(value: str, kind: type) -> None:
     assert check_pace(value) == value
+    assert type(open_keeper(value, "foobot")) is kind
 
 
 @pytest.mark.parametrize("value", [None, "", 1, "memory", "sqlite", "sqlite:", "file.db", "redis"])
@@ -342,6 +399,10 @@ def test_what_the_setting_may_not_be(value: object) -> None:
         check_pace(value)
 
 
-@pytest.mark.parametrize("value", ["process", "off"])
-def test_no_other_process_shares_it(value: str) -> None:
-    assert open_keeper(value, "foobot") is None
+def test_an_error_says_what_is_accepted() -> None:
+    with pytest.raises(ValueError, match="expected") as caught:
+        check_pace("memory")
+    assert str(caught.value) == (
+        "expected 'process', 'off', 'sqlite:PATH' (sqlite:pace.db, sqlite:/var/lib/pace.db) or the "
+        "URL of a Redis server (redis://127.0.0.1:6379/0)"
+    )

@@ -41,6 +41,7 @@ local function note_time()
   call('SET', CLOCK, string.format('%.0f %.0f', now(), now() - servers))
 end
 
+-- A sorted set, the most urgent first.
 local function requests_of(host) return base .. 'host:' .. host end
 local function out_of(worker) return base .. 'out:' .. worker end
 

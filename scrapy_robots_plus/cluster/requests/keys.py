@@ -49,10 +49,6 @@ class Keys:
         """String: when the time was last written, and how far ahead of the server's it is."""
         return f"{self.base}:clock"
 
-    def of_host(self, host: str) -> str:
-        """Sorted set: the requests that wait for a host, the most urgent first."""
-        return f"{self.base}:host:{host}"
-
     def out(self, worker: str) -> str:
         """Hash: the requests that a worker has."""
         return f"{self.base}:out:{worker}"

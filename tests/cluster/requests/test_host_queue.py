@@ -101,6 +101,16 @@ def test_a_pause_is_kept_whatever_the_pace(crew: Crew) -> None:
     assert told.wait == pytest.approx(HOUR, abs=10)
 
 
+def test_it_is_told_how_long_until_a_host_is_due(crew: Crew) -> None:
+    worker, year = crew.worker("1"), 365 * 24 * HOUR
+    assert worker.exchange().wait is None
+    make_known(worker, A)
+    worker.push(stored(A, "a"))
+    assert worker.exchange().wait == 0.0
+    tell(worker, Report.pause(A, year))
+    assert worker.exchange(10).wait == pytest.approx(year, abs=HOUR)
+
+
 def test_a_pause_does_not_free_a_host_and_outlasts_its_delay(crew: Crew) -> None:
     worker = crew.worker("1")
     make_known(worker, A, 1.0)
@@ -317,6 +327,18 @@ def test_odd_delays_break_nothing(crew: Crew, delay: float) -> None:
     tell(worker, Report.left(a.id, A, -3.0, delay), Report.pause(A, delay))
     told = worker.exchange(10, 10)
     assert (told.wait or 0) >= 0
+
+
+@pytest.mark.parametrize(
+    ("ago", "delay", "told"),
+    [(0.0, 0.0, (0, 0)), (0.0019, 0.0011, (1, 2)), (-0.0011, 5.0, (-2, 5000))],
+)
+def test_no_wait_is_too_short_for_being_told_in_milliseconds(
+    ago: float, delay: float, told: tuple[int, int]
+) -> None:
+    assert Report.left(b"1", A, ago, delay).arguments[-2:] == told
+    assert Report.pace(b"1", A, delay).arguments[-1] == told[1]
+    assert Report.pause(A, delay).arguments[-1] == told[1]
 
 
 def test_the_keys_lie_in_the_hash_slot_of_scrapys_redis_queue() -> None:

@@ -38,13 +38,33 @@ def test_an_unusual_client_is_used_as_it_is() -> None:
     assert Link(client).client is client
 
 
-@pytest.mark.parametrize("where", [{"host": "127.0.0.1", "port": 1}, {"unix_socket_path": "/no"}])
-def test_no_error_shows_the_password(where: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("client", "name"),
+    [
+        (redis.Redis(), "redis://localhost:6379"),
+        (redis.Redis("a.example", 1), "redis://a.example:1"),
+        (redis.Redis(unix_socket_path="/run/s"), "unix:///run/s"),
+        (object(), "redis://localhost:6379"),
+    ],
+)
+def test_it_is_named_by_where_it_is(client: Any, name: str) -> None:
+    assert Link(client).name == name
+
+
+@pytest.mark.parametrize(
+    ("where", "name"),
+    [
+        ({"host": "127.0.0.1", "port": 1}, "redis://***@127.0.0.1:1"),
+        ({"unix_socket_path": "/no"}, "unix://***@/no"),
+    ],
+)
+def test_no_error_shows_the_password(where: dict[str, Any], name: str) -> None:
     link = Link(redis.Redis(**where, username="me", password="se/cret"))
+    assert link.name == name
     with pytest.raises(ServerError) as caught:
         link.run(lambda client: client.ping())
-    assert "***" in str(caught.value)
-    assert "cret" not in f"{caught.value} {link.name}"
+    assert str(caught.value).startswith(name)
+    assert "cret" not in str(caught.value)
 
 
 def test_all_requests_of_an_old_queue_are_moved(crew: Crew) -> None:
