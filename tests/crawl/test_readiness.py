@@ -240,6 +240,17 @@ def test_deferred_requests_wait_no_longer_than_the_setting_says() -> None:
     assert around.permission_for(lane) is Permission.REFUSE
 
 
+def test_a_lane_may_sleep_unless_a_fetch_or_a_refusal_is_about_to_end_its_wait() -> None:
+    around = Around()
+    lane, other = around.entered("a"), around.entered("b")
+    assert around.readiness.may_sleep(lane)
+    around.under_way.add("a")
+    assert not around.readiness.may_sleep(lane)
+    assert around.readiness.may_sleep(other)
+    around.readiness.states.move(other, LaneState.REFUSED)
+    assert not around.readiness.may_sleep(other)
+
+
 def test_only_what_was_handed_out_is_taken_back_and_only_while_it_would_be_kept() -> None:
     around = Around(DEFER)
     lane = around.entered("a", OPEN)

@@ -197,7 +197,7 @@ class World(HandClock):
         return OriginState(host.delay)
 
     def policy_was_used(self, asked: Origin) -> None:
-        pass
+        assert self.host_of(asked)
 
     def may_fetch(self) -> bool:
         return not self.paused
