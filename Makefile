@@ -95,9 +95,9 @@ test-sdist: build ## the tests that the sdist holds, from the sdist, in an envir
 	@folder=$$(mktemp -d) && tar -xzf dist/*.tar.gz -C "$$folder" --strip-components=1 && \
 		$(MAKE) -C "$$folder" test-units test-crawls; result=$$?; rm -rf "$$folder"; exit $$result
 
-coverage: .venv/installed-dev ## lines and branches of protocol, policy and storage that their own tests run: 99.9 %
+coverage: .venv/installed-dev ## lines and branches of protocol, policy, storage, server and cluster that their own tests run: 99.9 %
 	@rm -f .coverage .coverage.*
-	$(BIN)/coverage run $(PYTEST) --reactor=asyncio $(addprefix tests/, protocol policy storage)
+	$(BIN)/coverage run $(PYTEST) --reactor=asyncio $(addprefix tests/, protocol policy storage server cluster)
 	@$(BIN)/coverage combine -q
 	$(BIN)/coverage report --fail-under=99.9
 

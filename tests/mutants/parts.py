@@ -116,15 +116,26 @@ PARTS = (
         ),
         gate=0.90,
     ),
+    Part(
+        "cluster",
+        sources=("cluster/**/*.py",),
+        # Without test_redis_server.py: it tests the server that the others use.
+        tests=("cluster/**/test_*.py", "!cluster/test_redis_server.py"),
+        gate=0.90,
+    ),
+    Part("server", sources=("server/*.py",), tests=("server/test_*.py",), gate=0.90),
     of_crawl(
         "pacing",
-        "crawl/pacing/*.py",
+        "crawl/pacing/**/*.py",
         tests=(
             "crawl/test_backoff.py",
             "crawl/test_departures.py",
             "crawl/test_pacing.py",
+            "crawl/test_refusals.py",
             "crawl/test_slot_floor.py",
+            "crawl/test_throttle.py",
             "crawl/test_turn.py",
+            "crawl/test_wait_alone.py",
         ),
     ),
     of_crawl(
