@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import chain
-from math import inf
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -13,20 +12,18 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_robots_plus.cluster.pace.opening import PROCESS
-from scrapy_robots_plus.cluster.requests import Report, move_all
+from scrapy_robots_plus.cluster.requests import move_all
 from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.gate.crawl import Crawl
 
-from .demand import Demand
 from .feeding import Feeding
 from .held.account import Account
 from .held.hosts import Hosts
-from .held.leases import Lease, Leases
+from .held.leases import Leases
 from .held.reports import QueueReports
-from .held.supply import Supply
 from .held.turns import QueuePace
 from .pushing import Pushing, Serialization
+from .taking import Taking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,9 +34,10 @@ if TYPE_CHECKING:
     from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
 
-    from scrapy_robots_plus.cluster.requests import Exchange, State, Taken
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.policy.origin import Origin
+
+    from .held.leases import Lease
 
 _workers: WeakKeyDictionary[Crawler, Worker] = WeakKeyDictionary()
 
@@ -48,14 +46,11 @@ class Worker:
     """One per crawler.
 
     A request that it takes stays leased to it until the engine has dealt with it, see
-    :func:`~scrapy_robots_plus.crawl.compat.dealt_with`. Requests wait here for their robots.txt
-    only, and for the next time that the engine asks.
+    :func:`~scrapy_robots_plus.crawl.compat.dealt_with`.
     """
 
     LOOK_SECONDS = 0.2
     """Between two looks at what has become of requests."""
-    LONGEST_WAIT = 0.5
-    """Seconds after which the server is asked again, whatever it answered: other workers push."""
 
     def __init__(self, crawler: Crawler, client: Any, key: str, serializer: Any) -> None:
         self._crawler = crawler
@@ -65,25 +60,23 @@ class Worker:
         self._hosts = Hosts(crawler)
         lifetime = crawl.settings.worker_lifetime
         self._account = account = Account(client, key, lifetime, crawl.clock, self._reports)
-        account.on_flush, account.on_forgotten = self._exchange, self._was_forgotten
-        account.ids = self._ids
+        account.on_forgotten, account.ids = self._was_forgotten, self._ids
         self._leases = Leases(crawler, account, self._hosts)
         self._pace = QueuePace(account, self._leases, crawl.settings.workers)
-        self._serialization = Serialization(compat.spider_of(crawler), serializer)
-        self.pushing = Pushing(account, self._hosts, self._serialization, self._reports)
+        serialization = Serialization(compat.spider_of(crawler), serializer)
+        self.pushing = Pushing(account, self._hosts, serialization, self._reports)
+        self._taking = Taking(
+            crawler, account, self._hosts, self._leases, serialization, self._reports
+        )
+        account.on_flush = self._taking.exchange
         self._feeding = Feeding(crawler, crawl.clock)
         self._pushed: Request | None = None
         self._seen_key = ""
-        self._supply = Supply(crawl, account, self._hosts)
-        self._demand = Demand(crawler, self._now)
-        self._ask_at = self._refill_at = 0.0
-        self._waiting, self._waiting_at = 0, -inf
         self.patience = 0.0
         """Seconds to wait for new requests before the crawl ends: SCHEDULER_IDLE_BEFORE_CLOSE."""
         self._idle_since: float | None = None
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._has_left = False
-        self._alarm = Alarm(partial(compat.wake_engine, crawler), self._now, crawl.clock.call_later)
         self._connect()
         _workers[crawler] = self
         moved = account.attempt(partial(move_all, account.queue, self.pushing.stored))
@@ -114,9 +107,7 @@ class Worker:
         due = self.pushing.push(request, fingerprint)
         if due is None:
             return False
-        self._waiting += 1
-        if due:
-            self._ask_at = 0.0
+        self._taking.pushed(due=due)
         return True
 
     def use_seen(self, key: str) -> None:
@@ -142,25 +133,19 @@ class Worker:
     def next(self) -> Request | None:
         """The next request that may be sent; None if there is none now."""
         self._leases.is_asked_again()
-        if self._now() >= (self._refill_at if self._supply.ready else self._ask_at):
-            self._ask_for_more()
-        if self._supply.ready:
-            request, lease = self._supply.take()
-            self._leases.hand_out(request, lease)
-            self._demand.handed_out()
+        request = self._taking.next()
+        if request is not None:
             self._idle_since = None
             return request
         if self.pushing.unwritable:
             return self.pushing.unwritable.popleft()
-        self._alarm.set(self._ask_at)
-        self._feeding.look(is_idle=not self._waiting)
+        self._feeding.look(is_idle=not self._taking.any_waits_there)
         return None
 
     def __len__(self) -> int:
-        here = len(self._supply) + len(self.pushing)
-        if self._now() > self._waiting_at + self.LONGEST_WAIT and self._state() is None:
-            return max(1, here)
-        return max(0, self._waiting) + here
+        if self._taking.is_outdated and self._taking.state() is None:
+            return max(1, self._taking.here + len(self.pushing))
+        return len(self._taking) + len(self.pushing)
 
     def clear(self) -> None:
         """Removes all requests. A worker that ends leaves them to others that are alive."""
@@ -168,10 +153,9 @@ class Worker:
         if others:
             self._reports.not_cleared(others)
         elif others == 0:
-            self._supply.clear()
+            self._taking.clear()
             self.pushing.kept.clear()
             self._account.attempt(self._account.queue.clear)
-            self._waiting = 0
 
     def clear_seen(self, key: str) -> None:
         """Removes the fingerprints, likewise."""
@@ -187,7 +171,7 @@ class Worker:
             return 0  # at the start: SCHEDULER_FLUSH_ON_START
         if compat.is_closing(self._crawler):
             self._leave()
-        state = self._state()
+        state = self._taking.state()
         return None if state is None else state.workers
 
     # For the middleware
@@ -196,46 +180,8 @@ class Worker:
         """See :class:`.TakesBack`."""
         return request in self._leases and self._hosts.defers(origin)
 
-    # What the server gives
-
-    def _ask_for_more(self) -> None:
-        new_hosts = self._supply.room_for_new_hosts(Demand.MOST_AT_ONCE)
-        self._exchange(self._demand.beyond(self._supply.ready), new_hosts)
-        self._refill_at = self._now() + Demand.REFILL_SECONDS
-
-    def _exchange(self, most: int = 0, unknown: int = 0) -> None:
-        self._leases.collect_ended()
-        told, now = self._account.exchange(most, unknown), self._now()
-        if told is None:
-            self._ask_at = now + self.LONGEST_WAIT
-        else:
-            for each in told.taken:
-                self._receive(each)
-            self._note_wait(told, now)
-            self._account.make_sure()
-        self._alarm.set(self._ask_at)
-
-    def _note_wait(self, told: Exchange, now: float) -> None:
-        if told.waiting is None:
-            self._ask_at = now  # it got as much as it could take
-            return
-        wait = inf if told.wait is None else told.wait
-        self._ask_at = now + min(wait, self.LONGEST_WAIT)
-        self._waiting, self._waiting_at = told.waiting, now
-
-    def _receive(self, taken: Taken) -> None:
-        lease = Lease(taken.id, taken.host, taken.holds, self._now())
-        try:
-            request = self._serialization.read(taken.data)
-        except Exception as error:  # noqa: BLE001 - any serializer may be in use
-            self._reports.cannot_be_read(self._account.queue.keys.aside, error)
-            self._account.tell(partial(Report.aside, taken.id))
-            return
-        self._supply.add(request, lease)
-
     def _fetch_ended(self, origin: Origin, policy: Policy | None) -> None:
-        if self._supply.fetch_ended(origin, policy):
-            self._ask_at = 0.0
+        if self._taking.fetch_ended(origin, policy):
             compat.wake_engine(self._crawler)
 
     def _was_forgotten(self) -> None:
@@ -247,7 +193,7 @@ class Worker:
 
     @property
     def _all_leases(self) -> Iterable[Lease]:
-        return chain(self._leases, self._supply.leases())
+        return chain(self._leases, self._taking.leases())
 
     # What the engine does
 
@@ -258,28 +204,27 @@ class Worker:
     def _look(self, *, at_once: bool = False) -> None:
         """Tells what has happened since the last time, if it is time or *at_once*."""
         self._leases.is_asked_again()
-        self._demand.look()
         self._leases.look_at_departures()
-        self._supply.give_back_stale()
+        self._taking.look()
         self._leases.collect_ended()
         if at_once or self._account.has_news:
-            self._exchange()
+            self._taking.exchange()
         self.pushing.try_again()
 
     def _idle(self) -> None:
         """The engine has nothing to do; other workers may have, and leave it some."""
         self._look(at_once=True)
-        state = self._state()
+        state = self._taking.state()
         if state is None or state.waiting or state.elsewhere or len(self):
             self._idle_since = None
-            self._stay_open(self.LONGEST_WAIT)
+            self._stay_open(Taking.LONGEST_WAIT)
         self._idle_since = self._idle_since or self._now()
         left = self._idle_since + self.patience - self._now()
         if left > 0:
-            self._stay_open(min(left, self.LONGEST_WAIT))
+            self._stay_open(min(left, Taking.LONGEST_WAIT))
 
     def _stay_open(self, seconds: float) -> None:
-        self._alarm.set(self._now() + seconds)
+        self._taking.wake_in(seconds)
         raise DontCloseSpider
 
     def _close(self) -> None:
@@ -298,11 +243,5 @@ class Worker:
         if self._loop is not None and self._loop.running:
             self._loop.stop()
         self._look(at_once=True)
-        self._alarm.cancel()
+        self._taking.close()
         self._account.leave()
-
-    def _state(self) -> State | None:
-        state = self._account.state()
-        if state is not None:
-            self._waiting, self._waiting_at = state.waiting, self._now()
-        return state
