@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.redis_server import RedisServer
-from tests.samples import blocks
+from tests.samples import ROOT, blocks
 from tests.sites import hang
 from tests.workers import SHARED, Workers, robots
 
@@ -79,3 +79,21 @@ def answer(command: str, server: RedisServer) -> str:
     )
     assert "ERR" not in done.stdout, (command, done.stdout)
     return done.stdout
+
+
+def test_a_user_with_the_rights_of_the_page_is_enough(sites: Sites) -> None:
+    page = (ROOT / "docs/cluster.md").read_text()
+    (rights,) = re.findall(r"needs `(~[^`]*)`", page)
+    hosts = {sites.host(robots(0.2)): 4, sites.host(robots()): 20}
+    with (
+        RedisServer(user="crawler", password="5ecret", rights=rights) as server,
+        Workers(hosts, server, SHARED) as workers,
+    ):
+        workers.start(2)
+        crawled = workers.crawl(60)
+        with server.client() as client:
+            refused = [each["object"] for each in client.acl_log() if each["reason"] == "key"]
+    assert refused == []
+    assert crawled.missing == set()
+    assert crawled.stat("robotstxt/shared_queue/errors") == 0
+    assert crawled.stat("robotstxt/store/errors") == 0
