@@ -131,6 +131,6 @@ class Delays:
         whole_number("crawls", 1, 100_000),
         default=1,
         example=4,
-        doc="How many crawls share a pace, or workers a `RobotsQueue`. While the file or server that "
-        "they share cannot be asked, each of them keeps the delay this many times as long.",
+        doc="How many crawls share a pace, or workers a `RobotsQueue`. While the file or server "
+        "that they share cannot be asked, each of them keeps the delay this many times as long.",
     )
