@@ -26,7 +26,7 @@ from scrapy_robots_plus.crawl.reporting.extension import RobotsExtension
 from scrapy_robots_plus.crawl.settings import RobotsSettings, job_folder
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.record import RobotsRecord
-from scrapy_robots_plus.protocol.octets import whole_lines
+from scrapy_robots_plus.protocol.lines.octets import whole_lines
 
 from .errors import UnreadableError
 

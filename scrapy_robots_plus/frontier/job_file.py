@@ -7,7 +7,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from scrapy_robots_plus.storage.sqlite_file import FAULTS
+from scrapy_robots_plus.storage.sqlite.file import FAULTS
 
 from .keeper import Keeper
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.storage.sqlite_file import FAULTS, Identity, identity, is_damage, log_of
+from scrapy_robots_plus.storage.sqlite.file import FAULTS, Identity, identity, is_damage, log_of
 
 from .errors import JobFileError
 from .mending.replacing import finish_replacing, part_of, replace, unused

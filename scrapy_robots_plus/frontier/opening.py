@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.storage.sqlite_file import FAULTS, is_damage, may_write
-from scrapy_robots_plus.storage.sqlite_layout import pragma
+from scrapy_robots_plus.storage.sqlite.file import FAULTS, is_damage, may_write
+from scrapy_robots_plus.storage.sqlite.layout import pragma
 
 from .errors import JobFileError
 from .tables import layout
@@ -22,7 +22,7 @@ def connect(path: Path) -> sqlite3.Connection:
     """Opens the file at *path*, for this process alone. Creates or upgrades it.
 
     Raises JobFileError if it is in use, not ours, too new or not writable, and one of
-    :data:`~scrapy_robots_plus.storage.sqlite_file.FAULTS` if it is damaged.
+    :data:`~scrapy_robots_plus.storage.sqlite.file.FAULTS` if it is damaged.
     """
     _check_place(path)
     connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)

@@ -7,8 +7,8 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.storage.sqlite_file import FAULTS, identity, log_of
-from scrapy_robots_plus.storage.sqlite_layout import pragma
+from scrapy_robots_plus.storage.sqlite.file import FAULTS, identity, log_of
+from scrapy_robots_plus.storage.sqlite.layout import pragma
 
 from .errors import JobFileError
 from .opening import check_layout, explained

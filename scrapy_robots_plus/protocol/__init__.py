@@ -4,7 +4,7 @@ from .dialect import DIALECTS, FIRST_MATCH, GOOGLE, GYM2008, MK1996, RFC9309, Di
 from .pace import RequestRate, VisitTime
 from .product_token import Agent, has_product_token, product_tokens
 from .robotstxt import RobotsTxt
-from .values import CleanParam, Group, Rule
+from .robotstxt.values import CleanParam, Group, Rule
 from .verdict import Explanation, Reason, Verdict
 
 __all__ = [

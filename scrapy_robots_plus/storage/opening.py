@@ -14,10 +14,10 @@ from scrapy_robots_plus.server import check_redis_url, hidden, without_password
 
 from .base import StoreError
 from .memory import MemoryStore
-from .redis_reader import RedisReader
-from .redis_store import SECONDS_OF_USE, RedisStore
-from .sqlite import SqliteStore
-from .sqlite_reader import SqliteReader
+from .redis.reader import RedisReader
+from .redis.store import SECONDS_OF_USE, RedisStore
+from .sqlite.reader import SqliteReader
+from .sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable

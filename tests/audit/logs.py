@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
-from scrapy_robots_plus.audit.log import AuditLog
 from scrapy_robots_plus.audit.reading import LogReader
-from scrapy_robots_plus.audit.replay import OUR_PARSER
+from scrapy_robots_plus.audit.replay.replay import OUR_PARSER
+from scrapy_robots_plus.audit.writing.log import AuditLog
 
 if TYPE_CHECKING:
     from pathlib import Path

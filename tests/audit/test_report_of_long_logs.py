@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scrapy_robots_plus.audit.entries import Entry
-from scrapy_robots_plus.audit.report.pace import PICTURES
-from scrapy_robots_plus.audit.report.requests import HOSTS, RULES
+from scrapy_robots_plus.audit.report.sections.pace import PICTURES
+from scrapy_robots_plus.audit.report.sections.requests import HOSTS, RULES
 
 from .pages import page_of, tiles
 from .sample_log import SHOP, allowed, begin, denied, end, read

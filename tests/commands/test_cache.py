@@ -16,7 +16,7 @@ import pytest
 
 from scrapy_robots_plus.policy.origin import Origin
 from scrapy_robots_plus.storage.exchange import line_of
-from scrapy_robots_plus.storage.sqlite import SqliteStore
+from scrapy_robots_plus.storage.sqlite.store import SqliteStore
 
 from ..storage.records import never_read, origin, rules
 from .running import Robots

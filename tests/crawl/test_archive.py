@@ -18,7 +18,7 @@ from scrapy_robots_plus.crawl.settings import RobotsSettings
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.storage import StoreError, trust
 from scrapy_robots_plus.storage.memory import MemoryStore
-from scrapy_robots_plus.storage.sqlite import SqliteStore
+from scrapy_robots_plus.storage.sqlite.store import SqliteStore
 from tests.crawl.scripted import make_crawler
 from tests.storage.records import START, never_read, origin, rules
 

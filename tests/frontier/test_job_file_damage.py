@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.frontier import JobFile, JobFileError
-from scrapy_robots_plus.storage.sqlite_file import log_of
+from scrapy_robots_plus.storage.sqlite.file import log_of
 
 from .jobs import drain, fill, kill_copy
 

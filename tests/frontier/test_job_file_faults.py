@@ -13,7 +13,7 @@ import pytest
 
 from scrapy_robots_plus.frontier import JobFile, JobFileError
 from scrapy_robots_plus.frontier.tables import layout
-from scrapy_robots_plus.storage.sqlite_file import log_of
+from scrapy_robots_plus.storage.sqlite.file import log_of
 
 from .jobs import drain, fill, kill_copy
 from .worker import LAST, handled, start

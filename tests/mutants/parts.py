@@ -36,8 +36,9 @@ def found(folder: str, globs: tuple[str, ...]) -> list[Path]:
     return sorted(path.relative_to(ROOT) for path in wanted - left_out)
 
 
-def folder(name: str) -> Part:
-    return Part(name, (f"{name}/*.py",), (f"{name}/test_*.py",), gate=0.95)
+def folder(path: str) -> Part:
+    """The files of a folder, named as it is, with the tests in the folder that mirrors it."""
+    return Part(path.rpartition("/")[2], (f"{path}/**/*.py",), (f"{path}/test_*.py",), gate=0.95)
 
 
 def of_crawl(name: str, *sources: str, tests: tuple[str, ...]) -> Part:
@@ -45,49 +46,27 @@ def of_crawl(name: str, *sources: str, tests: tuple[str, ...]) -> Part:
     return Part(name, sources, tests, gate=0.90)
 
 
-COMPARISON = ("changed_paths", "difference", "path_units", "pattern_automaton")
-"""The files that compare two robots.txt files. Parsing and deciding need none of them."""
-
-OF_PAGES = ("directives", "html_head", "moments", "page_statements")
-"""The files that read what pages say of themselves."""
-
 PARTS = (
     Part(
         "protocol",
-        sources=("protocol/*.py", *(f"!protocol/{name}.py" for name in COMPARISON + OF_PAGES)),
-        tests=(
-            "protocol/test_*.py",
-            "!protocol/test_difference.py",
-            *(f"!protocol/test_{name}.py" for name in OF_PAGES),
+        sources=(
+            "protocol/*.py",
+            *(f"protocol/{each}/*.py" for each in ("lines", "groups", "rules", "robotstxt")),
         ),
+        tests=("protocol/test_*.py",),
         gate=0.95,
     ),
     Part(
         "lint",
-        sources=("protocol/lint/*.py",),
+        sources=("protocol/lint/**/*.py",),
         # Without test_hostile.py, which takes longer than all the others together; with the one
         # that compares what each code means with the docs.
         tests=("protocol/lint/test_*.py", "!protocol/lint/test_hostile.py", "test_readme.py"),
         gate=0.95,
     ),
-    Part(
-        "difference",
-        sources=tuple(f"protocol/{name}.py" for name in COMPARISON),
-        tests=("protocol/test_difference.py",),
-        gate=0.95,
-    ),
-    Part(
-        "pages",
-        sources=tuple(f"protocol/{name}.py" for name in OF_PAGES),
-        tests=tuple(f"protocol/test_{name}.py" for name in OF_PAGES if name != "moments"),
-        gate=0.95,
-    ),
-    Part(
-        "preferences",
-        sources=("protocol/preferences/*.py",),
-        tests=("protocol/preferences/test_*.py",),
-        gate=0.95,
-    ),
+    folder("protocol/difference"),
+    folder("protocol/directives"),
+    folder("protocol/preferences"),
     folder("policy"),
     folder("storage"),
     Part(
@@ -102,16 +81,14 @@ PARTS = (
     ),
     Part(
         "audit",
-        sources=("audit/*.py",),
+        sources=("audit/*.py", "audit/replay/*.py", "audit/writing/*.py"),
         tests=(
             "audit/test_bodies.py",
             "audit/test_chain.py",
             "audit/test_entries.py",
-            "audit/test_log.py",
             "audit/test_log_reader.py",
-            "audit/test_parsed_files.py",
-            "audit/test_replay.py",
-            "audit/test_warc.py",
+            "audit/replay/test_*.py",
+            "audit/writing/test_*.py",
             "test_readme.py",  # compares what fields mean with the docs
         ),
         gate=0.90,

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import DIALECTS, RFC9309, Dialect, RobotsTxt
-from scrapy_robots_plus.protocol.escapes import canonical
+from scrapy_robots_plus.protocol.rules.escapes import canonical
 from tests.protocol.slow_matcher import allowed as slowly_allowed
 from tests.protocol.worst_cases import Plan
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scrapy_robots_plus.protocol import RobotsTxt
-from scrapy_robots_plus.protocol.matcher import Compiler
-from scrapy_robots_plus.protocol.rank import rank_of
+from scrapy_robots_plus.protocol.rules.matcher import Compiler
+from scrapy_robots_plus.protocol.rules.rank import rank_of
 
 MANY = 600
 """More than are tried one by one."""

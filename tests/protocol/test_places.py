@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from scrapy_robots_plus.protocol.pattern import matches, take_apart
-from scrapy_robots_plus.protocol.places import LONGEST, Places, usual_size
+from scrapy_robots_plus.protocol.rules.pattern import matches, take_apart
+from scrapy_robots_plus.protocol.rules.places import LONGEST, Places, usual_size
 
 SIZES = (1, 2, 3, 31, 32, 33, 63, 64, 65, 96, 97, 130)
 LENGTHS = (0, 1, 40, 256, 257, 400)

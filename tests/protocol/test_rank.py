@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol.rank import (
+from scrapy_robots_plus.protocol.rules.rank import (
     NO_RANK,
     PER_LINE,
     PER_WEIGHT,

@@ -6,7 +6,7 @@ import pytest
 
 from scrapy_robots_plus.protocol import DIALECTS, CleanParam, Dialect, RobotsTxt
 from scrapy_robots_plus.protocol.lines import Kind
-from scrapy_robots_plus.protocol.values import clean_param
+from scrapy_robots_plus.protocol.robotstxt.values import clean_param
 
 RULES = (
     "User-agent: a",

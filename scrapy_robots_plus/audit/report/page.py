@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.protocol.counting import counted
 
 from . import words
-from .crawls import crawls, overrides
-from .files import files
 from .html import Html, code, element, join, number
-from .pace import pace
-from .requests import hosts, over_time, reasons, rules
+from .sections.crawls import crawls, overrides
+from .sections.files import files
+from .sections.pace import pace
+from .sections.requests import hosts, over_time, reasons, rules
+from .sections.uses import uses
 from .style import STYLE
 from .tables import facts, note, paragraph, section
-from .uses import uses
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.audit.summary.summary import Summary

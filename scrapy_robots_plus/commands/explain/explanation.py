@@ -8,7 +8,7 @@ from scrapy_robots_plus.commands.answers import fields_of
 from scrapy_robots_plus.crawl.parsers.adapter import charset_of
 from scrapy_robots_plus.policy.freshness import source_of_lifetime
 from scrapy_robots_plus.protocol import DIALECTS, RobotsTxt, Verdict
-from scrapy_robots_plus.protocol.clean_param import CleanParams
+from scrapy_robots_plus.protocol.robotstxt.clean_param import CleanParams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

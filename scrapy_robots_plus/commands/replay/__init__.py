@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_robots_plus.audit.bodies import Bodies
-from scrapy_robots_plus.audit.differences import Differences
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
-from scrapy_robots_plus.audit.parsed_files import ParsedFiles, UndecidedError
 from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, LogReader
-from scrapy_robots_plus.audit.replay import UNREPLAYED, Changes, CrawlReplay, Decided
+from scrapy_robots_plus.audit.replay.differences import Differences
+from scrapy_robots_plus.audit.replay.parsed_files import ParsedFiles, UndecidedError
+from scrapy_robots_plus.audit.replay.replay import UNREPLAYED, Changes, CrawlReplay, Decided
 from scrapy_robots_plus.commands.errors import UnreadableError, WrongUsageError
 from scrapy_robots_plus.commands.output import Style
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand, add_json, agent_name
@@ -24,7 +24,7 @@ from .log_check import SHOWN, TURN, Damages, Verification
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from scrapy_robots_plus.audit.differences import Group
+    from scrapy_robots_plus.audit.replay.differences import Group
     from scrapy_robots_plus.commands.output import Output
     from scrapy_robots_plus.commands.project import Project
 

@@ -12,7 +12,7 @@ from twisted.internet.defer import CancelledError
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.policy.access import Failure, Outcome
 from scrapy_robots_plus.policy.record import FetchResult
-from scrapy_robots_plus.protocol.octets import whole_lines
+from scrapy_robots_plus.protocol.lines.octets import whole_lines
 from scrapy_robots_plus.protocol.printable import printable
 
 from .body_tap import content_encoding

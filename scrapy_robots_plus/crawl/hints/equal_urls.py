@@ -11,8 +11,8 @@ from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.exceptions import RobotsDuplicate
 from scrapy_robots_plus.crawl.parsers.failing import parser_failed
 from scrapy_robots_plus.crawl.requests import REDIRECT_META_KEY, SCHEDULED_META_KEY
-from scrapy_robots_plus.protocol.clean_param import CleanParams
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.robotstxt.clean_param import CleanParams
 
 if TYPE_CHECKING:
     from scrapy import Request

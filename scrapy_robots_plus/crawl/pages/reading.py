@@ -20,7 +20,7 @@ from scrapy_robots_plus.protocol.directives import (
     header_statements,
     meta_statements,
 )
-from scrapy_robots_plus.protocol.html_head import robots_metas
+from scrapy_robots_plus.protocol.directives.html_head import robots_metas
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.product_token import product_tokens
 

@@ -18,7 +18,7 @@ from scrapy_robots_plus.protocol import (
 )
 from scrapy_robots_plus.protocol.dialect import Names
 from scrapy_robots_plus.protocol.product_token import as_names
-from scrapy_robots_plus.protocol.rules import allowed_by_compact_rules, deciding_line
+from scrapy_robots_plus.protocol.rules.rules import allowed_by_compact_rules, deciding_line
 
 from .uses import Uses
 

@@ -19,7 +19,7 @@ from scrapy_robots_plus.policy.decide import access_at, as_meant_under, held_to
 from scrapy_robots_plus.policy.freshness import span_of_use
 from scrapy_robots_plus.storage import StoreError, open_store
 from scrapy_robots_plus.storage.memory import MemoryStore
-from scrapy_robots_plus.storage.redis_store import RedisStore
+from scrapy_robots_plus.storage.redis.store import RedisStore
 from scrapy_robots_plus.storage.trust import Trust
 
 if TYPE_CHECKING:

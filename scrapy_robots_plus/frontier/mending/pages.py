@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scrapy_robots_plus.storage.sqlite_file import log_of
+from scrapy_robots_plus.storage.sqlite.file import log_of
 
 from .wal import read_log
 

@@ -6,7 +6,7 @@ import os
 from itertools import count
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.storage.sqlite_file import log_of
+from scrapy_robots_plus.storage.sqlite.file import log_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.frontier.tables.states import State
-from scrapy_robots_plus.storage.sqlite_file import identity, log_of
+from scrapy_robots_plus.storage.sqlite.file import identity, log_of
 
 from .wal import read_log
 

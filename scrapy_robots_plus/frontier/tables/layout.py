@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.storage.sqlite_layout import pragma, transaction
+from scrapy_robots_plus.storage.sqlite.layout import pragma, transaction
 
 from .counts import COPIES, begin_counts
 

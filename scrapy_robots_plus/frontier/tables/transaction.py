@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.storage.sqlite_file import FAULTS
+from scrapy_robots_plus.storage.sqlite.file import FAULTS
 
 if TYPE_CHECKING:
     import sqlite3

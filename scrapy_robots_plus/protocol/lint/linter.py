@@ -9,17 +9,17 @@ from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect
 from scrapy_robots_plus.protocol.product_token import as_names
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
-from .group_faults import group_faults
+from .faults.groups import group_faults
+from .faults.octets import octet_faults
+from .faults.paths import path_faults
+from .faults.preferences import opposite_preferences
+from .faults.records import record_faults
+from .faults.shadows import rule_shadows
 from .meanings import Meaning, meanings
-from .octet_faults import octet_faults
-from .path_faults import path_faults
-from .preference_faults import opposite_preferences
 from .reading import read
-from .record_faults import record_faults
-from .shadows import rule_shadows
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.protocol.group_choice import GroupChoice
+    from scrapy_robots_plus.protocol.groups.group_choice import GroupChoice
     from scrapy_robots_plus.protocol.product_token import Agent
 
     from .findings import Finding

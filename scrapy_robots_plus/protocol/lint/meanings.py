@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol import pace
-from scrapy_robots_plus.protocol.groups import STAR
-from scrapy_robots_plus.protocol.lines import Kind, Line, read_line
-from scrapy_robots_plus.protocol.pattern import take_apart
+from scrapy_robots_plus.protocol.dialect import Escapes
+from scrapy_robots_plus.protocol.groups.groups import STAR
+from scrapy_robots_plus.protocol.lines.lines import Kind, Line, read_line
 from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
-from scrapy_robots_plus.protocol.rules import text, texts
-
-from .path_faults import can_match
+from scrapy_robots_plus.protocol.rules.pattern import take_apart
+from scrapy_robots_plus.protocol.rules.rules import text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.preferences import Preference
+    from scrapy_robots_plus.protocol.rules.pattern import Pattern
 
     from .reading import Reading
 
@@ -63,6 +64,8 @@ _FILE_WIDE = {
     Role.CLEAN_PARAM: "query parameters that change nothing",
     Role.LICENSE: "a license",
 }
+_ALWAYS_SENT_ESCAPED = re.compile(rb"[\x00-\x20\"<>\x7f]")
+"""No URI has them (RFC 3986 2), and all clients send them escaped, in paths and in queries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +169,16 @@ def paths(value: bytes, dialect: Dialect) -> str:
     if tail is not None:
         return f"only {text(prefix)}"
     return "everything" if prefix in {b"", b"/"} else f"what begins with {text(prefix)}"
+
+
+def can_match(pattern: Pattern, dialect: Dialect) -> bool:
+    """Whether a URL may match a pattern. All paths begin with ``/`` (RFC 9309 2.2.2)."""
+    prefix, parts, tail = pattern
+    if prefix[:1] not in {b"", b"/"} or (not prefix and tail == b""):
+        return False
+    if dialect.escapes is not Escapes.NONE:
+        return True
+    return not any(map(_ALWAYS_SENT_ESCAPED.search, (prefix, *parts, tail or b"")))
 
 
 def _pace(value: object) -> str:

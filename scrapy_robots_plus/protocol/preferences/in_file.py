@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.lines import Kind
-from scrapy_robots_plus.protocol.rules import path_in_form
+from scrapy_robots_plus.protocol.rules.rules import path_in_form
 
 from .statements import Preference, Source, Statement, first_of_each, of_line
 from .usage_rules import UsageRules

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.protocol.rules import text
+from scrapy_robots_plus.protocol.rules.rules import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,11 +10,11 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.escapes import RULE_FORM
-from scrapy_robots_plus.protocol.matcher import Compiler
-from scrapy_robots_plus.protocol.pattern import take_apart
-from scrapy_robots_plus.protocol.places import Places
-from scrapy_robots_plus.protocol.rank import NO_RANK, line_of, rank_of
+from scrapy_robots_plus.protocol.rules.escapes import RULE_FORM
+from scrapy_robots_plus.protocol.rules.matcher import Compiler
+from scrapy_robots_plus.protocol.rules.pattern import take_apart
+from scrapy_robots_plus.protocol.rules.places import Places
+from scrapy_robots_plus.protocol.rules.rank import NO_RANK, line_of, rank_of
 
 from .statements import Source, Statement, first_of_each, of_line
 from .values import usage, usage_rule

@@ -11,7 +11,7 @@ import pytest
 
 from scrapy_robots_plus.frontier import JobFile, JobFileError, LaneRow
 from scrapy_robots_plus.frontier.mending.wal import read_log
-from scrapy_robots_plus.storage.sqlite_file import log_of
+from scrapy_robots_plus.storage.sqlite.file import log_of
 
 from ..jobs import kill_copy
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import DIALECTS, GYM2008, RFC9309, Dialect, RobotsTxt
 from scrapy_robots_plus.protocol.dialect import Choice, Names, Order
-from scrapy_robots_plus.protocol.lint import Code, Finding, lint, shadows
-from scrapy_robots_plus.protocol.lint.covers import _disjoint
-from scrapy_robots_plus.protocol.pattern import take_apart
+from scrapy_robots_plus.protocol.lint import Code, Finding, lint
+from scrapy_robots_plus.protocol.lint.faults import shadows
+from scrapy_robots_plus.protocol.lint.faults.covers import _disjoint
+from scrapy_robots_plus.protocol.rules.pattern import take_apart
 
 CHANGE_NOTHING = {Code.SHADOWED_RULE, Code.DUPLICATE_RULE, Code.CONTRADICTION, Code.NEVER_MATCHES}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_robots_plus._version import __version__
-from scrapy_robots_plus.audit.warc import Exchanged, Warc
+from scrapy_robots_plus.audit.writing.warc import Exchanged, Warc
 
 if TYPE_CHECKING:
     from pathlib import Path

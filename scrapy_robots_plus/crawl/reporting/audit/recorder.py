@@ -9,7 +9,7 @@ from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 from scrapy_robots_plus.audit.bodies import Bodies
-from scrapy_robots_plus.audit.log import BATCH, AuditLog
+from scrapy_robots_plus.audit.writing.log import BATCH, AuditLog
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
 from scrapy_robots_plus.crawl.gate.judge import Passes, Refused

@@ -1,0 +1,1 @@
+"""Decides again what a log says was decided."""

@@ -1,0 +1,191 @@
+"""What a page says of itself: the values of X-Robots-Tag headers and of robots meta tags.
+
+The grammar is what Google documents, in
+https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag; no RFC defines it::
+
+    X-Robots-Tag: noindex, googlebot: nofollow, unavailable_after: 25 Jun 2010 15:00:00 PST
+    <meta name="robots" content="max-snippet:20, noarchive">
+
+A name and a colon open the directives of one crawler, which last until the next name. What is
+misspelt or unknown says nothing; semicolons and blanks separate directives too.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.product_token import as_text, fold, word_in
+
+from .moments import moment_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+NOINDEX = "noindex"
+NOFOLLOW = "nofollow"
+UNAVAILABLE_AFTER = "unavailable_after"
+MAX_SNIPPET = "max-snippet"
+MAX_IMAGE_PREVIEW = "max-image-preview"
+MAX_VIDEO_PREVIEW = "max-video-preview"
+
+PLAIN = (
+    NOINDEX,
+    NOFOLLOW,
+    "noarchive",
+    "nosnippet",
+    "noimageindex",
+    "notranslate",
+    "noai",
+    "noimageai",
+    "indexifembedded",
+    "nocache",
+)
+"""Directives without a value. ``noai`` and ``noimageai`` are DeviantArt's, ``nocache`` is Bing's
+name of ``noarchive``; the others are Google's."""
+
+_SHORT_FOR = {"none": (NOINDEX, NOFOLLOW)}
+_DENY_NOTHING = frozenset({"all", "index", "follow", "archive", "snippet", "translate", "cache"})
+_WORDS = frozenset({*PLAIN, *_SHORT_FOR, *_DENY_NOTHING})
+
+_FOR_ALL = frozenset({"*", "robots"})
+"""In the place of a crawler's name: directives for all."""
+
+IMAGE_PREVIEWS = ("none", "standard", "large")
+"""The values of ``max-image-preview``, the most restrictive first."""
+
+_LONGEST_TEXT = 200
+"""Characters of a statement that are kept."""
+_PARTS_OF_A_DATE = 3
+"""``Friday, June 25, 2010`` has as many commas as a date can."""
+
+_SEPARATOR = re.compile("[,;]")
+_TAKES_VALUE = re.compile(r"max-|unavailable")
+"""The beginnings of names that are never a crawler's, also where the directive is unknown."""
+_DATED = re.compile(rf"\s*{UNAVAILABLE_AFTER}\s*:")
+_LIMIT_OR_WORD = re.compile(r"(max-[^\s:]*)\s*:\s*(\S+)|[^\s:]+")
+_NUMBER = re.compile(r"-1|\d{1,9}", re.ASCII)
+_PIECE_OF_A_DATE = re.compile(r"\d+[\s-]", re.ASCII)
+
+
+class PageSource(Enum):
+    """Where a page says it: the two places that Google documents."""
+
+    HEADER = "X-Robots-Tag"
+    META = "meta"
+
+
+@dataclass(frozen=True, slots=True)
+class PageStatement:
+    """One directive of a page, as Google documents them for X-Robots-Tag and robots meta tags."""
+
+    directive: str
+    """Its name in lower case. ``none`` is two statements: ``noindex`` and ``nofollow``."""
+    value: str
+    """What stands behind its colon, in lower case; empty for a directive without a value."""
+    agent: str
+    """The word that names the crawler it is for, in lower case; empty if it is for all."""
+    source: PageSource
+    """The header or a meta tag."""
+    text: str
+    """The part of the value that says it, as served; its first 200 characters."""
+
+    def describe(self) -> str:
+        """``X-Robots-Tag: foobot: noindex``, or ``meta robots: noindex``, on one line."""
+        source = self.source.value
+        if self.source is PageSource.META:
+            source = f"{source} {self.agent or 'robots'}"
+        return printable(f"{source}: {self.text}")
+
+
+def header_statements(values: str | bytes | Iterable[str | bytes]) -> tuple[PageStatement, ...]:
+    """What X-Robots-Tag headers say, to any crawler: of one header line, or of several.
+
+    The grammar is Google's. Octets that are not UTF-8 are read as ISO-8859-1. Never raises; takes
+    linear time.
+    """
+    lines = (values,) if isinstance(values, (str, bytes)) else values
+    return tuple(each for line in lines for each in _read(as_text(line), PageSource.HEADER, ""))
+
+
+def meta_statements(name: str, content: str) -> tuple[PageStatement, ...]:
+    """What ``<meta name=NAME content=CONTENT>`` says: to all crawlers if its name is ``robots``.
+
+    The grammar is Google's. In a meta tag no directive names a crawler. Never raises; takes linear
+    time.
+    """
+    return tuple(_read(content, PageSource.META, _agent_in(name)))
+
+
+def _agent_in(name: str) -> str:
+    name = fold(name.strip())
+    return "" if name in _FOR_ALL else word_in(name)
+
+
+def _read(line: str, source: PageSource, agent: str) -> Iterator[PageStatement]:
+    parts = _SEPARATOR.split(line)
+    at = 0
+    while at < len(parts):
+        if source is PageSource.HEADER:
+            agent, said = _without_agent(parts[at], agent)
+        else:
+            said = parts[at]
+        dated = _DATED.match(fold(said))
+        if dated is None:
+            found, length = list(_said_by(said)), 1
+        else:
+            found, length = _date_of(said[dated.end() :], parts[at + 1 : at + _PARTS_OF_A_DATE])
+        text = ",".join(parts[at : at + length]).strip()[:_LONGEST_TEXT]
+        for directive, value in found:
+            yield PageStatement(directive, value, agent, source, text)
+        at += length
+
+
+def _without_agent(part: str, agent: str) -> tuple[str, str]:
+    """The crawler that *part* is for, *agent* unless it names another, and what it says."""
+    start = 0
+    while (colon := part.find(":", start)) != -1:
+        name = fold(part[start:colon].strip())
+        if name not in _FOR_ALL and not _names_a_crawler(name):
+            break
+        agent, start = _agent_in(name), colon + 1
+    return agent, part[start:]
+
+
+def _names_a_crawler(name: str) -> bool:
+    """False for a directive, and for a piece of a date such as ``25 jun 2010 15``."""
+    is_directive = name in _WORDS or _TAKES_VALUE.match(name) is not None
+    return not is_directive and _PIECE_OF_A_DATE.match(name) is None
+
+
+def _date_of(text: str, following: list[str]) -> tuple[list[tuple[str, str]], int]:
+    """The directive with the date in *text*, or in it and some of the parts that are *following*;
+    and how many parts those are. A date has commas: ``Friday, 25-Jun-10 15:00:00 PST``."""
+    for length in range(1, len(following) + 2):
+        date = ",".join([text, *following[: length - 1]]).strip()
+        if moment_in(date) is not None:
+            return [(UNAVAILABLE_AFTER, date.lower())], length
+    return [], 1
+
+
+def _said_by(part: str) -> Iterator[tuple[str, str]]:
+    """The directives in one part of a value, with their values."""
+    for match in _LIMIT_OR_WORD.finditer(fold(part)):
+        limit, value = match.groups()
+        if limit is None:
+            word = match.group()
+            for directive in _SHORT_FOR.get(word, (word,)):
+                if directive in PLAIN:
+                    yield directive, ""
+        elif _is_limit(limit, value):
+            yield limit, value
+
+
+def _is_limit(directive: str, value: str) -> bool:
+    """Google ignores a limit whose value is not one."""
+    if directive == MAX_IMAGE_PREVIEW:
+        return value in IMAGE_PREVIEWS
+    return directive in (MAX_SNIPPET, MAX_VIDEO_PREVIEW) and _NUMBER.fullmatch(value) is not None

@@ -1,0 +1,1 @@
+"""From lines to groups, and which of them apply to a crawler."""

@@ -1,0 +1,128 @@
+"""Faults of Content-Usage and Content-Signal: preferences that are not stated as may be meant."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.protocol.lines import Kind
+from scrapy_robots_plus.protocol.lint.findings import Code, Finding
+from scrapy_robots_plus.protocol.preferences import CURRENT, Preference
+from scrapy_robots_plus.protocol.preferences.structured_fields import (
+    StructuredFieldError,
+    tokens_in,
+)
+from scrapy_robots_plus.protocol.preferences.usage_rules import in_form
+from scrapy_robots_plus.protocol.preferences.values import (
+    SIGNAL_WORDS,
+    USAGE_TOKENS,
+    signal_parts,
+    signals,
+    usage,
+    usage_rule,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from scrapy_robots_plus.protocol.lines import Line
+    from scrapy_robots_plus.protocol.lint.reading import Reading
+
+    _Place = tuple[bytes | None, str, Preference]
+    """A path of Content-Usage, or None for Content-Signal, which has none; and what is stated."""
+
+_OPPOSITE = {Preference.ALLOW: Preference.DISALLOW, Preference.DISALLOW: Preference.ALLOW}
+_SIGNAL_OF = {category: key for key, category in CURRENT.signals.items()}
+_SIGNALS = {*CURRENT.signals, *CURRENT.levels}
+_SHOWN = 40
+
+
+def usage_faults(number: int, value: bytes) -> Iterator[Finding]:
+    """Those of the value of a Content-Usage line."""
+    rule = usage_rule(value)
+    if not rule.value:
+        yield Finding(number, Code.EMPTY_VALUE, "There is no preference after the path.")
+    try:
+        found = tokens_in(rule.value)
+    except StructuredFieldError as error:
+        words = f"It does not look like train-ai=n, search=y ({error}): all is unknown."
+        yield Finding(number, Code.BROKEN_PREFERENCE, words)
+        return
+    labels = CURRENT.labels
+    yield from _unknown(number, (key for key in found if key not in labels), CURRENT.signals)
+    unclear = (key for key, token in found.items() if key in labels and token not in USAGE_TOKENS)
+    yield from _unclear(number, ((key, "neither y nor n") for key in unclear))
+
+
+def signal_faults(number: int, value: bytes) -> Iterator[Finding]:
+    """Those of the value of a Content-Signal line."""
+    parts = list(signal_parts(value))
+    yield from _unknown(number, (key for key, _ in parts if key not in _SIGNALS), _SIGNAL_OF)
+    yield from _unclear(number, _unclear_signals(parts))
+
+
+def _unclear_signals(parts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Keys, each with what its value is not."""
+    for key, said in parts:
+        levels = CURRENT.levels.get(key)
+        if key in CURRENT.signals and said not in SIGNAL_WORDS:
+            yield key, "neither yes nor no"
+        elif levels and said not in levels:
+            yield key, f"none of {', '.join(levels)}"
+
+
+def _unknown(number: int, keys: Iterator[str], meant: Mapping[str, str]) -> Iterator[Finding]:
+    """The first of them: a line may have thousands."""
+    key = next(keys, None)
+    if key is not None:
+        hint = f" {meant[key]} may be meant." if key in meant else ""
+        shown = key if len(key) <= _SHOWN else f"{key[:_SHOWN]}..."
+        yield Finding(number, Code.UNKNOWN_USE, f"{shown!r} is unknown and ignored.{hint}")
+
+
+def _unclear(number: int, keys: Iterator[tuple[str, str]]) -> Iterator[Finding]:
+    """The first of them."""
+    for key, values in islice(keys, 1):
+        words = f"{key!r} says {values}: it is unknown."
+        yield Finding(number, Code.UNCLEAR_PREFERENCE, words)
+
+
+def opposite_preferences(reading: Reading) -> Iterator[Finding]:
+    """Lines of one group that contradict each other: the use is disallowed."""
+    for section in reading.sections:
+        for members in section.members:
+            yield from _opposites(members.lines, reading)
+
+
+def _opposites(lines: list[Line], reading: Reading) -> Iterator[Finding]:
+    """Content-Signal lines come first: they are for all paths of Content-Usage."""
+    first: dict[_Place, int] = {}
+    for kind in (Kind.CONTENT_SIGNAL, Kind.CONTENT_USAGE):
+        for line in lines:
+            if line.kind is kind:
+                yield from _opposites_of(line, first, reading)
+
+
+def _opposites_of(line: Line, first: dict[_Place, int], reading: Reading) -> Iterator[Finding]:
+    path, stated = _stated(line, reading)
+    for category, preference in stated:
+        opposite = _OPPOSITE[preference]
+        places = ((None, category, opposite), (path, category, opposite))
+        other = next((first[place] for place in places if place in first), None)
+        if other is not None:
+            where = "the same line" if other == line.number else f"line {other}"
+            words = f"It says {preference} to {category}, and {where} says {opposite}."
+            yield Finding(line.number, Code.OPPOSITE_PREFERENCES, f"{words} Disallow counts.")
+        first.setdefault((path, category, preference), line.number)
+
+
+def _stated(line: Line, reading: Reading) -> tuple[bytes | None, list[tuple[str, Preference]]]:
+    """The path, and what is known of uses, each once."""
+    if line.kind is Kind.CONTENT_SIGNAL:
+        return None, _known(signals(line.value))
+    path, value = usage_rule(line.value)
+    return in_form(path, reading.dialect), _known(usage(value).items())
+
+
+def _known(stated: Iterable[tuple[str, Preference]]) -> list[tuple[str, Preference]]:
+    return [each for each in dict.fromkeys(stated) if each[1] in _OPPOSITE]

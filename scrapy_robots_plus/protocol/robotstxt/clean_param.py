@@ -1,0 +1,81 @@
+"""URLs without the query parameters that do not change a page: Yandex's Clean-param.
+
+Not part of RFC 9309. Goes by https://yandex.com/support/webmaster/robot-workings/clean-param.html:
+names are case-sensitive, a path is a prefix in which ``*`` stands for anything, all lines count, in
+whatever group they stand, and a rule has at most 500 characters.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from scrapy_robots_plus.protocol.rules.pattern import matches, take_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy_robots_plus.protocol.rules.pattern import Pattern
+
+    from .values import CleanParam
+
+MAX_RULE = 500
+"""Characters of a rule. A longer one is not obeyed: half of it might be another rule."""
+
+MAX_PATHS = 1_000
+"""Different paths in the rules of a file. Rules for further ones are not obeyed."""
+
+
+class CleanParams:
+    """The Clean-param rules of a file. Makes nothing of them raises, whatever they contain."""
+
+    __slots__ = ("_names_by_path",)
+
+    def __init__(self, rules: Iterable[CleanParam]) -> None:
+        by_path: dict[Pattern, set[str]] = {}
+        for rule in rules:
+            if not rule.params or _length(rule) > MAX_RULE:
+                continue
+            path = take_apart(rule.path.encode("utf-8", "surrogatepass"))
+            if path in by_path or len(by_path) < MAX_PATHS:
+                by_path.setdefault(path, set()).update(map(unquote, rule.params))
+        self._names_by_path = tuple(by_path.items())
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._names_by_path)
+
+    def cleaned(self, url: str) -> str | None:
+        """*url* without the parameters that do not count there, and without its fragment.
+
+        None if no rule is for its path. The URL itself if it has none of the parameters. The order
+        of the others stays. *url* is absolute, or a path and query.
+        """
+        url, mark, query = url.partition("#")[0].partition("?")
+        names = self._names_for(_path_of(url))
+        if not names:
+            return None
+        kept = [each for each in query.split("&") if _name_of(each) not in names]
+        rest = "&".join(kept)
+        return f"{url}{mark}{rest}" if rest else url
+
+    def _names_for(self, path: bytes) -> set[str]:
+        """The parameters that do not count on *path*."""
+        found = (names for pattern, names in self._names_by_path if matches(pattern, path))
+        return set().union(*found)
+
+
+def _length(rule: CleanParam) -> int:
+    names = sum(map(len, rule.params)) + len(rule.params) - 1
+    return names + (1 + len(rule.path) if rule.path else 0)
+
+
+def _path_of(url: str) -> bytes:
+    if not url.startswith("/"):
+        authority_and_path = url.partition("://")[2]
+        url = "/" + authority_and_path.partition("/")[2]
+    return url.encode("utf-8", "surrogatepass")
+
+
+def _name_of(parameter: str) -> str:
+    return unquote(parameter.partition("=")[0])

@@ -1,0 +1,267 @@
+"""A parsed robots.txt, and the questions it answers."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.protocol import pace
+from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect
+from scrapy_robots_plus.protocol.groups.group_choice import Chosen, GroupChoice
+from scrapy_robots_plus.protocol.groups.groups import STAR, Scanner, Section
+from scrapy_robots_plus.protocol.lines.lines import Kind, Line, read_line, to_lines
+from scrapy_robots_plus.protocol.lines.octets import to_utf8, whole_lines
+from scrapy_robots_plus.protocol.product_token import Agent, as_names
+from scrapy_robots_plus.protocol.rules.rules import Rules, read_rules, text, texts
+
+from .values import CleanParam, Group, Rule, clean_param, is_whole_url
+from .writing import as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy_robots_plus.protocol.pace import RequestRate, VisitTime
+    from scrapy_robots_plus.protocol.verdict import Explanation, Verdict
+
+_MAX_ASKED = 64
+"""For how many crawlers a file keeps compiled rules."""
+
+_MAX_COMPILED = 50_000
+"""How many compiled rules a file keeps, however many crawlers share them in whatever way: as many
+as 500 KiB can contain."""
+
+_LARGE = 65_536
+"""From this many octets on, parsing also compiles the rules, because that takes long."""
+
+
+class RobotsTxt:
+    """A parsed robots.txt (RFC 9309 2.2). Made by :meth:`parse`; never changes.
+
+    An ``agent`` is a product token (``Foobot``), a whole User-Agent header, or a list of names in
+    order of preference. A URL may be absolute, or a path and query.
+    """
+
+    __slots__ = ("_asked", "_choice", "_compiled", "_lines", "_scanner", "dialect")
+
+    def __init__(self, lines: list[bytes], dialect: Dialect) -> None:
+        self.dialect = dialect
+        self._lines = lines
+        self._scanner = Scanner(dialect)
+        self._scanner.scan(lines)
+        self._choice = GroupChoice(self._scanner.sections, dialect)
+        self._compiled: dict[tuple[int, ...], Rules] = {}
+        self._asked: dict[Agent, Rules] = {}
+
+    @classmethod
+    def parse(
+        cls,
+        body: bytes | bytearray | memoryview | str,
+        dialect: Dialect = RFC9309,
+        charset: str | None = None,
+        max_bytes: int | None = None,
+    ) -> RobotsTxt:
+        """Parses a body. Never raises, whatever it contains.
+
+        ``charset`` is from the Content-Type header, if it has one. Of a longer body, only the lines
+        that end within the first ``max_bytes`` octets are read; None, the default, reads all. A
+        crawl applies its limit (2.5) when it fetches the file.
+        """
+        if not isinstance(body, (bytes, str)):
+            body = bytes(body)
+        if max_bytes is not None:
+            body = whole_lines(body, max_bytes)
+        octets = to_utf8(body, charset or dialect.charset)
+        file = cls(to_lines(octets, dialect), dialect)
+        if len(body) > _LARGE:
+            file._compile_most()
+        return file
+
+    def _compile_most(self) -> None:
+        """Compiles the rules most likely to be needed, so that no decision has to wait for it.
+
+        Not the rules of all agents: groups may be shared in so many ways that it would take ages.
+        """
+        largest = max(self._scanner.sections, key=lambda each: len(each.rules), default=None)
+        if largest is not None:
+            self.rules_for(largest.names[0][0])
+            self.rules_for("*")
+
+    def rules_for(self, agent: Agent) -> Rules:
+        """The rules that apply to a crawler, compiled once for all crawlers that share them."""
+        try:
+            return self._asked[agent]
+        except (KeyError, TypeError):
+            names = as_names(agent)
+        chosen = self._choice.groups_for(names)
+        rules = self._compiled.get(chosen)
+        if rules is None or len(self._asked) >= _MAX_ASKED:
+            rules = self._compile(chosen, rules)
+        self._asked[agent if isinstance(agent, (str, bytes)) else names] = rules
+        return rules
+
+    def _compile(self, chosen: Chosen, rules: Rules | None) -> Rules:
+        """Compiles the rules of these groups, and drops all others if there are too many."""
+        sections = tuple(self._scanner.sections[position] for position in chosen)
+        size = sum(len(section.rules) for section in sections)
+        kept = sum(each.size for each in self._compiled.values())
+        if len(self._asked) >= _MAX_ASKED or size + kept > _MAX_COMPILED:
+            self._asked.clear()
+            self._compiled.clear()
+        if rules is None:
+            rules = Rules(sections, self._lines, self.dialect)
+        self._compiled[chosen] = rules
+        return rules
+
+    def allowed(self, url: str | bytes, agent: Agent) -> bool:
+        """Whether the crawler may fetch the URL."""
+        try:
+            rules = self._asked[agent]
+        except (KeyError, TypeError):
+            rules = self.rules_for(agent)
+        return rules.allowed(url)
+
+    def verdict(self, url: str | bytes, agent: Agent) -> Verdict:
+        """Whether the crawler may fetch the URL, and which rule on which line decides."""
+        return self.rules_for(agent).verdict(url)
+
+    def explain(self, url: str | bytes, agent: Agent) -> Explanation:
+        """The verdict, and every matching rule that it beat."""
+        return self.rules_for(agent).explain(url)
+
+    def rules(self, agent: Agent) -> tuple[Rule, ...]:
+        """The rules that apply to the crawler, in file order."""
+        return tuple(rule for group in self.groups_for(agent) for rule in group.rules)
+
+    def names_for(self, agent: Agent) -> tuple[str, ...]:
+        """The names under which the crawler looks for its groups, in order of preference: its
+        product tokens (2.2.1), or what the dialect compares instead."""
+        return self._choice.names_for(as_names(agent))
+
+    def crawl_delay(self, agent: Agent) -> float | None:
+        """The Crawl-delay of the crawler's groups in seconds; the longest, if there are several.
+
+        None if they have none. A crawler with a group of its own does not inherit that of ``*``.
+        """
+        found = (pace.crawl_delay(line.value) for line in self.members(agent, Kind.CRAWL_DELAY))
+        return max((seconds for seconds in found if seconds is not None), default=None)
+
+    def request_rate(self, agent: Agent) -> RequestRate | None:
+        """The slowest Request-rate of the crawler's groups. A rate for the whole day takes
+        precedence over one for some hours. None if they have none."""
+        found = (pace.request_rate(line.value) for line in self.members(agent, Kind.REQUEST_RATE))
+        rates = [rate for rate in found if rate is not None]
+        return max(rates, key=lambda rate: (rate.window is None, rate.delay), default=None)
+
+    def visit_time(self, agent: Agent) -> VisitTime | None:
+        """The first Visit-time of the crawler's groups; None if they have none."""
+        found = (pace.visit_time(line.value) for line in self.members(agent, Kind.VISIT_TIME))
+        return next((window for window in found if window is not None), None)
+
+    def members(self, agent: Agent, kind: Kind) -> Iterator[Line]:
+        """The lines of one kind, other than rules, in the crawler's groups, in file order."""
+        names = set(self.names_for(agent))
+        for section in self.rules_for(agent).chosen:
+            meant = _meant(section, names)
+            for members in section.members:
+                if not meant.isdisjoint(members.names):
+                    yield from (line for line in members.lines if line.kind is kind)
+
+    def is_named(self, agent: Agent) -> bool:
+        """Whether a group names the crawler, so that those for ``*`` do not apply to it (2.2.1)."""
+        names = set(self.names_for(agent))
+        return any(_meant(section, names) != {STAR} for section in self.rules_for(agent).chosen)
+
+    def __repr__(self) -> str:
+        sections = self._scanner.sections
+        rules = sum(len(section.rules) for section in sections)
+        return (
+            f"<RobotsTxt {self.dialect.name}: groups: {len(sections)}, rules: {rules}, "
+            f"octets: {self.size}>"
+        )
+
+    def groups_for(self, agent: Agent) -> tuple[Group, ...]:
+        """The groups that apply to the crawler, in file order; empty if none does."""
+        return tuple(map(self._group, self.rules_for(agent).chosen))
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The groups, in file order."""
+        return tuple(map(self._group, self._scanner.sections))
+
+    def as_text(self) -> str:
+        """The groups as a robots.txt: agents, their Crawl-delay and the like, rules.
+
+        Parsed again in the same dialect, it gives every crawler the same answers; only rules as
+        long as a line may be (``Dialect.max_line``) may lose their end. Groups for ``*`` come last,
+        unless the dialect goes by the order of groups. Octets that are not UTF-8 are escaped.
+        """
+        return as_text(self._scanner.sections, self._lines, self.dialect)
+
+    def _group(self, section: Section) -> Group:
+        rules = read_rules(section.rules, self._lines, self.dialect)
+        return Group(
+            texts(section.agents),
+            tuple(Rule(allow, text(value), number) for number, allow, value in rules),
+        )
+
+    @property
+    def lines(self) -> Iterator[Line]:
+        """The lines that have a key and a value, in file order."""
+        for number, line in enumerate(self._lines, 1):
+            read = read_line(number, line, self.dialect)
+            if read is not None:
+                yield read
+
+    @property
+    def size(self) -> int:
+        """Octets of the lines that were read."""
+        return sum(map(len, self._lines))
+
+    def file_wide(self, kind: Kind) -> Iterator[Line]:
+        """The lines of one kind that count for the whole file (Sitemap, Host, Clean-param,
+        License) and have a value, in file order."""
+        return (line for line in self._scanner.globals if line.kind is kind and line.value)
+
+    def _values(self, kind: Kind) -> Iterator[str]:
+        return (text(line.value) for line in self.file_wide(kind))
+
+    @property
+    def sitemaps(self) -> tuple[str, ...]:
+        """Sitemap URLs as served, each once, in file order."""
+        return tuple(dict.fromkeys(self._values(Kind.SITEMAP)))
+
+    @property
+    def licenses(self) -> tuple[str, ...]:
+        """License URLs as served, each once, in file order (RSL 1.0). What is not a whole URL is
+        left out: files of other kinds, too, have lines such as ``License: none``."""
+        urls = (line.value for line in self.file_wide(Kind.LICENSE) if is_whole_url(line.value))
+        return tuple(dict.fromkeys(map(text, urls)))
+
+    @property
+    def host(self) -> str | None:
+        """The first Host line's value: the site's preferred host name (formerly Yandex)."""
+        return next(self._values(Kind.HOST), None)
+
+    @property
+    def clean_params(self) -> tuple[CleanParam, ...]:
+        """Clean-param lines, in file order."""
+        return tuple(map(clean_param, self._values(Kind.CLEAN_PARAM)))
+
+    @property
+    def unknown(self) -> tuple[tuple[int, str], ...]:
+        """Number and text of the lines that mean nothing, except comments and blank lines."""
+        return tuple(self._unknown())
+
+    def _unknown(self) -> Iterator[tuple[int, str]]:
+        for number, line in enumerate(self._lines, 1):
+            if line.partition(b"#")[0].strip():
+                read = read_line(number, line, self.dialect)
+                if read is None or read.kind is Kind.NOTHING:
+                    yield number, text(line.strip())
+
+
+def _meant(section: Section, names: set[str]) -> set[str]:
+    """Which names of a group match those of a crawler that it applies to: its own, else ``*``; if
+    neither, a part of a name matched, and any may count."""
+    named = set(chain.from_iterable(section.names))
+    return named & names or named & {STAR} or named

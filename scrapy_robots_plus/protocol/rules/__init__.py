@@ -1,0 +1,1 @@
+"""From groups to rules, and from rules to a verdict on a URL."""

@@ -1,0 +1,227 @@
+"""The file of a :class:`~scrapy_robots_plus.storage.sqlite.store.SqliteStore`.
+
+Is it ours? Which layout does it have? Is it damaged? A file that is not ours is never written to,
+moved or locked.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+from contextlib import closing, contextmanager, suppress
+from time import sleep
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.storage.base import StoreError
+
+from .layout import APPLICATION_ID, check_tally, migrate, pragma
+
+try:
+    import fcntl
+except ImportError:  # Windows, where an open file cannot be renamed anyway
+    fcntl = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+BUSY_SECONDS = 0.25
+"""How long a caller, often a reactor, waits for another process."""
+
+_TRIES = 25
+"""How many attempts that time is divided into where SQLite does not wait by itself."""
+
+WAL_PAGES = 4_000
+"""The size at which the write-ahead log is copied into the file, in pages of 4 KiB.
+
+One put in a thousand does so, and takes some ten milliseconds. With SQLite's default of 1,000 pages
+it would be one in a hundred.
+"""
+
+FAULTS = (sqlite3.Error, UnicodeError)
+"""What :mod:`sqlite3` raises: UnicodeError if its message quotes a damaged file."""
+
+
+Identity = tuple[int, int]
+"""Device and inode of a file."""
+
+
+def connect_surely(path: Path, wait: float) -> tuple[sqlite3.Connection, Identity]:
+    """Like :func:`connect`, and returns the identity of the file that was opened.
+
+    Compares it before and after: the file may be replaced in between.
+    """
+    for _ in range(_TRIES):
+        before = identity(path)
+        connection = connect(path, wait)
+        if before is not None and before == identity(path):
+            return connection, before
+        connection.close()
+    raise StoreError(f"{path} keeps being replaced")
+
+
+def connect(path: Path, wait: float = BUSY_SECONDS) -> sqlite3.Connection:
+    """Opens the store at *path*. Creates it, upgrades it or sets it aside as needed.
+
+    *wait*: seconds that a statement waits for other processes.
+
+    Raises StoreError if the file is not ours, too new or read-only, and one of :data:`FAULTS` or
+    OSError if it cannot be used.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not is_store(path):
+        return _prepared(path, wait)
+    if not may_write(path):
+        # SQLite would open it anyway and leave a log beside it that nobody may write.
+        raise StoreError(f"{path} is read-only")
+    opened = identity(path)
+    try:
+        return _prepared(path, wait)
+    except FAULTS as error:
+        if not is_damage(error):
+            raise
+        set_aside(path, opened, error)
+    return _prepared(path, wait)
+
+
+def is_store(path: Path) -> bool:
+    """True for one of our stores, damaged or not; False if a store may be created there.
+
+    Raises StoreError for anything else. Asks SQLite rather than opening the file: closing another
+    descriptor of a file releases all locks that this process holds on it (POSIX).
+    """
+    if not path.exists():
+        return False
+    if not path.is_file():
+        raise StoreError(f"{path} is not a file")
+    if not path.stat().st_size:
+        return False
+    try:
+        # Immutable: takes no lock. The id is never only in the log (see migrate).
+        uri = f"{path.as_uri()}?mode=ro&immutable=1"
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            # With this, SQLite also reads the header of a file that was cut off.
+            connection.execute("PRAGMA writable_schema = ON")
+            ours = pragma(connection, "application_id") == APPLICATION_ID
+    except FAULTS as error:
+        raise StoreError(f"{path} is not a store of scrapy-robots-plus: {error}") from error
+    if not ours:
+        raise StoreError(f"{path} is not a store of scrapy-robots-plus; it is left unchanged")
+    return True
+
+
+def may_write(path: Path) -> bool:
+    """Whether this process may change the file or folder."""
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether *error* means that the file is damaged, rather than unusable for now."""
+    if isinstance(error, UnicodeDecodeError):
+        return True
+    # Our SQL is fixed: if it does not match, the schema is no longer the one we created.
+    if any(words in str(error) for words in ("no such table", "no such column", "already exists")):
+        return True
+    code: int | None = getattr(error, "sqlite_errorcode", None)  # Python 3.11
+    if code is None:
+        return type(error) is sqlite3.DatabaseError
+    return code & 0xFF in (11, 26)  # SQLITE_CORRUPT, SQLITE_NOTADB
+
+
+def is_of_the_moment(error: Exception) -> bool:
+    """Whether *error* is about one statement only, so that the connection is still good.
+
+    Judged by the message: error codes need Python 3.11.
+    """
+    return any(words in str(error) for words in ("locked", "readonly", "is full", "encode"))
+
+
+def log_of(path: Path) -> Path:
+    """The write-ahead log of the store at *path*."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def identity(path: Path, least_size: int = 0) -> Identity | None:
+    """Which file is at *path* now; None if there is none, or one of fewer octets."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if found.st_size >= least_size else None
+
+
+def set_aside(path: Path, damaged: Identity | None, why: Exception) -> None:
+    """Renames the store at *path*, if it is still the *damaged* one, and warns.
+
+    Another process may see the same damage and be faster: its new store stays.
+    """
+    with _alone_with(path):
+        if damaged is None or identity(path) != damaged:
+            return
+        number = 1
+        while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
+            number += 1
+        # The file last: while it is there, nobody creates a new store that these would belong to.
+        for suffix in ("-shm", "-wal", ""):
+            with suppress(FileNotFoundError):
+                os.rename(f"{path}{suffix}", f"{aside}{suffix}")
+    logger.warning(
+        "%s is damaged (%s); it is kept as %s, and a new store is created", path, why, aside
+    )
+
+
+def _prepared(path: Path, wait: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
+    try:
+        migrate(connection, path)
+        _switch_to_wal(connection, wait)
+        # In WAL mode a power failure may take the last records, never the file.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
+        # The size that the log shrinks back to.
+        connection.execute(f"PRAGMA journal_size_limit = {WAL_PAGES * 4_096}")
+        check_tally(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _switch_to_wal(connection: sqlite3.Connection, wait: float) -> None:
+    """Does nothing if the file is in WAL mode already. Only processes that open a new file at the
+    same time have to wait, and this is the one lock that SQLite does not wait for by itself."""
+    wait_for_locks(connection, 0)
+    for _ in range(_TRIES if wait else 0):
+        with suppress(sqlite3.OperationalError):
+            connection.execute("PRAGMA journal_mode = WAL")
+            break
+        sleep(wait / _TRIES)
+    else:
+        connection.execute("PRAGMA journal_mode = WAL")
+    wait_for_locks(connection, wait)
+
+
+def wait_for_locks(connection: sqlite3.Connection, seconds: float) -> None:
+    """Sets how long each statement waits for other processes."""
+    connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+
+
+@contextmanager
+def _alone_with(path: Path) -> Iterator[None]:
+    """Holds a lock on the file itself: it stays with the file if that is renamed."""
+    if fcntl is None:
+        yield
+        return
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        yield
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

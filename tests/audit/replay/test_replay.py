@@ -1,0 +1,257 @@
+"""A replay decides as the crawl did, and as another crawl would have."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scrapy_robots_plus.audit.bodies import Bodies
+from scrapy_robots_plus.audit.dialects import dialect_from_json, dialect_to_json
+from scrapy_robots_plus.audit.entries import CrawlEntry, VerdictEntry
+from scrapy_robots_plus.audit.replay.differences import EXAMPLES, Differences
+from scrapy_robots_plus.audit.replay.parsed_files import ParsedFiles, UndecidedError
+from scrapy_robots_plus.audit.replay.replay import Changes, CrawlReplay, Decided
+from scrapy_robots_plus.policy.status_policy import PRESETS, status_table
+from scrapy_robots_plus.protocol.dialect import DIALECTS, GOOGLE, RFC9309, dialect_named
+from tests.audit.logs import begin, verdict
+
+TEXT = "User-agent: *\nDisallow: /closed\n\nUser-agent: barbot\nDisallow: /\nCrawl-delay: 100\n"
+DIGEST = sha256(TEXT.encode()).hexdigest()
+URL = "http://x.example/closed"
+
+
+@pytest.fixture
+def bodies(tmp_path: Path) -> Bodies:
+    folder = Bodies(tmp_path)
+    folder.put(DIGEST, TEXT.encode())
+    return folder
+
+
+def crawl_entry(**others: Any) -> CrawlEntry:
+    entry = begin()
+    entry.status_policy = {key: str(value) for key, value in PRESETS["rfc9309"].items()}
+    for name, value in others.items():
+        setattr(entry, name, value)
+    return entry
+
+
+def logged(**others: Any) -> VerdictEntry:
+    about: dict[str, Any] = {"status": "200", "access": "rules", "sha256": DIGEST, "age": 1.0}
+    return verdict(**{"url": URL, **about, **others})
+
+
+def replayed(
+    bodies: Bodies | None,
+    entry: VerdictEntry,
+    changes: Changes | None = None,
+    **crawl: Any,
+) -> Decided:
+    replay = CrawlReplay(crawl_entry(**crawl), ParsedFiles(bodies), changes or Changes())
+    return Decided.of(replay.verdict(entry))
+
+
+def test_the_rule_and_its_line_come_out_again(bodies: Bodies) -> None:
+    denied = Decided(False, "rule", "Disallow: /closed", 2, ("*",))
+    assert replayed(bodies, logged()) == denied
+    form = replayed(bodies, logged(url="http://x.example/a/../closed"))
+    assert form == denied._replace(form="/closed")
+    assert replayed(bodies, logged(url="http://x.example/open")) == Decided(True, "no_rule")
+    assert replayed(bodies, logged(url="http://x.example/robots.txt")).reason == "robots_txt"
+
+
+def test_what_was_logged_is_compared_with_what_comes_out(bodies: Bodies) -> None:
+    entry = logged(url="http://x.example/a/../closed", form="/closed")
+    entry.rule, entry.line, entry.group = "Disallow: /closed", 2, ("*",)
+    assert Decided.logged(entry) == replayed(bodies, entry)
+    assert str(Decided.logged(entry)) == "denied (Disallow: /closed, line 2, as /closed)"
+    assert str(Decided(True, "no_rule")) == "allowed (no_rule)"
+
+
+def test_what_another_parser_decided_otherwise_is_undecided(bodies: Bodies) -> None:
+    said = "its crawl used x.Parser, which decided otherwise than this package would"
+    with pytest.raises(UndecidedError, match=said):
+        replayed(bodies, logged(allowed=True), parser="x.Parser")
+    with pytest.raises(UndecidedError, match=said):
+        replayed(bodies, logged(allowed=True), Changes(dialect=GOOGLE), parser="x.Parser")
+    assert not replayed(bodies, logged(), parser="x.Parser").allowed
+
+
+def test_another_agent(bodies: Bodies) -> None:
+    changes = Changes(agent="Barbot/1.0")
+    decided = replayed(bodies, logged(url="http://x.example/open"), changes)
+    assert decided == Decided(False, "rule", "Disallow: /", 5, ("barbot",))
+    overridden = logged(url="http://x.example/open", override={"user_agent": "Foobot"})
+    assert replayed(bodies, overridden, changes).allowed
+
+
+def test_another_dialect(bodies: Bodies) -> None:
+    entry = logged(url="http://x.example/robots.txt", agent="barbot")
+    assert replayed(bodies, entry).allowed
+    assert not replayed(bodies, entry, Changes(dialect=GOOGLE)).allowed
+    assert not replayed(bodies, entry, dialect=dialect_to_json(GOOGLE)).allowed
+    overridden = logged(url=entry.url, agent="barbot", override={"dialect": "GOOGLE"})
+    assert not replayed(bodies, overridden).allowed
+
+
+@pytest.mark.parametrize(
+    ("about", "by_preset"),
+    [
+        ({"status": "404"}, {"rfc9309": True, "fail-closed": True}),
+        ({"status": "403"}, {"rfc9309": True, "mk1996": False, "fail-closed": False}),
+        ({"status": "503", "failure": "503"}, {"rfc9309": False, "fail-open": True}),
+        ({"status": "timeout", "failure": "timeout"}, {"rfc9309": False, "mk1996": True}),
+        ({"status": "404", "failure": "503"}, {"rfc9309": True, "fail-open": True}),
+        (
+            {"status": "404", "failure": "503", "age": 1e9},
+            {"rfc9309": False, "fail-open": True},
+        ),
+        (
+            {"status": "403", "failure": "dns", "access": "unreachable"},
+            {"fail-closed": False, "mk1996": True},
+        ),
+        (
+            {"status": "error", "failure": "error", "access": "unreachable"},
+            {"fail-open": False},  # it may have been interrupted
+        ),
+    ],
+)
+def test_another_status_policy(about: dict[str, Any], by_preset: dict[str, bool]) -> None:
+    entry = logged(**{"sha256": None, "access": "unavailable", **about})
+    for preset, allowed in by_preset.items():
+        own = {key: str(value) for key, value in PRESETS[preset].items()}
+        changes = Changes(status_policy=status_table(preset))
+        assert replayed(None, entry, changes, stale_max=1e6).allowed is allowed
+        assert replayed(None, entry, status_policy=own, stale_max=1e6).allowed is allowed
+        overridden = logged(
+            **{
+                "sha256": None,
+                "access": "unavailable",
+                **about,
+                "override": {"status_policy": preset},
+            }
+        )
+        assert replayed(None, overridden, stale_max=1e6).allowed is allowed
+
+
+def test_the_last_copy_is_obeyed_in_an_outage_until_it_is_too_old(bodies: Bodies) -> None:
+    entry = logged(failure="503", url="http://x.example/open")
+    assert replayed(bodies, entry, stale_max=1e6).allowed
+    old = logged(failure="503", url="http://x.example/open", age=1e6)
+    assert replayed(bodies, old, stale_max=1e6) == Decided(False, "unreachable")
+
+
+@pytest.mark.parametrize(
+    ("settings", "allowed"),
+    [
+        ({"crawl_delay_too_long": "skip"}, False),
+        ({"crawl_delay_too_long": "clamp"}, True),
+        ({"crawl_delay_too_long": "obey"}, True),
+        ({"crawl_delay_too_long": "skip", "crawl_delay_max": 100.0}, True),
+        ({"crawl_delay_too_long": "skip", "keeps_delays": False}, True),
+    ],
+)
+def test_a_delay_that_is_too_long(tmp_path: Path, settings: dict[str, Any], allowed: bool) -> None:
+    for text in ("Crawl-delay: 100", "Request-rate: 1/100"):
+        body = f"User-agent: *\n{text}\n".encode()
+        digest = sha256(body).hexdigest()
+        Bodies(tmp_path).put(digest, body)
+        decided = replayed(Bodies(tmp_path), logged(sha256=digest), **settings)
+        assert decided == Decided(allowed, "no_rule" if allowed else "crawl_delay")
+    hourly = b"User-agent: *\nRequest-rate: 1/100 0600-0700\n"
+    digest = sha256(hourly).hexdigest()
+    Bodies(tmp_path).put(digest, hourly)
+    assert replayed(Bodies(tmp_path), logged(sha256=digest), **settings).allowed
+
+
+def test_what_is_not_obeyed_is_allowed(bodies: Bodies) -> None:
+    assert replayed(bodies, logged(), obey=False) == Decided(True, "not_obeyed")
+    assert replayed(bodies, logged(override={"obey": False})) == Decided(True, "not_obeyed")
+    assert not replayed(bodies, logged(override={"obey": True}), obey=False).allowed
+
+
+def test_a_text_of_ones_own_is_read_whatever_the_site_says(bodies: Bodies) -> None:
+    override = {"robots_txt": DIGEST, "crawl_delay": 5}
+    assert not replayed(bodies, logged(override=override, status="404")).allowed
+
+
+@pytest.mark.parametrize(
+    ("about", "why"),
+    [
+        ({"reason": "closing"}, "the spider closed"),
+        ({"status": None}, "does not say what became of its robots.txt"),
+        ({"access": None}, "does not say what became of its robots.txt"),
+        ({"status": "maybe"}, "'maybe' is not a valid Failure"),
+        ({"sha256": None}, "had no rules"),
+        ({"sha256": "a" * 64}, "is missing"),
+        ({"sha256": "../x"}, "is not a hash"),
+        ({"override": {"dialect": "NOBODYS"}}, "'NOBODYS' is not a dialect"),
+        ({"override": {"dialect": 5}}, "5 is not a dialect"),
+        ({"override": {"status_policy": 5}}, "expected a dict or a preset"),
+    ],
+)
+def test_what_cannot_be_recomputed_is_told(bodies: Bodies, about: dict[str, Any], why: str) -> None:
+    with pytest.raises(UndecidedError, match=why):
+        replayed(bodies, logged(**about))
+
+
+def test_without_texts_only_verdicts_without_rules_are_recomputed() -> None:
+    with pytest.raises(UndecidedError, match=r"no robots\.txt files were kept"):
+        replayed(None, logged())
+    assert replayed(None, logged(status="404", access="unavailable", sha256=None)).allowed
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"status_policy": {"404": "perhaps"}},
+        {"crawl_delay_too_long": "what"},
+        {"dialect": {"names": "what"}},
+        {"dialect": {"max_line": "long"}},
+    ],
+)
+def test_a_crawl_with_options_that_there_are_not_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"what|perhaps|max_line"):
+        CrawlReplay(crawl_entry(**wrong), ParsedFiles(None), Changes())
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
+def test_a_dialect_is_read_as_it_was_written(dialect: Any) -> None:
+    assert dialect_from_json(dialect_to_json(dialect)) == dialect
+    assert dialect_from_json(dialect.name) == dialect == dialect_named(dialect.name)
+
+
+def test_a_field_that_an_older_version_did_not_have_is_as_in_rfc_9309() -> None:
+    fields = dialect_to_json(RFC9309)
+    del fields["escapes"]
+    assert dialect_from_json({**fields, "of a newer version": 1}) == RFC9309
+
+
+def test_differences_are_grouped_and_counted() -> None:
+    differences = Differences()
+    denied, allowed = Decided(False, "rule", "Disallow: /", 2), Decided(True, "no_rule")
+    for line in range(10):
+        differences.add(line, f"http://x.example/{line}", "http://x.example", denied, allowed)
+    differences.add(10, "http://x.example/", "http://x.example", denied, denied)
+    differences.add(11, "http://y.example/", "http://y.example", allowed, denied)
+    differences.add(12, "http://y.example/", "http://y.example", denied, denied._replace(line=3))
+    assert (differences.verdicts, differences.total) == (13, 12)
+    assert (differences.allowed, differences.denied, differences.others) == (10, 1, 1)
+    first, second, third = differences.groups()
+    assert (first.count, first.before, first.after) == (10, denied, allowed)
+    assert first.examples == [(line, f"http://x.example/{line}") for line in range(EXAMPLES)]
+    assert (second.origin, second.count) == ("http://y.example", 1)
+    assert third.after.line == 3
+
+
+def test_groups_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scrapy_robots_plus.audit.replay.differences.MOST_GROUPS", 5)
+    differences = Differences()
+    for number in range(8):
+        before, after = Decided(True, "no_rule"), Decided(False, "rule", line=number)
+        differences.add(number, "u", "o", before, after)
+    assert differences.total == 8
+    assert differences.ungrouped == 3
+    assert len(list(differences.groups())) == 5

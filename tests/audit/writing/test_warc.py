@@ -1,0 +1,207 @@
+"""robots.txt exchanges as WARC records, read by warcio as an archive would."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+from warcio.archiveiterator import ArchiveIterator
+from warcio.checker import Checker
+
+from scrapy_robots_plus.audit.writing.appending import open_to_append
+from scrapy_robots_plus.audit.writing.locks import try_lock
+from scrapy_robots_plus.audit.writing.warc import ROOM, Exchanged, Warc
+from scrapy_robots_plus.crawl.settings import RobotsSettingsError, checks
+from tests.audit.logs import Warned
+from tests.crawling import crawl, stat
+from tests.sites import Sites, answer, gzipped, hang_up, in_turn, redirect
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RULES = "User-agent: *\nDisallow: /closed\n"
+
+
+def exchanged(**others: Any) -> Exchanged:
+    about: dict[str, Any] = {
+        "at": 1_795_201_080.5,
+        "url": "http://x.example/robots.txt",
+        "method": "GET",
+        "protocol": "HTTP/1.1",
+        "request_headers": [("User-Agent", "Foobot")],
+        "status": 200,
+        "response_headers": [("Content-Type", "text/plain"), ("Transfer-Encoding", "chunked")],
+        "body": RULES.encode(),
+    }
+    return Exchanged(**{**about, **others})
+
+
+def records_in(path: Path) -> list[tuple[str, Any, bytes]]:
+    with path.open("rb") as file:
+        return [
+            (record.rec_type, record, record.content_stream().read())
+            for record in ArchiveIterator(file, check_digests="raise")
+        ]
+
+
+@pytest.mark.parametrize("name", ["robots.warc", "robots.warc.gz"])
+def test_a_pair_of_records_for_each_exchange(tmp_path: Path, name: str) -> None:
+    path, warned = tmp_path / "new" / name, Warned()
+    warc = Warc(path, "tests", warned)
+    assert warc.flush() is True
+    assert not warc.is_locked_out
+    warc.add(exchanged(address="127.0.0.1"))
+    assert not path.exists()
+    assert warc.flush()
+    warc.add(exchanged(status=404, body=b"", is_cut=True))
+    assert warc.flush()
+    warc.close()
+    assert path.read_bytes().startswith(b"\x1f\x8b") is name.endswith(".gz")
+    assert {record.rec_headers.protocol for _, record, _ in records_in(path)} == {"WARC/1.1"}
+    kinds = [kind for kind, _, _ in records_in(path)]
+    assert kinds == ["warcinfo", "response", "request", "response", "request"]
+    _, response, body = records_in(path)[1]
+    assert body == RULES.encode()
+    assert response.rec_headers["WARC-Target-URI"] == "http://x.example/robots.txt"
+    assert response.rec_headers["WARC-Date"] == "2026-11-20T18:58:00.500000Z"
+    assert response.rec_headers["WARC-IP-Address"] == "127.0.0.1"
+    assert response.http_headers.get_statuscode() == "200"
+    assert "Transfer-Encoding" not in dict(response.http_headers.headers)
+    _, request, _ = records_in(path)[2]
+    assert request.http_headers.protocol == "GET"
+    assert request.http_headers.statusline == "/robots.txt HTTP/1.1"
+    assert request.rec_headers["WARC-Concurrent-To"] == response.rec_headers["WARC-Record-ID"]
+    assert records_in(path)[3][1].rec_headers["WARC-Truncated"] == "length"
+    assert (warned, warc.errors, warc.lost) == ([], 0, 0)
+
+
+def test_warcios_own_check_finds_nothing_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "robots.warc.gz"
+    for _ in range(2):
+        warc = Warc(path, "tests", Warned())
+        warc.add(exchanged())
+        assert warc.flush()
+
+    class Options:
+        inputs = [str(path)]  # noqa: RUF012
+        verbose = True
+
+    assert Checker(Options()).process_all() == 0
+
+
+def test_a_coding_that_the_handler_has_undone_is_not_claimed(tmp_path: Path) -> None:
+    path = tmp_path / "robots.warc"
+    warc = Warc(path, "tests", Warned())
+    coded = [("Content-Encoding", "gzip"), ("Content-Length", "5")]
+    warc.add(exchanged(response_headers=coded))
+    warc.add(exchanged(response_headers=coded, body=gzip.compress(RULES.encode())))
+    assert warc.flush()
+    undone, kept = (record for kind, record, _ in records_in(path) if kind == "response")
+    assert undone.http_headers.get_header("Content-Encoding") is None
+    assert kept.http_headers.get_header("Content-Encoding") == "gzip"
+    assert [body for kind, _, body in records_in(path) if kind == "response"] == [
+        RULES.encode()
+    ] * 2
+
+
+def test_what_cannot_be_written_waits_and_is_warned_of_once(tmp_path: Path) -> None:
+    path, warned = tmp_path / "robots.warc", Warned()
+    path.mkdir()
+    warc = Warc(path, "tests", warned)
+    for _ in range(ROOM + 5):
+        warc.add(exchanged(body=b""))
+    assert not warc.flush()
+    assert not warc.flush()
+    assert (warc.errors, warc.lost, len(warned)) == (2, 5, 1)
+    path.rmdir()
+    assert warc.flush()
+    assert len(records_in(path)) == 1 + 2 * ROOM
+
+
+def test_what_still_waits_in_the_end_is_lost(tmp_path: Path) -> None:
+    warc = Warc(tmp_path, "tests", Warned())
+    for _ in range(ROOM + 5):
+        warc.add(exchanged(body=b""))
+    warc.close()
+    assert warc.lost == ROOM + 5
+    warc.close()
+    assert warc.lost == ROOM + 5
+
+
+def test_while_somebody_else_writes_it_waits(tmp_path: Path) -> None:
+    path, warned = tmp_path / "robots.warc", Warned()
+    warc = Warc(path, "tests", warned)
+    warc.add(exchanged())
+    with open_to_append(path) as other:
+        assert try_lock(other)
+        assert warc.flush() is False
+        assert warc.is_locked_out
+    assert warc.flush() is True
+    assert not warc.is_locked_out
+    assert (warned, warc.errors, len(records_in(path))) == ([], 0, 3)
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_crawl_keeps_each_exchange(sites: Sites, tmp_path: Path) -> None:
+    path = tmp_path / "%(name)s.warc.gz"
+    target = sites.host(gzipped(RULES.encode()))
+    moved, missing = sites.host(redirect(target.url("/robots.txt"))), sites.host()
+    again = sites.host(in_turn(answer("", 503), answer(RULES)))
+    silent = sites.host(hang_up)
+    urls = [host.url("/a") for host in (moved, missing, again, silent)]
+    crawler = await crawl(*urls, ROBOTS_AUDIT_WARC=path, ROBOTS_FETCH_RETRIES=1)
+    records = records_in(tmp_path / "probe.warc.gz")
+    responses = [
+        (record.rec_headers["WARC-Target-URI"], record.http_headers.get_statuscode(), body)
+        for kind, record, body in records
+        if kind == "response"
+    ]
+    assert sorted(responses) == sorted(
+        [
+            (moved.url("/robots.txt"), "301", b""),
+            (target.url("/robots.txt"), "200", RULES.encode()),
+            (missing.url("/robots.txt"), "404", b""),
+            (again.url("/robots.txt"), "503", b""),
+            (again.url("/robots.txt"), "200", RULES.encode()),
+        ]
+    )
+    requests = [
+        record for kind, record, _ in records_in(tmp_path / "probe.warc.gz") if kind == "request"
+    ]
+    assert all("Foobot" in record.http_headers.get_header("User-Agent") for record in requests)
+    assert all(
+        record.rec_headers["WARC-Target-URI"]
+        == f"http://{record.http_headers.get_header('Host')}/robots.txt"
+        for record in requests
+    )
+    assert stat(crawler, "robotstxt/audit/errors") == 0
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_large_file_is_marked_as_cut(sites: Sites, tmp_path: Path) -> None:
+    path = tmp_path / "robots.warc"
+    host = sites.host(RULES + "# filler\n" * 200_000)
+    await crawl(host.url("/a"), ROBOTS_AUDIT_WARC=path, ROBOTS_FETCH_MAX_BYTES=524_288)
+    (response,) = (record for kind, record, _ in records_in(path) if kind == "response")
+    assert response.rec_headers["WARC-Truncated"] == "length"
+
+
+def test_without_warcio_the_setting_is_wrong_and_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(checks, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"pip install 'scrapy-robots-plus\[warc\]'"):
+        checks.warc_file.read("robots.warc")
+
+
+@pytest_twisted.ensureDeferred
+async def test_without_warcio_the_crawl_does_not_start(
+    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "find_spec", lambda name: None)
+    host = sites.host()
+    with pytest.raises(RobotsSettingsError, match="ROBOTS_AUDIT_WARC"):
+        await crawl(host.url("/a"), ROBOTS_AUDIT_WARC=tmp_path / "robots.warc")
+    assert host.hits == []
