@@ -33,21 +33,38 @@ FLOORS = (
     "crawl.agents",
     "crawl.parsers",
     "crawl",
+    "audit.report",
+    "audit.summary",
+    "audit.replay",
+    "audit.writing",
     "audit",
     "frontier",
     "cluster",
+    "storage.opening",
+    "storage.sqlite",
+    "storage.redis",
     "storage",
     "server",
     "policy",
+    "protocol.lint",
+    "protocol.preferences",
+    "protocol.difference",
+    "protocol.robotstxt",
+    "protocol.rules",
+    "protocol.groups",
+    "protocol.lines",
+    "protocol.directives",
     "protocol",
     "_version",
 )
-"""From top to bottom. The steps of a request come first, in its order; "crawl" is what they share.
-What is on no floor, such as addon.py, is above them all."""
+"""From top to bottom. The steps of a request come first, in its order; "crawl" is what they share,
+as "audit", "storage" and "protocol" are what their folders share. The face of a folder, which hands
+on what is in it, is on the highest floor of that folder. What is on no floor, such as addon.py, is
+above them all."""
 
 MOST_FILES = 10
 """In a folder below those of GROUPED: its listing can be read at a glance."""
-GROUPED = ("commands", "crawl", "frontier")
+GROUPED = ("audit", "commands", "crawl", "frontier", "protocol", "storage")
 
 
 def module_of(path: Path) -> str:
@@ -101,6 +118,8 @@ GRAPH = _graph()
 def floor_of(module: str) -> int:
     """The number of its floor, from the top; -1 above them all."""
     below = module.removeprefix(f"{PACKAGE}.")
+    if MODULES[module].stem == "__init__":
+        below = next((each for each in FLOORS if f"{each}.".startswith(f"{below}.")), below)
     while below and below not in FLOORS:
         below = below.rpartition(".")[0]
     return FLOORS.index(below) if below else -1
