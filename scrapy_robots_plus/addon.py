@@ -42,8 +42,8 @@ class Addon:
     Scrapy's classes with :class:`RobotsParser`, :class:`RobotsPriorityQueue` and
     :class:`RobotsDownloader`. With ``JOBDIR``, requests and fingerprints are kept in one file,
     unless the project chose a ``SCHEDULER_DISK_QUEUE`` or has begun the job with files. With
-    :class:`~scrapy_robots_plus.redis.RobotsQueue` in scrapy-redis, robots.txt files are kept where
-    ``REDIS_URL`` says.
+    :class:`~scrapy_robots_plus.redis.RobotsQueue` in scrapy-redis, robots.txt files are kept on the
+    same server.
 
     ``ADDONS = {"scrapy_robots_plus.Addon": 300}``
     """

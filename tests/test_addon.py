@@ -91,10 +91,56 @@ WORKERS = {
         ({**WORKERS, "ROBOTS_STORE": "memory"}, "memory"),
         ({**WORKERS, "REDIS_URL": None}, None),
         ({**WORKERS, "REDIS_URL": "what only scrapy-redis knows"}, None),
+        (
+            {**WORKERS, "REDIS_PARAMS": {"username": "bob", "password": "p@ss%41"}, "REDIS_DB": 3},
+            "redis://bob:p%40ss%2541@server.example/3",
+        ),
+        (
+            {
+                **WORKERS,
+                "REDIS_URL": "redis://:own@server.example/1",
+                "REDIS_PARAMS": {"password": "other", "db": 2},
+            },
+            "redis://:own@server.example/1",
+        ),
+        (
+            {**WORKERS, "REDIS_URL": "unix:///run/redis.sock", "REDIS_PARAMS": {"password": "x"}},
+            "unix://:x@/run/redis.sock",
+        ),
+        (
+            {**WORKERS, "REDIS_URL": "unix:///run/redis.sock", "REDIS_DB": 3},
+            "unix:///run/redis.sock?db=3",
+        ),
+        (
+            {**WORKERS, "REDIS_URL": None, "REDIS_HOST": "::1", "REDIS_PORT": 7000, "REDIS_DB": 3},
+            "redis://[::1]:7000/3",
+        ),
+        (
+            {
+                **WORKERS,
+                "REDIS_URL": None,
+                "REDIS_HOST": "a.example",
+                "REDIS_PARAMS": {"ssl": True},
+            },
+            None,
+        ),
         ({**WORKERS, "SCHEDULER_QUEUE_CLASS": "scrapy_redis.queue.PriorityQueue"}, None),
         ({**WORKERS, "SCHEDULER": "scrapy.core.scheduler.Scheduler"}, None),
     ],
-    ids=["shared", "chosen", "host and port", "unusual", "other queue", "other scheduler"],
+    ids=[
+        "shared",
+        "chosen",
+        "nowhere",
+        "unusual",
+        "user and password",
+        "those of the URL",
+        "socket",
+        "database behind a socket",
+        "host and port",
+        "TLS",
+        "other queue",
+        "other scheduler",
+    ],
 )
 def test_workers_that_share_our_queue_share_robots_txt_files_where_the_requests_are(
     settings: dict[str, Any], store: str | None

@@ -6,7 +6,7 @@
 --   most: how many requests it takes of hosts whose pace is known
 --   unknown: how many of other hosts, one each
 --   reports: what has become of requests, see below
--- Returns whether there is more to give back, whether the worker was taken for dead, milliseconds
+-- Returns whether there is more to give back or to forget, whether the worker was taken for dead, milliseconds
 -- until a host is due (-1: nobody knows, or it can take no more), how many requests wait (-1: it can
 -- take no more), and id, host, '1' if it holds the host, delay, data of each request.
 
@@ -82,18 +82,21 @@ end
 -- Who is alive
 
 local function forget_idle_hosts()
-  for _, host in ipairs(call('ZRANGEBYSCORE', IDLE, '-inf', now(), 'LIMIT', 0, 100)) do
+  local hosts = call('ZRANGEBYSCORE', IDLE, '-inf', now(), 'LIMIT', 0, 1000)
+  for _, host in ipairs(hosts) do
     call('ZREM', IDLE, host)
     if not call('ZSCORE', DUE, host) and not call('ZSCORE', NEW, host) then
       call('HDEL', PACE, host)
     end
   end
+  return #hosts == 1000
 end
 
 local more, forgotten = false, false
 if lifetime > 0 then
   forgotten = call('ZADD', WORKERS, now() + lifetime, worker) == 1
-  forget_idle_hosts()
+  if forgotten then for _, key in ipairs({PACE, IDLE}) do call('PERSIST', key) end end -- see leave.lua
+  more = forget_idle_hosts()
 end
 if reap then
   local dead = call('ZRANGEBYSCORE', WORKERS, '-inf', '(' .. now(), 'WITHSCORES', 'LIMIT', 0, 1)

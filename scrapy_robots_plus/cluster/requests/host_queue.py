@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .keys import Keys
@@ -46,7 +47,8 @@ class Exchange(NamedTuple):
     waiting: int | None
     """How many requests wait; None if it got as much as it can take."""
     more: bool
-    """Whether a dead worker may have more requests, to be given back by the next exchange."""
+    """Whether the next exchange would give back more requests of a dead worker, or forget more
+    hosts."""
     forgotten: bool
     """Whether the worker is new, or was taken for dead: then what it had was given back."""
 
@@ -188,11 +190,12 @@ class HostQueue:
 
 
 def _score(priority: float) -> str:
-    """The lowest comes first. An integer may be too large for a float."""
+    """The lowest comes first. An integer may be too large for a float, and a float be no number."""
     try:
-        return repr(float(-priority))
+        score = float(-priority)
     except OverflowError:
         return "-inf" if priority > 0 else "inf"
+    return "0.0" if isnan(score) else repr(score)
 
 
 def _taken(id_: bytes, host: bytes, holds: bytes, delay: bytes, data: bytes) -> Taken:

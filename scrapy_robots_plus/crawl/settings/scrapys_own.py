@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote
 
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
@@ -96,8 +97,43 @@ def caches_http(settings: BaseSettings) -> bool:
 
 
 def redis_url(settings: BaseSettings) -> Any:
-    """``REDIS_URL`` of scrapy-redis, as it is; None if it is not set."""
-    return settings.get("REDIS_URL")
+    """The server of scrapy-redis: ``REDIS_URL`` or ``REDIS_HOST`` and ``REDIS_PORT``, with user,
+    password and database from elsewhere in its settings.
+
+    None if neither is set, or if more is needed to get there than a URL says.
+    """
+    params = settings.getdict("REDIS_PARAMS")
+    url, host = settings.get("REDIS_URL"), settings.get("REDIS_HOST")
+    if not url and host and not _BEYOND_A_URL & params.keys():
+        port = settings.get("REDIS_PORT") or params.get("port", 6379)
+        url = f"redis://[{host}]:{port}" if ":" in host else f"redis://{host}:{port}"
+    if not isinstance(url, str):
+        return url
+    who = tuple(str(params.get(name) or "") for name in ("username", "password"))
+    return _with_database(_with_user(url, *who), settings.get("REDIS_DB") or params.get("db"))
+
+
+_BEYOND_A_URL = {"connection_pool", "redis_cls", "ssl", "unix_socket_path"}
+
+
+def _with_user(url: str, user: str, password: str) -> str:
+    """*url* wins if it names any."""
+    scheme, separator, rest = url.partition("://")
+    if not password or "@" in rest or "password=" in rest:
+        return url
+    return f"{scheme}{separator}{quote(user, '')}:{quote(password, '')}@{rest}"
+
+
+def _with_database(url: str, number: object) -> str:
+    """Likewise."""
+    place, mark, options = url.partition("?")
+    if not number or "db=" in options:
+        return url
+    if place.startswith("unix:"):
+        return f"{place}?db={number}{'&' if options else ''}{options}"
+    server = place.removesuffix("/")
+    named = "/" in server.partition("://")[2]
+    return url if named else f"{server}/{number}{mark}{options}"
 
 
 _WAY_OF_ASKING = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from math import nan
 from typing import TYPE_CHECKING
 
 import pytest
@@ -128,6 +129,14 @@ def test_the_most_urgent_requests_of_a_host_come_first_then_the_oldest(crew: Cre
     worker.push(stored(A, "z", "a") + stored(A, "now", priority=5) + stored(A, "late", priority=-1))
     worker.push(stored(A, "b") + stored(A, "at once", priority=10**400))
     assert names(take(worker)) == ["at once", "now", "z", "a", "b", "late"]
+
+
+def test_a_priority_that_is_not_a_number_is_none(crew: Crew) -> None:
+    worker = crew.worker("1")
+    make_known(worker, A)
+    worker.push(stored(A, "odd", priority=nan) + stored(A, "now", priority=5))
+    worker.push(stored(A, "late", priority=-1))
+    assert names(take(worker)) == ["now", "odd", "late"]
 
 
 def test_what_was_given_back_has_its_old_place(crew: Crew) -> None:
@@ -286,6 +295,36 @@ def test_hosts_that_have_nothing_left_are_forgotten_later(crew: Crew) -> None:
     assert crew.client.hlen(worker.keys.pace) == 0
     worker.push(stored(A, "b"))
     assert take(worker)[0].delay is None
+
+
+def test_many_hosts_are_forgotten_as_fast_as_they_come(crew: Crew) -> None:
+    worker = crew.worker("1")
+    tell(worker, *(Report.left(b"", f"{each}.example", 0.0, 0.0) for each in range(3_000)))
+    idle = worker.keys.base + ":idle"
+    crew.client.zadd(idle, {f"{each}.example": 1 for each in range(2_500)})
+    assert any(not worker.exchange(renew=True).more for _ in range(5))
+    assert crew.client.hlen(worker.keys.pace) == crew.client.zcard(idle) == 500
+
+
+def test_when_all_have_left_what_is_known_of_hosts_expires(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    known = [one.keys.pace, one.keys.base + ":idle"]
+
+    def seconds_left() -> list[int]:
+        return [crew.client.ttl(key) for key in known]
+
+    for each in (one, two):
+        each.exchange(renew=True)
+    tell(one, Report.left(b"", A, 0.0, 0.0), Report.pause(A, HOUR))
+    one.leave()
+    assert seconds_left() == [-1, -1]
+    two.leave()
+    assert seconds_left() == pytest.approx([2 * HOUR, 2 * HOUR], abs=60)
+    one.exchange(renew=True)
+    assert seconds_left() == [-1, -1]
+    one.push(stored(A, "a"))
+    one.leave()
+    assert seconds_left() == [-1, -1]
 
 
 def test_hosts_with_requests_are_not_forgotten(crew: Crew) -> None:

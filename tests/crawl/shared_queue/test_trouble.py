@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import signal
 import time
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import scrapy
 
 from tests.crawling import crawl, make_crawler, stat
 from tests.redis_server import RedisServer
+from tests.samples import ROOT
 from tests.sending import HICCUP
 from tests.sites import answer, when
 from tests.waiting import close_when
@@ -30,6 +32,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning",
 )
 RULES = "User-agent: *\nDisallow: /never\n"
+CLUSTER_PAGE = (ROOT / "docs" / "cluster.md").read_text()
 PAGE = answer("<p>A page</p>", content_type="text/html")
 
 
@@ -135,6 +138,26 @@ class Linking(CrewSpider):
         if response.url.endswith("/0"):
             for each in (1, 2, 3, 4, 5, 6):
                 yield scrapy.Request(response.urljoin(f"/{each}"))
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_user_with_the_rights_that_the_docs_name_but_info(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = sites.host(RULES)
+    (rights,) = re.findall(r"`(~\{robots[^`]+) \+info`", CLUSTER_PAGE)
+    rights = rights.replace("worker", "crew")
+    with RedisServer(user="crawler", password="s3cret", rights=rights) as server:
+        settings = {
+            "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
+            "REDIS_URL": server.url.partition("//")[0] + "//" + server.url.rpartition("@")[2],
+            "REDIS_PARAMS": {"username": "crawler", "password": "s3cret"},
+            **SHARED,
+        }
+        await crawl(host.url("/0"), host.url("/0"), spider=Linking, **settings)
+    assert sorted(host.fetched) == [f"/{each}" for each in range(7)]
+    assert [each for each in caplog.records if each.levelname == "WARNING"] == []
+    assert "s3cret" not in caplog.text
 
 
 @pytest_twisted.ensureDeferred

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from scrapy_robots_plus.cluster.requests import HostQueue, Link, Report
 from scrapy_robots_plus.crawl.clock import Alarm
-from scrapy_robots_plus.server import ServerError
+from scrapy_robots_plus.server import ServerAwayError, ServerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,6 +30,8 @@ class Account:
     """Seconds within which the server is told that a host is free."""
     LATER = 0.5
     """Seconds within which it is told of all else."""
+    TOLD_AT_ONCE = 1000
+    """Reports of one exchange: the server does nothing else meanwhile."""
     HEARTBEATS = 4
     """In each lifetime."""
 
@@ -93,8 +95,9 @@ class Account:
         away.
         """
         self._flush.cancel()
-        untold, self._untold, self._tell_by = self._untold, [], inf
+        untold, self._untold = self._untold[: self.TOLD_AT_ONCE], self._untold[self.TOLD_AT_ONCE :]
         now = self.now()
+        self._tell_by = now if self._untold else inf
         renew = now >= self._renew_at
         reap = renew and now >= self._reap_at
         reports = [report() for report in untold]
@@ -109,7 +112,7 @@ class Account:
 
     def make_sure(self) -> None:
         """After an answer was lost: the server may have handed out what has not arrived."""
-        if not self._is_unsure:
+        if not self._is_unsure or self._untold:
             return
         held = self.attempt(self.queue.held)
         if held is not None:
@@ -134,8 +137,14 @@ class Account:
     @cached_property
     def is_cluster(self) -> bool:
         """Whether no script may touch the keys of others beside those of the queue."""
-        found = self.attempt(lambda: self._link.client.info("cluster"))
-        return found is not None and bool(found.get("cluster_enabled"))
+        try:
+            found = self._link.run(lambda client: client.info("cluster"))
+        except ServerAwayError as error:
+            self._failed(error)
+            return False
+        except ServerError:  # the user may not ask
+            return False
+        return bool(found.get("cluster_enabled"))
 
     def is_new(self, key: str, fingerprint: str) -> bool:
         """Adds *fingerprint* to a set. While the server is away, all are new."""
@@ -149,6 +158,8 @@ class Account:
 
     def leave(self) -> None:
         """The worker ends, and gives back what it has."""
+        while self._untold and self.exchange() is not None:
+            pass
         self._flush.cancel()
         self.attempt(self.queue.leave)
 

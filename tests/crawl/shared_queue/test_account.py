@@ -1,0 +1,57 @@
+"""What a worker tells the server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scrapy_robots_plus.crawl.clock import Clock
+from scrapy_robots_plus.crawl.sharing.held.account import Account
+from scrapy_robots_plus.crawl.sharing.held.reports import QueueReports
+from tests.crawling import make_crawler
+
+from .crews import CrewSpider
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.redis_server import RedisServer
+
+
+@pytest.fixture
+def client(server: RedisServer) -> Iterator[Any]:
+    with server.client() as client:
+        yield client
+
+
+@pytest.fixture
+def account(server: RedisServer, client: Any) -> Iterator[Account]:
+    crawler = make_crawler(CrewSpider)
+    crawler._apply_settings()
+    opened = Account(client, "crew:requests", 60, Clock(), QueueReports(crawler))
+    opened.ids = set
+    yield opened
+    opened.close()
+
+
+def test_what_has_piled_up_is_told_in_pieces(account: Account, client: Any) -> None:
+    """While the server was away. All of it at once would keep the server from the others for
+    longer than they wait, and be refused at some length.
+    """
+    for number in range(5_000):
+        account.left(b"", f"{number}.example", 0.0, 1.0)
+    pieces = 0
+    while account.has_news:
+        assert account.exchange() is not None
+        pieces += 1
+    assert pieces == 5_000 / Account.TOLD_AT_ONCE
+    assert client.hlen("{crew:requests}:pace") == 5_000
+
+
+def test_what_is_left_is_told_at_the_end(account: Account, client: Any) -> None:
+    for number in range(3 * Account.TOLD_AT_ONCE):
+        account.left(b"", f"{number}.example", 0.0, 1.0)
+    account.leave()
+    assert client.hlen("{crew:requests}:pace") == 3 * Account.TOLD_AT_ONCE
+    assert not client.exists("{crew:requests}:workers")
