@@ -67,6 +67,7 @@ def take(file: JobFile) -> None:
                 taken_so_far += 1
                 if taken_so_far % EVERY == 0:
                     file.commit()
+            file.sleep(row.name)
     file.commit()
 
 

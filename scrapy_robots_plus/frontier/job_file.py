@@ -107,7 +107,7 @@ class JobFile:
     def add(
         self, lane: str, priority: int, data: bytes, *, starts: bool = False, hard_ends: int = 0
     ) -> None:
-        """*data* waits in *lane*. A lane that held nothing is asleep.
+        """*data* waits in *lane*. A new lane is asleep.
 
         *hard_ends*: those of the request so far, if it is one of the last. Raises ValueError for
         what cannot be stored: more than 1 GB, a name that is not Unicode, a priority of more than
@@ -190,13 +190,13 @@ class JobFile:
 
     @_guarded
     def sleep(self, lane: str) -> None:
-        """It has its turn after all of its priority that are asleep now."""
+        """It has its turn after all of its priority that are asleep now, if it holds a request."""
         self._keeper.job.lanes.sleep(lane)
 
     @_guarded
     def holds(self, lane: str) -> bool:
         """Whether a request waits in *lane*."""
-        return self._keeper.job.lanes.id_of(lane) is not None
+        return self._keeper.job.lanes.holds(lane)
 
     @_guarded
     def note(self, key: str) -> str | None:

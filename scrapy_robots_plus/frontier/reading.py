@@ -50,7 +50,7 @@ def overview(path: Path, most_lanes: int) -> Overview:
         return Overview(
             was_closed=not counts.running,
             waiting=counts.waiting,
-            lanes=_number(connection, "SELECT count(*) FROM lanes"),
+            lanes=_number(connection, _LANES),
             under_way=states.under_way,
             last=states.last,
             set_aside=states.requests(State.ASIDE),
@@ -58,6 +58,13 @@ def overview(path: Path, most_lanes: int) -> Overview:
             largest=_largest(connection, most_lanes),
             free=pragma(connection, "freelist_count") * pragma(connection, "page_size"),
         )
+
+
+# Of those that were awake at a kill, some may hold nothing.
+_LANES = (
+    "SELECT count(*) FROM lanes "
+    "WHERE awake = 0 OR EXISTS (SELECT 1 FROM waiting WHERE lane = lanes.id)"
+)
 
 
 def _largest(connection: sqlite3.Connection, most: int) -> list[tuple[str, int]]:

@@ -104,8 +104,6 @@ class Trial:
         self.model.under_way[taken.id] = expected
         if taken.hard_ends >= 2:
             self.model.alone.add(taken.id)
-        if not self.model.lane(lane):
-            self.awake.discard(lane)
 
     def take_last(self) -> None:
         """As a crawl does: it is added to its lane, and taken from there."""
@@ -185,7 +183,8 @@ class Trial:
         assert self.file.held == len(model.waiting)
         asleep = {each.lane for each in model.waiting} - self.awake
         assert self.file.asleep == len(asleep)
-        assert all(self.file.holds(lane) for lane in asleep)
+        for lane in asleep | self.awake:
+            assert self.file.holds(lane) == bool(model.lane(lane))
         assert self.file.last == len(model.last)
         assert self.file.under_way == len(model.under_way)
         assert self.file.stored == sum(

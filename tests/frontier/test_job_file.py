@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.frontier import JobFile, JobFileError, LaneRow
+from scrapy_robots_plus.frontier import JobFile, JobFileError, LaneRow, overview
+
+from .jobs import kill_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +57,40 @@ def test_sleeping_lanes_wake_by_priority_then_age(file: JobFile) -> None:
     file.add("d", -1, b"")
     assert [(row.name, row.priority) for row in file.wake(9)] == [("d", -1), ("b", 0), ("a", 0)]
     assert file.wake(9) == []
+
+
+def test_a_lane_that_is_awake_has_its_turn_by_what_is_left_when_it_falls_asleep(
+    file: JobFile,
+) -> None:
+    file.add("a", -5, b"urgent")
+    file.add("a", 3, b"not urgent")
+    file.add("empty", -1, b"")
+    assert [row.name for row in file.wake(2)] == ["a", "empty"]
+    assert taken(file, "a", -5) == b"urgent"
+    assert taken(file, "empty", -1) == b""
+    file.add("b", 1, b"")
+    for lane in ("a", "empty"):
+        file.sleep(lane)
+    assert file.asleep == 2
+    assert [(row.name, row.priority) for row in file.wake(9)] == [("b", 1), ("a", 3)]
+
+
+def test_a_lane_that_was_awake_at_a_kill_has_its_turn_by_what_is_left(path: Path) -> None:
+    with JobFile(path) as file:
+        for lane in ("a", "b", "empty"):
+            file.add(lane, -1, b"")
+        file.add("b", 3, b"")
+        assert len(file.wake(3)) == 3
+        for lane in ("b", "empty"):
+            ended = file.take(lane, -1, starts=False, newest=True)
+            assert ended is not None
+            file.end(ended.id)
+        file.commit()
+        killed = kill_copy(path, path.parent / "killed")
+    assert overview(killed, 0).lanes == 2
+    with JobFile(killed) as file:
+        assert file.asleep == 2
+        assert [(row.name, row.priority) for row in file.wake(9)] == [("a", -1), ("b", 3)]
 
 
 def test_a_fingerprint_is_new_once(file: JobFile) -> None:

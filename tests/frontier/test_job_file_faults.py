@@ -128,6 +128,23 @@ def test_lanes_that_are_awake_stay_so_when_the_file_is_written_again(path: Path)
     file.close()
 
 
+def test_a_lane_that_is_awake_and_empty_keeps_its_place_when_the_file_is_written_again(
+    path: Path,
+) -> None:
+    file = JobFile(path)
+    for lane in ("a", "b"):
+        file.add(lane, 0, b"1")
+    assert len(file.wake(2)) == 2
+    assert file.take("b", 0, starts=False, newest=True) is not None
+    path.unlink()
+    file.commit()
+    file.add("new", 0, b"2")
+    file.add("b", 5, b"3")
+    assert file.contents("b") == {(5, False): 1}
+    assert file.contents("new") == {(0, False): 1}
+    file.close()
+
+
 def test_a_file_in_its_place_stays_and_the_job_is_kept_beside_it(path: Path) -> None:
     file = filled(path)
     path.unlink()

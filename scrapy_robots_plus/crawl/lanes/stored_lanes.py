@@ -126,7 +126,7 @@ class StoredLanes:
 
     def remove(self, lane: Lane) -> None:
         """The lane is empty."""
-        del self._lanes[lane.address.name]
+        self._forget(lane)
 
     def close(self) -> dict[str, list[int]]:
         """The state of the job."""
@@ -202,9 +202,12 @@ class StoredLanes:
         candidates = (lane for lane in self if may_go(lane) and self._watcher.may_sleep(lane))
         for lane in nlargest(most, candidates, key=rank):
             self._watcher.falls_asleep(lane)
-            del self._lanes[lane.address.name]
-            self._job.lanes.sleep(lane.address.name)
+            self._forget(lane)
             self._most_urgent_asleep = min(self._most_urgent_asleep, lane.priority)
+
+    def _forget(self, lane: Lane) -> None:
+        del self._lanes[lane.address.name]
+        self._job.lanes.sleep(lane.address.name)
 
     def _is_less_urgent(self, lane: Lane) -> bool:
         return lane.priority > self._most_urgent_asleep

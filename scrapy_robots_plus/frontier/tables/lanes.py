@@ -18,6 +18,8 @@ class Lanes:
     """Lanes in which requests wait. Each is awake (the crawl knows it) or asleep (the file alone).
 
     Those asleep have their turn by priority, then in the order in which they fell asleep or came.
+    Of one that is awake, the crawl knows what it holds: its row stays as it was when it woke, even
+    if nothing is left, and is brought up to date when the lane falls asleep.
     """
 
     def __init__(self, transaction: Transaction, turns: int) -> None:
@@ -28,18 +30,31 @@ class Lanes:
         """How many lanes are asleep."""
         self._awake: dict[str, int] = dict(self._run("SELECT name, id FROM lanes WHERE awake = 1"))
         """The ids of those that are awake."""
-        self._last_id = self._run("SELECT max(lane) FROM waiting").fetchone()[0] or 0
+        (last,) = self._run("SELECT max(lane) FROM waiting").fetchone()
+        self._last_id: int = max((last or 0, *self._awake.values()))
 
     def all_asleep(self) -> None:
-        self.asleep += self._run("UPDATE lanes SET awake = 0 WHERE awake = 1").rowcount
+        self._run(
+            "DELETE FROM lanes "
+            "WHERE awake = 1 AND NOT EXISTS (SELECT 1 FROM waiting WHERE lane = lanes.id)"
+        )
+        self.asleep += self._run(
+            "UPDATE lanes "
+            "SET awake = 0, priority = (SELECT min(priority) FROM waiting WHERE lane = lanes.id) "
+            "WHERE awake = 1"
+        ).rowcount
         self._awake.clear()
 
     def id_of(self, name: str) -> int | None:
-        """None if no request waits in the lane."""
+        """None if the lane is asleep and holds nothing."""
         if name in self._awake:
             return self._awake[name]
         row = self._run("SELECT id FROM lanes WHERE name = ?", (name,)).fetchone()
         return None if row is None else int(row[0])
+
+    def holds(self, name: str) -> bool:
+        """Whether a request waits in the lane."""
+        return self._first_priority(self.id_of(name)) is not None
 
     def contents(self, name: str) -> Contents:
         id_ = self.id_of(name)
@@ -47,6 +62,8 @@ class Lanes:
 
     def entered(self, name: str, priority: int) -> int:
         """A request is added to the lane *name*; returns its id."""
+        if name in self._awake:
+            return self._awake[name]
         row = self._run("SELECT id, priority FROM lanes WHERE name = ?", (name,)).fetchone()
         if row is None:
             return self._new(name, priority)
@@ -56,12 +73,14 @@ class Lanes:
 
     def left(self, name: str, id_: int | None, priority: int) -> None:
         """A request with *priority* was taken from the lane."""
-        first = "SELECT priority FROM waiting WHERE lane = ? ORDER BY priority LIMIT 1"
-        row = self._run(first, (id_,)).fetchone()
-        if row is None:
+        if name in self._awake:
+            return
+        first = self._first_priority(id_)
+        if first is None:
             self._remove(name)
-        elif row[0] != priority:
-            self._set_priority(name, row[0])
+            self.asleep -= 1
+        elif first != priority:
+            self._set_priority(name, first)
 
     def wake(self, most: int) -> list[LaneRow]:
         """The next lanes that are asleep; they are awake from now on.
@@ -85,11 +104,23 @@ class Lanes:
             self.asleep -= 1
 
     def sleep(self, name: str) -> None:
-        """To the end of those of its priority."""
-        if self._awake.pop(name, None) is not None:
-            values = self._turn(), name
-            self._run("UPDATE lanes SET awake = 0, turn = ? WHERE name = ?", values)
-            self.asleep += 1
+        """To the end of those of its priority. One that holds nothing is forgotten."""
+        id_ = self._awake.pop(name, None)
+        if id_ is None:
+            return
+        first = self._first_priority(id_)
+        if first is None:
+            self._remove(name)
+            return
+        values = first, self._turn(), name
+        self._run("UPDATE lanes SET awake = 0, priority = ?, turn = ? WHERE name = ?", values)
+        self.asleep += 1
+
+    def _first_priority(self, id_: int | None) -> int | None:
+        """Of the most urgent request in the lane; None if it holds none."""
+        first = "SELECT priority FROM waiting WHERE lane = ? ORDER BY priority LIMIT 1"
+        row = self._run(first, (id_,)).fetchone()
+        return None if row is None else int(row[0])
 
     def _contents(self, which: str, value: Any) -> dict[int, Contents]:
         """Of lanes by id: of those that hold a request."""
@@ -112,8 +143,6 @@ class Lanes:
 
     def _remove(self, name: str) -> None:
         self._run("DELETE FROM lanes WHERE name = ?", (name,))
-        if self._awake.pop(name, None) is None:
-            self.asleep -= 1
 
     def _set_priority(self, name: str, priority: int) -> None:
         self._run("UPDATE lanes SET priority = ? WHERE name = ?", (priority, name))

@@ -37,6 +37,7 @@ class OpenJob:
         self.stored = counts.stored
         self.lanes = Lanes(self.transaction, counts.turns)
         self.states = States(self.transaction)
+        self._ended = self.transaction.late("DELETE FROM requests WHERE id = ?")
         self._last_id: int = self._run("SELECT max(id) FROM requests").fetchone()[0] or 0
         self._written = counts
 
@@ -87,7 +88,7 @@ class OpenJob:
 
     def end(self, id_: int) -> None:
         if self.states.came_back(id_):
-            self._run("DELETE FROM requests WHERE id = ?", (id_,))
+            self._ended[id_] = (id_,)
             self.stored -= 1
 
     def give_back(self, id_: int) -> None:

@@ -38,6 +38,8 @@ class States:
 
     def __init__(self, transaction: Transaction) -> None:
         self._run = transaction.run
+        self._set_out = transaction.late(_ENTER)
+        """Those under way that were not at the last commit: most come back before the next."""
         counts = dict(self._run("SELECT state, count(*) FROM states GROUP BY state"))
         self.under_way: int = counts.get(State.UNDER_WAY, 0) + counts.get(State.ALONE, 0)
         self.last: int = counts.get(State.LAST, 0)
@@ -47,9 +49,12 @@ class States:
         if hard_ends >= SUSPECT_AFTER:
             self._enter(id_, State.NEXT)
 
-    def set_out(self, id_: int, hard_ends: int = 0) -> None:
-        """The request is under way from now on."""
-        self._enter(id_, State.ALONE if hard_ends >= SUSPECT_AFTER else State.UNDER_WAY)
+    def set_out(self, id_: int, hard_ends: int) -> None:
+        """The request, which waited in its lane, is under way from now on."""
+        if hard_ends >= SUSPECT_AFTER:
+            self._enter(id_, State.ALONE)
+        else:
+            self._set_out[id_] = (id_, State.UNDER_WAY)
         self.under_way += 1
 
     def set_out_last(self) -> int | None:
@@ -57,8 +62,9 @@ class States:
         row = self._run("SELECT min(id) FROM states WHERE state = ?", (State.LAST,)).fetchone()
         if row[0] is None:
             return None
+        self._enter(row[0], State.UNDER_WAY)
         self.last -= 1
-        self.set_out(row[0])
+        self.under_way += 1
         return int(row[0])
 
     def set_aside(self, id_: int) -> None:
@@ -84,12 +90,9 @@ class States:
 
     def came_back(self, id_: int) -> bool:
         """Whether the request was under way; it is no longer."""
-        found = self._run(
-            "DELETE FROM states WHERE id = ? AND state IN (?, ?)",
-            (id_, State.UNDER_WAY, State.ALONE),
-        )
-        self.under_way -= found.rowcount
-        return found.rowcount == 1
+        was_under_way = self._set_out.pop(id_, None) is not None or self._left(id_)
+        self.under_way -= was_under_way
+        return was_under_way
 
     def resume(self, *, was_killed: bool) -> tuple[list[int], list[AsideRequest]]:
         """Nothing is under way any more.
@@ -127,4 +130,14 @@ class States:
         ]
 
     def _enter(self, id_: int, state: State) -> None:
-        self._run("REPLACE INTO states VALUES (?, ?)", (id_, state))
+        self._run(_ENTER, (id_, state))
+
+    def _left(self, id_: int) -> bool:
+        found = self._run(
+            "DELETE FROM states WHERE id = ? AND state IN (?, ?)",
+            (id_, State.UNDER_WAY, State.ALONE),
+        )
+        return found.rowcount == 1
+
+
+_ENTER = "REPLACE INTO states VALUES (?, ?)"
