@@ -7,13 +7,18 @@ import pickle
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from scrapy import Request
 from scrapy.utils.request import request_from_dict
 
 if TYPE_CHECKING:
-    from scrapy import Request, Spider
+    from scrapy import Spider
 
 _PICKLED = b"\x80"
 """How every pickle begins. What is marshalled is a dict, which begins otherwise."""
+
+_USUAL = Request("data:,").to_dict()
+"""What a plain request has unless it was given another value."""
+del _USUAL["url"]
 
 Dumps = Callable[[Any], bytes]
 """Turns the fields of a request into bytes."""
@@ -36,7 +41,10 @@ def written(request: Request, spider: Spider, dumps: Dumps) -> bytes:
     """Raises ValueError for a request that cannot be written, such as one whose callback is a
     lambda.
     """
-    return dumps(request.to_dict(spider=spider))
+    fields = request.to_dict(spider=spider)
+    if type(request) is Request:  # other classes may have other values unless given one
+        fields = {name: value for name, value in fields.items() if value != _USUAL.get(name)}
+    return dumps(fields)
 
 
 def read(data: bytes, spider: Spider) -> Request:

@@ -1,0 +1,92 @@
+"""A request comes out of the file of a job as it was put in."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scrapy import FormRequest, Request, Spider
+from scrapy.http import JsonRequest
+
+from scrapy_robots_plus.crawl.jobs.written import marshalled, pickled, read, written
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.crawl.jobs.written import Dumps
+
+
+class Pages(Spider):
+    name = "pages"
+
+    def parse_page(self, response: Any) -> None:
+        pass
+
+
+class Unfiltered(Request):
+    """Has another value than a plain request unless it is given one."""
+
+    def __init__(self, url: str, dont_filter: bool = True, **named: Any) -> None:
+        super().__init__(url, dont_filter=dont_filter, **named)
+
+
+SPIDER = Pages()
+
+FIELDS = st.fixed_dictionaries(
+    {"url": st.sampled_from(["data:,", "http://a.example/1?q=%20", "https://b.example/"])},
+    optional={
+        "callback": st.sampled_from([None, SPIDER.parse_page]),
+        "errback": st.sampled_from([None, SPIDER.parse_page]),
+        "method": st.sampled_from(["GET", "POST"]),
+        "headers": st.sampled_from([{}, {"A": "1"}, {"A": ["1", "2"]}]),
+        "body": st.sampled_from([b"", b"x", "\xfc"]),
+        "cookies": st.sampled_from([{}, [], {"a": "1"}, [{"name": "a", "value": "1"}]]),
+        "meta": st.sampled_from([{}, {"depth": 1}, {"depth": None}]),
+        "encoding": st.sampled_from(["utf-8", "latin-1"]),
+        "priority": st.integers(-1, 1),
+        "dont_filter": st.booleans(),
+        "flags": st.sampled_from([[], ["a"]]),
+        "cb_kwargs": st.sampled_from([{}, {"page": 1}]),
+    },
+)
+
+
+@given(dumps=st.sampled_from([pickled, marshalled]), fields=FIELDS)
+def test_all_that_a_request_says_comes_back(dumps: Dumps, fields: dict[str, Any]) -> None:
+    request = Request(**fields)
+    again = read(written(request, SPIDER, dumps), SPIDER)
+    assert type(again) is Request
+    assert again.to_dict(spider=SPIDER) == request.to_dict(spider=SPIDER)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        Unfiltered("http://a.example/"),
+        Unfiltered("http://a.example/", dont_filter=False),
+        FormRequest("http://a.example/", formdata={"a": "1"}),
+        FormRequest("http://a.example/", method="GET"),
+        JsonRequest("http://a.example/", data={"a": 1}),
+        JsonRequest("http://a.example/", method="GET"),
+    ],
+)
+def test_so_does_a_request_of_another_class(request_: Request) -> None:
+    again = read(written(request_, SPIDER, pickled), SPIDER)
+    assert type(again) is type(request_)
+    assert again.to_dict(spider=SPIDER) == request_.to_dict(spider=SPIDER)
+
+
+def test_what_every_request_has_takes_no_space() -> None:
+    request = Request("http://a.example/", meta={"depth": 1})
+    assert pickle.loads(written(request, SPIDER, pickled)) == {
+        "url": "http://a.example/",
+        "meta": {"depth": 1},
+    }
+
+
+def test_a_request_written_as_scrapys_queues_do_can_be_read() -> None:
+    """As this package wrote them before, and as a job in files holds them."""
+    request = Request("http://a.example/", SPIDER.parse_page, priority=3)
+    again = read(pickle.dumps(request.to_dict(spider=SPIDER), protocol=4), SPIDER)
+    assert again.to_dict(spider=SPIDER) == request.to_dict(spider=SPIDER)
