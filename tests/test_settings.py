@@ -550,6 +550,7 @@ def test_unknown_settings_are_found_with_the_nearest_name() -> None:
             "ROBOTS_WHATEVER_ELSE_THERE_MIGHT_BE": 1,
             "ROBOTS_TTL": 5,
             "ROBOTICS": 1,
+            "ROBOT_ARM_SPEED": 1,
         }
     )
     assert unknown_settings(settings) == {
@@ -574,6 +575,9 @@ def test_unknown_settings_are_found_with_the_nearest_name() -> None:
         ("ROBOTS_T", None),
         ("ROBOTS_AUDIT", "ROBOTS_AUDIT_LOG"),
         ("ROBOTS_", None),
+        ("ROBOT_STORE", "ROBOTS_STORE"),
+        ("ROBOTTXT_OBEY", "ROBOTSTXT_OBEY"),
+        ("ROBOTS_TXT_OBEY", "ROBOTSTXT_OBEY"),
     ],
 )
 def test_a_name_is_near_by_what_follows_the_prefix(name: str, nearest: str | None) -> None:

@@ -45,7 +45,9 @@ class RobotsDisallowed(RobotsIgnored):
 
 
 class RobotsUnreachable(RobotsIgnored):
-    """The robots.txt cannot be read, so nothing may be fetched (RFC 9309 2.3.1.4)."""
+    """The robots.txt cannot be read, so nothing may be fetched (RFC 9309 2.3.1.4). Or the spider
+    closed before it was read.
+    """
 
 
 class RobotsGivenUp(RobotsIgnored):

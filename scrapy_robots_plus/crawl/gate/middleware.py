@@ -52,8 +52,7 @@ class RobotsMiddleware:
     about robots.txt from code; ``settings`` are the checked
     :class:`~scrapy_robots_plus.crawl.settings.RobotsSettings`; ``tally`` counts by origin.
 
-    Raises :class:`~scrapy_robots_plus.crawl.settings.errors.RobotsSettingsError` if settings are
-    wrong.
+    Raises :class:`~scrapy_robots_plus.RobotsSettingsError` if settings are wrong.
     """
 
     def __init__(self, crawler: Crawler, clock: Clock = DEFAULT_CLOCK) -> None:

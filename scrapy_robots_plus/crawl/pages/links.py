@@ -21,6 +21,6 @@ for ``response.xpath()``."""
 
 def drop_nofollow(links: Iterable[Link]) -> list[Link]:
     """The links without ``rel="nofollow"``: for ``process_links`` of a ``Rule`` of Scrapy's
-    ``CrawlSpider``. Of ``rel``, Scrapy's links know ``nofollow`` alone.
+    ``CrawlSpider``. Scrapy's links know no other value of ``rel``.
     """
     return [link for link in links if not link.nofollow]

@@ -21,16 +21,19 @@ _NEAR = 0.6
 
 def unknown_settings(settings: BaseSettings) -> dict[str, str | None]:
     """Settings named ``ROBOTS_…`` or ``ROBOTSTXT_…`` that do not exist, each with the nearest name
-    that does.
+    that does. And those that only begin otherwise than one that does, such as ``ROBOT_STORE``.
     """
     known = {_without_prefix(name): name for name in (*names(), _SCRAPYS_OWN)}
     found: dict[str, str | None] = {}
     for name in settings:
         if not isinstance(name, str) or name in known.values():
             continue
+        rest = _without_prefix(name)
         if name.startswith(("ROBOTS_", "ROBOTSTXT_")):
-            near = get_close_matches(_without_prefix(name), known, 1, _NEAR)
+            near = get_close_matches(rest, known, 1, _NEAR)
             found[name] = known[near[0]] if near else None
+        elif name.startswith("ROBOT") and rest in known:
+            found[name] = known[rest]
     return found
 
 
