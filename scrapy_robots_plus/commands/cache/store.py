@@ -51,8 +51,8 @@ def uri_of(arguments: Namespace, project: Project) -> str:
             raise WrongUsageError(f"--store: {error}") from error
     if project.robots.store is None:
         raise WrongUsageError(
-            "expected --store URI or --jobdir FOLDER, as the project has neither a ROBOTS_STORE nor "
-            "a JOBDIR with a store"
+            "expected --store URI or --jobdir FOLDER, as the project has neither a ROBOTS_STORE "
+            "nor a JOBDIR with a store"
         )
     return project.robots.store
 
