@@ -244,8 +244,8 @@ SHARED_QUEUE_MOVED = _stat(
 )
 SHARED_QUEUE_FORGOTTEN = _stat(
     "robotstxt/shared_queue/forgotten",
-    "times that this worker was not heard of for longer than `ROBOTS_WORKER_LIFETIME`, so that ",
-    "others got its requests",
+    "times that the server did not know this worker any more: it was not heard of for longer than ",
+    "`ROBOTS_WORKER_LIFETIME`, so that others got its requests, or the server had lost its data",
 )
 PAGE_DIRECTIVES = _stat(
     "robotstxt/page_directives/<directive>",

@@ -1,9 +1,11 @@
 -- Asks for the turn of a host, for a request that does not come from the queue.
 --
 -- ARGV: worker, id, host, delay
--- Returns 0 if it may go: it holds the host now. Else milliseconds to wait before it asks again.
+-- Returns 0 if it may go: it holds the host now. Else milliseconds to wait before it asks again; -1 if
+-- the worker is not known to be alive, so that nobody would take the turn of a dead one back.
 
 local worker, id, host, delay = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+if not call('ZSCORE', WORKERS, worker) then return -1 end
 local pace = pace_of(host)
 if pace.holder == id then return 0 end
 if pace.delay < delay then pace.delay = delay end

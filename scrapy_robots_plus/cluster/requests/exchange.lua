@@ -1,27 +1,38 @@
 -- All that a worker says and asks in one go.
 --
--- ARGV: worker, lifetime, reap, most, unknown, reports...
+-- ARGV: worker, known, lifetime, reap, most, unknown, reports...
+--   known: 1 if the worker has been alive before
 --   lifetime: milliseconds for which the worker is alive from now on; 0: as before
 --   reap: 1 to give back what a dead worker has
 --   most: how many requests it takes of hosts whose pace is known
 --   unknown: how many of other hosts, one each
 --   reports: what has become of requests, see below
--- Returns whether there is more to give back or to forget, whether the worker was taken for dead, milliseconds
--- until a host is due (-1: nobody knows, or it can take no more), how many requests wait (-1: it can
--- take no more), and id, host, '1' if it holds the host, delay, data of each request.
+-- Returns whether there is more to give back or to forget, whether the worker was forgotten,
+-- milliseconds until a host is due (-1: nobody knows, or it can take no more), how many requests wait
+-- (-1: it can take no more), and id, host, '1' if it holds the host, delay, data of each request.
 
-local worker, lifetime = ARGV[1], tonumber(ARGV[2])
-local reap, most, unknown = ARGV[3] == '1', tonumber(ARGV[4]), tonumber(ARGV[5])
+local worker, known, lifetime, reap = ARGV[1], ARGV[2] == '1', tonumber(ARGV[3]), ARGV[4] == '1'
+local most, unknown = tonumber(ARGV[5]), tonumber(ARGV[6])
 local out = out_of(worker)
 
+-- It was taken for dead, so that others have its requests; or the server has lost its data, and
+-- counts requests from 1 again. What it says of hosts is true, its ids mean nothing, and it gets
+-- nothing before it has heard of that.
+local forgotten = known and not call('ZSCORE', WORKERS, worker)
+if forgotten then lifetime, reap, most, unknown = 0, false, 0, 0 end
+
 note_time()
-if lifetime > 0 or #ARGV > 5 then write_even_if_full() end
+if lifetime > 0 or #ARGV > 6 then write_even_if_full() end
 
 local ended = {}
-local at = 6
+local at = 7
 local function arguments(number)
   at = at + number + 1
   return unpack(ARGV, at - number, at - 1)
+end
+
+local function let_go(pace, id)
+  if pace.holder == id and not forgotten then pace.holder = '' end
 end
 
 local reports = {
@@ -31,7 +42,7 @@ local reports = {
   freed = function()
     local id, host = arguments(2)
     ended[#ended + 1] = id
-    release(host, id)
+    if not forgotten then release(host, id) end
   end,
   -- id: it was not sent
   back = function()
@@ -54,7 +65,7 @@ local reports = {
     local id, host, delay = arguments(3)
     local pace = pace_of(host)
     pace.delay = tonumber(delay)
-    if pace.delay == 0 and pace.holder == id then pace.holder = '' end
+    if pace.delay == 0 then let_go(pace, id) end
     settle(host, pace)
   end,
   -- id, host, ago, delay: the request was sent
@@ -63,7 +74,7 @@ local reports = {
     local pace = pace_of(host)
     pace.delay = tonumber(delay)
     pace.next = math.max(pace.next, now() - tonumber(ago) + pace.delay)
-    if pace.holder == id then pace.holder = '' end
+    let_go(pace, id)
     settle(host, pace)
   end,
   -- host, pause: nothing is to be sent to the host for so long
@@ -92,10 +103,12 @@ local function forget_idle_hosts()
   return #hosts == 1000
 end
 
-local more, forgotten = false, false
+local more = false
 if lifetime > 0 then
-  forgotten = call('ZADD', WORKERS, now() + lifetime, worker) == 1
-  if forgotten then for _, key in ipairs({PACE, IDLE}) do call('PERSIST', key) end end -- see leave.lua
+  local is_new = call('ZADD', WORKERS, now() + lifetime, worker) == 1
+  if is_new then -- see leave.lua
+    for _, key in ipairs({PACE, IDLE, CLOCK}) do call('PERSIST', key) end
+  end
   more = forget_idle_hosts()
 end
 if reap then

@@ -50,7 +50,8 @@ class Exchange(NamedTuple):
     """Whether the next exchange would give back more requests of a dead worker, or forget more
     hosts."""
     forgotten: bool
-    """Whether the worker is new, or was taken for dead: then what it had was given back."""
+    """Whether the server does not know the worker any more: others may have what it had. It got
+    nothing, and is not alive."""
 
 
 class State(NamedTuple):
@@ -110,17 +111,18 @@ class HostQueue:
         unknown: int = 0,
         reports: Iterable[Report] = (),
         *,
+        known: bool = False,
         renew: bool = False,
         reap: bool | None = None,
     ) -> Exchange:
         """Tells *reports*, and takes up to *most* requests to hosts whose pace is known, and up to
         *unknown* to others.
 
-        *renew*: the worker is alive for its lifetime from now on. *reap*: what a dead one has is
-        given back; if None, like *renew*.
+        *known*: the worker has been alive before. *renew*: it is alive for its lifetime from now
+        on. *reap*: what a dead one has is given back; if None, like *renew*.
         """
         reap = renew if reap is None else reap
-        arguments: list[Any] = [self.worker, self._lifetime if renew else 0, int(reap)]
+        arguments: list[Any] = [self.worker, int(known), self._lifetime if renew else 0, int(reap)]
         arguments += [min(most, self.MOST), min(unknown, self.MOST)]
         for report in reports:
             arguments += report.arguments
@@ -136,7 +138,8 @@ class HostQueue:
     def ask(self, id_: bytes, host: str, delay: float) -> float:
         """Asks for the turn of *host* for a request from elsewhere, which is to be reported.
 
-        Returns 0.0 if it may go now, else after how many seconds to ask again.
+        Returns 0.0 if it may go now, else after how many seconds to ask again; below 0 if the
+        worker is not known to be alive.
         """
         asked = [self.worker, id_, encoded(host), round(delay * 1000)]
         return float(self._run("ask", asked)) / 1000

@@ -11,12 +11,10 @@ local function expire()
   local last = call('ZREVRANGE', IDLE, 0, 0, 'WITHSCORES')
   if #last == 0 then return end
   local left = string.format('%.0f', math.max(1, last[2] - now()))
-  for _, key in ipairs({PACE, IDLE}) do call('PEXPIRE', key, left) end
+  for _, key in ipairs({PACE, IDLE, CLOCK}) do call('PEXPIRE', key, left) end
 end
 
 local before = call('HLEN', out_of(ARGV[1]))
 local more = give_back_all(ARGV[1])
--- The queue was cleared, and nobody needs to know the time.
-if call('EXISTS', DUE, NEW, PACE, IDLE, WORKERS) == 0 then call('DEL', CLOCK) end
 if not more then expire() end
 return {before - call('HLEN', out_of(ARGV[1])), more and 1 or 0}

@@ -163,7 +163,8 @@ class Taking:
         self._waiting, self._waiting_at = told.waiting, now
 
     def _receive(self, taken: Taken) -> None:
-        lease = Lease(taken.id, taken.host, taken.holds, self._now())
+        is_first = taken.delay is None
+        lease = Lease(taken.id, taken.host, taken.holds, self._now(), is_first)
         try:
             request = self._serialization.read(taken.data)
         except Exception as error:  # noqa: BLE001 - any serializer may be in use

@@ -198,16 +198,18 @@ def test_the_delay_of_a_dead_worker_counts_from_when_it_may_have_sent(crew: Crew
 
 def test_a_worker_that_was_taken_for_dead_is_told(crew: Crew) -> None:
     one, two = crew.worker("1"), crew.worker("2")
-    assert one.exchange(renew=True).forgotten  # it is new
-    assert not one.exchange(renew=True).forgotten
+    assert not one.exchange(renew=True).forgotten  # it is new
+    assert not one.exchange(known=True).forgotten
     make_known(one, A)
     one.push(stored(A, "a"))
     (a,) = take(one)
     crew.declare_dead(one)
-    two.exchange(renew=True)
-    two.exchange(renew=True)
-    assert one.exchange(reports=[Report.ended(a.id), Report.back(a.id)], renew=True).forgotten
+    give_back_of_the_dead(two)
+    told = one.exchange(5, 5, [Report.ended(a.id), Report.back(a.id)], known=True, renew=True)
+    assert told.forgotten
+    assert told.taken == []
     assert names(take(two)) == ["a"]  # given back once
+    assert two.state().workers == 0  # it is not alive by that
 
 
 def test_a_worker_that_leaves_gives_back_all_it_has(crew: Crew) -> None:
@@ -247,6 +249,8 @@ def test_long_pushes_are_cut_in_pieces(crew: Crew) -> None:
 
 def test_a_request_from_elsewhere_asks_for_its_turn(crew: Crew) -> None:
     one, two = crew.worker("1"), crew.worker("2")
+    for worker in (one, two):
+        worker.exchange(renew=True)
     assert one.ask(b"x", A, 60.0) == 0.0
     assert one.ask(b"x", A, 60.0) == 0.0  # it has it
     assert 0 < two.ask(b"y", A, 60.0) <= 0.5
@@ -254,13 +258,50 @@ def test_a_request_from_elsewhere_asks_for_its_turn(crew: Crew) -> None:
     assert take(two) == []
     tell(one, Report.left(b"x", A, 30.0, 60.0), Report.ended(b"x"))
     assert 29 < two.ask(b"y", A, 60.0) <= 30
-    assert two.state() == (1, 0, 0)
+    assert two.state() == (1, 0, 1)
+
+
+def test_who_is_not_alive_gets_no_turn(crew: Crew) -> None:
+    """Nobody would give it back."""
+    worker = crew.worker("1")
+    assert worker.ask(b"x", A, 60.0) < 0
+    worker.exchange(renew=True)
+    assert worker.ask(b"x", A, 60.0) == 0.0
+
+
+@pytest.mark.parametrize("what", ["left", "freed", "pace"])
+def test_a_forgotten_worker_frees_no_host_that_another_holds(crew: Crew, what: str) -> None:
+    """The other may have the same request, or another with the same number."""
+    one, two = crew.worker("1"), crew.worker("2")
+    make_known(one, A, 1.0)
+    one.push(stored(A, "a", "b"))
+    (a,) = take(one)
+    crew.declare_dead(one)
+    give_back_of_the_dead(two)
+    crew.client.zadd(two.keys.due, {A: 1})
+    (again,) = take(two)
+    assert again.id == a.id
+    report = {
+        "left": Report.left(a.id, A, HOUR, 1.0),
+        "freed": Report.freed(a.id, A),
+        "pace": Report.pace(a.id, A, 0.0),
+    }[what]
+    assert one.exchange(reports=[report], known=True).forgotten
+    assert take(two) == []
+
+
+def test_what_a_forgotten_worker_says_of_a_host_counts(crew: Crew) -> None:
+    """A server without any data has taken over."""
+    one, two = crew.worker("1"), crew.worker("2")
+    assert one.exchange(reports=[Report.left(b"7", A, 0.0, HOUR)], known=True).forgotten
+    two.push(stored(A, "a"))
+    assert two.exchange(10, 10).wait == pytest.approx(HOUR, abs=10)
 
 
 def test_the_turn_of_a_dead_worker_is_free_again(crew: Crew) -> None:
     one, two = crew.worker("1"), crew.worker("2")
-    assert one.ask(b"x", A, 1.0) == 0.0
     one.exchange(renew=True)
+    assert one.ask(b"x", A, 1.0) == 0.0
     crew.declare_dead(one)
     assert two.exchange(renew=True).more
     assert two.ask(b"y", A, 1.0) == 0.0
@@ -279,8 +320,6 @@ def test_clearing_removes_every_key(crew: Crew) -> None:
     one.clear()
     assert crew.key_names == set()
     assert take(one) == []
-    one.leave()
-    assert crew.key_names == set()
 
 
 def test_hosts_that_have_nothing_left_are_forgotten_later(crew: Crew) -> None:
@@ -308,7 +347,7 @@ def test_many_hosts_are_forgotten_as_fast_as_they_come(crew: Crew) -> None:
 
 def test_when_all_have_left_what_is_known_of_hosts_expires(crew: Crew) -> None:
     one, two = crew.worker("1"), crew.worker("2")
-    known = [one.keys.pace, one.keys.base + ":idle"]
+    known = [one.keys.pace, one.keys.base + ":idle", one.keys.clock]
 
     def seconds_left() -> list[int]:
         return [crew.client.ttl(key) for key in known]
@@ -317,14 +356,14 @@ def test_when_all_have_left_what_is_known_of_hosts_expires(crew: Crew) -> None:
         each.exchange(renew=True)
     tell(one, Report.left(b"", A, 0.0, 0.0), Report.pause(A, HOUR))
     one.leave()
-    assert seconds_left() == [-1, -1]
+    assert seconds_left() == [-1] * 3
     two.leave()
-    assert seconds_left() == pytest.approx([2 * HOUR, 2 * HOUR], abs=60)
+    assert seconds_left() == pytest.approx([2 * HOUR] * 3, abs=60)
     one.exchange(renew=True)
-    assert seconds_left() == [-1, -1]
+    assert seconds_left() == [-1] * 3
     one.push(stored(A, "a"))
     one.leave()
-    assert seconds_left() == [-1, -1]
+    assert seconds_left() == [-1] * 3
 
 
 def test_hosts_with_requests_are_not_forgotten(crew: Crew) -> None:

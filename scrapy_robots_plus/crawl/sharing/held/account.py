@@ -54,7 +54,7 @@ class Account:
         self._is_known = self._is_unsure = False
         self._renew_at = self._reap_at = 0.0
         self._tell_by = inf
-        self._valid_until = -inf
+        self._valid_until = self._forgotten_at = -inf
 
     # Reports
 
@@ -85,6 +85,12 @@ class Account:
         """Whether the server surely counts the worker as alive, so that its leases are valid."""
         return self.now() < self._valid_until
 
+    def silent_for(self, delay: float) -> float:
+        """Seconds for which nothing may be sent to a host with *delay* of which the server knows
+        nothing: it may have lost what other workers sent there.
+        """
+        return max(0.0, self._forgotten_at + delay - self.now())
+
     @property
     def has_news(self) -> bool:
         """Whether there is something to tell, if only that the worker is alive."""
@@ -101,12 +107,24 @@ class Account:
         renew = now >= self._renew_at
         reap = renew and now >= self._reap_at
         reports = [report() for report in untold]
-        ask = partial(self.queue.exchange, most, unknown, reports, renew=renew, reap=reap)
-        told = self.attempt(ask)
+        told = self.attempt(
+            partial(
+                self.queue.exchange,
+                most,
+                unknown,
+                reports,
+                known=self._is_known,
+                renew=renew,
+                reap=reap,
+            )
+        )
         if told is None:
             self._untold, self._tell_by = untold + self._untold, now + self.LATER
             return None
-        if renew:
+        if told.forgotten:
+            if not self._untold:  # what it has to tell of hosts still counts
+                self._was_forgotten()
+        elif renew:
             self._renewed(told, now)
         return told
 
@@ -185,17 +203,14 @@ class Account:
         self._reap_at = self.now() + self._lifetime
 
     def _renewed(self, told: Exchange, now: float) -> None:
-        if told.forgotten and self._is_known:
-            self._was_forgotten()
-            return
         self._is_known = True
         self._valid_until = now + self._lifetime
         self._renew_at = now if told.more else now + self._lifetime / self.HEARTBEATS
 
     def _was_forgotten(self) -> None:
-        """Others have its requests, or the server has lost all it had, and counts from 1 again."""
+        """Others have its requests, or the server has lost all it had."""
         self._reports.was_forgotten()
-        self._untold.clear()
         self.queue.worker = uuid4().hex
         self._is_known, self._renew_at = False, 0.0
+        self._forgotten_at, self._valid_until = self.now(), -inf
         self.on_forgotten()

@@ -24,18 +24,26 @@ class Lease:
     """A request that this worker has, as the server knows it. Times are by the monotonic clock."""
 
     id: bytes
-    """Empty if the server no longer counts it as this worker's."""
+    """Empty if the server does not count it as this worker's any more."""
     host: str
     holds: bool
     """Whether no worker gets another request to the host until this one has left."""
     since: float
+    is_first: bool = False
+    """Whether the server knew nothing of the host when it handed the request out."""
     asked: bool = False
     """Whether its slot has asked for its turn, and will tell when it left."""
     sent_by: float | None = None
     """When it counts as sent, whatever its slot knows."""
 
+    @property
+    def has_turn(self) -> bool:
+        """Whether it may leave without asking for a turn."""
+        return self.holds and bool(self.id)
+
     def void(self) -> None:
-        self.id, self.holds = b"", False
+        """The server is still told when it leaves."""
+        self.id = b""
 
 
 class Leases:
@@ -70,11 +78,11 @@ class Leases:
     def with_turn(self, request: Request, host: str) -> Lease | None:
         """The lease of *request*, if it holds *host*."""
         lease = self._leases.get(request)
-        if lease is None or not lease.holds or lease.host != host:
+        if lease is None or not lease.has_turn or lease.host != host:
             return None
         if not self._account.is_alive:
             self._account.renew()
-        return lease if lease.holds else None
+        return lease if lease.has_turn else None
 
     def left(self, lease: Lease, ago: float, delay: float = 0.0) -> None:
         """The request of *lease* left *ago* seconds ago; *delay*: that of robots.txt."""

@@ -94,8 +94,9 @@ class QueueReports:
         self._stats.inc_value(stats.SHARED_QUEUE_FORGOTTEN)
         self._log(
             logging.WARNING,
-            "This worker was not heard of for longer than ROBOTS_WORKER_LIFETIME: other workers "
-            "have its requests now, and some may be sent twice",
+            "The server does not know this worker any more: it was not heard of for longer than "
+            "ROBOTS_WORKER_LIFETIME, so that other workers have its requests now and some may be "
+            "sent twice, or the server has lost its data",
         )
 
     def not_cleared(self, others: int) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.origin import Origin
 
     from .account import Account
-    from .hosts import Hosts
+    from .hosts import Hosts, HostState
     from .leases import Lease
 
 
@@ -66,8 +66,8 @@ class Supply:
         state = self._hosts.state(request, lease.host, policy)
         if state is None:
             self._park(request, lease)
-        elif state.closed_for > 0 and lease.id:
-            self._account.pause(lease.host, state.closed_for)
+        elif lease.id and (closed_for := self._closed_for(state, lease)) > 0:
+            self._account.pause(lease.host, closed_for)
             self._give_back(lease)
         elif state.delay and not lease.holds and lease.id:  # it has no turn
             self._tell_pace(lease, state.delay)
@@ -111,6 +111,10 @@ class Supply:
         self._parked.setdefault(origin, []).append((request, lease))
         if not self._crawl.policies.is_fetching(origin):
             self._crawl.policies.prefetch(origin, request)
+
+    def _closed_for(self, state: HostState, lease: Lease) -> float:
+        silent_for = self._account.silent_for(state.delay) if lease.is_first else 0.0
+        return max(state.closed_for, silent_for)
 
     def _give_back(self, lease: Lease) -> None:
         self._account.tell(partial(Report.back, lease.id))

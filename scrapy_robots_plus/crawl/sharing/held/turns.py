@@ -74,9 +74,14 @@ class QueuePace:
 
     def _ask_server(self, asked: Ask) -> float:
         id_ = b"turn:" + asked.ticket.encode()
+        if silent_for := self._account.silent_for(asked.delay):
+            return silent_for
         wait = self._account.attempt(partial(self._account.queue.ask, id_, asked.host, asked.delay))
         if wait is None:
             return asked.wait_alone(self._workers)
+        if wait < 0:
+            self._account.renew()
+            return self._account.SOON
         if not wait:
             self._turns[asked.ticket] = id_
         return wait
