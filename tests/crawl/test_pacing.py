@@ -2,116 +2,30 @@
 
 from __future__ import annotations
 
+from math import inf
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import pytest_twisted
 from scrapy import Request, signals
-from scrapy.core.downloader import Slot
-from scrapy.http import Response
-from scrapy.settings import Settings
-from scrapy.signalmanager import SignalManager
-from scrapy.statscollectors import StatsCollector
 from scrapy.utils.defer import deferred_from_coro
-from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.defer import Deferred
 
-from scrapy_robots_plus.cluster.pace.hosts import Hosts
-from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.clock import Clock
+from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing
 from scrapy_robots_plus.crawl.pacing.floors import Floors
-from scrapy_robots_plus.crawl.pacing.given_up import GivenUp
-from scrapy_robots_plus.crawl.pacing.pacing import Pacing
-from scrapy_robots_plus.crawl.pacing.shared.in_process import PaceInProcess
-from scrapy_robots_plus.crawl.settings import RobotsSettings
+from scrapy_robots_plus.crawl.pacing.shared.shared_pace import Ask
 from scrapy_robots_plus.policy.origin import Origin
+from tests.waiting import in_loop, until
+
+from .held_crawl import NOW, ORIGIN, URL, Crawl
+from .held_crawl import crawls_end as crawls_end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scrapy_robots_plus.crawl.policies.policy import Policy
 
-NOW = 1_000_000.0
-URL = "http://a.example/"
-ORIGIN = Origin("http", "a.example", 80)
-
-
-running: list[Crawl] = []
-
-
-@pytest.fixture(autouse=True)
-def _crawls_end() -> Iterator[None]:
-    """Whoever looks whether the spider closes stops with the crawl."""
-    yield
-    while running:
-        closing = running.pop().signals.send_catch_log_async(signals.spider_closed)
-        pytest_twisted.blockon(deferred_from_coro(closing))
-
-
-def key_of(request: Request) -> str:
-    """As the downloader does it."""
-    return request.meta.get("download_slot") or urlparse_cached(request).hostname or ""
-
-
-class Crawl:
-    """As much of a crawl as delays need: signals, and downloader slots that nobody empties."""
-
-    def __init__(self, **settings: Any) -> None:
-        self.now = NOW
-        self.slots: dict[str, Slot] = {}
-        made = Settings({"ROBOTS_BACKOFF": False, **settings})  # Retry-After alone
-        downloader = SimpleNamespace(slots=self.slots, get_slot_key=key_of)
-        self.engine_slot = SimpleNamespace(closing=None)
-        engine = SimpleNamespace(downloader=downloader, _slot=self.engine_slot)
-        crawler: Any = SimpleNamespace(signals=SignalManager(), engine=engine, spider=None)
-        crawler.settings = made
-        with_settings: Any = SimpleNamespace(settings=made, spider=None)
-        self.stats = crawler.stats = StatsCollector(with_settings)
-        self.signals = crawler.signals
-        running.append(self)
-        clock = Clock(wall=lambda: self.now, slots=lambda: self.now - NOW)
-        self.given_up = GivenUp(10, clock.monotonic)
-        pace = PaceInProcess(Hosts(), lambda: self.now)
-        checked = RobotsSettings.from_settings(made)
-        self.pacing = Pacing(crawler, checked, clock, self.given_up, pace)
-
-    def queue(self, slot: str, url: str = URL) -> Slot:
-        """A request waits in a slot, which has no delay of its own."""
-        made = self.slots.setdefault(slot, Slot(8, 0.0, 0.0))
-        made.queue.append((Request(url), Deferred()))
-        return made
-
-    def hold(
-        self, delay: float | None, url: str = URL, opens_in: float = 0.0, **meta: object
-    ) -> Request:
-        request = Request(url, meta=meta)
-        origin = Origin.of(url)
-        assert origin is not None
-        policy: Any = SimpleNamespace(delay=delay, opens_in=opens_in)
-        self.pacing.assign_slot(request, origin, policy)
-        slot = request.meta.get("download_slot")
-        if slot is not None:
-            self.slots.setdefault(slot, Slot(8, 0.0, 0.0))
-            self.signals.send_catch_log(signals.request_reached_downloader, request=request)
-        return request
-
-    def answer(self, slot: str, status: int = 429, **headers: str) -> None:
-        request = Request(URL, meta={"download_slot": slot})
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        response = Response(URL, status=status, headers=named)
-        self.signals.send_catch_log(signals.response_downloaded, response=response, request=request)
-
-    def due_in(self, slot: str) -> float:
-        """Seconds until the downloader may send what waits in a slot; not over 0 if it may."""
-        held = self.slots[slot]
-        delay = held.download_delay()
-        return held.lastseen + delay - (self.now - NOW) if delay else 0.0
-
-    def held(self, urls: list[str]) -> list[str]:
-        """Those whose requests must go to one slot."""
-        return [url for url in urls if self.pacing.slot_of(cast("Origin", Origin.of(url)))]
+pytestmark = pytest.mark.usefixtures("crawls_end")
 
 
 def test_a_retry_after_holds_every_slot_with_requests_to_the_host() -> None:
@@ -344,3 +258,52 @@ async def test_a_spider_that_closes_waits_for_no_host(reason: str) -> None:
     )
     assert not held.queue
     assert len(other.queue) == 1
+
+
+# With other crawls
+
+
+def of_another_crawl(crawl: Crawl, delay: float, host: str = "a.example") -> float:
+    """Its request leaves now, or after so many seconds."""
+    waits: list[float] = []
+    crawl.pace.ask(Ask(host, "other/0", delay, 0.0, inf, Request(URL)), waits.append)
+    return waits[0]
+
+
+def test_the_turns_of_other_crawls_are_waited_for() -> None:
+    crawl = Crawl()
+    assert crawl.pacing.turn_in("a.example", ORIGIN) == 0.0
+    crawl.hold(2.0)
+    assert of_another_crawl(crawl, 2.0) == 0.0
+    assert crawl.pacing.turn_in("a.example", ORIGIN) == 2.0
+    assert of_another_crawl(crawl, 2.0, "b.example") == 0.0
+    without_delay = Origin("http", "b.example", 80)
+    assert crawl.pacing.turn_in("a.example", without_delay) == 0.0
+
+
+def test_a_host_that_asks_for_a_pause_has_one_from_other_crawls_too() -> None:
+    crawl = Crawl()
+    crawl.queue("a.example")
+    crawl.answer("a.example", retry_after="30")
+    assert of_another_crawl(crawl, 1.0) == pytest.approx(30)
+
+
+@in_loop
+async def test_the_end_of_a_crawl_gives_its_turns_back_and_waits_until_all_is_told() -> None:
+    crawl, told = Crawl(), Deferred[bool]()
+    crawl.hold(2.0)
+    assert crawl.pacing.turn_in("a.example", ORIGIN) == 0.0
+    assert of_another_crawl(crawl, 2.0) > 0.0
+    waits: list[float] = []
+
+    def close() -> Deferred[bool]:
+        waits.append(of_another_crawl(crawl, 2.0))
+        return told
+
+    crawl.pace.close = close  # type: ignore[assignment, method-assign]
+    closing = deferred_from_coro(crawl.signals.send_catch_log_async(signals.spider_closed))
+    await until(lambda: waits)
+    assert waits == [0.0]
+    assert not closing.called
+    told.callback(True)
+    await compat.wait_for(closing)

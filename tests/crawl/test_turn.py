@@ -44,9 +44,11 @@ class Pace:
         self._answers.pop(0)(wait)
 
     def left(self, host: str, ticket: str, ago: float, delay: float) -> None:
+        assert ticket.endswith("/0")  # that of the only slot
         self.told.append(("left", host, ago))
 
     def unused(self, host: str, ticket: str, ago: float) -> None:
+        assert ticket.endswith("/0")
         self.told.append(("unused", host, ago))
 
     def leave_alone(self, host: str, seconds: float) -> None:
@@ -251,6 +253,8 @@ def test_what_has_no_host_is_not_held(url: str) -> None:
 
 def test_as_many_requests_as_the_slot_takes_are_not_asked_about() -> None:
     held = Held()
-    held.slot.concurrency = 0
+    held.slot.concurrency = 1
     held.come()
+    held.pace.asked.clear()
+    assert held.turn.may_begin(1)
     assert held.pace.asked == []

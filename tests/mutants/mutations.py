@@ -47,7 +47,9 @@ _SQL = (
     "SELECT|FROM|WHERE|AND|ORDER|INSERT|REPLACE|UPDATE|DELETE|PRAGMA|BEGIN|COMMIT|ROLLBACK|VACUUM"
 )
 _SYNONYM = re.compile(
-    r"\bFalse\b|(?<=['\"])(UTF-8|UTF-16|ISO-8859-1|\(?(?i:" + _SQL + r") [^'\"]*)(?=['\"])"
+    r"\bFalse\b|(?<=['\"])(UTF-8|UTF-16|ISO-8859-1|(?i:COMMIT|ROLLBACK)|\(?(?i:"
+    + _SQL
+    + r") [^'\"]*)(?=['\"])"
 )
 
 NO_BEHAVIOUR = (

@@ -107,9 +107,11 @@ PARTS = (
         tests=(
             "crawl/test_backoff.py",
             "crawl/test_departures.py",
+            "crawl/test_kinds_of_shared_pace.py",
             "crawl/test_pacing.py",
             "crawl/test_refusals.py",
             "crawl/test_slot_floor.py",
+            "crawl/test_slowing.py",
             "crawl/test_throttle.py",
             "crawl/test_turn.py",
             "crawl/test_wait_alone.py",

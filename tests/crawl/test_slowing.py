@@ -1,0 +1,237 @@
+"""Hosts that refuse requests are asked less often, or given up. Nothing waits."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.pacing.backoff import HeldAtGivingUp
+from scrapy_robots_plus.crawl.pacing.shared.shared_pace import Ask
+
+from .held_crawl import ORIGIN, Crawl
+from .held_crawl import crawls_end as crawls_end
+
+if TYPE_CHECKING:
+    from typing import Any
+
+pytestmark = pytest.mark.usefixtures("crawls_end")
+
+HOST = "a.example"
+OTHER = "http://b.example/"
+
+
+def slowed(**settings: Any) -> Crawl:
+    crawl = Crawl(**{"ROBOTSTXT_OBEY": True, "ROBOTS_BACKOFF": True, **settings})
+    crawl.queue(HOST)
+    return crawl
+
+
+def refuse(crawl: Crawl, times: int, status: int = 429) -> None:
+    """Each is the first request after the pause before."""
+    for _ in range(times):
+        request = crawl.send(HOST)
+        crawl.answer_to(request, status)
+        crawl.slots[HOST].transferring.remove(request)
+        crawl.now += crawl.due_in(HOST)
+
+
+def test_a_host_that_refuses_is_left_alone_and_then_asked_slowly() -> None:
+    crawl = slowed()
+    crawl.queue("b.example", OTHER)
+    crawl.answer(HOST)
+    assert crawl.due_in(HOST) == pytest.approx(1.0)
+    assert crawl.slots[HOST].delay == 0.5
+    assert crawl.due_in("b.example") == 0.0
+    assert crawl.stats.get_stats() == {stats.REFUSED: 1, stats.BACKOFFS: 1}
+
+
+def test_the_pause_doubles_up_to_the_longest() -> None:
+    crawl = slowed(ROBOTS_BACKOFF_MAX=3)
+    pauses = []
+    for _ in range(4):
+        crawl.answer_to(crawl.send(HOST))
+        pauses.append(crawl.due_in(HOST))
+        crawl.now += pauses[-1]
+    assert pauses == pytest.approx([1.0, 2.0, 3.0, 3.0])
+
+
+def test_requests_that_were_under_way_together_are_refused_as_one() -> None:
+    crawl = slowed()
+    crawl.answer(HOST)
+    crawl.now += 1.0
+    first, second = crawl.send(HOST), crawl.send(HOST)
+    crawl.answer_to(first)
+    pause = crawl.due_in(HOST)
+    crawl.answer_to(second)
+    assert crawl.due_in(HOST) == pause == pytest.approx(2.0)
+    assert crawl.stats.get_stats() == {stats.REFUSED: 3, stats.BACKOFFS: 2}
+
+
+def test_an_answer_makes_it_faster_again() -> None:
+    crawl = slowed()
+    crawl.answer(HOST)
+    crawl.now += 1.0
+    delays = [0.5]
+    for _ in range(30):
+        crawl.answer_to(crawl.send(HOST), 200)
+        delays.append(crawl.slots[HOST].delay)
+        crawl.now += 1.0
+    assert delays == sorted(delays, reverse=True)
+    assert delays[1] == pytest.approx(0.4)
+    assert delays[-1] == 0.0
+
+
+def test_it_is_said_once_that_a_host_refuses(caplog: pytest.LogCaptureFixture) -> None:
+    crawl = slowed()
+    with caplog.at_level(logging.INFO):
+        crawl.answer(HOST)
+        crawl.answer(HOST)
+    (said,) = caplog.records
+    assert said.getMessage() == "http://a.example refuses requests (429): it is asked less often"
+    assert said.levelno == logging.INFO
+    assert vars(said)["spider"] is crawl.spider
+
+
+def test_a_refused_request_may_be_retried_once_more() -> None:
+    crawl = slowed(RETRY_TIMES=4)
+    assert crawl.answer(HOST).meta["max_retry_times"] == 5
+
+
+def test_only_the_third_503_in_a_row_is_a_refusal() -> None:
+    crawl = slowed()
+    for refusals in (None, None, 1, 2):
+        crawl.answer(HOST, 503)
+        assert crawl.stats.get_value(stats.REFUSED) == refusals
+
+
+def test_a_host_in_a_slot_that_others_share_gets_one_of_its_own() -> None:
+    crawl = slowed()
+    crawl.queue("proxy")
+    crawl.answer("proxy")
+    assert crawl.pacing.slot_of(ORIGIN) == "http://a.example"
+    assert crawl.due_in("proxy") == 0.0
+
+
+def test_it_keeps_the_delay_of_its_robots_txt_there() -> None:
+    crawl = slowed()
+    crawl.hold(2.0, download_slot="proxy")
+    crawl.answer("proxy")
+    crawl.queue("http://a.example")
+    request = crawl.hold(2.0)
+    assert request.meta["download_slot"] == "http://a.example"
+    assert crawl.slots["http://a.example"].delay == 2.0
+    assert crawl.slots["proxy"].delay == 0.0
+
+
+def test_what_has_no_host_refuses_nothing() -> None:
+    crawl = slowed()
+    crawl.answer("", url="file:///page")
+    assert crawl.stats.get_stats() == {}
+    crawl.answer("", url="file:///page", retry_after="5")
+    assert crawl.stats.get_stats() == {stats.RETRY_AFTER: 1}
+
+
+def test_a_crawl_that_shares_the_pace_leaves_the_host_alone_too() -> None:
+    crawl = slowed()
+    waits: list[float] = []
+    crawl.answer(HOST)
+    crawl.pace.ask(Ask(HOST, "other/0", 0.1, 0.0, 9.0, crawl.send(HOST)), waits.append)
+    assert waits == [pytest.approx(1.0)]
+
+
+def test_switched_off() -> None:
+    crawl = Crawl(ROBOTS_BACKOFF=False)
+    crawl.queue(HOST)
+    crawl.answer(HOST)
+    assert crawl.due_in(HOST) == 0.0
+    assert crawl.stats.get_stats() == {}
+
+
+# Giving up
+
+
+def test_a_host_that_refuses_all_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
+    crawl = slowed(ROBOTS_GIVE_UP_AFTER=3)
+    crawl.answer(HOST)
+    crawl.now += 1.0
+    refuse(crawl, 1)
+    assert ORIGIN not in crawl.given_up
+    caplog.clear()
+    waiting = crawl.slots[HOST].queue[0][1]
+    failures: list[Any] = []
+    waiting.addErrback(failures.append)
+    refuse(crawl, 1)
+    assert ORIGIN in crawl.given_up
+    assert crawl.stats.get_value(stats.GIVEN_UP) == 1
+    assert [type(each.value) for each in failures] == [HeldAtGivingUp]
+    assert not crawl.slots[HOST].queue
+    assert crawl.pacing.slot_of(ORIGIN) is None
+    assert crawl.due_in(HOST) == crawl.slots[HOST].delay == 0.0
+    (said,) = caplog.records
+    assert said.getMessage() == (
+        "http://a.example is given up: it has answered nothing but 429, 3 times in a row"
+    )
+    assert said.levelno == logging.WARNING
+    assert vars(said)["spider"] is crawl.spider
+
+
+def test_of_a_slot_that_hosts_share_the_others_stay() -> None:
+    crawl = slowed(ROBOTS_GIVE_UP_AFTER=1)
+    other = crawl.queue(HOST, OTHER).queue[-1]
+    crawl.slots[HOST].queue[0][1].addErrback(lambda _: None)
+    crawl.answer(HOST)
+    assert list(crawl.slots[HOST].queue) == [other]
+
+
+def test_what_was_under_way_when_it_was_given_up_changes_nothing() -> None:
+    crawl = slowed(ROBOTS_GIVE_UP_AFTER=1)
+    crawl.slots[HOST].queue.clear()
+    crawl.answer(HOST)
+    late = crawl.answer(HOST, retry_after="50")
+    assert crawl.due_in(HOST) == 0.0
+    assert "max_retry_times" not in late.meta
+    found = crawl.stats.get_stats()
+    assert (found[stats.REFUSED], found[stats.BACKOFFS], found[stats.GIVEN_UP]) == (2, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"ROBOTS_GIVE_UP_AFTER": 0},
+        {"ROBOTS_GIVE_UP_AFTER": 7},
+        {"ROBOTS_GIVE_UP_AFTER": 2, "ROBOTSTXT_OBEY": False},
+        {
+            "ROBOTS_GIVE_UP_AFTER": 2,
+            "ROBOTS_OVERRIDES": {HOST: {"obey": False, "reason": "our own"}},
+        },
+    ],
+)
+def test_where_no_host_is_given_up(settings: dict[str, Any]) -> None:
+    crawl = slowed(**settings)
+    crawl.answer(HOST)
+    crawl.now += 1.0
+    refuse(crawl, 5)
+    assert ORIGIN not in crawl.given_up
+
+
+def test_a_host_that_is_out_of_order_is_not_given_up() -> None:
+    crawl = slowed(ROBOTS_GIVE_UP_AFTER=1)
+    for _ in range(3):
+        crawl.answer(HOST, 503)
+    assert crawl.stats.get_value(stats.BACKOFFS) == 1
+    assert ORIGIN not in crawl.given_up
+
+
+def test_a_single_answer_starts_the_count_again() -> None:
+    crawl = slowed(ROBOTS_GIVE_UP_AFTER=2)
+    crawl.answer(HOST)
+    crawl.now += 1.0
+    crawl.answer_to(crawl.send(HOST), 200)
+    refuse(crawl, 1)
+    assert ORIGIN not in crawl.given_up
+    crawl.slots[HOST].queue.clear()
+    refuse(crawl, 1)
+    assert ORIGIN in crawl.given_up
