@@ -47,6 +47,7 @@ def problems_with(overrides: Any) -> list[str]:
         ({"dialect": "RFC1"}, "['dialect'] = 'RFC1': 'RFC1' is not a dialect; choose one of "),
         ({"status_policy": {"4x": "allow"}}, "['status_policy'] = {'4x': 'allow'}: '4x' is not a"),
         ({"crawl_delay": -1}, "['crawl_delay'] = -1: expected a number of seconds between 0 and"),
+        ({"default_delay": -1}, "['default_delay'] = -1: expected a number of seconds between 0 "),
         ({"crawl_delay": True}, "['crawl_delay'] = True: expected a number of seconds"),
         ({"crawl_delay": float("nan")}, "['crawl_delay'] = nan: expected a number of seconds"),
         ({"robots_txt": None}, "['robots_txt'] = None: expected the text of a robots.txt"),

@@ -11,10 +11,12 @@ from scrapy.settings import Settings
 from scrapy_robots_plus.crawl.settings import (
     disk_queue_class,
     dupefilter_class,
+    has_workers,
     is_chosen,
     job_folder,
     log_interval,
     logs_all_duplicates,
+    names_our_queue,
     parser_class,
     queue_class,
     scheduler_class,
@@ -72,3 +74,29 @@ def test_a_setting_is_chosen_unless_scrapy_has_set_it(priority: str, chosen: boo
 
 def test_a_setting_that_nobody_has_set_is_not_chosen() -> None:
     assert not is_chosen(Settings(), "ROBOTS_UNHEARD_OF")
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "workers"),
+    [("scrapy_redis.scheduler.Scheduler", True), ("scrapy.core.scheduler.Scheduler", False)],
+)
+def test_a_scheduler_of_scrapy_redis_has_workers(scheduler: str, workers: bool) -> None:
+    pytest.importorskip("scrapy_redis")
+    assert has_workers(Settings({"SCHEDULER": scheduler})) is workers
+
+
+@pytest.mark.parametrize(
+    ("queue", "ours"),
+    [
+        ("scrapy_robots_plus.redis.RobotsQueue", True),
+        ("scrapy_redis.queue.PriorityQueue", False),
+        ("scrapy_robots_plus.robotparser.no_such_queue", False),
+        ("no_such_package.Queue", False),
+        ("os.getcwd", False),
+        ("", False),
+        (None, False),
+    ],
+)
+def test_whether_the_queue_of_scrapy_redis_is_ours(queue: str | None, ours: bool) -> None:
+    pytest.importorskip("scrapy_redis")
+    assert names_our_queue(Settings({"SCHEDULER_QUEUE_CLASS": queue})) is ours

@@ -525,6 +525,14 @@ def test_a_crawl_delay_that_is_set_does_not_follow_robotstxt_obey(obey: bool, de
     assert settings.keeps_delays is delays
 
 
+@pytest.mark.parametrize(("policy", "skipped"), [("skip", ("train-ai",)), ("observe", ())])
+def test_pages_are_skipped_for_their_uses_only_where_the_project_says_so(
+    policy: str, skipped: tuple[str, ...]
+) -> None:
+    settings = settings_with(ROBOTS_AI_POLICY=policy, ROBOTS_AI_USES=["train-ai"])
+    assert settings.skipped_uses == skipped
+
+
 def test_a_dialect_can_be_read_alone() -> None:
     assert dialect_in(Settings({"ROBOTS_DIALECT": "google", "ROBOTS_TTL": "a day"})) is GOOGLE
     with pytest.raises(RobotsSettingsError, match=r"^ROBOTS_DIALECT = 'x': 'x' is not a dialect"):

@@ -6,6 +6,7 @@ import os
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,7 +25,6 @@ from tests.redis_server import RedisServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 A, B, C = "a/0", "b/0", "c/0"
 HOST = "site.example"
@@ -264,6 +264,8 @@ def test_a_time_in_the_future_is_not_believed(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="Linux says which start of the machine it is")
 def test_the_clock_of_this_machine_goes_on() -> None:
     first = THIS_MACHINE.now()
+    boot_id = Path("/proc/sys/kernel/random/boot_id")
+    assert first.boot == (boot_id.read_text().strip() if boot_id.exists() else "")
     assert 0.0 <= THIS_MACHINE.now().since(*first) < 10.0
 
 

@@ -128,7 +128,8 @@ def test_the_most_urgent_requests_of_a_host_come_first_then_the_oldest(crew: Cre
     make_known(worker, A)
     worker.push(stored(A, "z", "a") + stored(A, "now", priority=5) + stored(A, "late", priority=-1))
     worker.push(stored(A, "b") + stored(A, "at once", priority=10**400))
-    assert names(take(worker)) == ["at once", "now", "z", "a", "b", "late"]
+    worker.push(stored(A, "last", priority=-(10**400)))
+    assert names(take(worker)) == ["at once", "now", "z", "a", "b", "late", "last"]
 
 
 def test_a_priority_that_is_not_a_number_is_none(crew: Crew) -> None:
@@ -423,6 +424,7 @@ def test_the_keys_lie_in_the_hash_slot_of_scrapys_redis_queue() -> None:
     assert Keys("spider:requests").due == "{spider:requests}:due"
     assert Keys("{all}:requests").due == "{all}:requests:due"
     assert Keys("{}x").base == "{{}x}"
+    assert Keys("{}{a}").base == "{{}{a}}"  # Redis looks at the first brace alone
     assert Keys("odd{").base == "{odd{}"
 
 
