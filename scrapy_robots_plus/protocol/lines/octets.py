@@ -1,4 +1,4 @@
-"""A body as served to UTF-8 octets (RFC 9309 2.3), up to the size limit (2.5).
+"""A body as served to UTF-8 octets (RFC 9309 2.3), up to the size limit (2.5), and these to text.
 
 Nothing here raises. A body that does not match its charset stays unchanged: its ASCII keys are
 still found (2.3.1.5).
@@ -9,7 +9,10 @@ from __future__ import annotations
 import codecs
 from encodings import normalize_encoding
 from encodings.aliases import aliases
-from typing import overload
+from typing import TYPE_CHECKING, overload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _SUPERSETS_OF_ASCII = frozenset(
     {
@@ -91,3 +94,13 @@ def whole_lines(body: bytes | str, size: int) -> bytes | str:
     else:
         end = max(body.rfind(b"\n", 0, size + 1), body.rfind(b"\r", 0, size + 1))
     return body[:size] if end < 0 else body[:end]
+
+
+def text(octets: bytes) -> str:
+    """Readable text: octets that are not UTF-8 are shown as ``\\xe9``."""
+    return octets.decode("utf-8", "backslashreplace")
+
+
+def texts(values: Iterable[bytes]) -> tuple[str, ...]:
+    """Each of the values as readable text."""
+    return tuple(map(text, values))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.protocol.lines.octets import text
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.protocol.rules.rules import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol import pace
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect
-from scrapy_robots_plus.protocol.groups.group_choice import Chosen, GroupChoice
+from scrapy_robots_plus.protocol.groups.group_choice import GroupChoice
 from scrapy_robots_plus.protocol.groups.groups import STAR, Scanner, Section
 from scrapy_robots_plus.protocol.lines.lines import Kind, Line, read_line, to_lines
-from scrapy_robots_plus.protocol.lines.octets import to_utf8, whole_lines
+from scrapy_robots_plus.protocol.lines.octets import text, texts, to_utf8, whole_lines
 from scrapy_robots_plus.protocol.product_token import Agent, as_names
-from scrapy_robots_plus.protocol.rules.rules import Rules, read_rules, text, texts
+from scrapy_robots_plus.protocol.rules.compiling import read_rules
 
+from .compiled import CompiledRules
 from .values import CleanParam, Group, Rule, clean_param, is_whole_url
 from .writing import as_text
 
@@ -21,14 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy_robots_plus.protocol.pace import RequestRate, VisitTime
+    from scrapy_robots_plus.protocol.rules.rules import Rules
     from scrapy_robots_plus.protocol.verdict import Explanation, Verdict
-
-_MAX_ASKED = 64
-"""For how many crawlers a file keeps compiled rules."""
-
-_MAX_COMPILED = 50_000
-"""How many compiled rules a file keeps, however many crawlers share them in whatever way: as many
-as 500 KiB can contain."""
 
 _LARGE = 65_536
 """From this many octets on, parsing also compiles the rules, because that takes long."""
@@ -41,16 +36,16 @@ class RobotsTxt:
     order of preference. A URL may be absolute, or a path and query.
     """
 
-    __slots__ = ("_asked", "_choice", "_compiled", "_lines", "_scanner", "dialect")
+    __slots__ = ("_choice", "_compiled", "_lines", "_scanner", "dialect")
 
     def __init__(self, lines: list[bytes], dialect: Dialect) -> None:
         self.dialect = dialect
         self._lines = lines
         self._scanner = Scanner(dialect)
         self._scanner.scan(lines)
-        self._choice = GroupChoice(self._scanner.sections, dialect)
-        self._compiled: dict[tuple[int, ...], Rules] = {}
-        self._asked: dict[Agent, Rules] = {}
+        sections = self._scanner.sections
+        self._choice = GroupChoice(sections, dialect)
+        self._compiled = CompiledRules(sections, self._choice, lines, dialect)
 
     @classmethod
     def parse(
@@ -73,49 +68,17 @@ class RobotsTxt:
         octets = to_utf8(body, charset or dialect.charset)
         file = cls(to_lines(octets, dialect), dialect)
         if len(body) > _LARGE:
-            file._compile_most()
+            file._compiled.compile_most()
         return file
-
-    def _compile_most(self) -> None:
-        """Compiles the rules most likely to be needed, so that no decision has to wait for it.
-
-        Not the rules of all agents: groups may be shared in so many ways that it would take ages.
-        """
-        largest = max(self._scanner.sections, key=lambda each: len(each.rules), default=None)
-        if largest is not None:
-            self.rules_for(largest.names[0][0])
-            self.rules_for("*")
 
     def rules_for(self, agent: Agent) -> Rules:
         """The rules that apply to a crawler, compiled once for all crawlers that share them."""
-        try:
-            return self._asked[agent]
-        except (KeyError, TypeError):
-            names = as_names(agent)
-        chosen = self._choice.groups_for(names)
-        rules = self._compiled.get(chosen)
-        if rules is None or len(self._asked) >= _MAX_ASKED:
-            rules = self._compile(chosen, rules)
-        self._asked[agent if isinstance(agent, (str, bytes)) else names] = rules
-        return rules
-
-    def _compile(self, chosen: Chosen, rules: Rules | None) -> Rules:
-        """Compiles the rules of these groups, and drops all others if there are too many."""
-        sections = tuple(self._scanner.sections[position] for position in chosen)
-        size = sum(len(section.rules) for section in sections)
-        kept = sum(each.size for each in self._compiled.values())
-        if len(self._asked) >= _MAX_ASKED or size + kept > _MAX_COMPILED:
-            self._asked.clear()
-            self._compiled.clear()
-        if rules is None:
-            rules = Rules(sections, self._lines, self.dialect)
-        self._compiled[chosen] = rules
-        return rules
+        return self._compiled.of(agent)
 
     def allowed(self, url: str | bytes, agent: Agent) -> bool:
         """Whether the crawler may fetch the URL."""
         try:
-            rules = self._asked[agent]
+            rules = self._compiled.asked[agent]
         except (KeyError, TypeError):
             rules = self.rules_for(agent)
         return rules.allowed(url)

@@ -8,8 +8,9 @@ from scrapy_robots_plus.protocol import pace
 from scrapy_robots_plus.protocol.dialect import Choice, Order
 from scrapy_robots_plus.protocol.groups.groups import STAR
 from scrapy_robots_plus.protocol.lines import Kind
+from scrapy_robots_plus.protocol.lines.octets import text
+from scrapy_robots_plus.protocol.rules.compiling import read_rules
 from scrapy_robots_plus.protocol.rules.escapes import upper
-from scrapy_robots_plus.protocol.rules.rules import read_rules, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import Choice, Names
 from scrapy_robots_plus.protocol.groups.groups import STAR
+from scrapy_robots_plus.protocol.lines.octets import text
 from scrapy_robots_plus.protocol.lint.findings import Code, Finding
 from scrapy_robots_plus.protocol.lint.meanings import group_names
 from scrapy_robots_plus.protocol.product_token import fold
-from scrapy_robots_plus.protocol.rules.rules import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.protocol.lines.octets import text
 from scrapy_robots_plus.protocol.lint.findings import Code, Finding
 from scrapy_robots_plus.protocol.lint.meanings import can_match
+from scrapy_robots_plus.protocol.rules.compiling import ranked, read_rules
 from scrapy_robots_plus.protocol.rules.pattern import take_apart
-from scrapy_robots_plus.protocol.rules.rules import ranked, read_rules, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

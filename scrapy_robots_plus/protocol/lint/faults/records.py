@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.lines.lines import kind_of
+from scrapy_robots_plus.protocol.lines.octets import text
 from scrapy_robots_plus.protocol.lint.findings import Code, Finding
 from scrapy_robots_plus.protocol.lint.meanings import PACES, RULES, Meaning, Role
 from scrapy_robots_plus.protocol.robotstxt.values import is_whole_url
-from scrapy_robots_plus.protocol.rules.rules import text
 
 from .octets import is_html
 from .preferences import signal_faults, usage_faults

@@ -21,11 +21,12 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.dialect import Choice, Names
+from scrapy_robots_plus.protocol.lines.octets import text
 from scrapy_robots_plus.protocol.lint.findings import Code, Finding
 from scrapy_robots_plus.protocol.lint.meanings import can_match
+from scrapy_robots_plus.protocol.rules.compiling import ranked, read_rules
 from scrapy_robots_plus.protocol.rules.pattern import take_apart
 from scrapy_robots_plus.protocol.rules.rank import NO_RANK, Rank, allows, line_of
-from scrapy_robots_plus.protocol.rules.rules import ranked, read_rules, text
 
 from .covers import Covers, Item, Overlaps, normal, text_of
 
