@@ -7,7 +7,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.dialect import RFC9309
-from scrapy_robots_plus.protocol.groups.groups import STAR
+from scrapy_robots_plus.protocol.groups.sections import STAR
 from scrapy_robots_plus.protocol.rules.rank import NO_RANK, rank_of
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 

@@ -7,7 +7,7 @@ from itertools import chain
 from scrapy_robots_plus.protocol.dialect import Choice, Dialect, Names
 from scrapy_robots_plus.protocol.product_token import AgentNames, product_tokens
 
-from .groups import STAR, Section
+from .sections import STAR, Section
 
 Chosen = tuple[int, ...]
 """Positions of groups in the file."""

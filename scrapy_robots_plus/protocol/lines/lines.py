@@ -8,33 +8,12 @@ read. Nothing here raises, whatever the octets.
 from __future__ import annotations
 
 import re
-from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
+
+from .kinds import Kind, kind_of
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.dialect import Dialect
-
-
-class Kind(IntEnum):
-    """What a line is for: records of RFC 9309 2.2, and others in use (2.2.4).
-
-    A new kind needs its keys in ``_EXACT`` or beside it, an accessor in :class:`.RobotsTxt`, and,
-    if it is for all agents, a place in ``groups.groups._GLOBAL_KINDS``.
-    """
-
-    NOTHING = 0
-    USER_AGENT = 1
-    ALLOW = 2
-    DISALLOW = 3
-    SITEMAP = 4
-    CRAWL_DELAY = 5
-    REQUEST_RATE = 6
-    VISIT_TIME = 7
-    HOST = 8
-    CLEAN_PARAM = 9
-    CONTENT_USAGE = 10
-    CONTENT_SIGNAL = 11
-    LICENSE = 12
 
 
 class Line(NamedTuple):
@@ -49,55 +28,6 @@ class Line(NamedTuple):
     value: bytes
     """Without comment and surrounding white space."""
 
-
-# In the reference parser's order: a key means the first of these that it starts with.
-_PREFIXES = (
-    (b"user-agent", Kind.USER_AGENT),
-    (b"useragent", Kind.USER_AGENT),
-    (b"user agent", Kind.USER_AGENT),
-    (b"allow", Kind.ALLOW),
-    (b"disallow", Kind.DISALLOW),
-    (b"dissallow", Kind.DISALLOW),
-    (b"dissalow", Kind.DISALLOW),
-    (b"disalow", Kind.DISALLOW),
-    (b"diasllow", Kind.DISALLOW),
-    (b"disallaw", Kind.DISALLOW),
-    (b"sitemap", Kind.SITEMAP),
-    (b"site-map", Kind.SITEMAP),
-)
-_EXACT = {
-    b"user-agent": Kind.USER_AGENT,
-    b"useragent": Kind.USER_AGENT,
-    b"allow": Kind.ALLOW,
-    b"disallow": Kind.DISALLOW,
-    b"sitemap": Kind.SITEMAP,
-    b"crawl-delay": Kind.CRAWL_DELAY,
-    b"request-rate": Kind.REQUEST_RATE,
-    b"visit-time": Kind.VISIT_TIME,
-    b"host": Kind.HOST,
-    b"clean-param": Kind.CLEAN_PARAM,
-    b"content-usage": Kind.CONTENT_USAGE,
-    b"content-signal": Kind.CONTENT_SIGNAL,
-    b"content-signals": Kind.CONTENT_SIGNAL,
-    b"license": Kind.LICENSE,
-}
-_FORGIVEN = {
-    b"crawl delay": Kind.CRAWL_DELAY,
-    b"crawldelay": Kind.CRAWL_DELAY,
-    b"request rate": Kind.REQUEST_RATE,
-    b"requestrate": Kind.REQUEST_RATE,
-    b"visit time": Kind.VISIT_TIME,
-    b"visittime": Kind.VISIT_TIME,
-    b"site map": Kind.SITEMAP,
-}
-
-
-INITIALS = frozenset(
-    case(key[:1])
-    for key in (*_EXACT, *_FORGIVEN, *(prefix for prefix, _ in _PREFIXES))
-    for case in (bytes.lower, bytes.upper)
-)
-"""The beginnings of all known keys."""
 
 _TIMED = re.compile(rb"(visit[- ]?time|request[- ]?rate)[ \t]+(.+)", re.IGNORECASE)
 _SCHEMES = frozenset({b"https", b" http"})
@@ -132,20 +62,6 @@ def split_line(line: bytes, dialect: Dialect) -> tuple[bytes, bytes] | None:
     # The values of these keys have several words; the reference parser does not know the keys.
     timed = _TIMED.fullmatch(line)
     return (timed[1], timed[2]) if timed else None
-
-
-def kind_of(key: bytes, dialect: Dialect) -> Kind:
-    """The kind of a key; ``Kind.NOTHING`` if it is unknown (2.2.4)."""
-    key = key.lower()
-    kind = _EXACT.get(key)
-    if kind is not None:
-        return kind
-    if not dialect.forgiving:
-        return Kind.NOTHING
-    for prefix, kind in _PREFIXES:
-        if key.startswith(prefix):
-            return kind
-    return _FORGIVEN.get(key, Kind.NOTHING)
 
 
 def read_line(number: int, line: bytes, dialect: Dialect) -> Line | None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol import pace
 from scrapy_robots_plus.protocol.dialect import Escapes
-from scrapy_robots_plus.protocol.groups.groups import STAR
-from scrapy_robots_plus.protocol.lines.lines import Kind, Line, read_line
+from scrapy_robots_plus.protocol.groups.sections import STAR
+from scrapy_robots_plus.protocol.lines.kinds import Kind
+from scrapy_robots_plus.protocol.lines.lines import Line, read_line
 from scrapy_robots_plus.protocol.lines.octets import text, texts
 from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
 from scrapy_robots_plus.protocol.rules.pattern import take_apart

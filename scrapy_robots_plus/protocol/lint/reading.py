@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.groups.group_choice import GroupChoice
-from scrapy_robots_plus.protocol.groups.groups import Scanner, Section
+from scrapy_robots_plus.protocol.groups.scanner import Scanner
 from scrapy_robots_plus.protocol.lines.lines import to_lines
 from scrapy_robots_plus.protocol.lines.octets import to_utf8, whole_lines
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.groups.group_choice import Chosen
+    from scrapy_robots_plus.protocol.groups.sections import Section
     from scrapy_robots_plus.protocol.lines import Line
 
 

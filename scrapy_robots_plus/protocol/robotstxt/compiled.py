@@ -10,7 +10,7 @@ from scrapy_robots_plus.protocol.rules.rules import Rules
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.groups.group_choice import Chosen, GroupChoice
-    from scrapy_robots_plus.protocol.groups.groups import Section
+    from scrapy_robots_plus.protocol.groups.sections import Section
 
 _MAX_ASKED = 64
 """For how many crawlers a file keeps compiled rules."""

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.protocol import pace
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect
 from scrapy_robots_plus.protocol.groups.group_choice import GroupChoice
-from scrapy_robots_plus.protocol.groups.groups import STAR, Scanner, Section
-from scrapy_robots_plus.protocol.lines.lines import Kind, Line, read_line, to_lines
+from scrapy_robots_plus.protocol.groups.scanner import Scanner
+from scrapy_robots_plus.protocol.groups.sections import STAR, Section
+from scrapy_robots_plus.protocol.lines.kinds import Kind
+from scrapy_robots_plus.protocol.lines.lines import Line, read_line, to_lines
 from scrapy_robots_plus.protocol.lines.octets import text, texts, to_utf8, whole_lines
 from scrapy_robots_plus.protocol.product_token import Agent, as_names
 from scrapy_robots_plus.protocol.rules.compiling import read_rules

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol import pace
 from scrapy_robots_plus.protocol.dialect import Choice, Order
-from scrapy_robots_plus.protocol.groups.groups import STAR
+from scrapy_robots_plus.protocol.groups.sections import STAR
 from scrapy_robots_plus.protocol.lines import Kind
 from scrapy_robots_plus.protocol.lines.octets import text
 from scrapy_robots_plus.protocol.rules.compiling import read_rules
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from scrapy_robots_plus.protocol.dialect import Dialect
-    from scrapy_robots_plus.protocol.groups.groups import Members, Section
+    from scrapy_robots_plus.protocol.groups.sections import Members, Section
     from scrapy_robots_plus.protocol.lines import Line
 
 _READERS: dict[Kind, Callable[[bytes], object | None]] = {

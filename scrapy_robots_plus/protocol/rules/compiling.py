@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import Dialect, Order
-from scrapy_robots_plus.protocol.lines.lines import Kind, kind_of, split_line
+from scrapy_robots_plus.protocol.lines.kinds import Kind, kind_of
+from scrapy_robots_plus.protocol.lines.lines import split_line
 
 from .escapes import RULE_FORM, SIMPLE
 from .matcher import Compiler, Matcher
@@ -15,7 +16,7 @@ from .rank import PER_LINE, PER_WEIGHT, Rank, rank_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from scrapy_robots_plus.protocol.groups.groups import Section
+    from scrapy_robots_plus.protocol.groups.sections import Section
 
 WEIGHT_OF_OCTET = 2
 """An allow gets 1 more: it beats a disallow of the same length, but not one that is longer."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy_robots_plus.protocol.dialect import Dialect
-    from scrapy_robots_plus.protocol.groups.groups import Section
+    from scrapy_robots_plus.protocol.groups.sections import Section
 
     from .pattern import Pattern
 

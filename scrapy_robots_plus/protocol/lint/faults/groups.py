@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import Choice, Names
-from scrapy_robots_plus.protocol.groups.groups import STAR
+from scrapy_robots_plus.protocol.groups.sections import STAR
 from scrapy_robots_plus.protocol.lines.octets import text
 from scrapy_robots_plus.protocol.lint.findings import Code, Finding
 from scrapy_robots_plus.protocol.lint.meanings import group_names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.lines.lines import kind_of
+from scrapy_robots_plus.protocol.lines.kinds import kind_of
 from scrapy_robots_plus.protocol.lines.octets import text
 from scrapy_robots_plus.protocol.lint.findings import Code, Finding
 from scrapy_robots_plus.protocol.lint.meanings import PACES, RULES, Meaning, Role

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.dialect import Dialect, Names
-from scrapy_robots_plus.protocol.lines.lines import INITIALS, Kind, Line, read_line
-from scrapy_robots_plus.protocol.product_token import token_in, word_in
+from scrapy_robots_plus.protocol.lines.kinds import INITIALS, Kind
+from scrapy_robots_plus.protocol.lines.lines import Line, read_line
+
+from .sections import STAR, Section, names_in
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.protocol.dialect import Dialect
 
 # The usual spelling of rules: recognized at once, without splitting the line.
 _RULES = (b"Disallow:", b"Allow:", b"disallow:", b"allow:")
@@ -17,73 +20,6 @@ _COMMENT_OR_MARKUP = frozenset(b"#<{}")
 
 _GLOBAL_KINDS = frozenset({Kind.SITEMAP, Kind.HOST, Kind.CLEAN_PARAM, Kind.LICENSE})
 _ENDS_AGENTS = frozenset({Kind.SITEMAP, Kind.CRAWL_DELAY})
-
-STAR = "*"
-_STAR = (STAR,)
-
-
-class Members(NamedTuple):
-    """Lines of a group other than rules, and the names they apply to.
-
-    ``a, delay 1, b, delay 2`` is one group for its rules (2.2.4), but each delay was written for
-    the agents directly above it.
-    """
-
-    names: frozenset[str]
-    end: int
-    """How many agents the group has up to this point."""
-    lines: list[Line]
-
-
-class Section:
-    """A group as written in the file: user-agent lines, and the numbers of its rule lines.
-
-    Its rules are stored once, however many agents it has.
-    """
-
-    __slots__ = ("_closed", "_run", "agents", "members", "names", "rules")
-
-    def __init__(self) -> None:
-        self.agents: list[bytes] = []
-        """Values of the user-agent lines, as served."""
-        self.names: list[tuple[str, ...]] = []
-        """The names that the dialect reads in each of them; ``*`` for all crawlers."""
-        self.rules: list[int] = []
-        """Line numbers of the allow and disallow lines."""
-        self.members: list[Members] = []
-        self._run = 0
-        """Where the agents begin to which the next other line applies."""
-        self._closed = False  # whether such a line stands below them
-
-    def add_agent(self, value: bytes, names: tuple[str, ...]) -> None:
-        """Adds a user-agent line."""
-        if self._closed:
-            self._run = len(self.agents)
-            self._closed = False
-        self.agents.append(value)
-        self.names.append(names)
-
-    def add_member(self, line: Line) -> None:
-        """Adds another line: it applies to the agents since the last such line."""
-        if not self._closed:
-            names = frozenset(chain.from_iterable(self.names[self._run :]))
-            self.members.append(Members(names, len(self.agents), []))
-            self._closed = True
-        self.members[-1].lines.append(line)
-
-
-def names_in(value: bytes, dialect: Dialect) -> tuple[str, ...]:
-    """The names in a user-agent value, in lower case: ``*``, or a token and, if it differs, the
-    whole word; the value as it is in dialects whose names are not tokens."""
-    if value == b"*":
-        return _STAR
-    text = value.decode("utf-8", "replace")
-    if dialect.names is not Names.TOKEN:
-        return (text.lower(),)
-    if value[:1] == b"*" and value[1:2].isspace():
-        return _STAR
-    token, word = token_in(text), word_in(text)
-    return (token,) if token == word or dialect.tokens_only else (token, word)
 
 
 class Scanner:
@@ -138,7 +74,7 @@ class Scanner:
                 # 2.2.2: rules before any user-agent line SHOULD be ignored.
                 return None
             section = self._begin()
-            section.add_agent(b"*", _STAR)
+            section.add_agent(b"*", (STAR,))
         section.rules.append(number)
         return section.rules
 

@@ -1,0 +1,95 @@
+"""What the key of a line says that the line is for, spelling mistakes included."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.protocol.dialect import Dialect
+
+
+class Kind(IntEnum):
+    """What a line is for: records of RFC 9309 2.2, and others in use (2.2.4).
+
+    A new kind needs its keys in ``_EXACT`` or beside it, an accessor in :class:`.RobotsTxt`, and,
+    if it is for all agents, a place in ``groups.scanner._GLOBAL_KINDS``.
+    """
+
+    NOTHING = 0
+    USER_AGENT = 1
+    ALLOW = 2
+    DISALLOW = 3
+    SITEMAP = 4
+    CRAWL_DELAY = 5
+    REQUEST_RATE = 6
+    VISIT_TIME = 7
+    HOST = 8
+    CLEAN_PARAM = 9
+    CONTENT_USAGE = 10
+    CONTENT_SIGNAL = 11
+    LICENSE = 12
+
+
+# In the reference parser's order: a key means the first of these that it starts with.
+_PREFIXES = (
+    (b"user-agent", Kind.USER_AGENT),
+    (b"useragent", Kind.USER_AGENT),
+    (b"user agent", Kind.USER_AGENT),
+    (b"allow", Kind.ALLOW),
+    (b"disallow", Kind.DISALLOW),
+    (b"dissallow", Kind.DISALLOW),
+    (b"dissalow", Kind.DISALLOW),
+    (b"disalow", Kind.DISALLOW),
+    (b"diasllow", Kind.DISALLOW),
+    (b"disallaw", Kind.DISALLOW),
+    (b"sitemap", Kind.SITEMAP),
+    (b"site-map", Kind.SITEMAP),
+)
+_EXACT = {
+    b"user-agent": Kind.USER_AGENT,
+    b"useragent": Kind.USER_AGENT,
+    b"allow": Kind.ALLOW,
+    b"disallow": Kind.DISALLOW,
+    b"sitemap": Kind.SITEMAP,
+    b"crawl-delay": Kind.CRAWL_DELAY,
+    b"request-rate": Kind.REQUEST_RATE,
+    b"visit-time": Kind.VISIT_TIME,
+    b"host": Kind.HOST,
+    b"clean-param": Kind.CLEAN_PARAM,
+    b"content-usage": Kind.CONTENT_USAGE,
+    b"content-signal": Kind.CONTENT_SIGNAL,
+    b"content-signals": Kind.CONTENT_SIGNAL,
+    b"license": Kind.LICENSE,
+}
+_FORGIVEN = {
+    b"crawl delay": Kind.CRAWL_DELAY,
+    b"crawldelay": Kind.CRAWL_DELAY,
+    b"request rate": Kind.REQUEST_RATE,
+    b"requestrate": Kind.REQUEST_RATE,
+    b"visit time": Kind.VISIT_TIME,
+    b"visittime": Kind.VISIT_TIME,
+    b"site map": Kind.SITEMAP,
+}
+
+
+INITIALS = frozenset(
+    case(key[:1])
+    for key in (*_EXACT, *_FORGIVEN, *(prefix for prefix, _ in _PREFIXES))
+    for case in (bytes.lower, bytes.upper)
+)
+"""The beginnings of all known keys."""
+
+
+def kind_of(key: bytes, dialect: Dialect) -> Kind:
+    """The kind of a key; ``Kind.NOTHING`` if it is unknown (2.2.4)."""
+    key = key.lower()
+    kind = _EXACT.get(key)
+    if kind is not None:
+        return kind
+    if not dialect.forgiving:
+        return Kind.NOTHING
+    for prefix, kind in _PREFIXES:
+        if key.startswith(prefix):
+            return kind
+    return _FORGIVEN.get(key, Kind.NOTHING)
