@@ -1,16 +1,16 @@
 -- Asks for the turn of a host, for a request that does not come from the queue.
 --
--- ARGV: worker, id, host, delay
+-- ARGV: worker, id, host, delay, id of another request of the worker, which gives up the host
 -- Returns 0 if it may go: it holds the host now. Else milliseconds to wait before it asks again; -1 if
 -- the worker is not known to be alive, so that nobody would take the turn of a dead one back.
 
-local worker, id, host, delay = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local worker, id, host, delay, instead_of = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
 if not call('ZSCORE', WORKERS, worker) then return -1 end
 local pace = pace_of(host)
 if pace.holder == id then return 0 end
 if pace.delay < delay then pace.delay = delay end
 if pace.next > now() then return pace.next - now() end
-if pace.holder ~= '' then return math.max(1, math.min(pace.delay, 500)) end
+if pace.holder ~= '' and pace.holder ~= instead_of then return math.max(1, math.min(pace.delay, 500)) end
 pace.holder = id
 call('HSET', out_of(worker), id, cmsgpack.pack(host, '', ''))
 settle(host, pace)

@@ -135,13 +135,14 @@ class HostQueue:
             bool(forgotten),
         )
 
-    def ask(self, id_: bytes, host: str, delay: float) -> float:
+    def ask(self, id_: bytes, host: str, delay: float, instead_of: bytes = b"") -> float:
         """Asks for the turn of *host* for a request from elsewhere, which is to be reported.
 
-        Returns 0.0 if it may go now, else after how many seconds to ask again; below 0 if the
+        *instead_of*: the id of another request of this worker, which gives up the host if it holds
+        it. Returns 0.0 if it may go now, else after how many seconds to ask again; below 0 if the
         worker is not known to be alive.
         """
-        asked = [self.worker, id_, encoded(host), round(delay * 1000)]
+        asked = [self.worker, id_, encoded(host), round(delay * 1000), instead_of]
         return float(self._run("ask", asked)) / 1000
 
     def held(self) -> set[bytes]:

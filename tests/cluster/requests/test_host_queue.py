@@ -299,6 +299,28 @@ def test_what_a_forgotten_worker_says_of_a_host_counts(crew: Crew) -> None:
     assert two.exchange(10, 10).wait == pytest.approx(HOUR, abs=10)
 
 
+def test_a_request_hands_its_turn_over_to_another_of_its_worker(crew: Crew) -> None:
+    worker, other = crew.worker("1"), crew.worker("2")
+    make_known(worker, A, 1.0)
+    worker.push(stored(A, "a", "b"))
+    (a,) = take(worker)
+    assert worker.ask(b"turn", A, 1.0, b"another") > 0
+    assert worker.ask(b"turn", A, 1.0, a.id) == 0
+    tell(worker, Report.freed(a.id, A))
+    assert take(other) == []
+    tell(worker, Report.left(b"turn", A, HOUR, 1.0), Report.ended(b"turn"))
+    assert names(take(other)) == ["b"]
+
+
+def test_a_pause_counts_for_who_takes_over_a_turn(crew: Crew) -> None:
+    worker = crew.worker("1")
+    make_known(worker, A, 1.0)
+    worker.push(stored(A, "a"))
+    (a,) = take(worker)
+    tell(worker, Report.pause(A, HOUR))
+    assert worker.ask(b"turn", A, 1.0, a.id) == pytest.approx(HOUR, abs=10)
+
+
 def test_the_turn_of_a_dead_worker_is_free_again(crew: Crew) -> None:
     one, two = crew.worker("1"), crew.worker("2")
     one.exchange(renew=True)

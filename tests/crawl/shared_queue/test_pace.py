@@ -16,6 +16,8 @@ from tests.sites import after, answer, in_turn
 from .crews import CrewSpider, failures, run_workers, sent
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from tests.sites import Host, Sites
 
 # What scrapy-redis does.
@@ -182,3 +184,38 @@ class DirectSpider(CrewSpider):
         url = response.url.partition("?")[2]
         for each in range(3):
             await self.crawler.engine.download_async(scrapy.Request(f"{url}{each}"))
+
+
+class HalfWritten(CrewSpider):
+    """Every second request has a callback that no serializer can write."""
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for number, url in enumerate(self.urls):
+            own = {"callback": lambda _: None} if number % 2 else {}
+            yield self.request(url, **own)
+
+
+class ManySlots(CrewSpider):
+    """Its requests to a host go to several slots, and some to none."""
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for number, url in enumerate(self.urls):
+            slot = {"download_slot": f"slot {number % 4}"} if number % 2 else {}
+            yield self.request(url, meta=slot)
+
+
+@pytest.mark.parametrize("spider", [HalfWritten, ManySlots])
+@pytest_twisted.ensureDeferred
+async def test_requests_of_all_kinds_have_their_turns_in_one_slot(
+    sites: Sites, shared: dict[str, Any], spider: type[CrewSpider]
+) -> None:
+    """One that has the host's turn may wait behind one that has not."""
+    host = sites.host(PACED)
+    crawler = make_crawler(spider, **shared, CLOSESPIDER_TIMEOUT=10)
+    other = make_crawler(CrewSpider, **shared, CLOSESPIDER_TIMEOUT=10)
+    running = other.crawl()
+    await crawler.crawl(urls=pages(host, 9))
+    await running
+    kept = gaps(sent([crawler, other]), host)
+    assert len(kept) == 8
+    assert min(kept) >= DELAY - HICCUP / 2

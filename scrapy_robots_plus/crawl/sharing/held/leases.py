@@ -84,6 +84,12 @@ class Leases:
             self._account.renew()
         return lease if lease.has_turn else None
 
+    def unasked(self, host: str) -> Lease | None:
+        """One that holds *host* and whose request has not come so far that it asks for its turn."""
+        leases = self._leases.values()
+        free = (each for each in leases if each.holds and each.host == host and not each.asked)
+        return next(free, None)
+
     def left(self, lease: Lease, ago: float, delay: float = 0.0) -> None:
         """The request of *lease* left *ago* seconds ago; *delay*: that of robots.txt."""
         if lease.holds:

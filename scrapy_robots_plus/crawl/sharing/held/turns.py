@@ -73,10 +73,15 @@ class QueuePace:
         """The worker leaves by itself."""
 
     def _ask_server(self, asked: Ask) -> float:
-        id_ = b"turn:" + asked.ticket.encode()
+        """A request that has the turn may wait behind this one in the same slot, each for the
+        other: so it hands its turn over, and asks for another when it comes to that.
+        """
         if silent_for := self._account.silent_for(asked.delay):
             return silent_for
-        wait = self._account.attempt(partial(self._account.queue.ask, id_, asked.host, asked.delay))
+        id_, holder = b"turn:" + asked.ticket.encode(), self._leases.unasked(asked.host)
+        instead_of = b"" if holder is None else holder.id
+        ask = partial(self._account.queue.ask, id_, asked.host, asked.delay, instead_of)
+        wait = self._account.attempt(ask)
         if wait is None:
             return asked.wait_alone(self._workers)
         if wait < 0:
@@ -84,4 +89,6 @@ class QueuePace:
             return self._account.SOON
         if not wait:
             self._turns[asked.ticket] = id_
+            if holder is not None:
+                holder.holds = False
         return wait
