@@ -9,8 +9,8 @@ from .errors import end_crawl as end_crawl
 from .groups import GROUPS as GROUPS
 from .groups import names as names
 from .overrides import override_from as override_from
+from .reading import dialect_in as dialect_in
 from .robots_settings import RobotsSettings as RobotsSettings
-from .robots_settings import dialect_in as dialect_in
 from .scrapys_own import caches_http as caches_http
 from .scrapys_own import disk_queue_class as disk_queue_class
 from .scrapys_own import dupefilter_class as dupefilter_class

@@ -1,18 +1,16 @@
-"""The settings of one crawl: all groups together, read and checked."""
+"""The settings of one crawl: all groups together, and what follows from them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.policy.decide import Rulebook
 from scrapy_robots_plus.policy.freshness import Limits
 from scrapy_robots_plus.policy.options import AiPolicy, Mode, PageAction, Unreachable
-from scrapy_robots_plus.server import without_password
 
-from .errors import RobotsSettingsError, SettingProblem, WrongPartsError, end_crawl
-from .groups import DECLARED
+from .errors import RobotsSettingsError, end_crawl
 from .groups.beyond_rules.hints import Hints
 from .groups.beyond_rules.pages import Pages
 from .groups.beyond_rules.preferences import Preferences
@@ -25,20 +23,17 @@ from .groups.overrides import Overriding
 from .groups.queue import Queue
 from .groups.reporting import Reporting
 from .groups.storage import Storage
-from .presets import preset_in
+from .reading import read_all
 from .unknown import report_unknown_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Mapping
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.override import Override
-    from scrapy_robots_plus.protocol.dialect import Dialect
-
-    from .setting import Setting
 
 
 @dataclass(frozen=True)
@@ -67,15 +62,7 @@ class RobotsSettings(
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> RobotsSettings:
         """Reads and checks all. Raises :class:`RobotsSettingsError`, which names all wrong ones."""
-        preset = preset_in(settings)
-        read = {
-            name: _read(settings, declared, preset.get(declared.name, declared.default))
-            for name, declared in DECLARED.items()
-        }
-        problems = [*_problems_in(read.values()), *_contradictions(settings, read)]
-        if problems:
-            raise RobotsSettingsError(problems)
-        return cls(**read)
+        return cls(**read_all(settings))
 
     @classmethod
     def of(cls, crawler: Crawler) -> RobotsSettings:
@@ -225,59 +212,3 @@ class RobotsSettings(
     def defers(self) -> bool:
         """Whether requests to a host whose robots.txt cannot be read wait."""
         return self.unreachable is Unreachable.DEFER
-
-
-def _read(settings: BaseSettings, declared: Setting[Any, Any], default: object) -> Any:
-    """The value of one setting; a SettingProblem if it is wrong, or a list of them."""
-    # Unset, ROBOTSTXT_OBEY is off as in Scrapy: turning it on is the add-on's affair.
-    unset = False if declared.name == "ROBOTSTXT_OBEY" else default
-    value = settings.get(declared.name, unset)
-    try:
-        return declared.check.read(value)
-    except WrongPartsError as error:
-        return [part._replace(name=declared.name) for part in error.parts]
-    except ValueError as error:
-        return SettingProblem(declared.name, _shown(value), str(error))
-
-
-def _shown(value: object) -> object:
-    """*value*, which may be the URL of a server, without its password."""
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-    shown = without_password(text) if isinstance(text, str) else text
-    return value if shown == text else shown
-
-
-def _problems_in(read: Iterable[Any]) -> Iterator[SettingProblem]:
-    for value in read:
-        found = value if isinstance(value, list) else [value]
-        yield from (each for each in found if isinstance(each, SettingProblem))
-
-
-_IN_ORDER = (("error_ttl", "error_ttl_max"), ("ttl_min", "ttl_max"))
-"""Pairs of fields of which the first must not be larger."""
-
-
-def _contradictions(settings: BaseSettings, read: Mapping[str, Any]) -> Iterator[SettingProblem]:
-    """Settings that are valid alone but not together: of each pair, the one that was set."""
-    for low, high in _IN_ORDER:
-        least, most = read[low], read[high]
-        if isinstance(least, SettingProblem) or isinstance(most, SettingProblem) or least <= most:
-            continue
-        lower, upper = DECLARED[low].name, DECLARED[high].name
-        if settings.get(upper) is None:
-            expected = f"expected at most {most:g}, which is {upper}"
-            yield SettingProblem(lower, settings.get(lower), expected)
-        else:
-            expected = f"expected at least {least:g}, which is {lower}"
-            yield SettingProblem(upper, settings.get(upper), expected)
-
-
-def dialect_in(settings: BaseSettings) -> Dialect:
-    """``ROBOTS_DIALECT`` alone, for a parser that is used without the middleware.
-
-    Raises :class:`RobotsSettingsError` for what is not a dialect.
-    """
-    read = _read(settings, DECLARED["dialect"], DECLARED["dialect"].default)
-    if isinstance(read, SettingProblem):
-        raise RobotsSettingsError([read])
-    return cast("Dialect", read)
