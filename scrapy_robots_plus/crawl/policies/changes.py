@@ -1,17 +1,27 @@
-"""The differences between two policies of an origin."""
+"""The differences between two policies of an origin, and who is told of them."""
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.parsers.failing import parser_failed
+from scrapy_robots_plus.crawl.signals import robots_changed
 from scrapy_robots_plus.policy.access import Access
+from scrapy_robots_plus.protocol.printable import printable
 
 if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.crawl.agents import Agents
     from scrapy_robots_plus.policy.record import RobotsRecord
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
     from .policy import Policy
+
+logger = logging.getLogger(__name__)
 
 _MUCH_SMALLER = 10
 """A file that shrinks by this factor is suspicious."""
@@ -60,6 +70,46 @@ def suspicion(before: Policy, after: Policy, record: RobotsRecord) -> str | None
     if old is not None and new is not None and new * _MUCH_SMALLER <= old:
         return f"it shrank from {old:,} to {new:,} bytes"
     return None
+
+
+class ChangeReports:
+    """Counts changes, warns of suspicious ones, and sends the signal ``robots_changed``."""
+
+    def __init__(self, crawler: Crawler, agents: Agents) -> None:
+        self._crawler = crawler
+        self._agents = agents
+        self._stats = compat.stats_of(crawler)
+
+    def report(self, before: Policy, after: Policy, record: RobotsRecord) -> None:
+        """Compares two policies; *record* is what *after* was made of, with its text."""
+        try:
+            change = change_between(before, after, self._agents.default_under(after.settings))
+            why = suspicion(before, after, record)
+        except Exception as error:  # noqa: BLE001 - any parser may be in use
+            parser_failed(error, record.url, self._stats)
+            return
+        if change is None:
+            return
+        self._stats.inc_value(stats.CHANGED)
+        if why is not None:
+            self._warn(record, why)
+        self._crawler.signals.send_catch_log(
+            robots_changed,
+            origin=record.origin,
+            before=before,
+            after=after,
+            change=change,
+            spider=self._crawler.spider,
+        )
+
+    def _warn(self, record: RobotsRecord, why: str) -> None:
+        self._stats.inc_value(stats.CHANGED_SUSPICIOUSLY)
+        logger.warning(
+            "The robots.txt of %s changed in a way that looks like a mistake: %s",
+            printable(record.origin),
+            why,
+            extra={"spider": self._crawler.spider},
+        )
 
 
 def _rules(policy: Policy, agent: AgentNames) -> set[tuple[bool, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
@@ -11,15 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.parsers.adapter import Parsers, charset_of
 from scrapy_robots_plus.crawl.parsers.failing import parser_failed
-from scrapy_robots_plus.crawl.signals import robots_changed
 from scrapy_robots_plus.policy.access import Access, Failure
 from scrapy_robots_plus.policy.decide import Lookup, lookup, receive
 from scrapy_robots_plus.policy.freshness import http_date
 from scrapy_robots_plus.policy.record import FetchResult
 from scrapy_robots_plus.policy.source import Source
-from scrapy_robots_plus.protocol.printable import printable
 
-from .changes import change_between, suspicion
+from .changes import ChangeReports
 from .policy import Policy
 
 if TYPE_CHECKING:
@@ -36,9 +33,6 @@ if TYPE_CHECKING:
 
     from .archive import Archive
     from .sharing.shared_fetches import SharedFetches, Turn
-
-logger = logging.getLogger(__name__)
-
 
 _NO_NETWORK = frozenset({Failure.DNS, Failure.CONNECTION, Failure.TIMEOUT})
 
@@ -79,14 +73,13 @@ class Retrieval:
         agents: Agents,
         clock: Clock,
     ) -> None:
-        self._crawler = crawler
         self._settings = settings
         self._fetcher = fetcher
         self._archive = archive
         self._shared = shared
-        self._agents = agents
         self._clock = clock
         self._stats = compat.stats_of(crawler)
+        self._changes = ChangeReports(crawler, agents)
         self.parsers = Parsers(crawler)
         """Those of the crawl."""
         self._listeners: list[Callable[[Retrieved], None]] = []
@@ -218,7 +211,7 @@ class Retrieval:
 
     def _compared(self, retrieved: Retrieved) -> Policy:
         if retrieved.previous is not None:
-            self._report_change(retrieved.previous, retrieved.policy, retrieved.record)
+            self._changes.report(retrieved.previous, retrieved.policy, retrieved.record)
         return self.tell(retrieved)
 
     def tell(self, retrieved: Retrieved) -> Policy:
@@ -226,34 +219,6 @@ class Retrieval:
         for listener in self._listeners:
             listener(retrieved)
         return retrieved.policy
-
-    def _report_change(self, before: Policy, after: Policy, record: RobotsRecord) -> None:
-        try:
-            agent = self._agents.default_under(after.settings)
-            change = change_between(before, after, agent)
-            why = suspicion(before, after, record)
-        except Exception as error:  # noqa: BLE001 - any parser may be in use
-            parser_failed(error, record.url, self._stats)
-            return
-        if change is None:
-            return
-        self._stats.inc_value(stats.CHANGED)
-        if why is not None:
-            self._stats.inc_value(stats.CHANGED_SUSPICIOUSLY)
-            logger.warning(
-                "The robots.txt of %s changed in a way that looks like a mistake: %s",
-                printable(record.origin),
-                why,
-                extra={"spider": self._crawler.spider},
-            )
-        self._crawler.signals.send_catch_log(
-            robots_changed,
-            origin=record.origin,
-            before=before,
-            after=after,
-            change=change,
-            spider=self._crawler.spider,
-        )
 
     def _policy(
         self, record: RobotsRecord, previous: Policy | None, source: Source, detail: str = ""
