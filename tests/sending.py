@@ -75,8 +75,8 @@ class TimedSpider(ProbeSpider):
     def update_settings(cls, settings: BaseSettings) -> None:
         super().update_settings(settings)
         reactor = settings.getbool("TWISTED_REACTOR_ENABLED", True)
-        handler = load_object(HANDLER if reactor else HANDLER_WITHOUT_REACTOR)
-        settings.set("DOWNLOAD_HANDLERS", {"http": noting(handler)}, priority="spider")
+        handler = noting(load_object(HANDLER if reactor else HANDLER_WITHOUT_REACTOR))
+        settings.set("DOWNLOAD_HANDLERS", {"http": handler, "https": handler}, priority="spider")
 
 
 def gaps(sent: Iterable[tuple[float, str]], host: Host) -> list[float]:

@@ -227,6 +227,12 @@ class Sites:
         self._in_loop(self._serve(address, tls))
         return host
 
+    def another_origin_of(self, host: Host, tls: ssl.SSLContext | None = None) -> str:
+        """One at the same address, with the same pages, on a port of its own."""
+        self._in_loop(self._serve(host.address, tls, port=0))
+        port = self._servers[-1].sockets[0].getsockname()[1]
+        return f"{'https' if tls else 'http'}://{host.address}:{port}"
+
     def slow_road_to(self, host: Host, seconds: float) -> str:
         """An origin that leads to *host*, on a road where each new connection takes *seconds*.
 
@@ -247,10 +253,11 @@ class Sites:
     def _in_loop(self, coroutine: Coroutine[Any, Any, None]) -> None:
         asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(10)
 
-    async def _serve(self, address: str, tls: ssl.SSLContext | None) -> None:
-        server = await asyncio.start_server(
-            self._connected, address, self.port, backlog=1024, ssl=tls
-        )
+    async def _serve(
+        self, address: str, tls: ssl.SSLContext | None, port: int | None = None
+    ) -> None:
+        port = self.port if port is None else port
+        server = await asyncio.start_server(self._connected, address, port, backlog=1024, ssl=tls)
         self._servers.append(server)
 
     async def _serve_road(self, address: str, target: str, seconds: float) -> None:
@@ -271,8 +278,9 @@ class Sites:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        http2 = speaks_http2(writer)
         try:
-            if speaks_http2(writer):
+            if http2:
                 await serve_http2(reader, writer, partial(self._answer, writer))
                 return
             while await self._answer_one(reader, writer):
@@ -281,7 +289,7 @@ class Sites:
             pass
         finally:
             writer.close()
-            if speaks_http2(writer):
+            if http2:
                 writer.transport.abort()  # its client does not wait for the end of TLS
 
     async def _answer_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
