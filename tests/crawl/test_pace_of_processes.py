@@ -11,6 +11,7 @@ import pytest
 
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.pacing.shared.shared_pace import GO_SECONDS
+from tests.crawl.redis_away import FAULTS
 from tests.crawl_process import MODES
 from tests.redis_server import RedisServer
 from tests.sites import hang
@@ -135,22 +136,31 @@ def test_while_the_server_is_away_each_crawl_is_slower(sites: Sites, tmp_path: P
         assert min(gaps(own, host)) >= 2 * DELAY - 0.01
 
 
-def test_when_the_server_is_back_they_keep_one_pace_again(sites: Sites, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "paused",
+        *(pytest.param(each, marks=pytest.mark.stress) for each in FAULTS if each != "paused"),
+    ],
+)
+def test_when_the_server_is_back_they_keep_one_pace_again(
+    sites: Sites, tmp_path: Path, fault: str
+) -> None:
     delay, each = 0.1, 30
     host = paced(sites, delay)
-    with RedisServer() as server:
+    with RedisServer(durable=True) as server:
         forks = [
             start(tmp_path, *pages(host, number, each), ROBOTS_SHARED_PACE=server.url)
             for number in range(2)
         ]
         wait_for(lambda: len(host.fetched) >= 3)
-        server.kill()
+        FAULTS[fault].begin(server)
         fetched = len(host.fetched)
         wait_for(lambda: len(host.fetched) >= fetched + 4)
-        server.start()
+        FAULTS[fault].end(server)
         sent, ends = ended(forks)
     assert len(ends) == 2, (tmp_path / "log").read_text()
-    assert all(stats.SHARED_PACE_ERRORS in each for each in ends)
+    assert fault == "empty" or all(stats.SHARED_PACE_ERRORS in each for each in ends)
     assert len(host.fetched) == 2 * each
     assert min(gaps(sent, host)[-10:]) >= delay - 0.01
     for number in range(2):
