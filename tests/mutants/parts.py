@@ -118,6 +118,15 @@ PARTS = (
         ),
     ),
     of_crawl(
+        "sharing",
+        "crawl/policies/sharing/*.py",
+        tests=(
+            "crawl/test_turns_among_workers.py",
+            "crawl/test_turns_of_one_process.py",
+            "crawl/test_who_shares_fetches.py",
+        ),
+    ),
+    of_crawl(
         "settings",
         "crawl/settings/**/*.py",
         # Without test_wrong_settings.py: it starts processes, which take seconds each.

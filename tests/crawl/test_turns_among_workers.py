@@ -1,0 +1,214 @@
+"""Whose turn it is to fetch a file, of workers that share a server. Nothing waits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_twisted
+
+from scrapy_robots_plus.cluster.lease import Leases
+from scrapy_robots_plus.crawl.clock import Clock
+from scrapy_robots_plus.crawl.compat import Courier, InPlace, run_in_background
+from scrapy_robots_plus.crawl.policies.sharing.workers import (
+    FIRST_PAUSE,
+    LONGEST_PAUSE,
+    AmongWorkers,
+)
+from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.server import Server, ServerAwayError
+from tests.redis_server import RedisServer
+
+from .hand_clock import HandClock
+from .scripted import turn as turn_of_loop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from twisted.internet.defer import Deferred
+
+    from scrapy_robots_plus.crawl.policies.sharing.workers import TurnAmongWorkers
+
+ORIGIN = Origin("http", "site.example", 80)
+KEY = "{robots:http://site.example}:lease"
+LONGEST = 20.0
+LOOK = LONGEST_PAUSE * 1.01
+
+
+@pytest.fixture(scope="module")
+def _server() -> Iterator[RedisServer]:
+    with RedisServer() as running:
+        yield running
+
+
+@pytest.fixture
+def server(_server: RedisServer) -> RedisServer:
+    with _server.client() as client:
+        client.flushall()
+    return _server
+
+
+class Workers:
+    """Several, at one clock. All wait as long as they may: none at random."""
+
+    def __init__(self, url: str) -> None:
+        self.time = HandClock()
+        self.clock = Clock(
+            monotonic=self.time.clock, call_later=self.time.call_later, jitter=lambda: 0.5
+        )
+        self.leases = Leases(Server(url), 3600.0)
+        self.errors: list[Exception] = []
+        self.among = AmongWorkers(self.leases, InPlace(), self.errors.append, LONGEST, self.clock)
+
+    def turn(self) -> TurnAmongWorkers:
+        return self.among.turn(ORIGIN)
+
+    def wait(self, turn: TurnAmongWorkers) -> Deferred[None]:
+        return run_in_background(turn.wait())
+
+    async def pass_time(self, seconds: float) -> None:
+        self.time.pass_time(seconds)
+        await turn_of_loop()
+
+
+@pytest_twisted.ensureDeferred
+async def test_one_fetches_and_the_others_wait_until_it_has(server: RedisServer) -> None:
+    workers = Workers(server.url)
+    one, other = workers.turn(), workers.turn()
+    assert await one.begin()
+    assert not await other.begin()
+    waiting = workers.wait(other)
+    await turn_of_loop()
+    for _ in range(5):
+        await workers.pass_time(LOOK)
+        assert not waiting.called
+    one.release()
+    await workers.pass_time(LOOK)
+    assert waiting.called
+    assert await other.begin()
+    assert one.is_late
+    assert other.is_late
+    other.release()
+    assert workers.leases.holder(ORIGIN) is None
+    assert workers.errors == []
+
+
+@pytest_twisted.ensureDeferred
+async def test_who_holds_the_lease_already_holds_it_until_it_is_released(
+    server: RedisServer,
+) -> None:
+    workers = Workers(server.url)
+    one = workers.turn()
+    assert await one.begin()
+    assert await one.begin()
+    one.release()
+    other = workers.turn()
+    assert await other.begin()
+    one.release()  # once more
+    assert workers.leases.holder(ORIGIN) is not None
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_looks_become_rarer(server: RedisServer) -> None:
+    workers = Workers(server.url)
+    one, other = workers.turn(), workers.turn()
+    await one.begin()
+    await other.begin()
+    waiting = workers.wait(other)
+    await turn_of_loop()
+    gaps: list[float] = []
+    before = workers.time.now
+    asked = server.usage().commands["GET"]
+    while workers.time.now < before + 3.0:
+        await workers.pass_time(0.01)
+        found = server.usage().commands["GET"]
+        if found > asked:
+            gaps.append(workers.time.now - before)
+            asked, before = found, workers.time.now
+        if len(gaps) == 7:
+            break
+    rounded = [round(gap, 1) for gap in gaps]
+    assert gaps[0] == pytest.approx(FIRST_PAUSE, abs=0.02)
+    assert rounded == sorted(rounded)
+    assert gaps[-1] == pytest.approx(LONGEST_PAUSE, abs=0.02)
+    waiting.cancel()
+    waiting.addErrback(lambda _: None)
+
+
+@pytest_twisted.ensureDeferred
+async def test_another_worker_that_fetches_next_is_a_reason_to_look_for_the_file(
+    server: RedisServer,
+) -> None:
+    workers = Workers(server.url)
+    one, other = workers.turn(), workers.turn()
+    await one.begin()
+    await other.begin()
+    waiting = workers.wait(other)
+    await turn_of_loop()
+    with server.client() as client:
+        client.set(KEY, b"a third")
+    await workers.pass_time(LOOK)
+    assert waiting.called
+    assert not await other.begin()
+
+
+@pytest_twisted.ensureDeferred
+async def test_one_and_the_same_worker_is_waited_for_no_longer_than_said(
+    server: RedisServer,
+) -> None:
+    workers = Workers(server.url)
+    one, other = workers.turn(), workers.turn()
+    await one.begin()
+    await other.begin()
+    waiting = workers.wait(other)
+    await turn_of_loop()
+    while workers.time.now < 1000.0 + LONGEST - LOOK:
+        await workers.pass_time(0.1)
+    assert not waiting.called
+    for _ in range(10):
+        await workers.pass_time(0.1)
+    assert waiting.called
+    assert await other.begin()
+    assert not other.is_late
+    other.release()
+    assert workers.leases.holder(ORIGIN) is not None  # that of the other
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_server_that_is_away_keeps_nobody_from_fetching() -> None:
+    workers = Workers("redis://127.0.0.1:1")
+    turn = workers.turn()
+    assert await turn.begin()
+    assert not turn.is_late
+    assert await turn.begin()
+    await turn.wait()
+    turn.release()
+    assert [type(each) for each in workers.errors] == [ServerAwayError]
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_server_that_goes_away_is_not_waited_for(server: RedisServer) -> None:
+    workers = Workers(server.url)
+    one, other = workers.turn(), workers.turn()
+    await one.begin()
+    await other.begin()
+    waiting = workers.wait(other)
+    await turn_of_loop()
+    server.kill()
+    await workers.pass_time(LOOK)
+    server.start()
+    assert waiting.called
+    assert [type(each) for each in workers.errors] == [ServerAwayError]
+    assert await other.begin()
+    assert not other.is_late
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_crawl_that_ends_asks_nobody_and_counts_no_error() -> None:
+    workers = Workers("redis://127.0.0.1:1")
+    workers.among.calls = Courier("closed")
+    workers.among.calls.close(0)
+    turn = workers.turn()
+    assert await turn.begin()
+    turn.release()
+    assert workers.errors == []

@@ -1,0 +1,192 @@
+"""Which crawls fetch robots.txt files for each other. Nothing is fetched here."""
+
+from __future__ import annotations
+
+from math import inf
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Spider, signals
+from scrapy.settings import Settings
+from scrapy.signalmanager import SignalManager
+
+from scrapy_robots_plus.crawl.agents import Agents
+from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
+from scrapy_robots_plus.crawl.compat import InPlace
+from scrapy_robots_plus.crawl.policies.sharing import one_process
+from scrapy_robots_plus.crawl.policies.sharing.agreement import agreement
+from scrapy_robots_plus.crawl.policies.sharing.choice import shared_fetches
+from scrapy_robots_plus.crawl.policies.sharing.one_process import Member, TurnInGroup
+from scrapy_robots_plus.crawl.policies.sharing.shared_fetches import Alone, TurnAlone, longest_fetch
+from scrapy_robots_plus.crawl.policies.sharing.workers import AmongWorkers
+from scrapy_robots_plus.crawl.settings import RobotsSettings
+from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.server import Server
+from scrapy_robots_plus.storage.memory import MemoryStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy_robots_plus.crawl.policies.sharing.shared_fetches import Turn
+
+ORIGIN = Origin("http", "site.example", 80)
+USUAL = {"ROBOTSTXT_USER_AGENT": "foobot", "ROBOTS_FETCH_TIMEOUT": 30}
+
+
+@pytest.fixture(autouse=True)
+def _no_other_crawls(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(one_process, "_groups", [])
+    yield
+    assert one_process._groups == []
+
+
+class Crawl:
+    """As much of a crawl as decides with whom it shares."""
+
+    def __init__(self, server: Server | None = None, **settings: Any) -> None:
+        self.signals = SignalManager(self)
+        self.settings = Settings({**USUAL, **settings})
+        self.spider = Spider("spider")
+        self.checked = RobotsSettings.from_settings(self.settings)
+        self.memory = MemoryStore(10)
+        self.failed = print
+        archive: Any = SimpleNamespace(
+            memory=self.memory, server=server, calls=InPlace(), failed=self.failed
+        )
+        crawler: Any = self
+        self._agents = Agents(crawler, self.checked)
+        self.fetches = shared_fetches(crawler, self.checked, self._agents, archive, DEFAULT_CLOCK)
+
+    def agreement(self) -> list[Any]:
+        crawler: Any = self
+        return agreement(crawler, self.checked, self._agents)
+
+    def open(self) -> Crawl:
+        self.signals.send_catch_log(signals.spider_opened)
+        return self
+
+    def close(self) -> None:
+        self.signals.send_catch_log(signals.spider_closed)
+
+    def turn(self) -> Turn:
+        return self.fetches.turn(ORIGIN)
+
+
+@pytest.mark.parametrize(
+    "difference",
+    [
+        {"ROBOTSTXT_USER_AGENT": "barbot"},
+        {"USER_AGENT": "barbot"},
+        {"DEFAULT_REQUEST_HEADERS": {"Accept": "*/*"}},
+        {"ROBOTS_FETCH_TIMEOUT": 20},
+        {"ROBOTS_FETCH_RETRIES": 3},
+        {"ROBOTS_FETCH_MAX_BYTES": 600_000},
+        {"ROBOTS_FETCH_HEADERS": {"Accept-Language": "en"}},
+        {"ROBOTS_FETCH_META": {"proxy": "http://127.0.0.1:1"}},
+        {"ROBOTS_STORE": "sqlite:other.db"},
+        {"ROBOTS_STORE_MAX": 5},
+        {"JOBDIR": "job"},
+    ],
+    ids=lambda each: next(iter(each)),
+)
+def test_crawls_that_ask_differently_do_not_agree(difference: dict[str, Any]) -> None:
+    assert Crawl().agreement() == Crawl().agreement()
+    assert Crawl().agreement() != Crawl(**difference).agreement()
+
+
+@pytest.mark.parametrize("name", ["user_agent", "http_user", "http_pass", "http_auth_domain"])
+def test_attributes_of_spiders_count_as_settings_do(name: str) -> None:
+    crawl = Crawl()
+    setattr(crawl.spider, name, "x")
+    assert crawl.agreement() != Crawl().agreement()
+
+
+@pytest.mark.parametrize(
+    "difference",
+    [
+        {"ROBOTS_STATUS_POLICY": "fail-open"},
+        {"ROBOTS_STORE": "memory"},
+        {"DOWNLOAD_DELAY": 5},
+        {"ROBOTS_DIALECT": "google"},
+    ],
+    ids=lambda each: next(iter(each)),
+)
+def test_what_an_answer_means_is_for_each_to_say(difference: dict[str, Any]) -> None:
+    assert Crawl().agreement() == Crawl(**difference).agreement()
+
+
+def test_with_an_http_cache_a_crawl_shares_nothing() -> None:
+    crawl = Crawl(HTTPCACHE_ENABLED=True).open()
+    assert isinstance(crawl.fetches, Alone)
+    assert isinstance(crawl.turn(), TurnAlone)
+
+
+def test_crawls_of_one_server_share_its_leases() -> None:
+    crawl = Crawl(Server("redis://127.0.0.1:1"))
+    found = crawl.fetches
+    assert isinstance(found, AmongWorkers)
+    assert (found.longest, found.failed, found.clock) == (35.0, crawl.failed, DEFAULT_CLOCK)
+    assert isinstance(found.calls, InPlace)
+
+
+@pytest.mark.parametrize(("timeout", "seconds"), [(30, 35.0), (60, 65.0), (180, 65.0)])
+def test_how_long_a_fetch_may_take(timeout: float, seconds: float) -> None:
+    assert longest_fetch(Crawl(ROBOTS_FETCH_TIMEOUT=timeout).checked) == seconds
+
+
+def test_crawls_of_one_process_share_while_both_run() -> None:
+    one, other = Crawl(), Crawl()
+    assert isinstance(one.fetches, Member)
+    assert isinstance(one.turn(), TurnAlone)  # nobody knows yet whom it agrees with
+    first = one.open().turn()
+    assert isinstance(first, TurnInGroup)
+    assert not first.is_late
+    assert not one.memory.is_shared
+    second = other.open().turn()
+    assert first.is_late
+    assert second.is_late
+    assert one.memory._encoded is other.memory._encoded
+    assert begun(first)
+    assert not begun(second)
+    first.release()
+    assert begun(second)
+    one.close()
+    assert isinstance(one.turn(), TurnAlone)
+    assert isinstance(other.turn(), TurnInGroup)
+    other.close()
+
+
+def test_crawls_that_run_one_after_the_other_share_nothing() -> None:
+    one, other = Crawl().open(), Crawl()
+    one.close()
+    one.close()
+    other.open()
+    assert not other.memory.is_shared
+    assert not other.turn().is_late
+    other.close()
+
+
+def test_crawls_that_do_not_agree_share_nothing() -> None:
+    one, other = Crawl().open(), Crawl(ROBOTSTXT_USER_AGENT="barbot").open()
+    assert begun(one.turn())
+    assert begun(other.turn())
+    assert not one.turn().is_late
+    for each in (one, other):
+        each.close()
+
+
+def begun(turn: Turn) -> bool:
+    """What :meth:`Turn.begin` returns, which does not wait here."""
+    coroutine = turn.begin()
+    with pytest.raises(StopIteration) as caught:
+        coroutine.send(None)
+    return bool(caught.value.value)
+
+
+def test_a_turn_that_was_not_begun_is_not_overdue() -> None:
+    one = Crawl().open()
+    turn = one.turn()
+    assert isinstance(turn, TurnInGroup)
+    assert turn.overdue_at == inf
+    one.close()
