@@ -7,6 +7,7 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from math import inf
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,6 +23,8 @@ from scrapy_robots_plus.cluster.pace.opening import check_pace, open_keeper
 from scrapy_robots_plus.cluster.pace.saved import restored, saved
 from scrapy_robots_plus.cluster.pace.turns import Turns
 from tests.redis_server import RedisServer
+
+from .simulation import Worker, World
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -146,6 +149,64 @@ def test_the_server_goes_by_the_same_rules(
         told.now = now
         expected = getattr(turns, name)(*arguments, now)
         assert getattr(told, name)(HOST, *arguments) == expected, (name, arguments)
+
+
+class Both(Turns):
+    """The rules, which the server has to keep as well."""
+
+    def __init__(self, told: AtATime) -> None:
+        super().__init__()
+        self._told = told
+
+    def ask(self, ticket: str, delay: float, patience: float | None, now: float) -> float:
+        self._told.now = now
+        wait = super().ask(ticket, delay, patience, now)
+        assert self._told.ask(HOST, ticket, delay, patience) == wait
+        return wait
+
+    def left(self, ticket: str, ago: float, delay: float, now: float) -> None:
+        super().left(ticket, ago, delay, now)
+        self._told.now = now
+        self._told.left(HOST, ticket, ago, delay)
+
+    def unused(self, ticket: str, ago: float, now: float) -> None:
+        super().unused(ticket, ago, now)
+        self._told.now = now
+        self._told.unused(HOST, ticket, ago)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_server_goes_by_the_same_rules_in_a_crowd(
+    redis: RedisServer, told: AtATime, seed: int
+) -> None:
+    with redis.client() as client:
+        client.flushall()
+    world = World(Both(told), Random(seed))
+    usual = {"requests": 8, "lag": 0.01, "connecting": 0.05, "answering": 0.1}
+    for number, change in enumerate(
+        [{"lag": 0.9}, {"lag": 0.6}, {"drops": 0.4}, {"dies_after": 2}, {"delay": 4.0}, {}]
+    ):
+        each = Worker(world, f"w{number}", **{**usual, **change})  # type: ignore[arg-type]
+        world.after(world.random.uniform(0, 0.1), each.begin)
+    world.run()
+
+
+def test_the_server_waits_for_who_is_late_as_long_and_as_often(
+    redis: RedisServer, told: AtATime
+) -> None:
+    with redis.client() as client:
+        client.flushall()
+    turns, now = Both(told), NOW
+    turns.left(C, 0.0, 1.0, now)
+    assert turns.ask(A, 1.0, 0.0, now) == 1.0
+    now += 1.25
+    assert turns.ask(B, 1.0, 0.0, now) > 0.0  # a may come in the last moment
+    for _ in range(4):
+        now += 100
+        assert turns.ask(B, 1.0, 0.0, now) == 0.0
+        assert turns.ask(C, 1.0, None, now + 0.5) > 0.0  # behind a, as long as that is waited for
+        turns.unused(C, inf, now + 0.5)
+    assert turns.waiting == []
 
 
 @given(_STEPS)

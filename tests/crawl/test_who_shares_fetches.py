@@ -24,6 +24,7 @@ from scrapy_robots_plus.crawl.settings import RobotsSettings
 from scrapy_robots_plus.policy.origin import Origin
 from scrapy_robots_plus.server import Server
 from scrapy_robots_plus.storage.memory import MemoryStore
+from tests.redis_server import RedisServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,6 +124,18 @@ def test_with_an_http_cache_a_crawl_shares_nothing() -> None:
 
 
 def test_crawls_of_one_server_share_its_leases() -> None:
+    with RedisServer() as server:
+        one, other = Crawl(Server(server.url)), Crawl(Server(server.url))
+        turn = one.turn()
+        assert begun(turn)
+        assert not begun(other.turn())
+        with server.client() as client:
+            assert 34_000 < client.pttl("{robots:http://site.example}:lease") <= 35_000
+        turn.release()
+        assert begun(other.turn())
+
+
+def test_their_leases_last_as_long_as_a_fetch_and_their_calls_are_those_of_the_store() -> None:
     crawl = Crawl(Server("redis://127.0.0.1:1"))
     found = crawl.fetches
     assert isinstance(found, AmongWorkers)
