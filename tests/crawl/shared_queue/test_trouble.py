@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import shlex
 import signal
 import time
 from typing import TYPE_CHECKING, Any
@@ -68,6 +69,29 @@ async def test_requests_that_cannot_be_read_are_set_aside(
         assert len(client.lrange("{crew:requests}:aside", 0, -1)) == 2
     assert host.fetched == ["/a"]
     assert stat(crawler, "robotstxt/queue/set_aside") == 2
+
+
+class WithThatCallback(CrewSpider):
+    def gone(self, response: scrapy.http.Response) -> None:
+        self.got.append(response.url)
+
+
+@pytest_twisted.ensureDeferred
+async def test_requests_that_were_set_aside_come_back_by_the_command_of_the_page(
+    sites: Sites, shared: dict[str, Any], server: RedisServer
+) -> None:
+    host = sites.host(RULES)
+    gone = {"url": host.url("/x"), "callback": "gone", "errback": None}
+    (command,) = re.findall(r"`redis-cli (renamenx [^`]*)`", CLUSTER_PAGE)
+    with server.client() as client:
+        client.zadd("crew:requests", {pickle.dumps(gone): 1})
+        await crawl(host.url("/a"), spider=CrewSpider, **shared)
+        assert host.fetched == ["/a"]
+        client.execute_command(*shlex.split(command.replace("worker:", "crew:")))
+        crawler = await crawl(host.url("/b"), spider=WithThatCallback, **shared)
+        assert not client.exists("{crew:requests}:aside")
+    assert sorted(host.fetched) == ["/a", "/b", "/x"]
+    assert host.url("/x") in crawler.spider.got
 
 
 @pytest_twisted.ensureDeferred
