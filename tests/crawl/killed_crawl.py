@@ -22,19 +22,21 @@ from typing import TYPE_CHECKING, Any
 import scrapy
 from scrapy import signals
 
+from scrapy_robots_plus import RobotsUnreachable
+from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY
 from scrapy_robots_plus.frontier import FILE_NAME, JobFile
 from tests.crawling import BASE_SETTINGS
 from tests.sites import answer, in_turn, redirect
 from tests.waiting import pause
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from typing_extensions import Self
 
-    from tests.sites import Host, Sites
+    from tests.sites import Host, Reply, Sites
 
 ROOT = Path(__file__).parents[2]
 PAGES = 100
@@ -91,7 +93,8 @@ class KilledSpider(scrapy.Spider):
         yield {"page": response.url, "part": "first"}
         if number % 10 == 9:
             extra = scrapy.Request(response.urljoin(f"/extra/{number}"))
-            await self.crawler.engine.download_async(extra)
+            with suppress(RobotsUnreachable):  # what code asks for is not put back
+                await self.crawler.engine.download_async(extra)
         for child in range(3 * number + 1, 3 * number + 4):
             await pause(0.003)
             if child < PAGES:
@@ -103,6 +106,13 @@ class KilledSpider(scrapy.Spider):
         url = failure.request.url
         if "/gone/" in url:
             yield scrapy.Request(url.replace("/gone/", "/"), errback=self.another_road)
+
+
+class LongWay:
+    """Before a request comes to its robots.txt, that may be out of date."""
+
+    async def process_request(self, request: scrapy.Request) -> None:
+        await pause(0.3)
 
 
 class SlowPipeline:
@@ -180,7 +190,10 @@ class Run:
 
 def kill_once(run: Run, kind: str, moment: float) -> bool:
     """*moment*: from 0 to 1. Returns whether it was running."""
-    if kind == "resuming":
+    if kind == "putting back":
+        run.wait_for("put back")
+        time.sleep(0.2 * moment)
+    elif kind == "resuming":
         run.wait_for("starts")
         time.sleep(0.2 * moment)
     elif kind == "first second":
@@ -238,16 +251,20 @@ def kill_and_resume(
     seed: int = 0,
     hosts: int = 12,
     settings: dict[str, Any] | None = None,
+    robots: Reply | None = None,
+    kinds: Sequence[str] = KINDS,
 ) -> Outcome:
     """Kills a job at *kills* random moments and lets it run to its end.
 
     What was set aside because it was, by chance, under way at three kills is given back.
     """
     its_hosts, dice = make_hosts(sites, hosts), random.Random(seed)
+    for host in its_hosts if robots is not None else ():
+        host.robots(robots)
     killed = 0
     for number in range(kills):
         run = Run(job, its_hosts, settings or {})
-        killed += kill_once(run, KINDS[(seed + number) % len(KINDS)], dice.random())
+        killed += kill_once(run, kinds[(seed + number) % len(kinds)], dice.random())
     status = Run(job, its_hosts, settings or {}).end()
     while gives_back(job / FILE_NAME):
         status = Run(job, its_hosts, settings or {}).end()
@@ -301,7 +318,12 @@ def main() -> None:
     def opened() -> None:
         print("opened", flush=True)
 
+    def scheduled(request: scrapy.Request) -> None:
+        if PUT_BACK_META_KEY in request.meta:
+            print("put back", flush=True)
+
     crawler.signals.connect(opened, signals.spider_opened)
+    crawler.signals.connect(scheduled, signals.request_scheduled)
     print("starts", flush=True)
     process.crawl(crawler, urls=urls)
     process.start()

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .killed_crawl import SCRAPYS, UNDER_SCRAPYS, Outcome, kill_and_resume
+from tests.sites import answer
+
+from .killed_crawl import SCRAPYS, UNDER_SCRAPYS, LongWay, Outcome, kill_and_resume
 
 if TYPE_CHECKING:
+    import asyncio
     from pathlib import Path
 
-    from tests.sites import Sites
+    from tests.sites import Hit, Sites
 
 
 def check(outcome: Outcome) -> None:
@@ -43,3 +46,49 @@ def test_killed_at_200_moments_nothing_is_missing(
             )
     print(f"\nours: {ours}\nScrapy's: {theirs}")
     assert theirs.missing > 0
+
+
+AT_ONCE = 16
+DEFER: dict[str, Any] = {
+    "ROBOTS_UNREACHABLE": "defer",
+    "ROBOTS_TTL": 1,
+    "ROBOTS_TTL_MIN": 1,
+    "ROBOTS_TTL_MAX": 1,
+    "ROBOTS_STALE_MAX": 0,
+    "ROBOTS_ERROR_TTL": 0.1,
+    "ROBOTS_FETCH_RETRIES": 0,
+    "CONCURRENT_REQUESTS": AT_ONCE,
+    "DOWNLOADER_MIDDLEWARES": {f"{LongWay.__module__}.{LongWay.__name__}": 50},
+}
+
+
+class EverySecondTime:
+    """A robots.txt that can be read every second time."""
+
+    def __init__(self) -> None:
+        self._hits = 0
+
+    async def __call__(self, hit: Hit, writer: asyncio.StreamWriter) -> None:
+        self._hits += 1
+        await (answer("", 503) if self._hits % 2 == 0 else answer("User-agent: *"))(hit, writer)
+
+
+@pytest.mark.parametrize("kills", [0, 2, pytest.param(40, marks=pytest.mark.stress)])
+def test_killed_while_requests_are_put_back_nothing_is_missing(
+    sites: Sites, tmp_path: Path, kills: int
+) -> None:
+    outcome = kill_and_resume(
+        sites,
+        tmp_path / "job",
+        kills,
+        hosts=max(1, kills // 4),
+        settings=DEFER,
+        robots=EverySecondTime(),
+        kinds=["putting back"],
+    )
+    assert "'robotstxt/put_back'" in outcome.log
+    assert outcome.status == 0, outcome.log
+    assert outcome.missing == outcome.items_missing == 0, f"{outcome}\n{outcome.log}"
+    assert outcome.kills == kills
+    # Those that were under way, and what was dealt with in a fifth of a second.
+    assert outcome.twice <= 2 * AT_ONCE * kills
