@@ -40,4 +40,4 @@ class JobDupeFilter(RFPDupeFilter):
         """Whether a request with the same fingerprint has been seen, in this or an earlier run."""
         if self._job is None:
             return super().request_seen(request)
-        return not self._job.see(request, self.fingerprinter.fingerprint(request))
+        return not self._job.seen.add(request, self.fingerprinter.fingerprint(request))

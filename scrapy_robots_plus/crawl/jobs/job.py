@@ -23,6 +23,7 @@ from scrapy_robots_plus.frontier import FILE_NAME, JobFile, JobFileError
 
 from .lanes_in_file import LanesInFile
 from .reports import JobReports
+from .seen import SeenRequests
 from .written import read, written
 
 if TYPE_CHECKING:
@@ -51,8 +52,6 @@ class Job:
     WRITTEN_AT_ONCE = 100
     """So many requests of a run are written as under way before they are sent. Otherwise a page
     that ends the process within a fifth of a second would end it each time."""
-    ALONE_AFTER = 2
-    """A request that was under way at so many kills in a row is sent last, alone."""
 
     def __init__(self, crawler: Crawler, path: Path) -> None:
         """Raises JobFileError if the file cannot be used."""
@@ -60,15 +59,12 @@ class Job:
         self._reports = JobReports(crawler)
         self.file = JobFile(path)
         self.lanes = LanesInFile(self.file, self._failed)
+        self.seen = SeenRequests(self.lanes)
         self._under_way: dict[Request, int] = {}
         self._last: Request | None = None
         """The last one handed out: the engine may not know it yet."""
         self._suspect: tuple[Request, Taken] | None = None
         self._alone: Request | None = None
-        self._seen: tuple[Request, bytes] | None = None
-        """The last request that was new, and its fingerprint."""
-        self._not_in_file: set[bytes] = set()
-        """Fingerprints of requests that only memory holds."""
         self._operations = 0
         self._handed_out = 0
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
@@ -161,29 +157,10 @@ class Job:
         self._alone = None
         return self.lanes.has_failed
 
-    # For the duplicate filter
-
-    def see(self, request: Request, fingerprint: bytes) -> bool:
-        """Whether *fingerprint* is new."""
-        if fingerprint in self._not_in_file:
-            return False
-        try:
-            is_new = self.file.see(fingerprint)
-        except JobFileError as error:
-            self.lanes.fail(error)
-            return True
-        if is_new:
-            self._seen = (request, fingerprint)
-        return is_new
-
     def stays_in_memory(self, request: Request, error: Exception) -> None:
-        """*request* could not be written: nor is its fingerprint, so that it can come again."""
+        """*request* could not be written."""
         self._reports.stays_in_memory(request, error)
-        if self._seen is None or request is not self._seen[0]:
-            return
-        fingerprint = self._seen[1]
-        self._not_in_file.add(fingerprint)
-        self.lanes.ask(lambda: self.file.forget(fingerprint), otherwise=None)
+        self.seen.stays_in_memory(request)
 
     # What is under way
 
@@ -240,10 +217,9 @@ class Job:
         self._under_way[request] = taken.id
         self._last = request
         self._handed_out += 1
-        is_suspect = taken.hard_ends >= self.ALONE_AFTER
-        if is_suspect:
+        if taken.is_suspect:
             self._alone = request
-        if is_suspect or self._handed_out <= self.WRITTEN_AT_ONCE:
+        if taken.is_suspect or self._handed_out <= self.WRITTEN_AT_ONCE:
             self.file.commit()
 
     # Requests that may be why the process was killed

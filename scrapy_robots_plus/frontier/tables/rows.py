@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 from zlib import crc32
 
+SUSPECT_AFTER = 2
+"""Kills at which a request was under way, until it has to wait for the end."""
+
 
 class Taken(NamedTuple):
     """A request that is under way from now on, until ``end()`` or ``give_back()``."""
@@ -13,6 +16,11 @@ class Taken(NamedTuple):
     data: bytes
     hard_ends: int
     """How many times the process was killed while this request was under way."""
+
+    @property
+    def is_suspect(self) -> bool:
+        """Whether it may be the cause of these kills: then it is sent last, alone."""
+        return self.hard_ends >= SUSPECT_AFTER
 
 
 Contents = dict[tuple[int, bool], int]

@@ -10,13 +10,10 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from .rows import AsideRequest
+from .rows import SUSPECT_AFTER, AsideRequest
 
 if TYPE_CHECKING:
     from .transaction import Transaction
-
-SUSPECT_AFTER = 2
-"""Kills at which a request was under way, until it has to wait for the end."""
 
 
 class State(IntEnum):
