@@ -53,4 +53,6 @@ def _url_of(client: Any) -> str:
     who = f"{user}:{password}@" if password else ""
     if "path" in options:
         return f"unix://{who}{options['path']}"
-    return f"redis://{who}{options.get('host', 'localhost')}:{options.get('port', 6379)}"
+    host = options.get("host", "localhost")
+    place = f"[{host}]" if ":" in host else host
+    return f"redis://{who}{place}:{options.get('port', 6379)}"

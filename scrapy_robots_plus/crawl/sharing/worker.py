@@ -149,6 +149,8 @@ class Worker:
 
     def clear(self) -> None:
         """Removes all requests. A worker that ends leaves them to others that are alive."""
+        if self._loop is None and (state := self._taking.state()) and state.workers:
+            self._reports.cleared_under(state.workers)
         others = self._others_at_the_end()
         if others:
             self._reports.not_cleared(others)

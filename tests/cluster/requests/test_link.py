@@ -43,6 +43,7 @@ def test_an_unusual_client_is_used_as_it_is() -> None:
     [
         (redis.Redis(), "redis://localhost:6379"),
         (redis.Redis("a.example", 1), "redis://a.example:1"),
+        (redis.Redis("::1", 1, password="secret"), "redis://***@[::1]:1"),
         (redis.Redis(unix_socket_path="/run/s"), "unix:///run/s"),
         (object(), "redis://localhost:6379"),
     ],

@@ -174,6 +174,24 @@ async def test_the_queue_is_flushed_at_the_start(sites: Sites, shared: dict[str,
 
 
 @pytest_twisted.ensureDeferred
+async def test_a_worker_that_flushes_the_queue_of_others_says_so(
+    sites: Sites, shared: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    host, flushing = sites.host(RULES + "Crawl-delay: 0.2\n"), {"SCHEDULER_FLUSH_ON_START": True}
+    first = make_crawler(JobSpider, **shared, **flushing)
+    running = first.crawl(urls=[host.url("/0")])
+    await come(lambda: host.fetched)
+    assert "SCHEDULER_FLUSH_ON_START" not in warnings_in(caplog)
+    await run(make_crawler(JobSpider, **shared, **flushing), urls=[])
+    await running
+    assert warnings_in(caplog).count("that this worker shares with 1 other worker") == 1
+
+
+def warnings_in(caplog: pytest.LogCaptureFixture) -> str:
+    return "\n".join(each.getMessage() for each in caplog.records if each.levelname == "WARNING")
+
+
+@pytest_twisted.ensureDeferred
 async def test_the_last_worker_clears_the_queue(
     sites: Sites, server: RedisServer, shared: dict[str, Any]
 ) -> None:

@@ -99,6 +99,14 @@ class QueueReports:
             "sent twice, or the server has lost its data",
         )
 
+    def cleared_under(self, others: int) -> None:
+        self._log(
+            logging.WARNING,
+            "SCHEDULER_FLUSH_ON_START removes the requests that this worker shares with %s: "
+            "set it for the first worker only",
+            counted(others, "other worker"),
+        )
+
     def not_cleared(self, others: int) -> None:
         self._log(
             logging.INFO,
