@@ -59,9 +59,9 @@ async def test_scrapy_redis_schedules_and_rules_and_delays_hold(
 ) -> None:
     with redis_server() as redis, caplog.at_level(logging.INFO):
         sample = settings_of(block_with("scrapy_redis", "docs/with-other-packages.md"))
-        own = sample.pop("SCHEDULER_QUEUE_CLASS")
+        own = {name: sample.pop(name) for name in ("SCHEDULER_QUEUE_CLASS", "DUPEFILTER_CLASS")}
         assert {name for name in sample if sample[name] != redis[name]} == {"REDIS_URL"}
-        for queue in ({}, {"SCHEDULER_QUEUE_CLASS": own}):
+        for queue in ({}, own):
             host = sites.host(SLOW)
             caplog.clear()
             await crawl(*pages(host), **{**sample, **redis, **queue})
