@@ -183,9 +183,10 @@ def test_the_server_goes_by_the_same_rules_in_a_crowd(
         client.flushall()
     world = World(Both(told), Random(seed))
     usual = {"requests": 8, "lag": 0.01, "connecting": 0.05, "answering": 0.1}
-    for number, change in enumerate(
-        [{"lag": 0.9}, {"lag": 0.6}, {"drops": 0.4}, {"dies_after": 2}, {"delay": 4.0}, {}]
-    ):
+    changes: list[dict[str, float]] = [
+        {"lag": 0.9}, {"lag": 0.6}, {"drops": 0.4}, {"dies_after": 2}, {"delay": 4.0}, {},
+    ]  # fmt: skip
+    for number, change in enumerate(changes):
         each = Worker(world, f"w{number}", **{**usual, **change})  # type: ignore[arg-type]
         world.after(world.random.uniform(0, 0.1), each.begin)
     world.run()

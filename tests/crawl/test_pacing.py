@@ -281,6 +281,16 @@ def test_the_turns_of_other_crawls_are_waited_for() -> None:
     assert crawl.pacing.turn_in("a.example", without_delay) == 0.0
 
 
+def test_a_request_that_fails_may_have_left_until_then() -> None:
+    crawl = Crawl()
+    crawl.hold(2.0)
+    request = crawl.send("a.example")
+    crawl.now += 3.0
+    assert of_another_crawl(crawl, 2.0) == pytest.approx(0.2)  # it may leave yet: look again soon
+    crawl.slots["a.example"].transferring.remove(request)
+    assert of_another_crawl(crawl, 2.0) == 2.0
+
+
 def test_a_host_that_asks_for_a_pause_has_one_from_other_crawls_too() -> None:
     crawl = Crawl()
     crawl.queue("a.example")
