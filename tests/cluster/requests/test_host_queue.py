@@ -104,10 +104,10 @@ def test_a_pause_is_kept_whatever_the_pace(crew: Crew) -> None:
 
 def test_it_is_told_how_long_until_a_host_is_due(crew: Crew) -> None:
     worker, year = crew.worker("1"), 365 * 24 * HOUR
-    assert worker.exchange().wait is None
+    assert (worker.exchange().wait, worker.exchange().waiting) == (None, 0)
     make_known(worker, A)
     worker.push(stored(A, "a"))
-    assert worker.exchange().wait == 0.0
+    assert (worker.exchange().wait, worker.exchange().waiting) == (0.0, 1)
     tell(worker, Report.pause(A, year))
     assert worker.exchange(10).wait == pytest.approx(year, abs=HOUR)
 

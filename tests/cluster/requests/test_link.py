@@ -29,6 +29,15 @@ def test_it_answers_with_bytes_and_does_not_wait_for_long(server: RedisServer) -
     theirs.close()
 
 
+def test_it_asks_in_the_way_that_was_chosen() -> None:
+    with RedisServer(unix=True) as server:
+        theirs = redis.Redis.from_url(server.url)
+        link = Link(theirs)
+        assert link.run(lambda client: client.ping()) is True
+        link.close()
+        theirs.close()
+
+
 def test_a_wait_that_was_chosen_is_kept() -> None:
     assert options(Link(redis.Redis(socket_timeout=5)))["socket_timeout"] == 5
 
