@@ -139,6 +139,7 @@ def test_it_counts_what_it_holds(kinds: Kinds) -> None:
     alone.push("a", "b")
     alone.push("c", host=1)
     assert len(alone.queue) == 3
+    assert alone.queue.lanes_asleep == 0
     assert len(list(alone.pop_all())) == 3
     assert len(alone.queue) == 0
 

@@ -9,6 +9,7 @@ import pytest
 from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
 from scrapy_robots_plus.crawl.lanes.lane import Address, LaneState
 from scrapy_robots_plus.crawl.scheduling.discovery import Discovery
+from scrapy_robots_plus.crawl.scheduling.outage_starts import OutageStarts
 from scrapy_robots_plus.crawl.scheduling.readiness import Permission, Readiness
 from scrapy_robots_plus.crawl.scheduling.surroundings import OriginState, SlotState
 from scrapy_robots_plus.policy.origin import Origin
@@ -175,6 +176,17 @@ def test_what_robots_txt_asks_for_is_kept_between_two_requests() -> None:
     assert around.lanes.made_ready() == [lane]
 
 
+def test_hosts_that_are_due_at_the_same_time_come_in_the_order_in_which_they_went() -> None:
+    around = Around()
+    lanes = [around.entered(str(number), OriginState(delay=5.0)) for number in range(9)]
+    for lane in lanes:
+        around.go(lane)
+        assert around.permission_for(lane) is Permission.WAIT
+    around.now += 5.0
+    around.readiness.advance()
+    assert around.lanes.made_ready() == lanes
+
+
 def test_a_request_that_goes_uses_a_policy_up_and_puts_its_lane_behind_the_others() -> None:
     around = Around()
     a, b = around.entered("a", OPEN), around.entered("b", OPEN)
@@ -261,6 +273,17 @@ def test_only_what_was_handed_out_is_taken_back_and_only_while_it_would_be_kept(
     assert not takes_back(other, origin_of(lane))
     around.now += DEFER
     assert not takes_back(request, origin_of(lane))
+
+
+def test_of_very_many_outages_those_that_requests_wait_for_keep_their_beginning() -> None:
+    around = Around(DEFER)
+    lane = around.entered("a", OriginState(unreachable=True, again_at=1e9))
+    around.permission_for(lane)
+    for number in range(OutageStarts.LEAST):
+        assert around.readiness.defers(Origin("http", str(number), 80))
+    around.now += DEFER
+    assert not around.readiness.defers(origin_of(lane))
+    assert around.readiness.defers(Origin("http", "0", 80))  # nobody waits for it
 
 
 def test_an_outage_that_was_over_begins_anew() -> None:
