@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..crawl_process import MODES
+from ..peak_memory import measured, peak
 from ..sites import answer, hang, hang_up, redirect
 from .running import Robots
 
@@ -415,22 +416,18 @@ def test_a_closed_pipe_ends_it_silently(sites: Sites, tmp_path: Path) -> None:
 def test_memory_is_bounded_by_hosts(sites: Sites, tmp_path: Path) -> None:
     """Three times as many URLs of the same hosts take hardly more of it, once caches are full."""
     hosts = [sites.host(RULES) for _ in range(3)]
-    code = (
-        "import resource, subprocess, sys\n"
-        "ran = subprocess.run([sys.executable, '-m', 'scrapy', 'robots', 'plan', '--input', '-'],\n"
-        "    stdin=sys.stdin.buffer, stdout=subprocess.DEVNULL, timeout=100)\n"
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\n"
-    )
+    plan = [sys.executable, "-m", "scrapy", "robots", "plan", "--input", "-"]
     peaks = []
     for number in (30_000, 90_000):
         urls = "\n".join(f"{hosts[each % 3].url('/page')}/{each}" for each in range(number))
-        done = subprocess.run(
-            [sys.executable, "-c", code],
+        used = tmp_path / f"{number}.octets"
+        subprocess.run(
+            measured(plan, used),
             input=urls.encode(),
-            capture_output=True,
+            stdout=subprocess.DEVNULL,
             cwd=tmp_path,
             timeout=120,
             check=True,
         )
-        peaks.append(int(done.stdout))
+        peaks.append(peak(used))
     assert peaks[1] < 1.15 * peaks[0]

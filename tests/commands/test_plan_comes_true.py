@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from ..crawl_process import crawl_in_process
+from ..sending import TimedSpider
 from .running import Robots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from typing_extensions import Self
 
 SAMPLE = Path(__file__).parent.parent.parent / "sample_project"
 LOOKUPS = """
@@ -20,6 +24,16 @@ from robots_sample.site import on_this_machine
 socket.getaddrinfo = on_this_machine(socket.getaddrinfo)
 socket.gethostbyname = on_this_machine(socket.gethostbyname)
 """
+
+
+class OnThisMachine(TimedSpider):
+    """Has a process of its own, where all names lead to this machine."""
+
+    @classmethod
+    def from_crawler(cls, *arguments: Any, **named: Any) -> Self:
+        sys.path.insert(0, str(SAMPLE))
+        exec(LOOKUPS, {})
+        return super().from_crawler(*arguments, **named)
 
 
 @pytest.fixture
@@ -47,7 +61,6 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def test_a_plan_of_the_sample_site_comes_true(
     site: Any,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     requests: int,
     settings: dict[str, Any],
 ) -> None:
@@ -63,13 +76,17 @@ def test_a_plan_of_the_sample_site_comes_true(
     hook = tmp_path / "hook"
     hook.mkdir()
     (hook / "sitecustomize.py").write_text(LOOKUPS)
-    monkeypatch.setenv("PYTHONPATH", f"{hook}:{SAMPLE}")
     planned = Robots.in_project(tmp_path, **settings)(
-        "plan", "--json", "--input", "-", stdin="\n".join(urls)
+        "plan",
+        "--json",
+        "--input",
+        "-",
+        stdin="\n".join(urls),
+        environment={"PYTHONPATH": f"{hook}:{SAMPLE}"},
     )
     total = planned.json[-1]
     assert (planned.status, total["undecided"]) == (1, 2 * requests)  # broken and silent
-    crawled = crawl_in_process("asyncio", *urls, **settings)
+    crawled = crawl_in_process("asyncio", *urls, spider=f"{__name__}.OnThisMachine", **settings)
     pages = [at for at, url in crawled["sent"] if not url.endswith(".txt")]
     assert len(pages) == total["allowed"]
     assert total["denied"] == requests  # closed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from itertools import islice
@@ -15,6 +14,7 @@ from scrapy_robots_plus.audit.entries import to_fields
 
 from ..audit.pages import Page
 from ..audit.sample_log import allowed, begin, denied, end, read
+from ..peak_memory import measured, peak
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,8 +56,9 @@ def report_of(lines: int, target: Path) -> tuple[int, str]:
     """The most memory of the process, in octets, and the page."""
     command = ["report", "/dev/stdin", "-o", str(target)]
     scrapy = ["timeout", str(LONGEST), sys.executable, "-m", "scrapy", "robots"]
+    used = target.with_suffix(".octets")
     process = subprocess.Popen(
-        [*scrapy, *command], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+        measured([*scrapy, *command], used), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
     )
     assert process.stdin is not None
     last = START
@@ -65,10 +66,8 @@ def report_of(lines: int, target: Path) -> tuple[int, str]:
         for entry in _with_end(lines):
             line, last = seal(to_fields(entry), last)
             log.write(line)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0
-    return used.ru_maxrss * 1_024, target.read_text()
+    assert process.wait(LONGEST) == 0
+    return peak(used), target.read_text()
 
 
 def _with_end(lines: int) -> Iterator[Entry]:
