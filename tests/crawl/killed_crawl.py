@@ -259,8 +259,9 @@ def kill_and_resume(
     What was set aside because it was, by chance, under way at three kills is given back.
     """
     its_hosts, dice = make_hosts(sites, hosts), random.Random(seed)
-    for host in its_hosts if robots is not None else ():
-        host.robots(robots)
+    if robots is not None:
+        for host in its_hosts:
+            host.robots(robots)
     killed = 0
     for number in range(kills):
         run = Run(job, its_hosts, settings or {})

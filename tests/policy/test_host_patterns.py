@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.policy.host_patterns import HostPatterns, plain_host, plain_pattern
@@ -129,6 +129,7 @@ def precision(pattern: str) -> tuple[bool, bool, int]:
     return "://" in pattern, not pattern.startswith("*."), len(pattern)
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # so is a machine with much else to do
 @given(patterns=st.lists(PATTERNS, max_size=12), origin=ORIGINS)
 def test_no_pattern_that_names_the_origin_is_more_specific_than_the_one_chosen(
     patterns: list[str], origin: Origin

@@ -41,6 +41,8 @@ class Pushing:
 
     AT_ONCE = 200
     """Requests of one attempt after a failure."""
+    MOST = 2_000
+    """Requests of all attempts at one time: the engine waits meanwhile."""
 
     def __init__(
         self, account: Account, hosts: Hosts, serialization: Serialization, reports: QueueReports
@@ -100,9 +102,17 @@ class Pushing:
         return False
 
     def try_again(self) -> None:
-        """Gives the server what was kept."""
-        while self.kept:
-            batch = list(islice(self.kept, self.AT_ONCE))
+        """Gives the server a part of what was kept."""
+        self._give(self.MOST)
+
+    def give_all(self) -> None:
+        """Gives the server all that was kept."""
+        self._give(len(self.kept))
+
+    def _give(self, most: int) -> None:
+        left = max(0, len(self.kept) - most)
+        while len(self.kept) > left:
+            batch = list(islice(self.kept, min(self.AT_ONCE, len(self.kept) - left)))
             try:
                 self._account.push(batch, self.seen_key)
             except ServerError:

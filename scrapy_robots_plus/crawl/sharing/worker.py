@@ -245,5 +245,6 @@ class Worker:
         if self._loop is not None and self._loop.running:
             self._loop.stop()
         self._look(at_once=True)
+        self.pushing.give_all()
         self._taking.close()
         self._account.leave()

@@ -1,4 +1,4 @@
-"""What a worker tells the server."""
+"""What a worker tells the server, and gives it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from scrapy_robots_plus.cluster.requests import Stored
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.sharing.held.account import Account
 from scrapy_robots_plus.crawl.sharing.held.reports import QueueReports
+from scrapy_robots_plus.crawl.sharing.pushing import Pushing
 from tests.crawling import make_crawler
 
 from .crews import CrewSpider
@@ -55,3 +57,29 @@ def test_what_is_left_is_told_at_the_end(account: Account, client: Any) -> None:
     account.leave()
     assert client.hlen("{crew:requests}:pace") == 3 * Account.TOLD_AT_ONCE
     assert not client.exists("{crew:requests}:workers")
+
+
+def kept(account: Account, number: int) -> Pushing:
+    """As many requests were added while the server was away."""
+    no: Any = None  # asked for what is added from now on
+    pushing = Pushing(account, no, no, no)
+    pushing.kept.extend(Stored("a.example", 0.0, b"%d" % each) for each in range(number))
+    return pushing
+
+
+def test_what_was_kept_is_given_in_parts_that_keep_nobody_waiting(
+    account: Account, client: Any
+) -> None:
+    pushing = kept(account, 2 * Pushing.MOST + 1)
+    for left in (Pushing.MOST + 1, 1, 0, 0):
+        pushing.try_again()
+        assert len(pushing.kept) == left
+    waiting = client.zrange("{crew:requests}:host:a.example", 0, -1)
+    assert [each[8:] for each in waiting] == [b"%d" % each for each in range(2 * Pushing.MOST + 1)]
+
+
+def test_all_that_was_kept_is_given_at_the_end(account: Account, client: Any) -> None:
+    pushing = kept(account, 2 * Pushing.MOST + 1)
+    pushing.give_all()
+    assert not pushing.kept
+    assert client.zcard("{crew:requests}:host:a.example") == 2 * Pushing.MOST + 1
