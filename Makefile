@@ -13,6 +13,8 @@ PYTEST = -m pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
 CRAWLS = tests/crawl $(addprefix --ignore=tests/crawl/test_, \
 	discovery.py lost_requests.py queue_properties.py reactor_modes.py slow_connections.py)
 PARTS = a-c d-i j-p q-r s-z
+# The files and folders of a part.
+part = $(wildcard tests/crawl/test_[$1]*.py tests/crawl/[$1]*/)
 UNITS = commands protocol others
 UNITS_commands = tests/commands
 UNITS_protocol = tests/protocol
@@ -34,7 +36,7 @@ demo: .venv/installed ## the sample project: a crawl, offline, and what it denie
 cluster-demo: .venv/installed-dev ## four workers, offline, and what the hosts saw of all together; a picture of it
 	@cd sample_project && PYTHONPATH=.. ../$(BIN)/python -m robots_sample.cluster --picture ../build/cluster.svg
 
-# Crawls mostly wait, so these run side by side, in parts by their files' names. The longest come first.
+# Crawls mostly wait, so these run side by side, in parts by the names of files and folders. The longest come first.
 test: .venv/installed-dev .venv-oldest/installed-dev ## the tests, and on the oldest Scrapy those that depend on its version
 	@$(SIDE_BY_SIDE) $(addprefix test-crawls-,$(PARTS)) test-select $(addprefix test-units-,$(UNITS)) \
 		test-oldest-asyncio test-oldest-select
@@ -58,10 +60,10 @@ test-oldest-asyncio: .venv-oldest/installed-dev ## a part of them: what may diff
 		reactor_modes.py request_overrides.py retry_after.py slow_connections.py store.py)
 
 test-crawls-%: .venv/installed-dev
-	$(BIN)/python $(PYTEST) --reactor=asyncio $(wildcard tests/crawl/test_[$*]*.py)
+	$(BIN)/python $(PYTEST) --reactor=asyncio $(call part,$*)
 
 test-oldest-%: .venv-oldest/installed-dev
-	$(OLDEST)/python $(PYTEST) --reactor=asyncio $(wildcard tests/crawl/test_[$*]*.py)
+	$(OLDEST)/python $(PYTEST) --reactor=asyncio $(call part,$*)
 
 # What may differ by reactor; the others have their turn in test-select-all.
 test-select: .venv/installed-dev ## a part of them: crawls, with another reactor

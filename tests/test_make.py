@@ -7,8 +7,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
 
@@ -248,6 +252,34 @@ def make(*arguments: str) -> str:
     return subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
     ).stdout
+
+
+def pytest_runs(target: str) -> list[list[str]]:
+    """The arguments with which *target* runs pytest."""
+    told = subprocess.run(
+        ["make", "-n", target], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    lines = (line.split() for line in told.stdout.splitlines())
+    return [line[line.index("pytest") :] for line in lines if "pytest" in line]
+
+
+def files_of(arguments: list[str]) -> Iterator[Path]:
+    """Those that pytest finds in *arguments*."""
+    ignored = [ROOT / each.partition("=")[2] for each in arguments if each.startswith("--ignore=")]
+    given = [each for each in arguments if each.startswith("tests")]
+    for path in (ROOT / each for each in given or ["tests"]):
+        for file in path.rglob("test_*.py") if path.is_dir() else [path]:
+            if not any(file.is_relative_to(each) for each in ignored):
+                yield file
+
+
+def test_each_test_is_in_one_part_of_make_test() -> None:
+    all_of_it = subprocess.run(
+        ["make", "-n", "test"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    parts = re.findall(r"test-(?:crawls|units)-\S+", all_of_it.stdout)
+    run = [file for part in parts for each in pytest_runs(part) for file in files_of(each)]
+    assert sorted(run) == sorted((ROOT / "tests").rglob("test_*.py"))
 
 
 def test_make_alone_lists_the_commands_and_so_does_the_page_for_contributors() -> None:
