@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -58,7 +59,8 @@ async def test_of_a_host_that_was_not_asked_nothing_is_claimed(
     robots = Robots(tmp_path)
     assert robots("replay", log).lines == ["1 verdict, 0 differ"]
     assert robots("report", log, "-o", "report.html").status == 0
-    assert "404" not in (tmp_path / "report.html").read_text().partition("<main>")[2]
+    page = (tmp_path / "report.html").read_text().partition("<main>")[2]
+    assert not re.search(r"\b404\b", page)  # as a part of a hash it says nothing
 
 
 @names_rules
