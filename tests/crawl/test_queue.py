@@ -192,8 +192,9 @@ async def test_with_other_components_everything_works(sites: Sites, other: str) 
 @pytest_twisted.ensureDeferred
 async def test_what_waits_in_the_middleware_takes_no_place_up_to_a_bound(sites: Sites) -> None:
     live = sites.host()
-    dead = [sites.host(silent_until_served(sites, [live], 5)) for _ in range(6)]
-    urls = [host.url() for host in dead] + pages(live, 5)
+    # Enough pages that no fetch of the first four is answered in its last moment.
+    dead = [sites.host(silent_until_served(sites, [live], 50)) for _ in range(6)]
+    urls = [host.url() for host in dead] + pages(live, 50)
     settings: dict[str, Any] = {
         **OTHERS["a simple queue"],
         "CONCURRENT_REQUESTS": 2,
