@@ -9,6 +9,7 @@ from urllib.parse import ParseResult, SplitResult, urlsplit
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _SCHEMES = {scheme: scheme for scheme in _DEFAULT_PORTS}
 _BARE_HOST = re.compile(r"[a-z0-9._-]+")
+_BARE_URL = re.compile(rf"(https?)://({_BARE_HOST.pattern})(?:[/?#]|\Z)")
 
 
 class Origin(NamedTuple):
@@ -27,6 +28,9 @@ class Origin(NamedTuple):
 
         Raises ValueError if the port is invalid.
         """
+        if isinstance(url, str) and (bare := _BARE_URL.match(url)):  # most; a third of the time
+            scheme = _SCHEMES[bare[1]]
+            return cls(scheme, bare[2], _DEFAULT_PORTS[scheme])
         parts = urlsplit(url) if isinstance(url, str) else url
         default_port = _DEFAULT_PORTS.get(parts.scheme)
         if default_port is None:

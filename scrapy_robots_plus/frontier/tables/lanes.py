@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from .transaction import Transaction
 
 _NEXT = "FROM lanes WHERE awake = 0 ORDER BY priority, turn LIMIT ?"
+_REMOVE_EMPTY = (
+    "DELETE FROM lanes WHERE name = ? AND NOT EXISTS (SELECT 1 FROM waiting WHERE lane = ?)"
+)
 
 
 class Lanes:
@@ -106,13 +109,9 @@ class Lanes:
     def sleep(self, name: str) -> None:
         """To the end of those of its priority. One that holds nothing is forgotten."""
         id_ = self._awake.pop(name, None)
-        if id_ is None:
+        if id_ is None or self._run(_REMOVE_EMPTY, (name, id_)).rowcount:
             return
-        first = self._first_priority(id_)
-        if first is None:
-            self._remove(name)
-            return
-        values = first, self._turn(), name
+        values = self._first_priority(id_), self._turn(), name
         self._run("UPDATE lanes SET awake = 0, priority = ?, turn = ? WHERE name = ?", values)
         self.asleep += 1
 
