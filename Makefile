@@ -38,8 +38,8 @@ cluster-demo: .venv/installed-dev ## four workers, offline, and what the hosts s
 
 # Crawls mostly wait, so these run side by side, in parts by the names of files and folders. The longest come first.
 test: .venv/installed-dev .venv-oldest/installed-dev ## the tests, and on the oldest Scrapy those that depend on its version
-	@$(SIDE_BY_SIDE) $(addprefix test-crawls-,$(PARTS)) test-select $(addprefix test-units-,$(UNITS)) \
-		test-oldest-asyncio test-oldest-select
+	@$(SIDE_BY_SIDE) $(addprefix test-crawls-,$(PARTS)) test-select test-oldest-asyncio \
+		$(addprefix test-units-,$(UNITS)) test-oldest-select
 
 test-units: .venv/installed-dev ## a part of them: all but crawls
 	@$(SIDE_BY_SIDE) $(addprefix test-units-,$(UNITS))
@@ -56,8 +56,8 @@ test-oldest: .venv-oldest/installed-dev ## all crawls on the oldest Scrapy
 # What depends on names that are private to Scrapy, or that it changes; the others have their turn in test-oldest.
 test-oldest-asyncio: .venv-oldest/installed-dev ## a part of them: what may differ by version of Scrapy
 	$(OLDEST)/python $(PYTEST) --reactor=asyncio $(addprefix tests/crawl/test_, audit.py closing.py \
-		coming_from_scrapy.py defer.py download_handlers.py http_cache.py jobs.py lost_requests.py queue.py \
-		reactor_modes.py request_overrides.py retry_after.py slow_connections.py store.py)
+		coming_from_scrapy.py defer.py download_handlers.py http_cache.py jobs.py queue.py reactor_modes.py \
+		request_overrides.py retry_after.py store.py)
 
 test-crawls-%: .venv/installed-dev
 	$(BIN)/python $(PYTEST) --reactor=asyncio $(call part,$*)
