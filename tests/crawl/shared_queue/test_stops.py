@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 pytest.importorskip("scrapy_redis")
 
 DELAY = 0.5
-LEAST = DELAY - 2 * HICCUP
+LEAST = DELAY - HICCUP / 2
 """Seconds: a gap that is broken is much shorter."""
 
 
