@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HERE = Path(__file__).resolve().parent
-LONGEST = 600
+LONGEST = 1_600
 
 
 @dataclass
