@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import gc
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,3 +32,22 @@ def garbage_collected() -> Iterator[None]:
     """So that what is wrong with the rubbish of a test is told there, and not in another one."""
     yield
     gc.collect()
+
+
+@pytest.fixture
+def path_of_nobody() -> Iterator[Path]:
+    """A path to use as a user who is not root: to root, nothing is read-only."""
+    if not hasattr(os, "geteuid"):
+        pytest.skip("no user ids")
+    user = os.geteuid()
+    with TemporaryDirectory() as made:
+        if not user:
+            os.chown(made, 65_534, -1)
+            os.seteuid(65_534)
+        try:
+            if not os.path.isdir(f"{made}/."):
+                pytest.skip("temporary folders are root's alone")
+            yield Path(made) / "robots.db"
+        finally:
+            if not user:
+                os.seteuid(user)

@@ -58,6 +58,19 @@ def test_a_migration_that_fails_changes_nothing(
         assert store._connection.execute("SELECT * FROM tally").fetchall() == [(1,)]
 
 
+def test_a_transaction_that_fails_changes_nothing_and_is_over() -> None:
+    def half(connection: sqlite3.Connection) -> None:
+        with sqlite_layout.transaction(connection):
+            connection.execute("CREATE TABLE half (value)")
+            raise ValueError("halfway")
+
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        with pytest.raises(ValueError, match="halfway"):
+            half(connection)
+        assert not connection.in_transaction
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == []
+
+
 def test_a_newer_layout_is_left_alone(path: Path) -> None:
     with SqliteStore(path, 10) as store:
         store.put(rules(1))

@@ -7,7 +7,7 @@ import re
 import sqlite3
 from contextlib import closing
 from itertools import chain, count, repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,6 +15,7 @@ from scrapy_robots_plus.storage import StoreError
 from scrapy_robots_plus.storage.memory import MemoryStore
 from scrapy_robots_plus.storage.sqlite import file as sqlite_file
 from scrapy_robots_plus.storage.sqlite import layout as sqlite_layout
+from scrapy_robots_plus.storage.sqlite.reader import SqliteReader
 from scrapy_robots_plus.storage.sqlite.store import SqliteStore
 
 from .records import START, never_read, origin, rules
@@ -229,6 +230,17 @@ def test_but_none_waits_for_the_other_for_ever(path: Path, monkeypatch: pytest.M
     assert sum(waits) == pytest.approx(0.25)
 
 
+@pytest.mark.usefixtures("locked")
+def test_who_has_waited_in_vain_does_not_wait_for_a_new_file_either(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(sqlite_file, "sleep", waits.append)
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        sqlite_file.connect(path, wait=0)
+    assert waits == []
+
+
 def test_where_files_have_no_locks_a_damaged_one_is_set_aside_as_well(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,6 +299,27 @@ class TestAfterAFork:
         store = SqliteStore(path, 10)
         store.close()
         assert told_in_a_child(store, lambda: None) == f"{path}: the store is closed"
+
+
+@pytest.fixture
+def urls_only_when_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some builds of SQLite take a URL for a path unless they are told that it is one."""
+
+    def connect(database: object, *, uri: bool = False, **options: Any) -> sqlite3.Connection:
+        assert uri or not str(database).startswith("file:")
+        return connect_as_here(database, uri=uri, **options)
+
+    connect_as_here: Any = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", connect)
+
+
+@pytest.mark.usefixtures("urls_only_when_told")
+def test_a_store_is_found_by_any_build_of_sqlite(path: Path) -> None:
+    for _ in range(2):
+        with SqliteStore(path, 10) as store:
+            store.put(rules(1))
+    with SqliteReader(path) as reader:
+        assert reader.get(origin(1)) == rules(1)
 
 
 def test_a_file_is_set_aside_with_its_log(path: Path) -> None:
