@@ -287,11 +287,11 @@ class TestLosses:
 
     def test_a_server_that_was_emptied(self, store: RedisStore, client: Any) -> None:
         store.get(origin(1))
-        client.flushall()
-        store.get(origin(1))
-        assert store.losses == 1
-        store.get(origin(1))
-        assert store.losses == 1
+        for times in (1, 2):
+            client.flushall()
+            for _ in range(2):
+                store.get(origin(1))
+                assert store.losses == times
 
     def test_that_another_crawl_has_used_since(self, server: RedisServer, client: Any) -> None:
         with RedisStore(server.url, 10) as store, RedisStore(server.url, 10) as other:
