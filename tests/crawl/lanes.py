@@ -15,6 +15,8 @@ from scrapy_robots_plus.crawl.lanes.open_lanes import OpenLanes
 from scrapy_robots_plus.policy.origin import Origin
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scrapy_robots_plus.crawl.lanes.lane import Lane
 
 
@@ -27,6 +29,12 @@ class Lanes:
         self.open = OpenLanes(self, LaneFiles(crawler, LifoMemoryQueue, None, "", losses), losses)
         self.states = LaneStates()
         self.ready: list[Lane] = []
+
+    def __len__(self) -> int:
+        return sum(map(len, self.open))
+
+    def __iter__(self) -> Iterator[Lane]:
+        return iter(self.open)
 
     def add_ready(self, lane: Lane) -> None:
         self.ready.append(lane)

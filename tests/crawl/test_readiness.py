@@ -44,7 +44,7 @@ class Around(HandClock):
         self.asked_about: list[Request | None] = []
         self.wakes = 0
         self.readiness = Readiness(self, self.call_later, defer=defer)
-        self.readiness.queues.append(self.lanes.open)
+        self.readiness.queues.append(self.lanes)
         self.lanes.states = self.readiness.states
 
     # What readiness asks
@@ -107,7 +107,7 @@ class Around(HandClock):
     def rest(self) -> None:
         """As when the engine has nothing else to do."""
         for _ in range(Discovery.QUIET_ROUNDS):
-            self.readiness.advance(self.lanes.open)
+            self.readiness.advance(self.lanes)
             self.readiness.arrange_wake_up()
 
 
@@ -360,6 +360,25 @@ def test_what_has_come_back_untold_is_looked_for_with_what_went_last() -> None:
     around.readiness.advance()
     assert around.asked_about == [request, None]
     assert request not in around.readiness.slots
+
+
+def test_an_empty_queue_leaves_what_is_due_to_the_next() -> None:
+    around = Around()
+    empty: list[Lane] = []
+    around.readiness.queues.insert(0, empty)
+    around.back.append(around.go(around.entered("a", OPEN)))
+    around.readiness.advance(empty)
+    assert around.asked_about == []
+    around.readiness.advance(around.lanes)
+    assert len(around.asked_about) == 1
+
+
+def test_the_last_queue_looks_at_what_is_due_even_if_it_is_empty() -> None:
+    around = Around()
+    empty: list[Lane] = []
+    around.readiness.queues.append(empty)
+    around.readiness.advance(empty)
+    assert len(around.asked_about) == 1
 
 
 def test_only_the_first_queue_begins_a_round() -> None:

@@ -42,7 +42,7 @@ FIELDS = st.fixed_dictionaries(
         "headers": st.sampled_from([{}, {"A": "1"}, {"A": ["1", "2"]}]),
         "body": st.sampled_from([b"", b"x", "\xfc"]),
         "cookies": st.sampled_from([{}, [], {"a": "1"}, [{"name": "a", "value": "1"}]]),
-        "meta": st.sampled_from([{}, {"depth": 1}, {"depth": None}]),
+        "meta": st.sampled_from([{}, {"depth": 1}, {"depth": None}, {"verbatim_url": True}]),
         "encoding": st.sampled_from(["utf-8", "latin-1"]),
         "priority": st.integers(-1, 1),
         "dont_filter": st.booleans(),
@@ -83,6 +83,13 @@ def test_what_every_request_has_takes_no_space() -> None:
         "url": "http://a.example/",
         "meta": {"depth": 1},
     }
+
+
+def test_a_url_comes_out_as_it_was_written() -> None:
+    request = Request("http://a.example/é b|c", meta={"verbatim_url": True})
+    again = read(written(request, SPIDER, pickled), SPIDER)
+    assert again.url == request.url
+    assert again.meta == request.meta
 
 
 def test_a_request_written_as_scrapys_queues_do_can_be_read() -> None:

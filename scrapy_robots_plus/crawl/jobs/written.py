@@ -20,6 +20,9 @@ _USUAL = Request("data:,").to_dict()
 """What a plain request has unless it was given another value."""
 del _USUAL["url"]
 
+_VERBATIM = "verbatim_url"
+"""The key of ``Request.meta`` that keeps a URL as it is. Older versions of Scrapy ignore it."""
+
 Dumps = Callable[[Any], bytes]
 """Turns the fields of a request into bytes."""
 
@@ -53,7 +56,13 @@ def read(data: bytes, spider: Spider) -> Request:
     Raises anything: its callback may have been renamed, its class may be gone.
     """
     fields = pickle.loads(data) if data.startswith(_PICKLED) else marshal.loads(data)  # noqa: S301, S302
-    return request_from_dict(fields, spider=spider)
+    meta = fields.get("meta") or {}
+    if "_class" in fields or _VERBATIM in meta:
+        return request_from_dict(fields, spider=spider)
+    # Its URL was made safe when it was made. To do so again would take as long as all the rest.
+    request = request_from_dict({**fields, "meta": {**meta, _VERBATIM: True}}, spider=spider)
+    del request.meta[_VERBATIM]
+    return request
 
 
 def url_in(data: bytes) -> str:

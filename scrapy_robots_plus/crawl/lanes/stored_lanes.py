@@ -139,8 +139,9 @@ class StoredLanes:
         """Wakes some lanes if there is room. Returns whether a request may be handed out now."""
         if self._job.is_held_up:
             return False
-        if self.asleep and self.room >= min(self.AT_ONCE, self.MOST_AWAKE):
-            self._wake(min(self.AT_ONCE, self.MOST_AWAKE))
+        at_once = min(self.AT_ONCE, self.MOST_AWAKE)
+        if self.room >= at_once and self.asleep:
+            self._wake(at_once)
         return True
 
     def prefer_urgent(self, priority: float) -> None:

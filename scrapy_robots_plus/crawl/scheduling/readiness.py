@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from itertools import chain
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.lanes.lane import Lane, LaneState, LaneStates
@@ -16,7 +16,7 @@ from .outage_starts import OutageStarts
 from .slots import SharedSlot, SharedSlots
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterator
 
     from scrapy import Request
 
@@ -32,6 +32,14 @@ class Permission(Enum):
     GO = "go"
     REFUSE = "go, to be refused"
     WAIT = "wait"
+
+
+class LanesOfQueue(Protocol):
+    """A queue: its lanes, and how many requests they hold."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Lane]: ...
 
 
 class Readiness:
@@ -63,7 +71,7 @@ class Readiness:
         self.discovery = Discovery(surroundings, self.states, enough)
         self.agenda: Agenda[Lane | SharedSlot] = Agenda(self._ring, surroundings.clock, call_later)
         self.slots = SharedSlots(surroundings, self.states, self.agenda, surroundings.clock)
-        self.queues: list[Iterable[Lane]] = []
+        self.queues: list[LanesOfQueue] = []
         """The queues, in the order in which they are asked."""
         self._awaiting: dict[Origin, Lane] = {}
         self._also_awaiting: dict[Origin, list[Lane]] = {}
@@ -149,12 +157,18 @@ class Readiness:
         """
         return request in self.slots and self.defers(origin)
 
-    def advance(self, asked: object = None) -> None:
+    def advance(self, asked: LanesOfQueue | None = None) -> None:
         """Processes everything that is due, before the queue *asked* hands out a request.
 
         Scrapy's scheduler asks the queue in memory, then the one on disk, in the order in which it
-        created them: that is one round.
+        created them: that is one round. An empty queue leaves the work to the next.
         """
+        if asked is None or asked or asked is self.queues[-1]:
+            self._process_due()
+        if asked is None or asked is self.queues[0]:
+            self.discovery.round_begins()
+
+    def _process_due(self) -> None:
         last, self._last = self._last, None
         for request in self.surroundings.ended(self.slots.out, last):
             self.slots.came_back(request)
@@ -163,8 +177,6 @@ class Readiness:
                 self.slots.try_next(item)
             else:
                 self.states.make_ready(item)
-        if asked is None or asked is self.queues[0]:
-            self.discovery.round_begins()
 
     def arrange_wake_up(self) -> None:
         """Nothing is ready in the queue that was asked: ensures that something will be."""
