@@ -54,8 +54,6 @@ class RandomScenario(Scenario):
             await turn()
 
 
-@settings(max_examples=1000, deadline=None)
-@given(steps=st.lists(STEPS, max_size=60), cache_size=st.integers(1, 4), closes=st.booleans())
 def check_scenario(steps: list[Any], cache_size: int, closes: bool) -> None:
     scenario = RandomScenario(cache_size)
     pytest_twisted.blockon(Deferred.fromCoroutine(scenario.run(steps, closes)))
@@ -81,6 +79,10 @@ def _quick_and_quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_quick_and_quiet")
+@pytest.mark.parametrize("runs", [250, pytest.param(1000, marks=pytest.mark.stress)])
 @pytest_twisted.ensureDeferred
-async def test_no_leak_and_no_hung_waiter_in_1000_runs() -> None:
-    await in_greenlet(check_scenario)
+async def test_no_leak_and_no_hung_waiter(runs: int) -> None:
+    scenarios = given(
+        steps=st.lists(STEPS, max_size=60), cache_size=st.integers(1, 4), closes=st.booleans()
+    )
+    await in_greenlet(settings(max_examples=runs, deadline=None)(scenarios(check_scenario)))

@@ -6,11 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.crawl.scheduling.outage_starts import OutageStarts
 from scrapy_robots_plus.crawl.scheduling.ticket_heap import TicketHeap
+from tests.examples import tried
 
 from .world import REFUSED, Both, Host, Slot, World, host_number
 
@@ -168,8 +168,9 @@ def assert_nothing_is_left(world: World) -> None:
 MOVES = st.tuples(st.just("moves"), st.integers(0, HOSTS - 1), st.none())
 
 
-@settings(max_examples=1500, deadline=None)
-@given(
+@tried(
+    300,
+    1500,
     hosts=st.lists(HOST, min_size=HOSTS, max_size=HOSTS),
     steps=st.lists(STEP, max_size=80)
     | st.lists(STEP, min_size=40, max_size=80)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import MK1996, RFC9309, Dialect, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.rules.rules import allowed_by_compact_rules, deciding_line
+from tests.examples import tried
 from tests.protocol.test_engine_properties import dialects, loose, mutated, paths, patterns
 
 MOST_RULES, MOST_OCTETS = 128, 8192
@@ -20,8 +20,9 @@ written = rules.map(
 )
 
 
-@settings(max_examples=1000, deadline=None)
-@given(st.one_of(written, mutated, loose), dialects, st.one_of(paths, st.text(max_size=30)))
+@tried(
+    250, 1000, st.one_of(written, mutated, loose), dialects, st.one_of(paths, st.text(max_size=30))
+)
 def test_it_decides_as_the_compiled_rules_do(body: bytes, dialect: Dialect, url: str) -> None:
     rules = RobotsTxt.parse(body, dialect).rules_for("bot")
     compact = rules.compact()
@@ -29,8 +30,9 @@ def test_it_decides_as_the_compiled_rules_do(body: bytes, dialect: Dialect, url:
     assert allowed_by_compact_rules(compact, url, dialect) is rules.allowed(url)
 
 
-@settings(max_examples=1000, deadline=None)
-@given(
+@tried(
+    250,
+    1000,
     st.one_of(written, mutated, loose),
     dialects,
     st.lists(st.one_of(paths, st.text(max_size=30)), min_size=2, max_size=6),

@@ -8,11 +8,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import DIALECTS, RFC9309, Dialect, RobotsTxt
 from scrapy_robots_plus.protocol.rules.escapes import canonical
+from tests.examples import tried
 from tests.protocol.slow_matcher import allowed as slowly_allowed
 from tests.protocol.worst_cases import Plan
 
@@ -47,8 +47,7 @@ loose = st.lists(st.one_of(st.sampled_from(PIECES), st.binary(max_size=4)), max_
 bodies = st.one_of(st.binary(max_size=300), mutated, loose, st.text(max_size=200))
 
 
-@settings(max_examples=400, deadline=None)
-@given(bodies, dialects, charsets, agents, urls)
+@tried(150, 400, bodies, dialects, charsets, agents, urls)
 def test_parsing_and_asking_is_total(
     body: bytes, dialect: Dialect, charset: str | None, agent: str, url: str
 ) -> None:
@@ -78,8 +77,7 @@ def file_of(rules_: list[tuple[bool, str]], agent: str = "bot") -> str:
     return "\n".join([f"User-agent: {agent}", *lines, "Disallow:", ""])
 
 
-@settings(max_examples=300, deadline=None)
-@given(rules, paths, st.data())
+@tried(100, 300, rules, paths, st.data())
 def test_escaping_unreserved_characters_changes_nothing(
     rules_: Any, path: str, data: st.DataObject
 ) -> None:
@@ -93,8 +91,7 @@ def test_escaping_unreserved_characters_changes_nothing(
             assert file.verdict(escaped, "bot") == file.verdict(path, "bot")
 
 
-@settings(max_examples=300, deadline=None)
-@given(rules, rules, paths, st.booleans())
+@tried(100, 300, rules, rules, paths, st.booleans())
 def test_an_unrelated_group_changes_nothing(
     rules_: Any, others: Any, path: str, before: bool
 ) -> None:
@@ -107,8 +104,7 @@ def test_an_unrelated_group_changes_nothing(
     assert (alone.allowed, alone.reason, alone.rule) == (among.allowed, among.reason, among.rule)
 
 
-@settings(max_examples=300, deadline=None)
-@given(rules, paths, dialects)
+@tried(100, 300, rules, paths, dialects)
 def test_the_winner_of_an_explanation_is_the_rule_of_the_verdict(
     rules_: Any, path: str, dialect: Dialect
 ) -> None:
@@ -120,15 +116,13 @@ def test_the_winner_of_an_explanation_is_the_rule_of_the_verdict(
         assert not told.beaten or path == "/robots.txt"
 
 
-@settings(max_examples=300, deadline=None)
-@given(rules, paths)
+@tried(100, 300, rules, paths)
 def test_the_order_of_rules_changes_no_verdict(rules_: Any, path: str) -> None:
     there = RobotsTxt.parse(file_of(rules_)).allowed(path, "bot")
     assert RobotsTxt.parse(file_of(rules_[::-1])).allowed(path, "bot") is there
 
 
-@settings(max_examples=200, deadline=None)
-@given(rules, paths)
+@tried(100, 200, rules, paths)
 def test_line_ends_white_space_and_comments_change_nothing(rules_: Any, path: str) -> None:
     body = file_of(rules_)
     there = RobotsTxt.parse(body).allowed(path, "bot")

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urldefrag
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example
 from hypothesis import strategies as st
 from scrapy import Request
 from twisted.web.client import URI
 
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt, sent_forms, target_of
+from tests.examples import tried
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,8 +53,7 @@ def judged(url: str) -> list[str]:
     return [target_of(form) for form in (url, *sent_forms(url))]
 
 
-@settings(max_examples=1_000)
-@given(pieces=targets)
+@tried(200, 1_000, pieces=targets)
 @example(pieces=["/a/b/.."])
 @example(pieces=["/a/..//../b"])
 @example(pieces=["//a;"])

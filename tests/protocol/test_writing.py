@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import (
@@ -18,6 +17,7 @@ from scrapy_robots_plus.protocol import (
     RobotsTxt,
     dialect,
 )
+from tests.examples import tried
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -167,8 +167,9 @@ def answers(file: RobotsTxt, urls: Iterable[bytes]) -> dict[str, object]:
     }
 
 
-@settings(max_examples=600, deadline=None)
-@given(
+@tried(
+    150,
+    600,
     files,
     st.one_of(st.sampled_from(list(DIALECTS.values())), odd_dialects()),
     st.lists(path_values, min_size=1, max_size=4),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import DIALECTS, GYM2008, Dialect, RobotsTxt
 from scrapy_robots_plus.protocol.dialect import Choice, Names
 from scrapy_robots_plus.protocol.lint import Code, Role, lint
+from tests.examples import tried
 
 dialects = st.one_of(
     st.sampled_from(list(DIALECTS.values())),
@@ -35,8 +35,7 @@ files = st.lists(lines, max_size=14).map("\n".join)
 agents = st.one_of(names.filter(str.strip), st.text("abx", min_size=1, max_size=6))
 
 
-@settings(max_examples=400, deadline=None)
-@given(files, dialects, st.lists(agents, min_size=5, max_size=10))
+@tried(100, 400, files, dialects, st.lists(agents, min_size=5, max_size=10))
 def test_no_crawler_chooses_a_group_that_nobody_reaches(
     text: str, dialect: Dialect, asked: list[str]
 ) -> None:
@@ -47,8 +46,7 @@ def test_no_crawler_chooses_a_group_that_nobody_reaches(
         assert groups.isdisjoint(linted.groups_of(agent))
 
 
-@settings(max_examples=300, deadline=None)
-@given(files, st.lists(agents, min_size=5, max_size=10))
+@tried(100, 300, files, st.lists(agents, min_size=5, max_size=10))
 def test_every_other_group_is_chosen_by_the_crawlers_that_it_names(
     text: str, asked: list[str]
 ) -> None:
@@ -63,8 +61,7 @@ def test_every_other_group_is_chosen_by_the_crawlers_that_it_names(
         assert line.group in linted.groups_of(line.names[0] or line.names[-1])
 
 
-@settings(max_examples=300, deadline=None)
-@given(files, dialects, agents)
+@tried(100, 300, files, dialects, agents)
 def test_where_a_group_has_no_rules_its_crawlers_may_fetch_everything(
     text: str, dialect: Dialect, agent: str
 ) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
 
 from scrapy_robots_plus.protocol import FIRST_MATCH, GOOGLE, GYM2008, RFC9309, Dialect, RobotsTxt
 from scrapy_robots_plus.protocol.lines import Kind
 from scrapy_robots_plus.protocol.lint import Meaning, Role, lint
+from tests.examples import tried
 
 from ..test_engine_properties import agents, bodies, charsets, dialects
 
@@ -17,8 +17,7 @@ RULES = {Role.ALLOW, Role.DISALLOW}
 UNKNOWN = {Role.UNKNOWN, Role.TEXT}
 
 
-@settings(max_examples=400, deadline=None)
-@given(bodies, dialects, charsets, agents)
+@tried(100, 400, bodies, dialects, charsets, agents)
 def test_lines_are_what_the_engine_made_of_them(
     body: bytes, dialect: Dialect, charset: str | None, agent: str
 ) -> None:
@@ -45,8 +44,7 @@ def test_lines_are_what_the_engine_made_of_them(
             assert lines[line.number].group in groups
 
 
-@settings(max_examples=200, deadline=None)
-@given(bodies, dialects, charsets)
+@tried(100, 200, bodies, dialects, charsets)
 def test_findings_are_of_lines_that_there_are_and_sorted(
     body: bytes, dialect: Dialect, charset: str | None
 ) -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import DIALECTS, GYM2008, RFC9309, Dialect, RobotsTxt
@@ -16,6 +15,7 @@ from scrapy_robots_plus.protocol.lint import Code, Finding, lint
 from scrapy_robots_plus.protocol.lint.faults import shadows
 from scrapy_robots_plus.protocol.lint.faults.covers import _disjoint
 from scrapy_robots_plus.protocol.rules.pattern import take_apart
+from tests.examples import tried
 
 CHANGE_NOTHING = {Code.SHADOWED_RULE, Code.DUPLICATE_RULE, Code.CONTRADICTION, Code.NEVER_MATCHES}
 
@@ -69,8 +69,7 @@ def numbers_of(lines: list[str], dialect: Dialect) -> Iterator[int]:
             yield finding.line
 
 
-@settings(max_examples=400, deadline=None)
-@given(files, dialects, st.lists(paths, min_size=20, max_size=40), st.data())
+@tried(100, 400, files, dialects, st.lists(paths, min_size=20, max_size=40), st.data())
 def test_what_changes_nothing_can_be_removed_alone_together_and_in_part(
     lines: list[str], dialect: Dialect, asked: list[str], data: st.DataObject
 ) -> None:
@@ -82,8 +81,7 @@ def test_what_changes_nothing_can_be_removed_alone_together_and_in_part(
             assert verdicts(without(lines, numbers), dialect, asked) == before, numbers
 
 
-@settings(max_examples=400, deadline=None)
-@given(files, dialects, st.lists(paths, min_size=20, max_size=40))
+@tried(100, 400, files, dialects, st.lists(paths, min_size=20, max_size=40))
 def test_a_rule_that_another_one_beats_or_that_never_matches_never_decides(
     lines: list[str], dialect: Dialect, asked: list[str]
 ) -> None:
