@@ -45,6 +45,13 @@ def test_it_is_in_seconds_with_a_fraction() -> None:
     assert [type(delay.asked), type(delay.kept)] == [float, float]
 
 
+def test_what_a_file_asks_for_is_not_the_users_own() -> None:
+    of_file = delay_of(5, 60, CLAMP)
+    assert of_file is not None
+    assert not of_file.own
+    assert of_file != Delay(5, 5, own=True)
+
+
 def test_of_two_delays_the_one_that_asks_for_more_counts() -> None:
     short, long = Delay(5, 5), Delay(90, 60)
     assert longer_delay(short, long) is longer_delay(long, short) is long

@@ -92,7 +92,7 @@ def test_an_origin_names_one_scheme_and_one_port(url: str) -> None:
     [
         "", " ", ".", "*", "*.", "*.*.example.com", "a.*.example.com", "exa mple.com", "a..b",
         "example.com/path", "http://", "http://example.com/path", "http://example.com?x",
-        "http://user@example.com", "http://*.example.com", "ftp://example.com",
+        "http://user@example.com", "http://*.example.com", "http://example.com://example.org", "ftp://example.com",
         "http://example.com:99999", "http://example.com:port", "example.com:8080",
         "a" * 64 + ".example", "[::1", "1::2::3", "[::1]:80", "\0", "\ud800", "mailto:x@y.example",
         None, 5, b"example.com", ("example.com",),
@@ -106,6 +106,12 @@ def test_what_is_not_a_pattern_is_told_what_would_be(text: object) -> None:
 def test_a_port_without_a_scheme_is_told_what_it_takes() -> None:
     with pytest.raises(ValueError, match=r"http://example\.com:8080 or https://example\.com:8080"):
         plain_pattern("example.com:8080")
+
+
+@pytest.mark.parametrize("text", ["exa mple.com", "http://example.com:port", ":80"])
+def test_without_a_port_nothing_is_said_of_ports(text: str) -> None:
+    with pytest.raises(ValueError, match=r"or an origin \(https://example\.com:8443\)$"):
+        plain_pattern(text)
 
 
 LABELS = st.text("ab-1", min_size=1, max_size=3)

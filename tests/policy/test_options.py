@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.policy.delay import TooLong
-from scrapy_robots_plus.policy.options import Mode, OnVisitTime, Unreachable
+from scrapy_robots_plus.policy.options import (
+    AiPolicy,
+    Mode,
+    OnVisitTime,
+    PageAction,
+    Politeness,
+    SitemapScope,
+    Unreachable,
+)
 
 if TYPE_CHECKING:
     from enum import Enum
@@ -19,7 +27,11 @@ if TYPE_CHECKING:
         (TooLong, ["clamp", "skip", "obey"]),
         (Unreachable, ["drop", "defer"]),
         (OnVisitTime, ["ignore", "obey"]),
+        (PageAction, ["ignore", "mark", "obey"]),
+        (Politeness, ["default", "gentle", "archive"]),
+        (AiPolicy, ["observe", "skip"]),
         (Mode, ["obey", "audit"]),
+        (SitemapScope, ["host", "site", "any"]),
     ],
 )
 def test_each_option_is_its_word(options: type[Enum], words: list[str]) -> None:

@@ -30,6 +30,7 @@ def test_n_requests_take_n_minus_1_delays(requests: int, seconds: float) -> None
 
 
 def test_without_a_delay_they_take_no_time() -> None:
+    assert Timetable().delay_at(at(0)) == 0
     assert Timetable().seconds_for(1_000_000, at(0)) == 0
 
 
