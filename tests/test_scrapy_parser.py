@@ -115,6 +115,20 @@ class TestWarning:
         assert caplog.records[0].name == module.__name__
         assert "USER_AGENT" in caplog.text
 
+    def test_a_name_is_looked_at_once_per_crawler(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        looked_at = []
+
+        def look_at(names: object) -> bool:
+            looked_at.append(names)
+            return True
+
+        monkeypatch.setattr(module, "has_product_token", look_at)
+        crawler = get_crawler()
+        for _ in range(3):
+            for agent in ("foobot", ("foobot", "barbot")):
+                RobotsParser.from_crawler(crawler, BODY).allowed("/", agent)
+        assert looked_at == ["foobot", ("foobot", "barbot")]
+
     def test_it_says_of_which_spider(self, caplog: pytest.LogCaptureFixture) -> None:
         crawler = get_crawler()
         crawler.spider = crawler._create_spider("x")

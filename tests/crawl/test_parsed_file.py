@@ -324,3 +324,18 @@ def test_only_ours_knows_of_uses() -> None:
     assert theirs.statements(url, "bot", ()) == ()
     assert theirs.licenses("bot", ()) == ()
     assert theirs.is_silent("bot", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "silent"),
+    [
+        (b"Disallow: /closed\n", True),
+        (b"Content-Usage: train-ai=n\n", False),
+        (b"Content-Usage: /art train-ai=n\n", False),
+        (b"License: https://x.example/l.xml\n", False),
+    ],
+)
+def test_a_file_is_silent_that_says_nothing_of_uses_and_names_no_licence(
+    text: bytes, silent: bool
+) -> None:
+    assert read(b"User-agent: *\n" + text, OURS).is_silent("bot", ()) is silent
