@@ -174,6 +174,7 @@ class Keeper:
         """Somebody has put another file there: it stays."""
         what, kept = "was replaced while it was in use", unused(self.path.with_suffix(".kept"))
         try:
+            self.job.commit(running=0)  # what is under way is not to blame
             self.job.copy_to(kept)
         except (*FAULTS, OSError) as error:
             what = f"{what}, and cannot be written elsewhere ({error})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.frontier import JobFile, Taken
+from scrapy_robots_plus.frontier import JobFile, Taken, overview
 
 from .jobs import kill_copy
 
@@ -77,6 +77,22 @@ def test_how_many_were_under_way_at_a_kill_is_told(path: Path) -> None:
     file.close()
     with JobFile(file.path) as file:
         assert (file.was_killed, file.recovered, file.held) == (False, 0, 3)
+
+
+def test_one_that_was_under_way_alone_at_a_kill_is_counted(path: Path) -> None:
+    file = filled(path, b"1")
+    for _ in range(2):
+        take(file)
+        file = killed(file)
+    taken = take(file)
+    assert taken is not None
+    assert taken.is_suspect
+    file.commit()
+    copy = kill_copy(file.path, file.path.parent / "copy")
+    assert overview(copy, 1).under_way == 1
+    file = killed(file)
+    assert (file.recovered, file.under_way, len(file.newly_aside)) == (1, 0, 1)
+    file.close()
 
 
 def test_a_stop_is_not_a_kill(path: Path) -> None:

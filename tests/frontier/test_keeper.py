@@ -1,0 +1,203 @@
+"""What a user is told when a job's file was mended, or cannot be, word for word."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_robots_plus.frontier import JobFile, JobFileError, part_of
+from scrapy_robots_plus.frontier.mending.salvage import Salvaged
+from scrapy_robots_plus.storage.sqlite.file import log_of
+
+from .jobs import kill_copy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MISSING = sqlite3.DatabaseError("requests are missing")
+
+
+@pytest.fixture
+def file(path: Path) -> Iterator[JobFile]:
+    with JobFile(path) as file:
+        for number in range(5):
+            file.add("host", 0, b"%d" % number)
+        file.commit()
+        yield file
+
+
+def fails(path: Path, words: str) -> pytest.RaisesExc[JobFileError]:
+    return pytest.raises(JobFileError, match=f"^{re.escape(f'{path}: {words}')}$")
+
+
+def test_a_file_that_was_mended(file: JobFile, path: Path) -> None:
+    kept = path.parent / "unreadable" / path.name
+    file._keeper.mend(MISSING)
+    (told,) = file.troubles
+    assert told == (
+        f"{path} was damaged (requests are missing). 5 requests can be read, 0 are lost; the "
+        f"damaged file is kept as {kept}"
+    )
+    assert kept.is_file()
+
+
+def test_two_requests_at_one_place_are_damage(file: JobFile) -> None:
+    file._keeper.mend(sqlite3.IntegrityError("UNIQUE constraint failed: waiting.id"))
+    assert "was damaged (UNIQUE constraint failed: waiting.id)" in file.troubles[0]
+
+
+def test_losses_add_up(file: JobFile) -> None:
+    for lost in (1, 2):
+        file._keeper.job.transaction.run("DELETE FROM requests WHERE id = ?", (lost,))
+        file.search()
+        assert file.lost == lost
+    assert "4 requests can be read, 1 are lost" in file.troubles[0]
+    assert "3 requests can be read, 1 are lost" in file.troubles[1]
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (Salvaged(1, None, True), "1 request can be read; how many are lost cannot be told"),
+        (Salvaged(2, None, False), "2 requests can be read; how many are lost cannot be told"),
+        (Salvaged(2, 0, True), "2 requests can be read, 0 are lost"),
+        (Salvaged(1_000, 2_000, False), "1,000 requests can be read, at least 2,000 are lost"),
+    ],
+)
+def test_how_much_could_be_read(found: Salvaged, told: str) -> None:
+    assert found.told == told
+
+
+def test_damage_again_and_again(file: JobFile, path: Path) -> None:
+    for _ in range(3):
+        file.search()
+    for _ in range(2):
+        with fails(path, "is damaged again and again (requests are missing). Check the disk"):
+            file.search()
+
+
+def test_what_is_no_job(path: Path) -> None:
+    path.write_bytes(b"no job" * 1_000)
+    words = "is not the file of a job, or all of it is damaged (file is not a database). Move it "
+    with fails(path, f"{words}away"):
+        JobFile(path)
+
+
+def test_a_damaged_file_that_cannot_be_copied(file: JobFile, path: Path) -> None:
+    part_of(path).mkdir()
+    with pytest.raises(JobFileError) as raised:
+        file.search()
+    told = str(raised.value)
+    begin = f"{path}: is damaged (requests are missing), and what is whole cannot be copied ("
+    assert told.startswith(begin)
+    assert told.endswith("). Make room and resume the job")
+    assert path.is_file()
+
+
+def test_a_mended_file_that_cannot_be_opened(
+    file: JobFile, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def attach() -> None:
+        raise sqlite3.OperationalError("database is locked")
+
+    monkeypatch.setattr(file._keeper, "_attach", attach)
+    with fails(path, "is in use by another process. Wait for that crawl, or stop it"):
+        file.search()
+
+
+def test_what_damage_takes_back_to_the_last_commit(
+    file: JobFile, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def commit() -> None:
+        raise sqlite3.DatabaseError("malformed")
+
+    file.add("host", 0, b"not committed")
+    monkeypatch.setattr(file._keeper.job.transaction, "commit", commit)
+    words = "was damaged (requests are missing), and what was done since the last commit is not in"
+    with fails(path, f"{words} it. Resume the job"):
+        file.search()
+    with JobFile(path) as again:
+        assert (again.was_killed, again.held) == (False, 5)
+
+
+def test_a_file_that_was_deleted(file: JobFile, path: Path) -> None:
+    path.unlink()
+    file.commit()
+    told = f"{path} was deleted while it was in use; it is written again"
+    assert file.troubles == [told]
+    file.commit()
+    assert file.troubles == [told]
+
+
+def test_one_that_was_deleted_and_cannot_be_written_again(file: JobFile, path: Path) -> None:
+    path.unlink()
+    part_of(path).mkdir()
+    with pytest.raises(JobFileError) as raised:
+        file.commit()
+    told = str(raised.value)
+    begin = f"{path}: was deleted while it was in use, and cannot be written again ("
+    assert told.startswith(begin)
+    assert told.endswith("). Restore it from a copy")
+
+
+def test_one_that_was_replaced(file: JobFile, path: Path) -> None:
+    """Of the job that is kept, nothing is lost, and what was under way is not to blame."""
+    taken = file.take("host", 0, starts=False, newest=False)
+    path.unlink()
+    path.write_bytes(b"another")
+    kept = path.with_suffix(".kept")
+    words = f"was replaced while it was in use. The job as it was is in {kept}: give one of the two"
+    with fails(path, f"{words} the name {path.name}"):
+        file.commit()
+    with JobFile(kept) as again:
+        assert (again.was_killed, again.held, again.troubles) == (False, 5, [])
+        assert again.take("host", 0, starts=False, newest=False) == taken
+
+
+def test_one_that_was_replaced_and_cannot_be_kept(
+    file: JobFile, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def copy_to(kept: Path) -> None:
+        raise OSError(f"no room for {kept.name}")
+
+    path.unlink()
+    path.write_bytes(b"another")
+    monkeypatch.setattr(file._keeper.job, "copy_to", copy_to)
+    why = "was replaced while it was in use, and cannot be written elsewhere (no room for frontier"
+    with fails(path, f"{why}.kept). Start the job anew"):
+        file.commit()
+
+
+def test_one_that_is_closed(path: Path) -> None:
+    file = JobFile(path)
+    file.close()
+    with fails(path, "is closed. Open it again"):
+        file.note("key")
+
+
+def test_an_empty_file(path: Path) -> None:
+    path.touch()
+    with JobFile(path) as file:
+        assert file.troubles == [f"{path} is empty: if the job had begun, all of it is lost"]
+
+
+def test_a_log_that_is_gone(file: JobFile, path: Path) -> None:
+    killed = kill_copy(path, path.parent / "killed")
+    log_of(killed).unlink()
+    with JobFile(killed) as again:
+        (told,) = again.troubles
+    assert told == (
+        f"{killed} was not closed, and its log (-wal) is gone: what was done since it was last "
+        "copied into the file will be done again"
+    )
+
+
+def test_a_new_job_and_one_that_was_closed_are_no_trouble(path: Path) -> None:
+    for _ in range(2):
+        with JobFile(path) as file:
+            assert file.troubles == []
+            assert (file.was_killed, file.recovered, file.newly_aside) == (False, 0, [])
