@@ -214,6 +214,15 @@ def test_only_rounds_without_a_new_request_make_it_quiet_and_each_counts_once() 
     assert around.idle_rounds(1) == Discovery.FETCHES_AT_ONCE
 
 
+def test_before_the_first_round_nothing_makes_it_quiet() -> None:
+    around = Silent()
+    around.discovery._credit = 0
+    around.name(20)
+    around.discovery.nothing_is_ready()
+    assert around.idle_rounds(Discovery.QUIET_ROUNDS - 1) == 0
+    assert around.idle_rounds(1) == Discovery.FETCHES_AT_ONCE
+
+
 def test_no_more_start_than_the_budget_allows() -> None:
     around = Silent(places=3)
     around.grow_quiet()

@@ -17,6 +17,7 @@ from scrapy.squeues import LifoMemoryQueue, PickleLifoDiskQueue
 
 from scrapy_robots_plus import queues as ours
 from scrapy_robots_plus.crawl.jobs.queues import QUEUE_FOLDER
+from scrapy_robots_plus.crawl.lanes.lane import LaneState
 from scrapy_robots_plus.crawl.lanes.running_marker import RunningMarker
 from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
 from scrapy_robots_plus.frontier import FILE_NAME
@@ -194,6 +195,42 @@ def test_what_will_be_refused_goes_behind_the_others_and_now_and_then_between(ki
     found = list(alone.pop_all())
     assert [url for url in found if url in others] == others
     assert [found.index(url) for url in refused] == [30, 41, 42]
+
+
+def test_only_a_more_urgent_request_lets_a_lane_that_waits_try_again(kinds: Kinds) -> None:
+    alone = Alone(kinds.folder, kind=kinds.lifo)
+    alone.world.hosts[0].delay = 5.0
+    alone.push("a", "b")
+    assert alone.pop() is not None
+    assert alone.pop() is None
+    (lane,) = alone.queue
+    for priority in (0, -1):
+        alone.push("c", priority=priority)
+        assert lane.state is LaneState.DELAY
+    alone.push("d", priority=1)
+    assert lane.state is LaneState.READY
+
+
+def test_what_is_refused_delays_no_other_request_of_its_host(kinds: Kinds) -> None:
+    alone = Alone(kinds.folder, kind=kinds.lifo)
+    host = alone.world.hosts[0]
+    host.delay = 5.0
+    alone.push("a", "b", "c")
+    assert alone.pop() is not None
+    alone.world.now += 5.0
+    host.unreachable = True
+    assert alone.pop() is not None
+    host.unreachable = False
+    assert alone.pop() is not None
+
+
+def test_a_host_whose_last_request_is_refused_is_forgotten(kinds: Kinds) -> None:
+    alone = Alone(kinds.folder, kind=kinds.lifo)
+    alone.world.hosts[0].unreachable = True
+    alone.push("a")
+    assert alone.pop() is not None
+    assert alone.world.readiness.states.lanes == 0
+    assert "http://host0.example" not in alone.queue
 
 
 def test_it_wakes_the_engine_unless_that_is_asking_it(kinds: Kinds) -> None:

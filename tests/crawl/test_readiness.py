@@ -152,6 +152,24 @@ def test_a_lane_that_has_gone_elsewhere_is_not_brought_back_by_a_policy() -> Non
     assert around.lanes.made_ready() == []
 
 
+def test_a_lane_that_falls_asleep_waits_for_no_policy_and_the_others_of_its_origin_do() -> None:
+    around = Around()
+    lanes = [around.lanes.new("a", slot=slot) for slot in ("x", "y", "z")]
+    for lane in lanes:
+        assert around.permission_for(lane) is Permission.WAIT
+    origin = origin_of(lanes[0])
+    around.readiness.falls_asleep(lanes[0])
+    assert lanes[0].state is LaneState.EMPTY
+    assert around.forgotten == ["a"]
+    assert around.readiness.awaits(origin)
+    around.readiness.fetch_ended(origin)
+    assert around.lanes.made_ready() == lanes[1:]
+    for lane in lanes[1:]:
+        assert around.permission_for(lane) is Permission.WAIT
+        around.readiness.falls_asleep(lane)
+    assert not around.readiness.awaits(origin)
+
+
 def test_a_lane_without_an_origin_asks_for_no_policy() -> None:
     around = Around()
     lane = around.entered("a")
@@ -250,6 +268,23 @@ def test_deferred_requests_wait_no_longer_than_the_setting_says() -> None:
     around.readiness.advance()
     assert around.lanes.made_ready() == [lane]
     assert around.permission_for(lane) is Permission.REFUSE
+
+
+def test_each_outage_has_its_own_beginning() -> None:
+    around = Around(DEFER)
+    dead = OriginState(unreachable=True, again_at=1e9)
+    first = around.entered("first", dead)
+    around.permission_for(first)
+    around.now += 60
+    second = around.entered("second", dead)
+    around.permission_for(second)
+    for moment, lane in ((1000.0 + DEFER, first), (1060.0 + DEFER, second)):
+        around.now = moment - 0.1
+        around.readiness.advance()
+        assert around.lanes.made_ready() == []
+        around.now = moment
+        around.readiness.advance()
+        assert around.lanes.made_ready() == [lane]
 
 
 def test_a_lane_may_sleep_unless_a_fetch_or_a_refusal_is_about_to_end_its_wait() -> None:

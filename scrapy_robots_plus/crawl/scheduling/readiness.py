@@ -146,10 +146,8 @@ class Readiness:
 
     def defers(self, origin: Origin) -> bool:
         """Whether requests to *origin* are kept even though its robots.txt cannot be read."""
-        if self._defer is None:
-            return False
         now = self.surroundings.clock()
-        return now < self._outages.since(origin, now) + self._defer
+        return now < self._kept_until(origin, now)
 
     def takes_back(self, request: Request, origin: Origin) -> bool:
         """Whether it has handed out *request*, and takes it again while the robots.txt of *origin*
@@ -232,12 +230,16 @@ class Readiness:
         return Permission.GO
 
     def _while_unreachable(self, lane: Lane, origin: Origin, state: OriginState) -> Permission:
-        if self._defer is None or not self.defers(origin):
+        now = self.surroundings.clock()
+        until = self._kept_until(origin, now)
+        if now >= until:
             return Permission.REFUSE
         self.surroundings.policy_was_used(origin)
-        now = self.surroundings.clock()
-        again_at = max(state.again_at, now + self.LEAST_PAUSE)
-        return self._hold(lane, min(again_at, self._outages.since(origin, now) + self._defer))
+        return self._hold(lane, min(max(state.again_at, now + self.LEAST_PAUSE), until))
+
+    def _kept_until(self, origin: Origin, now: float) -> float:
+        """Until when requests to *origin* are kept while its robots.txt cannot be read."""
+        return -inf if self._defer is None else self._outages.since(origin, now) + self._defer
 
     def _origins(self) -> set[Origin]:
         """Those that have requests."""
