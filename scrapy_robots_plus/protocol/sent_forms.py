@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlunparse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _PARTS = re.compile(r"([^:/?#]+://[^/?#]*)([^?#]*)(\??[^#]*)")
 """Scheme and authority, path, and query with its question mark."""
@@ -24,6 +24,11 @@ _UNRESERVED = f"{ascii_letters}{digits}-._~"
 _AIOHTTP_PATH = frozenset(f"{_UNRESERVED}!$&'()*,:;=@")
 _AIOHTTP_QUERY = frozenset(f"{_UNRESERVED}!$'()*,/:?@")
 _CURL = frozenset(_UNRESERVED)
+
+_SKIPPED = dict.fromkeys(map(ord, "\t\r\n"))
+"""What every parser of URLs skips (https://url.spec.whatwg.org 4.4, and urllib)."""
+_STRIPPED = "".join(map(chr, range(0x21)))
+"""What browsers strip at both ends."""
 
 
 def _escapes_of_all_but(undone: frozenset[str]) -> str:
@@ -53,19 +58,34 @@ def sent_forms(url: str) -> tuple[str, ...]:
         or url.find("//", 8) > 0  # after the one of the scheme
         or url[-1:] == "?"
         or "?#" in url
+        or "\\" in url
+        or not url.isprintable()
+        or " " in url
     ):
         return _forms_of(url)
     return ()
 
 
 def _forms_of(url: str) -> tuple[str, ...]:
-    parts = _PARTS.match(url)
-    if parts is None:
-        return ()
-    head, path, query = parts[1], parts[2] or "/", parts[3]
-    forms = dict.fromkeys(head + send(path, query) for send in _SENDERS)
-    forms.pop(head + path + query, None)
-    return tuple(forms)
+    forms = dict[str, None]()
+    for cleaned in dict.fromkeys((url, *_cleaned(url))):
+        parts = _PARTS.match(cleaned)
+        if parts is None:
+            return ()
+        head, path, query = parts[1], parts[2] or "/", parts[3]
+        forms[head + path + query] = None
+        forms.update(dict.fromkeys(head + send(path, query) for send in _SENDERS))
+    return tuple(forms)[1:]
+
+
+def _cleaned(url: str) -> Iterator[str]:
+    """*url* as urllib and browsers read it. Scrapy has cleaned it, unless told to keep it
+    as it is (``verbatim_url``).
+    """
+    url = url.partition("#")[0]
+    yield url.translate(_SKIPPED)
+    path, mark, query = url.strip(_STRIPPED).translate(_SKIPPED).partition("?")
+    yield path.replace("\\", "/") + mark + query
 
 
 def target_of(url: str) -> str:
@@ -83,9 +103,10 @@ def _http11(path: str, query: str) -> str:
     """Scrapy's HTTP/1.1 handler (Twisted): splits the URL with urllib and joins the parts.
 
     ``/a;`` and ``/a?`` lose their last character; ``//a`` becomes ``////a`` in newer Pythons.
+    White space at the end is dropped.
     """
     bare, params = _params(path)
-    return urlunparse(("", "", bare, params, query[1:], ""))
+    return urlunparse(("", "", bare, params, query[1:], "")).rstrip(" \t\n\r\v\f")
 
 
 def _http2(path: str, query: str) -> str:

@@ -93,6 +93,27 @@ async def test_nothing_disallowed_arrives(
     await assert_questions_get_the_same_answer(crawler)
 
 
+@ours_alone
+@short_or_all
+@pytest.mark.parametrize("handler", HANDLERS)
+@pytest_twisted.ensureDeferred
+async def test_nor_does_it_if_urls_stay_as_they_are(
+    sites: Sites, handler: str, octets: Iterable[int]
+) -> None:
+    settings, wire = settings_for(handler), wire_of(octets)
+    host = site_for(sites, wire, handler)
+    urls = map(host.url, wire.closed + wire.open)
+    await crawl(*(kept_as_it_is(url) for url in urls), **settings)
+    assert disallowed_in(host.fetched, wire) == []
+    assert len(host.fetched) > len(wire.open) / 2
+
+
+def kept_as_it_is(url: str) -> scrapy.Request:
+    """Where this version of Scrapy can do it."""
+    meta = {"verbatim_url": True}
+    return scrapy.Request(url, meta=meta, errback=lambda _: None, dont_filter=True)
+
+
 def assert_open_pages_came(crawler: Crawler, host: Host, wire: Wire) -> None:
     got = set(crawler.spider.got)
     missed = [path for path in wire.open if scrapy.Request(host.url(path)).url not in got]

@@ -67,6 +67,26 @@ def test_what_is_sent_is_among_what_is_judged(pieces: list[str]) -> None:
     assert sent <= {*judged(request.url)}
 
 
+@tried(200, 1_000, pieces=st.lists(st.sampled_from(PIECES) | st.sampled_from(ASCII), max_size=12))
+@example(pieces=["/a/", "\t", "b"])
+@example(pieces=["/a", "\n"])
+@example(pieces=["/a "])
+def test_so_is_what_is_sent_if_scrapy_leaves_the_url_as_it_is(pieces: list[str]) -> None:
+    url = HOST + "/" + "".join(pieces)
+    request = Request(url, meta={"verbatim_url": True})
+    for sent_by in (sent_by_http11, sent_by_http2):
+        try:
+            sent = sent_by(request)
+        except ValueError:  # nothing is sent
+            continue
+        assert sent in judged(request.url)
+
+
+def test_browsers_make_slashes_of_backslashes() -> None:
+    assert "/a/b?c\\d" in judged(f"{HOST}/a\\b?c\\d")
+    assert "/b" in judged(f"{HOST}/a\\..\\b")
+
+
 @pytest.mark.parametrize("sent_by", SENDERS)
 @pytest.mark.parametrize("prefix", ["/x", "/x?a", "/x/", "/"])
 def test_every_octet_literal_and_escaped(sent_by: Callable[[Request], str], prefix: str) -> None:
