@@ -84,7 +84,8 @@ class Keeper:
         try:
             self.job.transaction.commit()
         except FAULTS:  # with most damage, SQLite rolls back
-            self.job.transaction.drop()
+            with suppress(*FAULTS):  # this connection is about to be closed
+                self.job.transaction.drop()
             return None
         return self.job.stored
 

@@ -42,6 +42,8 @@ def explained(path: Path, error: Exception) -> JobFileError:
         what, to_do = "is in use by another process", "Wait for that crawl, or stop it"
     elif "full" in str(error):
         what, to_do = "cannot be written: no space is left", "Make room and resume the job"
+    elif isinstance(error, MemoryError):
+        what, to_do = "cannot be used: no memory is left", "Resume the job"
     else:
         what, to_do = f"cannot be used ({error})", "Mend the cause and resume the job"
     return JobFileError(path, what, to_do)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -76,6 +78,50 @@ def make_full(file: JobFile) -> None:
     big = b"x" * 1_000_000
     with pytest.raises(JobFileError, match="no space is left"):
         file.add("host", 0, big)
+
+
+WITHOUT_MEMORY = """
+import sys
+from scrapy_robots_plus.frontier import JobFile, JobFileError
+
+file = JobFile(sys.argv[1])
+for number in range(50):
+    file.add("host", 0, b"%d" % number)
+file.commit()
+file.take("host", 0, starts=False, newest=True)
+file.add("host", 0, b"not committed")
+try:
+    file._keeper._connection.execute("PRAGMA hard_heap_limit = 1")
+except MemoryError:
+    pass
+calls = {
+    "add": lambda: file.add("host", 0, b"x" * 1_000_000),
+    "see": lambda: file.see(b"x" * 10_000),
+    "commit": file.commit,
+}
+for name in sys.argv[2:]:
+    try:
+        calls[name]()
+    except JobFileError as error:
+        print(error)
+file.close()
+"""
+
+
+@pytest.mark.skipif(sqlite3.sqlite_version_info < (3, 31), reason="its memory cannot be limited")
+@pytest.mark.parametrize("first", ["add", "see"])
+def test_without_memory_nothing_goes_on_as_if_it_were_written(path: Path, first: str) -> None:
+    """With some statements, SQLite drops the whole transaction; with others, it cannot drop it."""
+    calls = (first, "commit", "see")
+    ended = subprocess.run(
+        [sys.executable, "-c", WITHOUT_MEMORY, str(path), *calls], capture_output=True, text=True
+    )
+    assert ended.stderr == ""
+    what = f"{path}: cannot be used: no memory is left. Resume the job"
+    assert ended.stdout.splitlines() == [what] * 3
+    with JobFile(path) as file:
+        assert file.held == 50
+        assert numbers(file) == list(range(50))
 
 
 def test_a_file_that_was_deleted_is_written_again(path: Path) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-
-from scrapy_robots_plus.storage.sqlite.file import FAULTS
 
 if TYPE_CHECKING:
     import sqlite3
@@ -41,9 +38,9 @@ class Transaction:
         self._forget_late()
 
     def drop(self) -> None:
-        """The file is as it was after the last commit."""
+        """The file is as it was after the last commit, unless this raises one of FAULTS."""
         self._forget_late()
-        with suppress(*FAULTS):  # some errors have already rolled it back
+        if self._connection.in_transaction:  # some errors have already rolled it back
             self._execute("ROLLBACK")
 
     def _forget_late(self) -> None:

@@ -41,8 +41,10 @@ One put in a thousand does so, and takes some ten milliseconds. With SQLite's de
 it would be one in a hundred.
 """
 
-FAULTS = (sqlite3.Error, UnicodeError)
-"""What :mod:`sqlite3` raises: UnicodeError if its message quotes a damaged file."""
+FAULTS = (sqlite3.Error, UnicodeError, MemoryError)
+"""What :mod:`sqlite3` raises: UnicodeError if its message quotes a damaged file, MemoryError when
+SQLite has no memory left, which ends the transaction.
+"""
 
 
 Identity = tuple[int, int]
