@@ -222,6 +222,26 @@ async def test_what_waits_and_cannot_be_put_on_disk_fails(sites: Sites, tmp_path
     assert crawler.spider.failed == [host.url("/0")]
 
 
+class Scored(JobSpider):
+    """Its priorities are no whole numbers, which only ``Request()`` refuses."""
+
+    def parse(self, response: Response) -> Iterator[scrapy.Request]:
+        for request in super().parse(response):
+            request.priority *= 0.5  # type: ignore[assignment]
+            yield request
+
+
+@pytest.mark.parametrize("kept", ["in memory", "in a file"])
+@pytest_twisted.ensureDeferred
+async def test_a_priority_may_be_set_to_any_number(sites: Sites, tmp_path: Path, kept: str) -> None:
+    host = sites.host("User-agent: *\nDisallow: /never\n")
+    settings = {"JOBDIR": str(tmp_path)} if kept == "in a file" else {}
+    crawler = make_crawler(Scored, **settings)
+    await run(crawler, urls=[host.url("/0")])
+    assert fetched([host]) == all_pages([host])
+    assert stat(crawler, "robotstxt/queue/lost") == 0
+
+
 class Renamed(scrapy.Spider):
     """The same spider after its author renamed a callback, and nothing new to begin with."""
 

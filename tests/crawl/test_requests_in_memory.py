@@ -106,3 +106,15 @@ def test_what_is_none_of_scrapys_own_has_no_order_that_is_known() -> None:
     assert MemoryOrder.of(FifoMemoryQueue, Largest) is None
     assert MemoryOrder.of(LifoMemoryQueue, None) == (True, None)
     assert MemoryOrder.of(FifoMemoryQueue, LifoMemoryQueue) == (False, True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_priority_that_was_set_to_another_number_counts_as_the_whole_one_below(
+    kind: Any,
+) -> None:
+    requests = opened(kind, kind)
+    for number, priority in enumerate([0.5, 2.0, -0.5, 1.5]):
+        new = request(number, start=number % 2 == 0)
+        new.priority = priority  # type: ignore[assignment]
+        requests.push(new)
+    assert [requests.pop().priority for _ in range(4)] == [2.0, 1.5, 0.5, -0.5]

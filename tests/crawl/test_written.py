@@ -97,3 +97,14 @@ def test_a_request_written_as_scrapys_queues_do_can_be_read() -> None:
     request = Request("http://a.example/", SPIDER.parse_page, priority=3)
     again = read(pickle.dumps(request.to_dict(spider=SPIDER), protocol=4), SPIDER)
     assert again.to_dict(spider=SPIDER) == request.to_dict(spider=SPIDER)
+
+
+@pytest.mark.parametrize(("priority", "whole"), [(2.0, 2), (0.5, 0), (-0.5, -1), (True, 1)])
+def test_a_priority_that_was_set_to_another_number_counts_as_the_whole_one_below(
+    priority: Any, whole: int
+) -> None:
+    request = Request("http://a.example/")
+    request.priority = priority
+    again = read(written(request, SPIDER, pickled), SPIDER)
+    assert again.priority == whole
+    assert type(again.priority) is int

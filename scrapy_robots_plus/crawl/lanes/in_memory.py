@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
+from scrapy_robots_plus.crawl.request_fields import priority_of
 from scrapy_robots_plus.crawl.requests import START_META_KEY
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class RequestsInMemory:
 
     def _rank_of(self, request: Request) -> int:
         starts = self._order.newest_start_first is not None and START_META_KEY in request.meta
-        return -2 * request.priority + bool(starts and request.meta[START_META_KEY])
+        return -2 * priority_of(request) + bool(starts and request.meta[START_META_KEY])
 
     def _is_newest_first(self, rank: int) -> bool | None:
         return self._order[rank & (self._order[1] is not None)]

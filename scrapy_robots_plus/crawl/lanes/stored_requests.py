@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_robots_plus.crawl.request_fields import priority_of
 from scrapy_robots_plus.crawl.requests import START_META_KEY
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class StoredOrder(NamedTuple):
         Raises ValueError if it cannot be written.
         """
         starts = self.start_queue is not None and bool(request.meta.get(START_META_KEY))
-        priority = -request.priority
+        priority = -priority_of(request)
         self.job.add(lane, priority, request, self._class(starts).dumps, starts=starts)
         return priority, starts
 

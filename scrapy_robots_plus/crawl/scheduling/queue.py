@@ -12,6 +12,7 @@ from scrapy_robots_plus.crawl.lanes.losses import Losses
 from scrapy_robots_plus.crawl.lanes.opening import open_lanes
 from scrapy_robots_plus.crawl.lanes.running_marker import RunningMarker
 from scrapy_robots_plus.crawl.lanes.stored_lanes import StoredLanes
+from scrapy_robots_plus.crawl.request_fields import priority_of
 
 from .readiness import Permission, Readiness
 from .running_crawl import readiness_of
@@ -128,7 +129,7 @@ class RobotsPriorityQueue:
             return
         most_urgent = lane.priority
         lane.requests.push(request)
-        if -request.priority < most_urgent:
+        if -priority_of(request) < most_urgent:
             self._readiness.enter(lane)
         else:
             self._readiness.grew(lane)

@@ -6,9 +6,13 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from scrapy.utils.request import request_from_dict
-
 from scrapy_robots_plus.cluster.requests import Stored
+from scrapy_robots_plus.crawl.request_fields import (
+    fields_of,
+    priority_of,
+    request_of,
+    unusual_fields_of,
+)
 from scrapy_robots_plus.server import ServerError
 
 if TYPE_CHECKING:
@@ -25,15 +29,18 @@ class Serialization:
     def __init__(self, spider: Spider, serializer: Any) -> None:
         self._spider = spider
         self._serializer = serializer
+        is_scrapy_rediss = getattr(serializer, "__name__", "") == "scrapy_redis.picklecompat"
+        # One of the project may look for fields that every request has.
+        self._fields_of = unusual_fields_of if is_scrapy_rediss else fields_of
 
     def written(self, request: Request) -> bytes:
         """Raises anything, for what cannot be written."""
-        data = self._serializer.dumps(request.to_dict(spider=self._spider))
+        data = self._serializer.dumps(self._fields_of(request, self._spider))
         return data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
 
     def read(self, data: bytes) -> Request:
         """Raises anything: its callback may have been renamed, its class may be gone."""
-        return request_from_dict(self._serializer.loads(data), spider=self._spider)
+        return request_of(self._serializer.loads(data), self._spider)
 
 
 class Pushing:
@@ -69,7 +76,7 @@ class Pushing:
             request = self._serialization.read(data)
         except Exception:  # noqa: BLE001 - whoever takes it says what is wrong, and sets it aside
             return Stored("", -score, data)
-        return Stored(self._hosts.host_of(request), request.priority, data)
+        return Stored(self._hosts.host_of(request), priority_of(request), data)
 
     def push(self, request: Request, fingerprint: str) -> bool | None:
         """Whether *request* may be due at once; None if it was seen before."""
@@ -78,7 +85,7 @@ class Pushing:
         except Exception as error:  # noqa: BLE001 - any serializer may be in use
             return self._keep_unwritable(request, fingerprint, error)
         host = self._hosts.host_of(request)
-        return self._push(Stored(host, request.priority, data, fingerprint))
+        return self._push(Stored(host, priority_of(request), data, fingerprint))
 
     def _keep_unwritable(self, request: Request, fingerprint: str, error: Exception) -> bool | None:
         """The server may be away: what was seen is remembered here, too."""
