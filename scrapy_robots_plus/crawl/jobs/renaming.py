@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 from .written import read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from scrapy import Request
 
     from .job import Job
 
 NAMED_BY = "lanes are named by"
+AT_ONCE = 1_000
+"""Requests that are moved in a transaction: it takes memory and room in the log."""
 
 
 def name_lanes(job: Job, by: str, name_of: Callable[[Request], str]) -> bool:
@@ -24,16 +26,20 @@ def name_lanes(job: Job, by: str, name_of: Callable[[Request], str]) -> bool:
     """
     named_by = job.file.note(NAMED_BY)
     if named_by is not None and named_by != by:
-        for lane in job.lanes.names():
-            _move(job, lane, name_of)
+        job.file.set_note(NAMED_BY, "several")  # in case the process is killed before the end
+        moves = (move for lane in job.lanes.names() for move in _moves(job, lane, name_of))
+        for number, _ in enumerate(moves):
+            if number % AT_ONCE == 0:
+                job.file.commit()
     job.file.set_note(NAMED_BY, by)
     job.file.commit()
     return named_by is not None
 
 
-def _move(job: Job, lane: str, name_of: Callable[[Request], str]) -> None:
-    """The oldest first, so that they stay in order."""
+def _moves(job: Job, lane: str, name_of: Callable[[Request], str]) -> Iterator[None]:
+    """The oldest first, so that they stay in order. Yields whenever a kill would not change it."""
     for (priority, starts), number in job.lanes.contents(lane).items():
+        any_stays = False
         for _ in range(number):
             taken = job.file.take(lane, priority, starts=starts, newest=False)
             if taken is None:
@@ -44,3 +50,7 @@ def _move(job: Job, lane: str, name_of: Callable[[Request], str]) -> None:
                 name = lane
             job.file.add(name, priority, taken.data, starts=starts, hard_ends=taken.hard_ends)
             job.file.end(taken.id)
+            any_stays |= name == lane
+            if not any_stays:
+                yield
+        yield
