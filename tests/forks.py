@@ -33,7 +33,7 @@ from scrapy.settings import default_settings
 from scrapy.utils.misc import load_object
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from typing_extensions import Self
 
@@ -47,6 +47,7 @@ CLOSING_CRAWL = "tests.crawl.closing_process:main"
 WORKER = "tests.worker_process:main"
 """What a fork may run."""
 IF_INSTALLED = ("scrapy_redis.scheduler",)
+RUNS = "runs"
 APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
@@ -135,15 +136,33 @@ class Forks:
 
     def start(self, main: str, arguments: list[str], seconds: int, log: Path) -> Fork:
         """Starts *main*, whose errors are written to the end of *log*."""
-        with self.turn:
-            stdin, stderr = os.open(os.devnull, os.O_RDONLY), os.open(log, APPEND, 0o600)
-            read_output, stdout = os.pipe()
-            task = Task(main, arguments, seconds, str(ROOT), waits=False)
-            self._send(task, [stdin, stdout, stderr])
-            pid = int(self.socket.recv(16))
+        stdin, stderr = os.open(os.devnull, os.O_RDONLY), os.open(log, APPEND, 0o600)
+        read_output, stdout = os.pipe()
+        pid = self.begin(main, arguments, seconds, ROOT, [stdin, stdout, stderr])
         output: Future[bytes] = Future()
         threading.Thread(target=_read, args=(read_output, output), daemon=True).start()
         return Fork(pid, output)
+
+    def begin(
+        self,
+        main: str,
+        arguments: Sequence[str],
+        seconds: int,
+        folder: Path,
+        descriptors: list[int],
+    ) -> int:
+        """Starts *main*, and hands *descriptors* over; its id."""
+        with self.turn:
+            task = Task(main, [*arguments], seconds, str(folder), waits=False)
+            self._send(task, descriptors)
+            return int(self.socket.recv(16))
+
+    def status(self, pid: int) -> int | None:
+        """Once: that of a program that has begun, if it has ended."""
+        with self.turn:
+            self.socket.sendall(f".{pid}\n".encode())
+            answer = self.socket.recv(16).decode()
+        return None if answer == RUNS else int(answer)
 
     def _send(self, task: Task, descriptors: list[int]) -> None:
         """Hands over *descriptors*: those of the standard input, output and errors."""
@@ -163,12 +182,19 @@ def _read(descriptor: int, result: Future[bytes]) -> None:
 
 
 def serve(connection: socket.socket) -> None:
-    """Forks for each task that comes. The answer is its status, or its id."""
-    tasks = connection.makefile("rb")
-    started: list[int] = []
-    while descriptors := socket.recv_fds(connection, 1, 3)[1]:
-        started = [fork for fork in started if not os.waitpid(fork, os.WNOHANG)[0]]
-        task = Task(**json.loads(tasks.readline()))
+    """Forks for each task that comes. The answer is its status, or its id.
+
+    What comes without descriptors is such an id: whether that fork runs, or its status.
+    """
+    lines = connection.makefile("rb")
+    while (received := socket.recv_fds(connection, 1, 3))[0]:
+        descriptors, line = received[1], lines.readline()
+        if not descriptors:
+            ended, status = os.waitpid(int(line), os.WNOHANG)
+            answer = str(os.waitstatus_to_exitcode(status)) if ended else RUNS
+            connection.sendall(answer.encode())
+            continue
+        task = Task(**json.loads(line))
         if not (fork := os.fork()):
             become(task, descriptors)
             run_to_the_end(resolve_name(task.main))
@@ -178,7 +204,6 @@ def serve(connection: socket.socket) -> None:
             status = os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1])
             connection.sendall(str(status).encode())
         else:
-            started.append(fork)
             connection.sendall(str(fork).encode())
 
 
@@ -228,9 +253,14 @@ def run_to_the_end(main: Callable[[], object]) -> NoReturn:
     finally:
         atexit._run_exitfuncs()
         gc.collect()  # tells what was not closed
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except OSError:
+            status = 120
+            traceback.print_exc()
+        finally:
+            os._exit(status)
 
 
 if __name__ == "__main__":

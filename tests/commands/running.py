@@ -1,6 +1,6 @@
 """Runs ``scrapy robots`` in a process of its own, as a user would.
 
-Commands that run to their end, the most, are forks of a process that has imported Scrapy.
+The most are forks of a process that has imported Scrapy.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..crawling import ADDON
 from ..forks import SCRAPY, Forks
+from ..programs import Program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,28 +70,24 @@ class Robots:
             words = ["robots", *map(str, arguments)]
             status, output, errors = Forks.running().run(SCRAPY, words, given, LONGEST, self.folder)
         else:  # may be for the interpreter itself
-            process = self.started(*arguments, environment=environment)
-            output, errors = process.communicate(given, timeout=LONGEST)
-            status = process.returncode
+            ended = subprocess.run(
+                _command(arguments),
+                cwd=self.folder,
+                env=_environment(environment),
+                input=given,
+                capture_output=True,
+                timeout=LONGEST,
+                check=False,
+            )
+            status, output, errors = ended.returncode, ended.stdout, ended.stderr
         done = Done(status, output.decode(), errors.decode())
         assert "Traceback" not in done.errors, done.errors
         return done
 
-    def started(
-        self,
-        *arguments: object,
-        environment: dict[str, str] | None = None,
-        stdout: int = subprocess.PIPE,
-    ) -> subprocess.Popen[bytes]:
+    def started(self, *arguments: object, stdout: int | None = None) -> Program:
         """Starts it; the test has to end it."""
-        return subprocess.Popen(
-            _command(arguments),
-            cwd=self.folder,
-            env=_environment(environment),
-            stdin=subprocess.PIPE,
-            stdout=stdout,
-            stderr=subprocess.PIPE,
-        )
+        words = ["robots", *map(str, arguments)]
+        return Program(SCRAPY, *words, folder=self.folder, stdout=stdout)
 
     def redirected(self, redirection: str, *arguments: object) -> Done:
         """Runs it as a shell does with a *redirection*, such as ``>&-``."""
@@ -116,7 +113,7 @@ class Robots:
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=LONGEST)
         assert b"Traceback" not in errors, errors
-        return Done(process.returncode, output.decode(), errors.decode())
+        return Done(process.wait(), output.decode(), errors.decode())
 
     def into_closed_pipe(self, *arguments: object, stdin: bytes = b"") -> Done:
         """Runs it with an output that nobody reads."""
@@ -125,7 +122,7 @@ class Robots:
         process = self.started(*arguments, stdout=write)
         os.close(write)
         _, errors = process.communicate(stdin, timeout=LONGEST)
-        return Done(process.returncode, "", errors.decode())
+        return Done(process.wait(), "", errors.decode())
 
 
 def _command(arguments: tuple[object, ...]) -> list[str]:

@@ -383,10 +383,8 @@ def test_a_crawls_store_is_listed_changed_and_filled_while_it_is_used(tmp_path: 
         for number in range(500):
             crawl.put(rules(number, NOW))
         process = robots.started("cache", "import", "-", *STORE)
-        assert process.stdin is not None
         process.stdin.write(given.encode())
         process.stdin.close()
-        process.stdin = None
         puts = 0
         while process.poll() is None:  # no StoreError: the crawl always gets its turn
             assert crawl.put(rules(puts % 500, NOW + puts / 1_000_000))

@@ -90,4 +90,4 @@ def _ended(folder: Path, settings: dict[str, Any]) -> tuple[int, str]:
     """The status of a command in a project, and what it prints on standard error."""
     process = Robots.in_project(folder, **settings).started("check", "http://127.0.0.1:1/")
     _, errors = process.communicate(timeout=LONGEST)
-    return process.returncode, errors.decode()
+    return process.wait(), errors.decode()

@@ -95,8 +95,6 @@ def test_it_ends_while_standard_input_stays_open(
     host = sites.host()
     host.robots(hang)
     process = robots.started(command, "--input", "-", "-sROBOTS_FETCH_TIMEOUT=60")
-    assert process.stdin is not None
-    assert process.stderr is not None
     process.stdin.write(f"{host.url()}\n".encode())
     process.stdin.flush()
     until = time.monotonic() + LONGEST

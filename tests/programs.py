@@ -1,0 +1,113 @@
+"""Programs that run in forks, beside the tests that write to them, read from them and end them.
+
+What may be asked of them is what may be asked of a ``subprocess.Popen``, without its text mode.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TYPE_CHECKING, BinaryIO
+
+from .forks import ROOT, Forks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+LONGEST = 600
+"""Seconds after which a program is ended that nobody ends."""
+
+
+class Program:
+    """A program that was started. Used as a context, it is waited for.
+
+    *stdout* and *stderr*: where it writes; without them, into pipes that the test reads.
+    """
+
+    def __init__(
+        self,
+        main: str,
+        *arguments: str,
+        folder: Path = ROOT,
+        stdout: int | None = None,
+        stderr: int | None = None,
+    ) -> None:
+        self._forks = Forks.running()
+        self.args = (main, *arguments)
+        given, write = os.pipe()
+        self.stdin: BinaryIO = open(write, "wb")  # noqa: SIM115 - closed with the program
+        self.stdout, output = _reader(stdout)
+        self.stderr, errors = _reader(stderr)
+        self.pid = self._forks.begin(main, arguments, LONGEST, folder, [given, output, errors])
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Its status if it has ended."""
+        if self.returncode is None:
+            self.returncode = self._forks.status(self.pid)
+        return self.returncode
+
+    def wait(self, timeout: float = LONGEST) -> int:
+        until = time.monotonic() + timeout
+        while (status := self.poll()) is None:
+            if time.monotonic() > until:
+                raise subprocess.TimeoutExpired(self.args, timeout)
+            time.sleep(0.005)
+        return status
+
+    def communicate(self, given: bytes = b"", timeout: float = LONGEST) -> tuple[bytes, bytes]:
+        """Writes to it, reads from it and waits for its end."""
+        with ThreadPoolExecutor(2) as readers:
+            output, errors = (readers.submit(each.read) for each in (self.stdout, self.stderr))
+            with suppress(BrokenPipeError):
+                if given:
+                    self.stdin.write(given)
+                self.stdin.close()
+            try:
+                self.wait(timeout)
+            except BaseException:
+                self.kill()  # ends the reading
+                raise
+        self.close()
+        return output.result(), errors.result()
+
+    def send_signal(self, number: int) -> None:
+        """A signal; nothing if it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def close(self) -> None:
+        """The ends of its pipes."""
+        for file in (self.stdin, self.stdout, self.stderr):
+            with suppress(BrokenPipeError):
+                file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+        self.wait()
+
+
+def _reader(target: int | None) -> tuple[BinaryIO, int]:
+    """Where the test reads, and a descriptor to hand over."""
+    if target is not None:
+        return open(os.devnull, "rb"), os.dup(target)
+    read, write = os.pipe()
+    return open(read, "rb"), write
