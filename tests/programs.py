@@ -17,16 +17,12 @@ from .forks import ROOT, Forks
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
-
-    from typing_extensions import Self
-
 LONGEST = 600
 """Seconds after which a program is ended that nobody ends."""
 
 
 class Program:
-    """A program that was started. Used as a context, it is waited for.
+    """A program that was started.
 
     *stdout* and *stderr*: where it writes; without them, into pipes that the test reads.
     """
@@ -78,6 +74,11 @@ class Program:
         self.close()
         return output.result(), errors.result()
 
+    def succeed(self, timeout: float = LONGEST) -> None:
+        """Waits for its end, which has to be a good one."""
+        output, errors = self.communicate(timeout=timeout)
+        assert self.wait() == 0, (output + errors).decode()
+
     def send_signal(self, number: int) -> None:
         """A signal; nothing if it has ended."""
         if self.poll() is None:
@@ -91,18 +92,6 @@ class Program:
         for file in (self.stdin, self.stdout, self.stderr):
             with suppress(BrokenPipeError):
                 file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-        self.wait()
 
 
 def _reader(target: int | None) -> tuple[BinaryIO, int]:

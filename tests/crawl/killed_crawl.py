@@ -1,6 +1,6 @@
 """A job that is killed again and again, in processes of its own, until it may run to its end.
 
-usage: python -m tests.crawl.killed_crawl JOB ITEMS SETTINGS URL...
+usage, in a fork: JOB ITEMS SETTINGS URL...
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from scrapy_robots_plus import RobotsUnreachable
 from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY
 from scrapy_robots_plus.frontier import FILE_NAME, JobFile
 from tests.crawling import BASE_SETTINGS
+from tests.programs import LONGEST, Program
 from tests.sites import answer, in_turn, redirect
 from tests.waiting import pause
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from tests.sites import Host, Reply, Sites
 
-ROOT = Path(__file__).parents[2]
+MAIN = f"{__name__}:main"
 PAGES = 100
 """Of each host. Each is linked from one other, so that none is found but by its link."""
 
@@ -137,27 +138,24 @@ class Run:
 
     def __init__(self, job: Path, hosts: list[Host], settings: dict[str, Any]) -> None:
         self._items = Path(f"{job}.items")
-        command = [sys.executable, "-m", "tests.crawl.killed_crawl", str(job), str(self._items)]
-        command += [json.dumps(settings), *(host.url("/0") for host in hosts)]
+        arguments = [str(job), str(self._items), json.dumps(settings)]
+        arguments += [host.url("/0") for host in hosts]
         self.log = Path(f"{job}.log")
         with self.log.open("a") as log:
-            self._process = subprocess.Popen(
-                command, cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True
-            )
-        self._told: list[str] = []
+            self._process = Program(MAIN, *arguments, stderr=log.fileno())
+        self._told: list[bytes] = []
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
-        assert self._process.stdout is not None
         with self._process.stdout as told:
-            self._told.extend(iter(told.readline, ""))
+            self._told.extend(iter(told.readline, b""))
 
     @property
     def is_over(self) -> bool:
         return self._process.poll() is not None
 
     def wait_for(self, word: str) -> None:
-        while f"{word}\n" not in self._told and not self.is_over:
+        while f"{word}\n".encode() not in self._told and not self.is_over:
             time.sleep(0.002)
 
     def interrupt(self) -> None:
@@ -166,9 +164,13 @@ class Run:
     def kill(self) -> bool:
         """Whether it was still running."""
         was_running = not self.is_over
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
-        return was_running and self._process.returncode == -signal.SIGKILL
+        self._process.kill()
+        return self._ended() == -signal.SIGKILL and was_running
+
+    def _ended(self, seconds: float = LONGEST) -> int:
+        status = self._process.wait(seconds)
+        self._process.close()
+        return status
 
     def end(self) -> int:
         """Its exit status. If it does not end, as after damage to one of Scrapy's files, it shows
@@ -178,11 +180,11 @@ class Run:
         while self._items_size() > written:  # it goes on, on however busy a machine
             written = self._items_size()
             with suppress(subprocess.TimeoutExpired):
-                return self._process.wait(120)
+                return self._ended(120)
         self._process.send_signal(signal.SIGUSR1)
         time.sleep(1)
         self.kill()
-        return self._process.returncode
+        return self._ended()
 
     def _items_size(self) -> int:
         return self._items.stat().st_size if self._items.exists() else 0
@@ -330,7 +332,3 @@ def main() -> None:
     process.start()
     reason = crawler.stats.get_value("finish_reason")
     sys.exit(0 if reason in ("finished", "shutdown") else 1)
-
-
-if __name__ == "__main__":
-    main()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +10,14 @@ import pytest
 import pytest_twisted
 from scrapy.exceptions import IgnoreRequest
 
-from tests.crawl.test_jobs import all_pages, fetched, run_to_the_end, run_until_so
+from tests.crawl.test_jobs import MAIN, all_pages, fetched, run_to_the_end, run_until_so
 from tests.crawling import IN_FILES, OTHER_PARSER, crawl, stat
+from tests.programs import Program
 from tests.sites import after, answer, hang_up
 
 if TYPE_CHECKING:
-    from tests.sites import Host, Reply, Sites
+    from tests.programs import Program
+from tests.sites import Host, Reply, Sites
 
 pytestmark = [
     # Scrapy 2.14 does not close empty queues that it finds when it resumes a job.
@@ -120,9 +120,7 @@ async def test_a_job_of_a_queue_without_hosts_is_refused_and_kept(
     await run_a_bit([host], **job, **queue)
     assert fetched([host]) < all_pages([host])
     # In a process of its own: Scrapy leaves the files of such a job open.
-    command = [sys.executable, "-m", "tests.crawl.test_jobs", str(tmp_path), "", host.url("/0")]
-    root = Path(__file__).parents[2]
-    refused = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60)
-    assert "Resume it with the SCHEDULER_PRIORITY_QUEUE that it started with" in refused.stderr
+    _, errors = Program(MAIN, str(tmp_path), "", host.url("/0")).communicate(timeout=60)
+    assert b"Resume it with the SCHEDULER_PRIORITY_QUEUE that it started with" in errors
     await run_to_the_end([host], **job, **queue)
     assert fetched([host]) == all_pages([host])

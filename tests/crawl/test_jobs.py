@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -21,6 +18,7 @@ from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_robots_plus.frontier import FILE_NAME, overview
 from tests.crawling import IN_FILES, make_crawler, parts_of_seconds, run, stat
+from tests.programs import Program
 from tests.sites import after, answer, hang
 from tests.waiting import close_when
 
@@ -293,13 +291,13 @@ async def test_a_request_that_cannot_be_read_from_disk_keeps_no_other_from_being
 def killed(sites: Sites, job: Path, settings: str, pages: int = 10) -> int:
     """Pages that are missing after a job was killed when it had got *pages*, and resumed."""
     hosts = [sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.1\n") for _ in range(3)]
-    command = [sys.executable, "-m", "tests.crawl.test_jobs", str(job), settings]
-    command += [host.url("/0") for host in hosts]
-    with subprocess.Popen(command, cwd=Path(__file__).parents[2]) as process:
-        while sum(len(host.fetched) for host in hosts) < pages and process.poll() is None:
-            time.sleep(0.01)
-        os.kill(process.pid, signal.SIGKILL)
-    subprocess.run(command, cwd=Path(__file__).parents[2], check=True, timeout=60)
+    arguments = [str(job), settings, *(host.url("/0") for host in hosts)]
+    program = Program(MAIN, *arguments)
+    while sum(len(host.fetched) for host in hosts) < pages and program.poll() is None:
+        time.sleep(0.01)
+    program.kill()
+    program.communicate()
+    Program(MAIN, *arguments).succeed(60)
     return (all_pages(hosts) - fetched(hosts)).total()
 
 
@@ -321,6 +319,9 @@ def test_killed_at_all_kinds_of_moments(sites: Sites, tmp_path: Path) -> None:
     assert ours <= theirs + 3 * len(moments)
 
 
+MAIN = f"{__name__}:main"
+
+
 def main() -> None:
     from scrapy.crawler import AsyncCrawlerProcess
 
@@ -333,7 +334,3 @@ def main() -> None:
     process = AsyncCrawlerProcess(settings)
     process.crawl(JobSpider, urls=urls)
     process.start()
-
-
-if __name__ == "__main__":
-    main()

@@ -6,9 +6,7 @@ Where it does not matter what the files are like, the same with a job kept in on
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
+import resource
 import sys
 import time
 from pathlib import Path
@@ -26,6 +24,7 @@ from tests.crawl.test_jobs import JobSpider, all_pages, fetched
 from tests.crawl.world import Host as WorldHost
 from tests.crawl.world import World
 from tests.crawling import BASE_SETTINGS, IN_FILES
+from tests.programs import Program
 from tests.sites import Host, Sites
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ pytestmark = [
     pytest.mark.usefixtures("garbage_collected"),
 ]
 
-ROOT = Path(__file__).parents[2]
+MAIN = f"{__name__}:main"
 HOSTS = 3
 KEPT = pytest.mark.parametrize("kept", [{}, IN_FILES], ids=["one file", "files"])
 
@@ -395,18 +394,18 @@ def crawl_job(
     timeout: float = 60,
     **settings: Any,
 ) -> str:
-    """Runs the job in a process of its own; *kill_at*: when so many pages were fetched."""
-    command = [sys.executable, "-m", "tests.crawl.test_lost_requests", spider.__name__, str(job)]
-    command += [json.dumps(settings), *(host.url("/0") for host in hosts)]
-    if files is not None:
-        command = ["bash", "-c", f'ulimit -n {files}; exec "$@"', "bash", *command]
-    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
-        if kill_at is not None:
-            while fetched(hosts).total() < kill_at and process.poll() is None:
-                time.sleep(0.005)
-            os.kill(process.pid, signal.SIGKILL)
-        _, log = process.communicate(timeout=timeout)
-        assert kill_at is not None or process.returncode == 0, log
+    """Runs the job in a process of its own; *kill_at*: when so many pages were fetched.
+
+    *files*: how many it may open.
+    """
+    arguments = [spider.__name__, str(job), json.dumps(files), json.dumps(settings)]
+    program = Program(MAIN, *arguments, *(host.url("/0") for host in hosts))
+    if kill_at is not None:
+        while fetched(hosts).total() < kill_at and program.poll() is None:
+            time.sleep(0.005)
+        program.kill()
+    log = program.communicate(timeout=timeout)[1].decode()
+    assert kill_at is not None or program.wait() == 0, log
     return log
 
 
@@ -447,7 +446,9 @@ def test_stopped_then_killed_then_resumed_at_20_moments(
 def main() -> None:
     from scrapy.crawler import AsyncCrawlerProcess
 
-    name, job, own, *urls = sys.argv[1:]
+    name, job, files, own, *urls = sys.argv[1:]
+    if most := json.loads(files):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     spider = {"JobSpider": JobSpider, "ManyHosts": ManyHosts}[name]
     settings = {**BASE_SETTINGS, "JOBDIR": job, "LOG_LEVEL": "WARNING"}
     process = AsyncCrawlerProcess({**settings, **json.loads(own)})
@@ -456,7 +457,3 @@ def main() -> None:
     process.start()
     lost = crawler.stats.get_value("robotstxt/queue/lost", 0)
     print(f"robotstxt/queue/lost={lost}", file=sys.stderr)
-
-
-if __name__ == "__main__":
-    main()

@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import random
 import signal
-import subprocess
 import sys
 import time
+import warnings
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_twisted
 from scrapy.core.scheduler import Scheduler
+from scrapy.exceptions import ScrapyDeprecationWarning
 
 from tests.crawl.test_jobs import JobSpider, all_pages, fetched, run_to_the_end, run_until_so
 from tests.crawling import BASE_SETTINGS, crawl, stat
+from tests.programs import Program
 from tests.redis_server import redis_server
 from tests.sites import after, answer, hang
 
@@ -100,17 +101,16 @@ async def test_a_scheduler_that_nobody_knows_is_taken_to_keep_its_requests(sites
 
 def interrupted(hosts: list[Host], stops: list[float], **settings: Any) -> int:
     """Pages missing after SIGINT at each of the moments, in seconds from the first request on."""
-    command = [sys.executable, "-m", "tests.crawl.test_other_schedulers", json.dumps(settings)]
-    command += [host.url("/0") for host in hosts]
+    arguments = [json.dumps(settings), *(host.url("/0") for host in hosts)]
     for moment in stops:
         hits = len(hosts[0].sites.hits)
-        with subprocess.Popen(command, cwd=Path(__file__).parents[2]) as process:
-            while len(hosts[0].sites.hits) == hits and process.poll() is None:
-                time.sleep(0.01)
-            time.sleep(moment)
-            process.send_signal(signal.SIGINT)
-            process.wait(60)
-    subprocess.run(command, cwd=Path(__file__).parents[2], check=True, timeout=120)
+        program = Program(MAIN, *arguments)
+        while len(hosts[0].sites.hits) == hits and program.poll() is None:
+            time.sleep(0.01)
+        time.sleep(moment)
+        program.send_signal(signal.SIGINT)
+        program.communicate(timeout=60)
+    Program(MAIN, *arguments).succeed(120)
     return (all_pages(hosts) - fetched(hosts)).total()
 
 
@@ -161,14 +161,14 @@ async def test_a_scheduler_that_discards_requests_loses_no_others(
     assert (host.fetched, stat(crawler, "finish_reason")) == (["/good"], "finished")
 
 
+MAIN = f"{__name__}:main"
+
+
 def main() -> None:
     from scrapy.crawler import AsyncCrawlerProcess
 
+    warnings.simplefilter("default", ScrapyDeprecationWarning)  # what scrapy-redis does
     own, *urls = sys.argv[1:]
     process = AsyncCrawlerProcess({**BASE_SETTINGS, "LOG_LEVEL": "ERROR", **json.loads(own)})
     process.crawl(JobSpider, urls=urls)
     process.start()
-
-
-if __name__ == "__main__":
-    main()
