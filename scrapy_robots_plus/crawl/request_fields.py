@@ -6,7 +6,6 @@ from math import floor
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
-from scrapy.utils.request import request_from_dict
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -14,9 +13,6 @@ if TYPE_CHECKING:
 _USUAL = Request("data:,").to_dict()
 """What a plain request has unless it was given another value."""
 del _USUAL["url"]
-
-_VERBATIM = "verbatim_url"
-"""The key of ``Request.meta`` that keeps a URL as it is. Older versions of Scrapy ignore it."""
 
 
 def priority_of(request: Request) -> int:
@@ -38,22 +34,8 @@ def fields_of(request: Request, spider: Spider) -> dict[str, Any]:
 
 
 def unusual_fields_of(request: Request, spider: Spider) -> dict[str, Any]:
-    """Those that :func:`request_of` needs. Raises ValueError like :func:`fields_of`."""
+    """Those that make an equal request. Raises ValueError like :func:`fields_of`."""
     fields = fields_of(request, spider)
     if type(request) is not Request:  # other classes may have other values unless given one
         return fields
     return {name: value for name, value in fields.items() if value != _USUAL.get(name)}
-
-
-def request_of(fields: dict[str, Any], spider: Spider) -> Request:
-    """The request that has these *fields*, all or the unusual ones.
-
-    Raises anything: its callback may have been renamed, its class may be gone.
-    """
-    meta = fields.get("meta") or {}
-    if "_class" in fields or _VERBATIM in meta:
-        return request_from_dict(fields, spider=spider)
-    # Its URL was made safe when it was made. To do so again would take as long as all the rest.
-    request = request_from_dict({**fields, "meta": {**meta, _VERBATIM: True}}, spider=spider)
-    del request.meta[_VERBATIM]
-    return request

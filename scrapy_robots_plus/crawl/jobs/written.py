@@ -7,13 +7,18 @@ import pickle
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.crawl.request_fields import request_of, unusual_fields_of
+from scrapy.utils.request import request_from_dict
+
+from scrapy_robots_plus.crawl.request_fields import unusual_fields_of
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
 
 _PICKLED = b"\x80"
 """How every pickle begins. What is marshalled is a dict, which begins otherwise."""
+
+_VERBATIM = "verbatim_url"
+"""The key of ``Request.meta`` that keeps a URL as it is. Older versions of Scrapy ignore it."""
 
 Dumps = Callable[[Any], bytes]
 """Turns the fields of a request into bytes."""
@@ -45,7 +50,13 @@ def read(data: bytes, spider: Spider) -> Request:
     Raises anything: its callback may have been renamed, its class may be gone.
     """
     fields = pickle.loads(data) if data.startswith(_PICKLED) else marshal.loads(data)  # noqa: S301, S302
-    return request_of(fields, spider)
+    meta = fields.get("meta") or {}
+    if "_class" in fields or _VERBATIM in meta:
+        return request_from_dict(fields, spider=spider)
+    # Its URL was made safe when it was made. To do so again would take as long as all the rest.
+    request = request_from_dict({**fields, "meta": {**meta, _VERBATIM: True}}, spider=spider)
+    del request.meta[_VERBATIM]
+    return request
 
 
 def url_in(data: bytes) -> str:

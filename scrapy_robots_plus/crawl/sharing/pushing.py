@@ -6,13 +6,10 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from scrapy.utils.request import request_from_dict
+
 from scrapy_robots_plus.cluster.requests import Stored
-from scrapy_robots_plus.crawl.request_fields import (
-    fields_of,
-    priority_of,
-    request_of,
-    unusual_fields_of,
-)
+from scrapy_robots_plus.crawl.request_fields import fields_of, priority_of, unusual_fields_of
 from scrapy_robots_plus.server import ServerError
 
 if TYPE_CHECKING:
@@ -40,7 +37,7 @@ class Serialization:
 
     def read(self, data: bytes) -> Request:
         """Raises anything: its callback may have been renamed, its class may be gone."""
-        return request_of(self._serializer.loads(data), self._spider)
+        return request_from_dict(self._serializer.loads(data), spider=self._spider)
 
 
 class Pushing:

@@ -67,3 +67,8 @@ def test_a_priority_that_was_set_to_another_number_can_be_read_again() -> None:
     for serializer in (picklecompat, as_json):
         ours = Serialization(SPIDER, serializer)
         assert ours.read(ours.written(scored)).priority == 1
+
+
+def test_a_url_that_another_program_has_written_is_cleaned() -> None:
+    data = picklecompat.dumps({"url": "http://a.example/\u00e9 b"})
+    assert Serialization(SPIDER, picklecompat).read(data).url == "http://a.example/%C3%A9%20b"
