@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.frontier import JobFile, JobFileError, LaneRow, overview
+from scrapy_robots_plus.storage.sqlite.file import log_of
 
 from .jobs import kill_copy
 
@@ -124,6 +125,18 @@ def test_whether_a_lane_holds_anything(file: JobFile) -> None:
     assert (file.holds("host"), file.holds("other")) == (True, False)
     assert taken(file, "host") == b""
     assert not file.holds("host")
+
+
+def test_the_space_of_what_was_dealt_with_is_given_back(file: JobFile, path: Path) -> None:
+    for number in range(300):
+        file.add("host", 0, b"%d" % number * 1_000)
+    while (found := file.take("host", 0, starts=False, newest=True)) and file.held > 1:
+        file.end(found.id)
+    file.see(b"1")
+    file.shrink()
+    assert path.stat().st_size < 100_000
+    assert not log_of(path).stat().st_size
+    assert (file.held, file.under_way, file.see(b"1")) == (1, 1, False)
 
 
 def test_another_thread_may_close_it(path: Path) -> None:

@@ -99,6 +99,14 @@ def test_a_kind_of_value_that_no_job_has_is_left_out(path: Path) -> None:
     assert read(path) == ([Record(2, (7,))], True)
 
 
+@pytest.mark.parametrize("kind", [10, 11])
+def test_a_kind_of_value_that_sqlite_never_writes_is_left_out(path: Path, kind: int) -> None:
+    make(path, "CREATE TABLE made (value)", [(99,), (100,)])
+    at = path.read_bytes().index(bytes([2, 1, 99]))
+    spoil(path, at + 1, bytes([kind]))
+    assert read(path) == ([Record(2, (100,))], True)
+
+
 def test_what_was_deleted_is_left_out_with_its_pages(path: Path) -> None:
     make(path, "CREATE TABLE made (value)", ((octets(3_000),) for _ in range(2_000)))
     with closing(sqlite3.connect(path)) as connection:

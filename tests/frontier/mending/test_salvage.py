@@ -121,8 +121,11 @@ def test_without_counters_the_loss_cannot_be_told(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript("UPDATE job SET waiting = 7; UPDATE job_again SET waiting = 7")
     with JobFile(path) as file:
-        assert "1 request can be read; how many are lost cannot be told" in file.troubles[0]
-        assert (file.held, file.lost) == (1, 0)
+        assert (
+            "was damaged (its counters are malformed). 1 request can be read; how many are lost "
+            "cannot be told"
+        ) in file.troubles[0]
+        assert (file.held, file.lost, file.was_killed) == (1, 0, False)
 
 
 def test_what_can_be_read_of_a_log(path: Path) -> None:
