@@ -94,6 +94,17 @@ def test_a_lane_that_was_awake_at_a_kill_has_its_turn_by_what_is_left(path: Path
         assert [(row.name, row.priority) for row in file.wake(9)] == [("a", -1), ("b", 3)]
 
 
+def test_a_lane_that_is_woken_by_name_holds_what_it_held(file: JobFile) -> None:
+    file.add("host", 0, b"1")
+    for name in ("host", "host", "other"):
+        file.wake_one(name)
+        assert file.asleep == 0
+    assert file.wake(9) == []
+    assert (file.holds("host"), file.contents("host")) == (True, {(0, False): 1})
+    file.add("host", 0, b"2")
+    assert [taken(file, "host", newest=False) for _ in range(3)] == [b"1", b"2", None]
+
+
 def test_a_fingerprint_is_new_once(file: JobFile) -> None:
     assert [file.see(b"1"), file.see(b"1"), file.see(b"2")] == [True, False, True]
     file.forget(b"1")
