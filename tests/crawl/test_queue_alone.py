@@ -157,6 +157,14 @@ def test_it_names_the_hosts_that_have_requests(kinds: Kinds) -> None:
     assert alone.world.readiness.states.lanes == 0
 
 
+def test_a_request_is_in_the_lane_that_is_named_for_it(kinds: Kinds) -> None:
+    alone = Alone(kinds.folder, kind=kinds.lifo)
+    name = alone.world.readiness.name_of(Request("http://host1.example/a?b"))
+    assert name == "http://host1.example"
+    alone.push("a?b", host=1)
+    assert name in alone.queue
+
+
 def test_the_next_request_can_be_looked_at(kinds: Kinds) -> None:
     alone = Alone(kinds.folder, kind=kinds.fifo)
     assert alone.queue.peek() is None

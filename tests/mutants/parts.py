@@ -77,7 +77,7 @@ PARTS = (
             "frontier/**/test_*.py",
             "!frontier/test_job_file_kill.py",
         ),
-        gate=0.85,
+        gate=0.90,
     ),
     Part(
         "audit",
