@@ -64,6 +64,7 @@ TABLE: list[tuple[str, dict[str, str], float]] = [
     ("negative", {"cache-control": "max-age=-5"}, LEAST),
     ("a fraction", {"cache-control": "max-age=3600.5"}, LEAST),
     ("words", {"cache-control": "max-age=hour"}, LEAST),
+    ("a letter beside the number", {"cache-control": "max-age=X3600"}, LEAST),
     ("digits of other scripts", {"cache-control": "max-age=٣٦٠٠"}, LEAST),
     ("an exponent", {"cache-control": "max-age=1e5"}, LEAST),
     ("one broken, one not", {"cache-control": "max-age=x, max-age=3600"}, LEAST),
