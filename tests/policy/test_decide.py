@@ -220,6 +220,15 @@ class TestReceive:
         renewed = after(unchanged(), dated, NOW + 1_000)
         assert renewed.lifetime == 600  # not made old by the Date of old
 
+    def test_the_expires_of_a_not_modified_counts_from_its_date_or_its_receipt(self) -> None:
+        dates: dict[str, str] = {"date": "Fri, 15 Jan 2027 08:10:00 GMT"}
+        expires = "Fri, 15 Jan 2027 08:30:00 GMT"
+        received = NOW + 900  # 08:15
+        stored = after(answer(etag='"1"'))
+        assert after(unchanged(expires=expires), stored, received).lifetime == 900
+        dated = after(unchanged(expires=expires, **dates), stored, received)
+        assert dated.lifetime == 1_200 - 300  # it is 5 minutes old
+
     def test_not_modified_ends_an_outage(self) -> None:
         renewed = after(unchanged(), OUTAGE, NOW + 1_000)
         assert (renewed.failure, renewed.failures, renewed.access) == (None, 0, Access.RULES)

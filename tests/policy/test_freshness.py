@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,6 +23,9 @@ from scrapy_robots_plus.policy.freshness import (
     span_of_use,
     validators,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 DAY = 86_400.0
 LIMITS = Limits(
@@ -303,6 +308,24 @@ def test_what_can_still_answer_was_made_within_these_times() -> None:
 )
 def test_dates(text: str, seconds: float | None) -> None:
     assert http_date(text) == seconds
+
+
+@pytest.fixture
+def far_from_greenwich(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", "XYZ-5")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the time zone cannot be changed")
+@pytest.mark.parametrize("text", ["Sun Nov  6 08:49:37 1994", "Sun, 06 Nov 1994 08:49:37 -0000"])
+def test_a_date_without_a_zone_is_utc_wherever_the_crawl_runs(
+    text: str, far_from_greenwich: None
+) -> None:
+    assert time.localtime(NOW).tm_hour == 13
+    assert http_date(text) == NOW
 
 
 def test_the_bounds_are_what_the_documentation_says() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from types import MappingProxyType
 
 from scrapy_robots_plus.policy.access import Access, Failure
@@ -32,6 +33,12 @@ def test_it_changes_the_settings_that_it_names_and_no_others() -> None:
         "dialect": GOOGLE,
     }
     assert Override().settings == {}
+
+
+def test_a_key_that_is_not_given_is_none() -> None:
+    empty = Override()
+    assert {getattr(empty, each.name) for each in fields(empty) if each.name != "given"} == {None}
+    assert (empty.given, empty.label) == ({}, "")
 
 
 def test_another_is_laid_over_it_key_by_key() -> None:
@@ -76,10 +83,10 @@ def test_as_json_it_has_the_keys_as_they_are_configured() -> None:
     }
     assert Override(given={"dialect": RFC9309}).as_json() == {"dialect": "RFC9309"}
     for dialect in (own, liar):
-        fields = Override(given={"dialect": dialect}).as_json()["dialect"]
-        assert fields["name"] == dialect.name
-        assert fields["wildcards"] is False
-        assert fields["names"] == dialect.names.value
+        shown = Override(given={"dialect": dialect}).as_json()["dialect"]
+        assert shown["name"] == dialect.name
+        assert shown["wildcards"] is False
+        assert shown["names"] == dialect.names.value
     assert Override(robots_txt="\ud800", given={}).as_json()["robots_txt"]
 
 
