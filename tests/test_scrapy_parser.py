@@ -114,6 +114,7 @@ class TestWarning:
         assert [record.levelname for record in caplog.records] == ["WARNING"]
         assert caplog.records[0].name == module.__name__
         assert "USER_AGENT" in caplog.text
+        assert repr(BROWSER) in caplog.text
 
     def test_a_name_is_looked_at_once_per_crawler(self, monkeypatch: pytest.MonkeyPatch) -> None:
         looked_at = []
@@ -138,6 +139,15 @@ class TestWarning:
             crawler.spider,
             None,
         ]
+
+    def test_so_it_does_of_a_file_read_in_another_dialect(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        crawler = get_crawler()
+        crawler.spider = crawler._create_spider("x")
+        found = RobotsParser.from_crawler(crawler, BODY).read_as(GOOGLE)
+        found.allowed("/", BROWSER)
+        assert [getattr(record, "spider", "") for record in caplog.records] == [crawler.spider]
 
     @pytest.mark.parametrize("agent", ["foobot", "*", b"Foobot/1.0", [BROWSER, "foobot"]])
     def test_none_for_a_name(

@@ -339,3 +339,21 @@ def test_a_file_is_silent_that_says_nothing_of_uses_and_names_no_licence(
     text: bytes, silent: bool
 ) -> None:
     assert read(b"User-agent: *\n" + text, OURS).is_silent("bot", ()) is silent
+
+
+def test_each_agent_is_told_what_is_said_to_it_and_to_its_use_tokens() -> None:
+    file = read(
+        b"User-agent: foobot\nContent-Usage: search=n\n\n"
+        b"User-agent: *\nAllow: /\n\nUser-agent: X-Training\nDisallow: /\n",
+        OURS,
+    )
+
+    def lines_for(agent: str, *use_tokens: str) -> list[int | None]:
+        found = file.statements("https://x.example/", agent, use_tokens)
+        return [statement.line for statement in found]
+
+    for _ in range(2):
+        assert lines_for("foobot") == [2]
+        assert lines_for("barbot") == []
+        assert lines_for("barbot", "X-Training") == [8]
+        assert lines_for("foobot", "X-Training") == [2, 8]

@@ -206,11 +206,9 @@ class ParsedFile:
 
 
 def _window_of(value: Any) -> VisitTime | None:
-    """The window of an object with two times of day (``datetime.time``): ``start`` and ``end``, or
-    Protego's ``start_time`` and ``end_time``.
+    """The window of an object with two times of day (``datetime.time``): ``start`` and ``end``, as
+    ours, or Protego's ``start_time`` and ``end_time``.
     """
-    if isinstance(value, VisitTime):
-        return value
     start = getattr(value, "start", None) or getattr(value, "start_time", None)
     end = getattr(value, "end", None) or getattr(value, "end_time", None)
     if not isinstance(start, time) or not isinstance(end, time):
