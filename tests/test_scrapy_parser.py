@@ -12,7 +12,8 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl.parsers import our_parser as module
-from scrapy_robots_plus.crawl.parsers.our_parser import LEAST_HOT, HotFiles, RobotsParser
+from scrapy_robots_plus.crawl.parsers.hot_files import LEAST_HOT, HotFiles
+from scrapy_robots_plus.crawl.parsers.our_parser import RobotsParser
 from scrapy_robots_plus.protocol import FIRST_MATCH, GOOGLE, MK1996, RFC9309, Dialect, Reason
 
 BODY = b"""\

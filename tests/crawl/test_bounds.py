@@ -18,6 +18,7 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.pacing.floors import Floors
 from scrapy_robots_plus.crawl.pacing.slot_floor import SlotFloor
 from scrapy_robots_plus.crawl.parsers import our_parser
+from scrapy_robots_plus.crawl.parsers.hot_files import HotFiles
 from scrapy_robots_plus.crawl.reporting.audit import recorder
 from scrapy_robots_plus.crawl.scheduling.outage_starts import OutageStarts
 from scrapy_robots_plus.policy import host_patterns
@@ -143,7 +144,7 @@ async def test_of_twice_the_hosts_no_more_is_kept(
 ) -> None:
     monkeypatch.setattr(OutageStarts, "LEAST", KEPT)
     monkeypatch.setattr(host_patterns, "_REMEMBERED", KEPT)
-    monkeypatch.setattr(our_parser, "_hot", our_parser.HotFiles(1, KEPT))
+    monkeypatch.setattr(our_parser, "_hot", HotFiles(1, KEPT))
     monkeypatch.setattr(recorder, "BATCH", KEPT)
     monkeypatch.setattr(Floors, "TRIM_SECONDS", 0.0)
     monkeypatch.setattr(turns, "REMEMBERED", 0.0)

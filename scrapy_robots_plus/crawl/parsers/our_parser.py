@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import logging
 import zlib
-from collections import OrderedDict
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, ref
 
 from scrapy.robotstxt import RobotParser
 
 from scrapy_robots_plus.crawl.settings import dialect_in
-from scrapy_robots_plus.protocol import (
-    RFC9309,
-    RobotsTxt,
-    has_product_token,
-)
+from scrapy_robots_plus.protocol import RFC9309, RobotsTxt, has_product_token
 from scrapy_robots_plus.protocol.dialect import Names
 from scrapy_robots_plus.protocol.product_token import as_names
 from scrapy_robots_plus.protocol.rules.rules import allowed_by_compact_rules, deciding_line
 
+from .hot_files import HotFiles
 from .uses import Uses
 
 if TYPE_CHECKING:
@@ -39,14 +35,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-HOT_OCTETS = 256 * 1024
-"""Octets of robots.txt files, over all hosts, that are kept parsed: some 200 usual files. This
-limits memory only: for other files, compact rules are kept and the rest is parsed again."""
-
-LEAST_HOT = 4
-"""Files that are kept parsed whatever their length: otherwise two files of 500 KiB used in turn
-would cost half a second of parsing per request. One takes up to some 18 MB."""
-
 _AGENTS_KNOWN = 64
 """How many checked names are remembered: a crawl may send another name each time."""
 
@@ -58,31 +46,6 @@ _MOST_VERDICTS = 16
 
 _OVERHEAD = 512
 """The overhead of a parsed file besides its lines, in octets."""
-
-
-class HotFiles:
-    """The parsers whose files are kept parsed: the most recently used."""
-
-    def __init__(self, octets: int = HOT_OCTETS, least: int = LEAST_HOT) -> None:
-        self.room = octets
-        self._least = least
-        self._parsers: OrderedDict[RobotsParser, int] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._parsers)
-
-    def add(self, parser: RobotsParser, octets: int) -> None:
-        """Adds a parser, and drops the least recently used ones."""
-        self._parsers[parser] = octets
-        self.room -= octets
-        while self.room < 0 and len(self._parsers) > self._least:
-            cooled, octets = self._parsers.popitem(last=False)
-            cooled.cool()
-            self.room += octets
-
-    def touch(self, parser: RobotsParser) -> None:
-        """A parser was used."""
-        self._parsers.move_to_end(parser)
 
 
 _hot = HotFiles()
