@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import configparser
 import re
 from itertools import product
@@ -64,6 +65,26 @@ def test_what_tox_installs_is_named_in_one_place() -> None:
     oldest = (ROOT / ".ci" / "oldest.txt").read_text()
     (least,) = re.findall(r"^scrapy>=([\d.]+)$", SETUP["options"]["install_requires"], re.MULTILINE)
     assert f"Scrapy=={least}." in oldest
+
+
+def packages(requirements: str) -> set[str]:
+    """The names in a list of requirements."""
+    return set(re.findall(r"^[\w-]+", requirements, re.MULTILINE))
+
+
+def test_the_docs_site_installs_every_optional_package_that_a_documented_module_imports() -> None:
+    extras = SETUP["options.extras_require"]
+    optional = set.union(*(packages(extras[name]) for name in extras))
+    imported: set[str] = set()
+    for path in (ROOT / "scrapy_robots_plus").rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:  # not what is imported later, or for types
+            if isinstance(node, ast.Import):
+                imported.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                imported.add(node.module or "")
+    needed = {name.partition(".")[0].replace("_", "-") for name in imported} & optional
+    assert needed
+    assert needed <= packages(extras["docs"]) | packages(SETUP["options"]["install_requires"])
 
 
 def test_each_python_that_is_promised_is_tried() -> None:
