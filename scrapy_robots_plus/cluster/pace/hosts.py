@@ -5,7 +5,7 @@ from __future__ import annotations
 from .turns import Turns
 
 LEAST = 1_000
-"""So many hosts are kept without a look at whether they are still of use."""
+"""Up to this many hosts are kept without checking whether they are still of use."""
 
 
 class Hosts:

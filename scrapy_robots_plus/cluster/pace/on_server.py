@@ -10,8 +10,8 @@ from scrapy_robots_plus.server import Server, ServerError
 from .keeper import PaceError
 
 PREFIX = "robots:pace"
-"""A key is ``{robots:pace:GROUP:HOST}``, all of it its hash tag. It expires when it is not needed
-any more."""
+"""A key is ``{robots:pace:GROUP:HOST}``, all of it its hash tag. It expires when it is no
+longer needed."""
 
 
 class PaceOnServer:

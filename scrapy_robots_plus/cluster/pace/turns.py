@@ -3,7 +3,7 @@
 Operations:
 
 - ``ask``: may my request leave now? If not, when should I ask again?
-- ``left``: my request has left, no later than so many seconds ago;
+- ``left``: my request has left, at least this many seconds ago;
 - ``unused``: I have no request any more, or did not use the turn that I was given;
 - ``leave_alone``: the host asks for no requests for a while.
 
@@ -31,7 +31,7 @@ from math import inf
 from typing import NamedTuple
 
 SHORTEST_WAIT = 0.001
-"""Seconds. Who is told to wait is told to wait for some time."""
+"""Seconds. The wait of a request is never 0.0, which would tell it to go."""
 REMEMBERED = 60.0
 """Seconds that a departure is remembered at least, for a crawl that keeps a longer delay."""
 MOST_PASSED = 3
@@ -115,7 +115,7 @@ class Turns:
     def left(self, ticket: str, ago: float, delay: float, now: float) -> None:
         """The last request of *ticket* left no later than *ago* seconds ago.
 
-        Less than 0: it may not have left, and will have in so many seconds.
+        If *ago* is below 0, it may not have left, but will have in that many seconds.
         """
         before = self.departures.get(ticket)
         at = now if before is None else before.at

@@ -34,7 +34,7 @@ class Taken(NamedTuple):
     holds: bool
     """Whether no other request to the host is handed out until this one is reported."""
     delay: float | None
-    """Seconds to be kept between requests to the host; None if that is unknown."""
+    """Seconds to keep between requests to the host; None if that is unknown."""
     data: bytes
 
 
@@ -66,7 +66,7 @@ class State(NamedTuple):
 
 
 class HostQueue:
-    """All that is due by the clock of the server, in one round trip each.
+    """What is due goes by the clock of the server. Each step is one round trip.
 
     *client* is one of redis-py, whose answers are bytes. Whatever goes wrong with the server is
     raised as ``redis.exceptions.RedisError`` or OSError.
@@ -158,6 +158,7 @@ class HostQueue:
         return total
 
     def state(self) -> State:
+        """What waits, and what the other workers are and have."""
         return State(*self._run("state", [self.worker]))
 
     def clear(self) -> None:

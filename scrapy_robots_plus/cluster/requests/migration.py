@@ -14,9 +14,9 @@ AT_ONCE = 500
 
 
 def move_all(queue: HostQueue, stored: Callable[[bytes, float], Stored]) -> int:
-    """Returns how many. Several workers may do so at the same time.
+    """Returns how many were moved. Several workers may do so at the same time.
 
-    *stored* tells the host and the priority of one, of which it is given data and score.
+    *stored* makes what is pushed from the data and the score of a request.
     """
     moved = 0
     while found := queue.unmoved(AT_ONCE):

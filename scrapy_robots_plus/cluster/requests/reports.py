@@ -48,22 +48,22 @@ class Report(NamedTuple):
     def left(cls, id_: bytes, host: str, ago: float, delay: float) -> Report:
         """The request was sent *ago* seconds ago, and the next may be *delay* seconds after it.
 
-        If *ago* is below 0, it may be under way for so many more seconds.
+        If *ago* is below 0, it may be under way for that many more seconds.
         """
         passed = int(min(max(ago, -_LONGEST), _LONGEST) * 1000 // 1)
         return cls(("left", id_, encoded(host), passed, _milliseconds(delay)))
 
     @classmethod
     def pause(cls, host: str, seconds: float) -> Report:
-        """Nothing is to be sent to *host* for so long."""
+        """Nothing is to be sent to *host* for *seconds* from now."""
         return cls(("pause", encoded(host), _milliseconds(seconds)))
 
 
 def encoded(host: str) -> bytes:
-    """Whatever a slot is named."""
+    """*host* in UTF-8. It may be the name of a slot, which may hold any characters."""
     return host.encode("utf-8", "surrogatepass")
 
 
 def _milliseconds(seconds: float) -> int:
-    """Rounded up, so that none is too short."""
+    """Rounded up, so that no delay is too short."""
     return -int(-min(max(seconds, 0.0), _LONGEST) * 1000 // 1)

@@ -32,8 +32,8 @@ class EqualUrls:
     Not a matter of request fingerprints: these are taken when a request is scheduled, before the
     rules of its site may be known, and must not change when they are.
 
-    - A request that comes again, retried or requeued, is no duplicate of itself, nor is one that it
-      was redirected to.
+    - A request that comes again, retried or requeued, is not a duplicate of itself, nor is one that
+      it was redirected to.
     - Only what comes through the scheduler is refused, as by Scrapy's own filter of duplicates: not
       the requests of ``engine.download_async()``, nor those with ``dont_filter``.
     """

@@ -1,4 +1,4 @@
-"""Tells who listens which sitemaps a robots.txt names, and requests them."""
+"""Tells signal handlers which sitemaps a robots.txt names, and requests them."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class SitemapFeed:
             compat.wake_engine(self._crawler)  # it may have been idle
 
     async def _publish_if_possible(self, policy: Policy) -> None:
-        """What fails for one origin, such as a scheduler elsewhere, is no matter of the others."""
+        """What fails for one origin, such as a scheduler elsewhere, does not stop the others."""
         try:
             await self._publish(policy)
         except compat.CANCELLED:

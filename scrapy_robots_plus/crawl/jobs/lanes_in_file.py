@@ -35,7 +35,7 @@ class LanesInFile:
 
     @property
     def asleep(self) -> int:
-        """How many lanes only the file knows."""
+        """How many lanes only the file knows; 0 once it has failed."""
         return 0 if self.has_failed else self.file.asleep
 
     def holds(self, lane: str) -> bool:
@@ -60,11 +60,11 @@ class LanesInFile:
         return self.ask(lambda: self.file.wake(most), otherwise=[])
 
     def wake_one(self, lane: str) -> None:
-        """It is awake from now on."""
+        """*lane* is awake from now on."""
         self.ask(lambda: self.file.wake_one(lane), otherwise=None)
 
     def sleep(self, lane: str) -> None:
-        """It comes after all of its priority that are asleep now."""
+        """*lane* sleeps, behind all of its priority that are asleep now."""
         self.ask(lambda: self.file.sleep(lane), otherwise=None)
 
     def search(self) -> None:

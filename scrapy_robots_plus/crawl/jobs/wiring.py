@@ -98,5 +98,5 @@ def _is_ours_or_none(queue: type | None) -> bool:
 
 
 def _holds_requests(path: Path) -> bool:
-    """Whether *path*, in the folder of the queue, says so. Of none, the state is two brackets."""
+    """Whether *path*, in the folder of the queue, says so. An empty state is two brackets."""
     return path.name != "active.json" or path.stat().st_size > len("[]")

@@ -40,7 +40,7 @@ class RequestsInMemory:
     __slots__ = ("_count", "_next", "_order", "_others", "_rank")
 
     FEW = 16
-    """Of so many requests, taking the first out of a list costs next to nothing."""
+    """Up to this many requests, taking the first out of a list costs next to nothing."""
 
     def __init__(self, order: MemoryOrder) -> None:
         self._order = order

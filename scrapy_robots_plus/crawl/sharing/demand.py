@@ -18,12 +18,13 @@ class Demand:
     """By what the downloader can take, and how fast the engine has asked lately."""
 
     REFILL_SECONDS = 0.1
-    """What the worker has is to be enough for about so long."""
+    """What the worker has should last for about this long."""
     LEAST_SECONDS = 0.2
     """What was asked for is counted over this time at least."""
     MOST_AHEAD = 16
     """How many requests may be taken before the engine asks for them."""
     MOST_AT_ONCE = 100
+    """How many requests one exchange asks for, beside those ahead."""
 
     def __init__(self, crawler: Crawler, now: Now) -> None:
         self._crawler = crawler
@@ -44,7 +45,7 @@ class Demand:
         self._looked_at = now
 
     def beyond(self, ready: int) -> int:
-        """How many to take if so many are *ready*; 1 or more."""
+        """How many to take when *ready* requests only wait for the engine; 1 or more."""
         return max(1, int(min(self._capacity, self.MOST_AT_ONCE)) + self._ahead - ready)
 
     @property

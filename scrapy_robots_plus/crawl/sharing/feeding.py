@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 class Feeding:
     """Lets a spider of scrapy-redis read its start URLs while requests wait for slow hosts.
 
-    On its own it reads them when it is idle, and that it is not while a single host has requests.
+    By itself it reads them only when it is idle, which it is not while any host has requests.
     """
 
     SECONDS = 1.0

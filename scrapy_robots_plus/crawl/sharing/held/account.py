@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 
 class Account:
-    """Reports are kept until the server has them. None of the methods raises an exception."""
+    """Reports are kept until the server has them. Only :meth:`push` raises, if the server fails."""
 
     SOON = 0.05
     """Seconds within which the server is told that a host is free."""
@@ -71,7 +71,7 @@ class Account:
         self.tell(lambda: Report.left(id_, host, self.now() - at, delay))
 
     def pause(self, host: str, seconds: float) -> None:
-        """Nothing is to be sent to *host* for so long."""
+        """Nothing is to be sent to *host* for *seconds* from now."""
         end = self.now() + seconds
         self.tell(lambda: Report.pause(host, end - self.now()))
 
@@ -144,7 +144,7 @@ class Account:
         self.on_flush()
 
     def push(self, requests: Sequence[Stored], seen_key: str) -> list[bool | None]:
-        """Raises :class:`.ServerError`."""
+        """See :meth:`.HostQueue.push`. Raises :class:`.ServerError` if the server does not."""
         try:
             answers = self._link.run(lambda _: self.queue.push(requests, seen_key))
         except ServerError as error:
@@ -154,7 +154,9 @@ class Account:
 
     @cached_property
     def is_cluster(self) -> bool:
-        """Whether no script may touch the keys of others beside those of the queue."""
+        """Whether the server is part of a Redis Cluster, where a script may touch only keys of one
+        hash slot: those of the queue, but not those of others too.
+        """
         try:
             found = self._link.run(lambda client: client.info("cluster"))
         except ServerAwayError as error:
@@ -169,6 +171,7 @@ class Account:
         return self.attempt(lambda: self._link.client.sadd(key, fingerprint)) != 0
 
     def state(self) -> State | None:
+        """See :meth:`.HostQueue.state`; None if the server is away."""
         return self.attempt(self.queue.state)
 
     def delete(self, key: str) -> None:
@@ -197,7 +200,7 @@ class Account:
         return result
 
     def _failed(self, error: ServerError) -> None:
-        """While it was away, nobody could be heard of: others have time to come back."""
+        """While the server was away, no worker could report: the others get time to do so."""
         self._reports.failed(error)
         self._is_unsure = True
         self._reap_at = self.now() + self._lifetime

@@ -79,7 +79,7 @@ class Hosts:
         return max(0.0, self._crawl.clock.slots() - slot.lastseen)
 
     def left_ago(self, request: Request) -> float:
-        """The same of one that the downloader is done with."""
+        """Seconds since *request*, which the downloader is done with, was handed over."""
         slot = self._downloader.slots.get(request.meta.get(compat.SLOT_META_KEY, ""))
         return 0.0 if slot is None else max(0.0, self._crawl.clock.slots() - slot.lastseen)
 

@@ -24,7 +24,7 @@ class Lease:
     """A request that this worker has, as the server knows it. Times are by the monotonic clock."""
 
     id: bytes
-    """Empty if the server does not count it as this worker's any more."""
+    """Empty if the server no longer counts it as this worker's."""
     host: str
     holds: bool
     """Whether no worker gets another request to the host until this one has left."""
@@ -49,7 +49,8 @@ class Lease:
 class Leases:
     """Tells the server when a request has left, and when it was dealt with.
 
-    Nothing tells when that is, so :meth:`look` is called several times a second.
+    No signal tells that a request was dealt with, and only some tell that one has left. So
+    :meth:`look_at_departures` and :meth:`collect_ended` are called several times a second.
     """
 
     def __init__(self, crawler: Crawler, account: Account, hosts: Hosts) -> None:

@@ -27,7 +27,7 @@ class Supply:
     """They wait for their robots.txt, or for the engine to ask."""
 
     STALE_SECONDS = 3.0
-    """What has waited for the engine for so long is given back: its host may be paused by now."""
+    """What has waited longer than this for the engine is given back: its host may be paused."""
 
     def __init__(self, crawl: Crawl, account: Account, hosts: Hosts) -> None:
         self._crawl = crawl
@@ -50,8 +50,9 @@ class Supply:
         return len(self._ready)
 
     def room_for_new_hosts(self, most: int) -> int:
-        """How many hosts may come whose robots.txt has to be fetched first, if no more than *most*
-        requests come.
+        """How many requests may come to hosts whose robots.txt has to be fetched first.
+
+        *most*: the answer if this crawl waits for no robots.txt.
         """
         if not self._crawl.holds_requests:
             return most
@@ -91,7 +92,7 @@ class Supply:
         return bool(parked)
 
     def give_back_stale(self) -> None:
-        """Another worker may be faster."""
+        """Gives back what has waited too long for the engine: another worker may be faster."""
         since = self._account.now() - self.STALE_SECONDS
         stale = [lease for _, lease in self._ready if lease.id and lease.since < since]
         for lease in stale:
