@@ -172,6 +172,14 @@ def test_no_folder_holds_too_many_files(top: str) -> None:
     assert {path: size for path, size in sizes.items() if size > MOST_FILES} == {}
 
 
+def test_contributing_says_what_each_folder_is_for() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    for folder in (".", "crawl", "protocol"):
+        names = [path.parent.name for path in (ROOT / PACKAGE / folder).glob("*/__init__.py")]
+        assert len(names) > 5
+        assert [name for name in names if f"`{name}`" not in text] == []
+
+
 @pytest.mark.parametrize(
     "code",
     [
