@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scrapy_robots_plus.frontier import FILE_NAME, JobFile
+from scrapy_robots_plus.frontier import FILE_NAME, JobFile, overview
 
 from .job_process import PAGES, Ended, Links, Other, Poisoned, TwoPages, run_job
 
@@ -54,6 +54,25 @@ def test_two_pages_that_end_the_process_are_both_set_aside(sites: Sites, tmp_pat
             break
     assert done.status == 0
     assert all(set(host.fetched) == all_of(host) for host in hosts)
+
+
+class BrokenPipeline:
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> None:
+        raise OSError("its server is away")
+
+
+def test_a_crawl_that_fails_before_it_begins_is_no_kill(sites: Sites, tmp_path: Path) -> None:
+    host = sites.host()
+    urls = [host.url("/0")]
+    broken = {f"{__name__}.{BrokenPipeline.__name__}": 1}
+    failed = run_job(Links, urls, JOBDIR=str(tmp_path), ITEM_PIPELINES=broken)
+    assert "its server is away" in failed.log
+    assert overview(tmp_path / FILE_NAME, 0).was_closed
+    again = run_job(Links, urls, JOBDIR=str(tmp_path))
+    assert "was killed" not in again.log
+    assert "was not closed" not in again.log
+    assert len(host.fetched) == PAGES
 
 
 def test_a_second_crawl_of_a_job_ends_before_it_starts(sites: Sites, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ several times a second, and writes what has changed.
 
 from __future__ import annotations
 
+import atexit
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -73,6 +74,7 @@ class Job:
         crawler.signals.connect(self._begin, signals.spider_opened)
         crawler.signals.connect(self._give_out_a_suspect, signals.spider_idle)
         crawler.signals.connect(self.close, signals.spider_closed)
+        atexit.register(self.close)  # if the crawl fails before it begins
 
     @classmethod
     def of(cls, crawler: Crawler) -> Job:
@@ -171,6 +173,7 @@ class Job:
 
     def close(self) -> None:
         """The crawl has ended."""
+        atexit.unregister(self.close)
         if _jobs.pop(self._crawler, None) is None:
             return
         if self._loop is not None and self._loop.running:
@@ -182,6 +185,7 @@ class Job:
             self._reports.failed(error)
 
     def _begin(self) -> None:
+        atexit.unregister(self.close)
         self._loop = create_looping_call(self.look)
         self._loop.start(self.SECONDS, now=False)
 
