@@ -301,6 +301,30 @@ class TestAfterAFork:
         assert told_in_a_child(store, lambda: None) == f"{path}: the store is closed"
 
 
+def test_once_a_file_is_free_others_are_waited_for_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    def connect(path: Path, wait: float) -> tuple[sqlite3.Connection, sqlite_file.Identity]:
+        waits.append(wait)
+        return connect_as_always(path, wait)
+
+    connect_as_always = sqlite_file.connect_surely
+    monkeypatch.setattr(sqlite_file, "connect_surely", connect)
+    with SqliteStore(path, 10) as store:
+        store.put(rules(1))
+        with closing(sqlite3.connect(path, isolation_level=None)) as another:
+            another.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StoreError, match="locked"):
+                store.put(rules(2))
+            another.execute("COMMIT")
+        store.put(rules(2))
+        path.unlink()
+        store.put(rules(3))
+    assert waits == [0.25, 0.25]
+
+
 @pytest.fixture
 def urls_only_when_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some builds of SQLite take a URL for a path unless they are told that it is one."""

@@ -183,6 +183,14 @@ def test_a_row_under_a_name_that_is_not_text_is_named(path: Path) -> None:
         assert [each.fault for each in reader.scan()] == ["", "not a record"]
 
 
+def test_a_row_under_a_name_that_no_origin_has_is_named(path: Path) -> None:
+    fill(path, rows=1)
+    change(path, "INSERT INTO records VALUES ('A', 1, 1, 1, x'01')")
+    with SqliteReader(path) as reader, SqliteStore(path, 10) as store:
+        for each in (reader, store):
+            assert [found.origin for found in each.scan()] == ["A", "https://host0.example"]
+
+
 def test_a_record_of_a_longer_body_is_not_returned(path: Path) -> None:
     body = b"#" * (MAX_BYTES + 1)
     with SqliteStore(path, 10, len(body)) as store:
