@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+def pytest_collection_finish() -> None:
+    """What was imported stays: no collection of garbage looks at it again."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def ended_forks() -> Iterator[None]:
     yield

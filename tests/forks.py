@@ -21,7 +21,7 @@ import threading
 import traceback
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -150,10 +150,13 @@ class Forks:
         seconds: int,
         folder: Path,
         descriptors: list[int],
+        environment: dict[str, str] | None = None,
     ) -> int:
         """Starts *main*, and hands *descriptors* over; its id."""
+        task = Task(main, [*arguments], seconds, str(folder), waits=False)
+        if environment is not None:
+            task = replace(task, environment=environment)
         with self.turn:
-            task = Task(main, [*arguments], seconds, str(folder), waits=False)
             self._send(task, descriptors)
             return int(self.socket.recv(16))
 

@@ -32,6 +32,7 @@ class Program:
         main: str,
         *arguments: str,
         folder: Path = ROOT,
+        environment: dict[str, str] | None = None,
         stdout: int | None = None,
         stderr: int | None = None,
     ) -> None:
@@ -41,7 +42,8 @@ class Program:
         self.stdin: BinaryIO = open(write, "wb")  # noqa: SIM115 - closed with the program
         self.stdout, output = _reader(stdout)
         self.stderr, errors = _reader(stderr)
-        self.pid = self._forks.begin(main, arguments, LONGEST, folder, [given, output, errors])
+        descriptors = [given, output, errors]
+        self.pid = self._forks.begin(main, arguments, LONGEST, folder, descriptors, environment)
         self.returncode: int | None = None
 
     def poll(self) -> int | None:

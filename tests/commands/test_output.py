@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import os
 import pty
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from scrapy_robots_plus.commands.output import Output, Style
+from tests.forks import SCRAPY
+from tests.programs import Program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,12 +33,13 @@ def check_on_terminal(folder: Path, *, output: bool, **environment: str) -> tupl
     (folder / "urls.txt").write_text(URLS)
     ours, theirs = pty.openpty()
     plain = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "scrapy", "robots", "check", "--file=r.txt", "--input=urls.txt"],
-        cwd=folder,
-        env={**plain, "TERM": "xterm", **environment},
-        stdout=theirs if output else subprocess.PIPE,
-        stderr=subprocess.PIPE if output else theirs,
+    program = Program(
+        SCRAPY,
+        *("robots", "check", "--file=r.txt", "--input=urls.txt"),
+        folder=folder,
+        environment={**plain, "TERM": "xterm", **environment},
+        stdout=theirs if output else None,
+        stderr=None if output else theirs,
     )
     os.close(theirs)
     shown = b""
@@ -47,7 +48,7 @@ def check_on_terminal(folder: Path, *, output: bool, **environment: str) -> tupl
             shown += piece
     except OSError:  # Linux says so when the other end is closed
         pass
-    piped = process.communicate(timeout=60)
+    piped = program.communicate(timeout=60)
     os.close(ours)
     return (piped[1 if output else 0]).decode(), shown.decode()
 

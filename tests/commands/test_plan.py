@@ -413,12 +413,15 @@ def test_a_closed_pipe_ends_it_silently(sites: Sites, tmp_path: Path) -> None:
     assert (done.status, done.errors) == (141, "")
 
 
-def test_memory_is_bounded_by_hosts(sites: Sites, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "numbers", [(10_000, 30_000), pytest.param((30_000, 90_000), marks=pytest.mark.stress)]
+)
+def test_memory_is_bounded_by_hosts(sites: Sites, tmp_path: Path, numbers: tuple[int, int]) -> None:
     """Three times as many URLs of the same hosts take hardly more of it, once caches are full."""
     hosts = [sites.host(RULES) for _ in range(3)]
     plan = [sys.executable, "-m", "scrapy", "robots", "plan", "--input", "-"]
     peaks = []
-    for number in (30_000, 90_000):
+    for number in numbers:
         urls = "\n".join(f"{hosts[each % 3].url('/page')}/{each}" for each in range(number))
         used = tmp_path / f"{number}.octets"
         subprocess.run(
