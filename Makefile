@@ -12,13 +12,15 @@ PYTEST = -m pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
 # Crawls in this process. Left out is what has processes of its own for each reactor, or no crawl.
 CRAWLS = tests/crawl $(addprefix --ignore=tests/crawl/test_, \
 	discovery.py lost_requests.py queue_properties.py reactor_modes.py slow_connections.py)
-PARTS = j-m a-c s-z n-p q-r d-i
+PARTS = s n-r t-z a-c d-i j-m
 # The files and folders of a part.
 part = $(wildcard tests/crawl/test_[$1]*.py tests/crawl/[$1]*/)
-UNITS = commands protocol others
-UNITS_commands = tests/commands
+UNITS = others stores protocol commands-p-z commands-a-o
+UNITS_commands-a-o = $(wildcard tests/commands/test_[a-o]*.py)
+UNITS_commands-p-z = $(wildcard tests/commands/test_[p-z]*.py)
 UNITS_protocol = tests/protocol
-UNITS_others = $(addprefix --ignore=tests/, crawl commands protocol)
+UNITS_stores = $(addprefix tests/, audit cluster frontier server storage)
+UNITS_others = $(addprefix --ignore=, tests/crawl tests/commands $(UNITS_protocol) $(UNITS_stores))
 SIDE_BY_SIDE = $(BIN)/python -m tests.side_by_side $(MAKE_COMMAND)
 
 .PHONY: help demo cluster-demo docs test test-units test-crawls test-select test-select-all \
@@ -36,10 +38,11 @@ demo: .venv/installed ## the sample project: a crawl, offline, and what it denie
 cluster-demo: .venv/installed-dev ## four workers, offline, and what the hosts saw of all together; a picture of it
 	@cd sample_project && PYTHONPATH=.. ../$(BIN)/python -m robots_sample.cluster --picture ../build/cluster.svg
 
-# Crawls mostly wait, so these run side by side, in parts by the names of files and folders. The longest come first.
+# Crawls mostly wait, so these run side by side, in parts by the names of files and folders. Each takes about as much of
+# the processor as the others, so that none is left alone at the end.
 test: .venv/installed-dev .venv-oldest/installed-dev ## the tests, and on the oldest Scrapy those that depend on its version
-	@$(SIDE_BY_SIDE) $(addprefix test-crawls-,$(PARTS)) test-select test-oldest-asyncio \
-		$(addprefix test-units-,$(UNITS)) test-oldest-select
+	@$(SIDE_BY_SIDE) $(addprefix test-crawls-,$(PARTS)) $(addprefix test-units-,$(UNITS)) \
+		test-select test-oldest-asyncio test-oldest-select
 
 test-units: .venv/installed-dev ## a part of them: all but crawls
 	@$(SIDE_BY_SIDE) $(addprefix test-units-,$(UNITS))

@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-AT_ONCE = 12
+AT_ONCE = 14
 """Crawls mostly wait, so this may be more than there are processors."""
 TARGET_SECONDS = 1200
 FEW = 5

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from scrapy.settings import default_settings
 
+from .forks import SCRAPY, Forks
+
 ROOT = Path(__file__).parent.parent
 SPIDER = """
 import scrapy
@@ -44,15 +46,9 @@ if hasattr(default_settings, "TWISTED_REACTOR_ENABLED"):  # Scrapy 2.15 and late
 
 
 def scrapy(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "scrapy", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=60,
-        check=False,
-        cwd=folder,
-    )
+    """What it prints, and its log after that."""
+    status, output, log = Forks.running().run(SCRAPY, [*arguments], b"", 60, folder)
+    return subprocess.CompletedProcess(arguments, status, (output + log).decode())
 
 
 def assert_told(done: subprocess.CompletedProcess[str]) -> None:
