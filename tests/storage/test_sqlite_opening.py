@@ -295,6 +295,17 @@ class TestAfterAFork:
         assert told.startswith(f"{folder}/robots.db: ")
         store.close()
 
+    def test_the_file_is_opened_once(self, path: Path) -> None:
+        def use_twice() -> None:
+            store.get(origin(1))
+            opened = store._connection
+            store.get(origin(1))
+            if store._connection is not opened:
+                raise StoreError("opened again")
+
+        with SqliteStore(path, 10) as store:
+            assert told_in_a_child(store, use_twice) == ""
+
     def test_a_closed_store_stays_closed(self, path: Path) -> None:
         store = SqliteStore(path, 10)
         store.close()
