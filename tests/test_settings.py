@@ -20,7 +20,7 @@ from scrapy_robots_plus.crawl.settings import (
     names,
     unknown_settings,
 )
-from scrapy_robots_plus.crawl.settings.checks import number, whole_number
+from scrapy_robots_plus.crawl.settings.checks.kinds import number, whole_number
 from scrapy_robots_plus.crawl.settings.groups import DECLARED
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.delay import TooLong

@@ -10,7 +10,7 @@ from scrapy_robots_plus.policy.host_patterns import HostPatterns, plain_pattern
 from scrapy_robots_plus.policy.options import AiPolicy, PageAction
 from scrapy_robots_plus.policy.override import Override
 
-from . import checks, use_checks
+from .checks import kinds, reading_rules, uses
 from .errors import SettingProblem, WrongPartsError
 from .setting import Check
 
@@ -29,26 +29,26 @@ def _robots_txt(value: object) -> str:
 
 
 def _agent(value: object) -> str | tuple[str, ...]:
-    named = None if value in ("", b"") else checks.user_agent.read(value)
+    named = None if value in ("", b"") else reading_rules.user_agent.read(value)
     if named is None:
-        raise ValueError(checks.AN_AGENT)
+        raise ValueError(reading_rules.AN_AGENT)
     return named
 
 
 KEYS: dict[str, Callable[[object], Any]] = {
-    "obey": checks.boolean.read,
-    "reason": checks.text.read,
+    "obey": kinds.boolean.read,
+    "reason": kinds.text.read,
     "user_agent": _agent,
-    "dialect": checks.dialect.read,
-    "status_policy": checks.status_policy.read,
-    "crawl_delay": checks.number("seconds", 0, checks.FOREVER).read,
-    "default_delay": checks.number("seconds", 0, checks.FOREVER).read,
+    "dialect": reading_rules.dialect.read,
+    "status_policy": reading_rules.status_policy.read,
+    "crawl_delay": kinds.number("seconds", 0, kinds.FOREVER).read,
+    "default_delay": kinds.number("seconds", 0, kinds.FOREVER).read,
     "robots_txt": _robots_txt,
-    "ai_uses": use_checks.ai_uses.read,
-    "ai_policy": checks.one_of(AiPolicy).read,
-    "use_tokens": use_checks.use_tokens.read,
-    "nofollow": checks.one_of(PageAction).read,
-    "noindex": checks.one_of(PageAction).read,
+    "ai_uses": uses.ai_uses.read,
+    "ai_policy": kinds.one_of(AiPolicy).read,
+    "use_tokens": uses.use_tokens.read,
+    "nofollow": kinds.one_of(PageAction).read,
+    "noindex": kinds.one_of(PageAction).read,
 }
 """Every key of an override, with what reads its value."""
 
@@ -96,7 +96,7 @@ def overrides_from(value: object) -> HostPatterns[Override]:
 
     Raises ValueError saying what is expected; :class:`WrongPartsError` names hosts and keys.
     """
-    value = checks.json_if_text(value)
+    value = kinds.json_if_text(value)
     if not isinstance(value, Mapping):
         raise ValueError(_MADE_OF)
     problems: list[SettingProblem] = []

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scrapy_robots_plus.crawl.settings.checks import (
+from scrapy_robots_plus.crawl.settings.checks.kinds import (
     FOREVER,
     boolean,
     boolean_or_none,
     number,
     one_of,
-    shared_pace,
     whole_number,
 )
+from scrapy_robots_plus.crawl.settings.checks.places import shared_pace
 from scrapy_robots_plus.crawl.settings.setting import setting
 from scrapy_robots_plus.policy.delay import TooLong
 from scrapy_robots_plus.policy.options import OnVisitTime, Politeness

@@ -5,13 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.settings.checks import (
-    DAY,
-    FOREVER,
-    number,
-    one_of,
-    status_policy,
-)
+from scrapy_robots_plus.crawl.settings.checks.kinds import DAY, FOREVER, number, one_of
+from scrapy_robots_plus.crawl.settings.checks.reading_rules import status_policy
 from scrapy_robots_plus.crawl.settings.setting import setting
 from scrapy_robots_plus.policy.options import Unreachable
 

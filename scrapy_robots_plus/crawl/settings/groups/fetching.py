@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.crawl.settings.checks import headers, number, string_keyed, whole_number
+from scrapy_robots_plus.crawl.settings.checks.kinds import (
+    headers,
+    number,
+    string_keyed,
+    whole_number,
+)
 from scrapy_robots_plus.crawl.settings.setting import setting
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scrapy_robots_plus.crawl.settings.checks import DAY, FOREVER, number, or_unset
+from scrapy_robots_plus.crawl.settings.checks.kinds import DAY, FOREVER, number, or_unset
 from scrapy_robots_plus.crawl.settings.setting import setting
 
 _RFC_2_4 = "RFC 9309 2.4: no longer than 24 hours"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.settings.checks import boolean, dialect, user_agent
+from scrapy_robots_plus.crawl.settings.checks.kinds import boolean
+from scrapy_robots_plus.crawl.settings.checks.reading_rules import dialect, user_agent
 from scrapy_robots_plus.crawl.settings.setting import setting
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.settings.checks import one_of
+from scrapy_robots_plus.crawl.settings.checks.kinds import one_of
 from scrapy_robots_plus.crawl.settings.overrides import overrides
 from scrapy_robots_plus.crawl.settings.setting import setting
 from scrapy_robots_plus.policy.options import Mode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scrapy_robots_plus.crawl.settings.checks import number, whole_number
+from scrapy_robots_plus.crawl.settings.checks.kinds import number, whole_number
 from scrapy_robots_plus.crawl.settings.setting import setting
 
 

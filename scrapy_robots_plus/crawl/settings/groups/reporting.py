@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scrapy_robots_plus.crawl.settings.checks import (
-    boolean_or_path,
-    file_name,
-    or_unset,
-    share,
-    warc_file,
-)
+from scrapy_robots_plus.crawl.settings.checks.kinds import or_unset, share
+from scrapy_robots_plus.crawl.settings.checks.places import boolean_or_path, file_name, warc_file
 from scrapy_robots_plus.crawl.settings.setting import setting
 
 

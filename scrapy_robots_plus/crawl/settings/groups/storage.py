@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scrapy_robots_plus.crawl.settings.checks import store_uri, whole_number
+from scrapy_robots_plus.crawl.settings.checks.kinds import whole_number
+from scrapy_robots_plus.crawl.settings.checks.places import store_uri
 from scrapy_robots_plus.crawl.settings.setting import setting
 
 

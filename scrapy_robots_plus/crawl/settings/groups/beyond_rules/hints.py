@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scrapy_robots_plus.crawl.settings.checks import boolean, one_of, whole_number
+from scrapy_robots_plus.crawl.settings.checks.kinds import boolean, one_of, whole_number
 from scrapy_robots_plus.crawl.settings.setting import setting
 from scrapy_robots_plus.policy.options import SitemapScope
 

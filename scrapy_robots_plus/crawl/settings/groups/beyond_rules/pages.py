@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scrapy_robots_plus.crawl.settings.checks import one_of
+from scrapy_robots_plus.crawl.settings.checks.kinds import one_of
 from scrapy_robots_plus.crawl.settings.setting import setting
 from scrapy_robots_plus.policy.options import PageAction
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scrapy_robots_plus.crawl.settings.checks import one_of, or_unset, text
+from scrapy_robots_plus.crawl.settings.checks.kinds import one_of, or_unset, text
+from scrapy_robots_plus.crawl.settings.checks.uses import ai_uses, use_tokens
 from scrapy_robots_plus.crawl.settings.setting import setting
-from scrapy_robots_plus.crawl.settings.use_checks import ai_uses, use_tokens
 from scrapy_robots_plus.policy.options import AiPolicy
 
 

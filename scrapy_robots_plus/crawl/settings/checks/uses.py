@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.crawl.settings.setting import Check
 from scrapy_robots_plus.protocol.preferences import CURRENT
 from scrapy_robots_plus.protocol.product_token import has_product_token
 
-from .checks import json_if_text
-from .setting import Check
+from .kinds import json_if_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

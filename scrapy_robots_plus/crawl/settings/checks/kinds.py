@@ -1,28 +1,17 @@
-"""What a setting may be. Each check returns the value to use, or raises ValueError saying what is
-expected.
-"""
+"""Kinds of values that any setting may have: booleans, numbers, strings, choices, dicts."""
 
 from __future__ import annotations
 
 import json
-import os
-import re
 from collections.abc import Mapping
 from functools import partial
-from importlib.util import find_spec
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scrapy_robots_plus.cluster.pace.opening import check_pace
-from scrapy_robots_plus.policy.status_policy import StatusTable, status_table
-from scrapy_robots_plus.protocol.dialect import Dialect, dialect_named
+from scrapy_robots_plus.crawl.settings.setting import Check
 from scrapy_robots_plus.protocol.rfc9309 import EXPIRY
-from scrapy_robots_plus.storage import check_store_uri
-
-from .setting import Check
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from enum import Enum
 
 _W = TypeVar("_W")
@@ -137,15 +126,6 @@ def json_if_text(value: object, opening: str = "{") -> object:
     return value
 
 
-def _status_policy(value: object) -> StatusTable:
-    return status_table(json_if_text(value))
-
-
-status_policy: Check[str | Mapping[str, str], StatusTable] = Check(
-    "the name of a preset, or a dict", _status_policy
-)
-
-
 def _string_keyed(value: object) -> Mapping[str, Any]:
     value = json_if_text(value)
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
@@ -172,32 +152,6 @@ headers: Check[Mapping[str, Any], Mapping[str, Any]] = Check(
 )
 
 
-shared_pace: Check[str, str] = Check(
-    "`process`, `off`, `sqlite:PATH`, or the URL of a Redis server", check_pace
-)
-store_uri: Check[str | None, str | None] = or_unset(
-    Check("`memory`, `sqlite:PATH` or the URL of a Redis server", check_store_uri)
-)
-
-
-def _file_name(value: object) -> str:
-    expected = "expected the path of a file; %(name)s and %(time)s may be in it, and %% for a %"
-    name = os.fspath(value) if isinstance(value, (str, os.PathLike)) else ""
-    if not isinstance(name, str) or not name or "\0" in name or name.endswith(("/", os.sep)):
-        raise ValueError(expected)
-    if "://" in name:
-        raise ValueError(f"{expected}; a URL is not a path")
-    if "%" in _STANDS_FOR.sub("", name):
-        raise ValueError(expected)
-    return name
-
-
-_STANDS_FOR = re.compile(r"%%|%\((?:name|time)\)s")
-"""What Python's ``%`` puts something else for; it would take more, ``%s`` for example."""
-
-file_name: Check[str, str] = Check("the path of a file, with `%(name)s` and `%(time)s`", _file_name)
-
-
 def _share(value: object) -> float:
     expected = "expected True, False, or a number between 0 and 1"
     try:
@@ -207,66 +161,3 @@ def _share(value: object) -> float:
 
 
 share: Check[bool | float, float] = Check("`True`, `False`, or a number between 0 and 1", _share)
-
-
-def _boolean_or_path(value: object) -> bool | str:
-    try:
-        return _boolean(value)
-    except ValueError:
-        return _file_name(value)
-
-
-boolean_or_path: Check[bool | str, bool | str] = Check(
-    "`True`, `False`, or the path of a folder", _boolean_or_path
-)
-
-
-def _warc_file(value: object) -> str:
-    name = _file_name(value)
-    if find_spec("warcio") is None:
-        raise ValueError("warcio is not installed: pip install 'scrapy-robots-plus[warc]'")
-    return name
-
-
-warc_file: Check[str, str] = Check(file_name.type, _warc_file)
-
-
-def _dialect(value: object) -> Dialect:
-    if isinstance(value, Dialect):
-        return value
-    if not isinstance(value, str):
-        raise ValueError("expected the name of a dialect or a Dialect")
-    return dialect_named(value)
-
-
-dialect: Check[str | Dialect, Dialect] = Check("the name of a dialect, or a `Dialect`", _dialect)
-
-
-_LIST_OF_NAMES = re.compile(r"[\w.-]+(/[\w.-]+)?(\s*,\s*[\w.-]+(/[\w.-]+)?)+")
-"""``Foobot,Barbot``: lists on Scrapy's command line look like this, User-Agent headers do not."""
-
-
-AN_AGENT = (
-    "expected a product token (Foobot), a User-Agent header, or a list of them in order of "
-    "preference"
-)
-
-
-def _user_agent(value: object) -> str | tuple[str, ...] | None:
-    value = json_if_text(value, "[")
-    if value is None or value == "":
-        return None
-    if isinstance(value, bytes):
-        value = value.decode("latin-1")
-    if isinstance(value, str):
-        names = value.split(",") if _LIST_OF_NAMES.fullmatch(value.strip()) else ()
-        return tuple(name.strip() for name in names) or value
-    names = tuple(value) if isinstance(value, (list, tuple)) else ()
-    if not names or not all(isinstance(name, str) and name.strip() for name in names):
-        raise ValueError(AN_AGENT)
-    return names
-
-
-user_agent: Check[str | Sequence[str] | None, str | tuple[str, ...] | None] = Check(
-    "a string, a list of strings, or `None`", _user_agent
-)
