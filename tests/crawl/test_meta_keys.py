@@ -10,7 +10,7 @@ import pytest
 import pytest_twisted
 from scrapy import signals
 
-from scrapy_robots_plus.crawl import compat, request_fields, requests
+from scrapy_robots_plus.crawl import compat, requests
 from scrapy_robots_plus.crawl.requests import FETCH_META, PAGE_META
 from tests.crawling import make_crawler, run
 
@@ -29,24 +29,33 @@ SCRAPYS_OWN = {"depth", "download_latency", "is_start_request"}
 
 def keys_in(path: Path) -> Iterator[str]:
     """Every key that a file looks up in the meta of a request, or sets there."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    tree = ast.parse(path.read_text())
+    constants = dict(_constants(tree))
+    for node in ast.walk(tree):
         if isinstance(node, ast.Subscript) and _is_meta(node.value):
-            yield _key(node.slice)
+            yield _key(node.slice, constants)
         elif isinstance(node, ast.Call) and _is_meta(getattr(node.func, "value", None)):
-            yield _key(node.args[0])
+            yield _key(node.args[0], constants)
         elif isinstance(node, ast.Compare) and _is_meta(node.comparators[0]):
-            yield _key(node.left)
+            yield _key(node.left, constants)
 
 
 def _is_meta(node: ast.expr | None) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "meta"
 
 
-def _key(node: ast.expr) -> str:
+def _constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Those of the file itself."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            yield ast.unparse(node.targets[0]), str(node.value.value)
+
+
+def _key(node: ast.expr, constants: dict[str, str]) -> str:
     if isinstance(node, ast.Constant):
         return str(node.value)
     name = node.attr if isinstance(node, ast.Attribute) else ast.unparse(node)
-    return str({**vars(compat), **vars(request_fields), **vars(requests)}[name])
+    return str({**vars(compat), **vars(requests), **constants}[name])
 
 
 def test_every_key_in_the_code_is_described() -> None:
