@@ -38,3 +38,10 @@ def test_a_moment_is_in_the_hours_if_its_time_of_day_is(window: VisitTime) -> No
     for second in range(0, DAY, 15):
         moment = time(second // 3600, second // 60 % 60, second % 60)
         assert window.includes(1000 * DAY + second) is (moment in window), moment
+
+
+def test_fractions_of_a_second_count() -> None:
+    assert time(5, 59, 59, 999_999) not in MORNING
+    assert time(6, 0, 0, 1) in MORNING
+    assert time(8, 45, 59, 999_999) in MORNING
+    assert time(8, 46, 0, 1) not in MORNING
