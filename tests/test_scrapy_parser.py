@@ -114,8 +114,11 @@ class TestWarning:
                 found.verdict("/star", f"{BROWSER} {number}")
         assert [record.levelname for record in caplog.records] == ["WARNING"]
         assert caplog.records[0].name == module.__name__
-        assert "USER_AGENT" in caplog.text
-        assert repr(BROWSER) in caplog.text
+        assert caplog.messages == [
+            f"The user agent {BROWSER!r} holds no product token of its own, so only the "
+            "robots.txt rules for all crawlers (*) are obeyed. Name your crawler in USER_AGENT or "
+            "ROBOTSTXT_USER_AGENT."
+        ]
 
     def test_a_name_is_looked_at_once_per_crawler(self, monkeypatch: pytest.MonkeyPatch) -> None:
         looked_at = []
