@@ -114,11 +114,11 @@ class TestWarning:
                 found.verdict("/star", f"{BROWSER} {number}")
         assert [record.levelname for record in caplog.records] == ["WARNING"]
         assert caplog.records[0].name == module.__name__
-        assert caplog.messages == [
+        assert caplog.records[0].getMessage() == (
             f"The user agent {BROWSER!r} holds no product token of its own, so only the "
             "robots.txt rules for all crawlers (*) are obeyed. Name your crawler in USER_AGENT or "
             "ROBOTSTXT_USER_AGENT."
-        ]
+        )
 
     def test_a_name_is_looked_at_once_per_crawler(self, monkeypatch: pytest.MonkeyPatch) -> None:
         looked_at = []
@@ -259,6 +259,13 @@ class TestMemory:
             assert found[name]._file is None
         found["by path"].statements("/a", "foobot")
         assert found["by path"]._file is not None
+
+    def test_files_that_just_fit_are_kept_parsed(self) -> None:
+        hot = HotFiles(octets=20, least=0)
+        found = [parser() for _ in range(3)]
+        for each, kept in zip(found, (1, 2, 2), strict=True):
+            hot.add(each, 10)
+            assert len(hot) == kept
 
     def test_what_was_asked_last_stays(self, monkeypatch: pytest.MonkeyPatch) -> None:
         hot = HotFiles(octets=3000)

@@ -108,8 +108,10 @@ def test_a_port_without_a_scheme_is_told_what_it_takes() -> None:
         plain_pattern("example.com:8080")
 
 
-@pytest.mark.parametrize("text", ["exa mple.com", "http://example.com:port", ":80"])
-def test_without_a_port_nothing_is_said_of_ports(text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["exa mple.com", "http://example.com:port", ":80", "ftp://example.com:80"]
+)
+def test_only_a_host_with_a_port_is_told_of_ports(text: str) -> None:
     with pytest.raises(ValueError, match=r"or an origin \(https://example\.com:8443\)$"):
         plain_pattern(text)
 
@@ -177,3 +179,5 @@ def test_patterns_are_equal_by_what_they_hold() -> None:
     assert one != HostPatterns([("a.example", 1)])
     assert one != {"a.example": 1, "b.example": 2}
     assert (len(one), list(one.values()), len(HostPatterns())) == (2, [1, 2], 0)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(one)

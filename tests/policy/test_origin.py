@@ -18,6 +18,7 @@ ORIGINS = [
     ("http://x.example:8080/", ("http", "x.example", 8080), "x.example:8080"),
     ("http://x.example:0/", ("http", "x.example", 0), "x.example:0"),
     ("HTTP://X.Example/", ("http", "x.example", 80), "x.example"),
+    ("http://X.EXAMPLE/", ("http", "x.example", 80), "x.example"),
     ("http://user:secret@x.example/", ("http", "x.example", 80), "x.example"),
     ("http://127.0.0.1:8000/", ("http", "127.0.0.1", 8000), "127.0.0.1:8000"),
     ("http://[::1]/", ("http", "::1", 80), "[::1]"),
