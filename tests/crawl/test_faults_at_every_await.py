@@ -88,7 +88,7 @@ class OtherWorkersFirst:
         self.among = workers.AmongWorkers(leases, self.calls, print, 60, DEFAULT_CLOCK)
 
     def turn(self, origin: Origin) -> workers.TurnAmongWorkers:
-        self.client.set(f"{{robots:{origin}}}:lease", "of a dead worker", nx=True, px=5)
+        self.client.set(f"{{robots:{origin}}}:lease", "of a dead worker", nx=True, px=50)
         return self.among.turn(origin)
 
 
