@@ -8,9 +8,9 @@ it. *PART* is the name of a test file without ``test_``; wildcards are allowed.
 
 All of the add-on is at work: every request of a test waits for a robots.txt, which its server is
 asked for. Many of these servers answer with an error, or not at all: what cannot be read allows
-all. A test that cannot pass like this, since it counts what is sent, stands with its reason in
-:mod:`tests.upstream_differences`, and has to pass with the add-on and ``ROBOTSTXT_OBEY`` as the
-test sets it. Nothing leaves this machine.
+all, and nobody is asked less often for a 503. A test that cannot pass like this, since it counts
+what is sent, stands with its reason in :mod:`tests.upstream_differences`, and has to pass with the
+add-on and ``ROBOTSTXT_OBEY`` as the test sets it. Nothing leaves this machine.
 """
 
 from __future__ import annotations

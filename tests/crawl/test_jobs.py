@@ -13,11 +13,13 @@ import pytest
 import pytest_twisted
 import scrapy
 from scrapy import signals
+from scrapy.core.scheduler import Scheduler
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.frontier import FILE_NAME, overview
-from tests.crawling import IN_FILES, make_crawler, parts_of_seconds, run, stat
+from tests.crawling import BASE_SETTINGS, IN_FILES, make_crawler, parts_of_seconds, run, stat
 from tests.programs import Program
 from tests.sites import after, answer, hang
 from tests.waiting import close_when
@@ -334,3 +336,13 @@ def main() -> None:
     process = AsyncCrawlerProcess(settings)
     process.crawl(JobSpider, urls=urls)
     process.start()
+
+
+def test_a_crawler_that_does_not_crawl_leaves_the_job_alone(tmp_path: Path) -> None:
+    """As the tests of a project make one."""
+    crawler = get_crawler(settings_dict={**BASE_SETTINGS, "JOBDIR": str(tmp_path)})
+    scheduler = Scheduler.from_crawler(crawler)
+    seen = [scheduler.df.request_seen(scrapy.Request("http://a.example/")) for _ in range(2)]
+    scheduler.df.close("done")
+    assert seen == [False, True]
+    assert not (tmp_path / FILE_NAME).exists()

@@ -21,7 +21,7 @@ class JobDupeFilter(RFPDupeFilter):
     """``DUPEFILTER_CLASS``: Scrapy's own, but the fingerprints are in the job's file.
 
     A fingerprint is written together with its request, so that neither is ever without the other.
-    Without ``JOBDIR`` it is Scrapy's own.
+    Without ``JOBDIR``, or for a crawler that does not crawl yet, it is Scrapy's own.
     """
 
     _job: Job | None = None
@@ -29,9 +29,11 @@ class JobDupeFilter(RFPDupeFilter):
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """If the job's file cannot be used, raises JobFileError, which stops the crawl."""
-        debug = logs_all_duplicates(crawler.settings)
-        dupefilter = cls(None, debug, fingerprinter=crawler.request_fingerprinter)
-        if job_folder(crawler.settings) is not None:
+        folder, debug = job_folder(crawler.settings), logs_all_duplicates(crawler.settings)
+        is_crawl = crawler.spider is not None
+        path = None if is_crawl else folder
+        dupefilter = cls(path, debug, fingerprinter=crawler.request_fingerprinter)
+        if folder is not None and is_crawl:
             dupefilter._job = Job.of(crawler)
             restore_state(crawler, dupefilter._job)
         return dupefilter

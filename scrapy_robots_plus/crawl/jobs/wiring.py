@@ -69,6 +69,8 @@ def open_job(crawler: Crawler) -> None:
     If it cannot be used, raises JobFileError, which stops the crawl.
     """
     settings = crawler.settings
+    if crawler.spider is None:  # somebody only looks at the settings
+        return
     if job_folder(settings) is None or Scheduler not in scheduler_class(settings).__mro__:
         return
     if keeps_one_file(settings):
