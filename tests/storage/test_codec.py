@@ -184,6 +184,16 @@ def test_a_header_that_lacks_a_field_is_refused(name: str) -> None:
         codec.decode(with_header({key: value for key, value in HEADER.items() if key != name}))
 
 
+BODY = b"User-agent: *"
+LENGTH_BELOW_ZERO = b"".join(
+    (
+        struct.pack(">i", -4 - len(BODY)),  # counted from the end, it would be that of the header
+        json.dumps({**HEADER, "sha256": sha256(BODY).hexdigest()}).encode(),
+        BODY,
+    )
+)
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -205,8 +215,9 @@ def test_a_header_that_lacks_a_field_is_refused(name: str) -> None:
         forged(b"\0\0\0\x02{}", length=5),
         forged(b"\0\0\0\x02{}", length=7),
         forged(bytes(50_000_000), length=100),
+        forged(LENGTH_BELOW_ZERO),
     ],
-    ids=range(18),
+    ids=range(19),
 )
 def test_forged_content_is_refused(data: bytes) -> None:
     with pytest.raises(codec.CodecError):
