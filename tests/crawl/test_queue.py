@@ -135,7 +135,7 @@ async def test_a_host_that_waits_for_its_delay_takes_no_place(sites: Sites) -> N
 class OrderedSpider(ProbeSpider):
     """Asks for pages of different priorities at once, some of them as start requests."""
 
-    has_started = False
+    has_started = has_linked = False
 
     async def start(self) -> AsyncIterator[Request]:
         yield self.request(self.urls[0], callback=self.first, priority=9)
@@ -146,10 +146,15 @@ class OrderedSpider(ProbeSpider):
     def first(self, response: Any) -> Any:
         for number, url in enumerate(self.urls[6:]):
             yield self.request(url, priority=number % 3)
+        self.has_linked = True
 
 
 def start_requests_are_queued(crawler: Crawler) -> bool:
     return cast("OrderedSpider", crawler.spider).has_started
+
+
+def all_requests_are_queued(crawler: Crawler) -> bool:
+    return cast("OrderedSpider", crawler.spider).has_linked
 
 
 @pytest_twisted.ensureDeferred
@@ -158,6 +163,8 @@ async def test_the_order_within_a_host_is_that_of_scrapys_queue(sites: Sites) ->
     for settings in ({}, OTHERS["neither"], OTHERS["neither"] | OTHERS["a simple queue"]):
         host = sites.host()
         crawler = make_crawler(OrderedSpider, CONCURRENT_REQUESTS=1, **settings)
+        later = when(partial(all_requests_are_queued, crawler), answer("A page"))
+        host.pages.update((f"/{number}", later) for number in range(1, 16))
         host.pages["/0"] = when(partial(start_requests_are_queued, crawler), answer("A page"))
         await run(crawler, urls=pages(host, 16))
         orders.append(host.fetched)
