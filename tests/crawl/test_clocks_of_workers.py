@@ -38,7 +38,9 @@ pytestmark = pytest.mark.filterwarnings(
 def worker(ahead: float, held: list[Crawl], **settings: Any) -> Crawler:
     """A crawler whose clocks go *ahead* of this machine's."""
     crawler = make_crawler(TimedSpider, **settings)
-    clock = Clock(lambda: time.time() + ahead, lambda: time.monotonic() + 7 * ahead)
+    # Never below 0, as no real one is: this machine may have been started a minute ago.
+    monotonic_ahead = 7 * (ahead + TEN_MINUTES)
+    clock = Clock(lambda: time.time() + ahead, lambda: time.monotonic() + monotonic_ahead)
     held.append(Crawl.of(crawler, clock))
     return crawler
 
