@@ -12,7 +12,7 @@ PYTEST = -m pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
 # Crawls in this process. Left out is what has processes of its own for each reactor, or no crawl.
 CRAWLS = tests/crawl $(addprefix --ignore=tests/crawl/test_, \
 	discovery.py lost_requests.py queue_properties.py reactor_modes.py slow_connections.py)
-PARTS = s n-r t-z a-c d-i j-m
+PARTS = s n-p q-r t-z a-c d-i j-m
 # The files and folders of a part.
 part = $(wildcard tests/crawl/test_[$1]*.py tests/crawl/[$1]*/)
 UNITS = others stores protocol commands-p-z commands-a-o
