@@ -76,7 +76,8 @@ def shown(name: str, variant: str, done: Run) -> Cost | None:
         f"{result['collector']:11.1f}{result['peak']:7.0f}{result['files']:7}{result['got']:8,}"
         f"{done.fetched_twice:7}{cost.page:9.3f}{cost.request:12.3f}"
     )
-    incomplete = f"  {done.missing:,} missing, {result['reason']}" if done.missing else ""
+    failed, reason = result["failed"], result["reason"]
+    incomplete = f"  {done.missing:,} missing, {failed:,} failed, {reason}" if done.missing else ""
     print(text + incomplete, flush=True)
     return cost
 

@@ -89,6 +89,10 @@ class Engine:
             waiting.errback(answer)
 
 
+class Sender:
+    """Of the signals of one crawler. By default all have one, and reach the handlers of each."""
+
+
 class StandIn(SimpleNamespace):
     """A crawler, which is found by what it is rather than by what it holds."""
 
@@ -98,7 +102,7 @@ class StandIn(SimpleNamespace):
 def make_crawler(**overrides: Any) -> Any:
     crawler: Any = StandIn(
         settings=Settings({"ROBOTSTXT_OBEY": True, "STATS_DUMP": False, **overrides}),
-        signals=SignalManager(),
+        signals=SignalManager(Sender()),
         spider=Spider("probe"),
         engine=Engine(),
         get_downloader_middleware=lambda _: None,

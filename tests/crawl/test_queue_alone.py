@@ -22,6 +22,7 @@ from scrapy_robots_plus.crawl.lanes.running_marker import RunningMarker
 from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
 from scrapy_robots_plus.frontier import FILE_NAME
 
+from .scripted import Sender
 from .world import Crawler, Host, World
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Alone:
         """*folder*: that of a job."""
         self.world = World([Host(capacity=1000, known_until=1e9) for _ in range(2)], total=1000)
         self.stats = Stats()
-        self.signals = SignalManager()
+        self.signals = SignalManager(Sender())
         crawler: Any = Crawler(
             spider=Spider("spider"),
             signals=self.signals,

@@ -12,6 +12,7 @@ from scrapy import signals
 from scrapy.core.downloader import Downloader
 from scrapy.crawler import Crawler
 from scrapy.pqueues import ScrapyPriorityQueue
+from scrapy.utils.reactor import is_asyncio_reactor_installed
 from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus import RobotsExtension, RobotsMiddleware
@@ -126,6 +127,8 @@ async def test_crawls_side_by_side_in_one_process_share_nothing(sites: Sites) ->
 
 @pytest_twisted.ensureDeferred
 async def test_nothing_of_a_crawl_that_is_over_is_kept(sites: Sites) -> None:
+    if not is_asyncio_reactor_installed():
+        pytest.skip("with another reactor, Scrapy itself keeps a crawl that is over")
     crawler = await crawl(sites.host(RULES).url("/open"))
     middleware = crawler.get_downloader_middleware(RobotsMiddleware)
     gone = [ref(middleware.crawl), ref(crawler)]
