@@ -39,6 +39,9 @@ IN_FILES: dict[str, Any] = {
 """Keeps a job as Scrapy does: each queue in a file of its own."""
 
 names_rules = pytest.mark.skipif(OTHER_PARSER is not None, reason="only our parser names rules")
+takes_names = pytest.mark.skipif(
+    OTHER_PARSER is not None, reason="other parsers are asked for the first name only"
+)
 parts_of_seconds = pytest.mark.skipif(
     OTHER_PARSER == "PythonRobotParser", reason="this parser takes no part of a second for a delay"
 )

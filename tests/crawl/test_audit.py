@@ -93,6 +93,7 @@ async def test_each_denial_is_a_line_that_names_rule_and_file(sites: Sites, log:
     assert Bodies(log.with_suffix(".bodies")).get(DIGEST) == RULES.encode()
 
 
+@names_rules
 @pytest_twisted.ensureDeferred
 async def test_allowed_requests_are_logged_when_they_are_handed_to_the_handler(
     sites: Sites, log: Path

@@ -11,7 +11,7 @@ from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.gate.crawl import Crawl
-from tests.crawling import make_crawler
+from tests.crawling import make_crawler, parts_of_seconds
 from tests.redis_server import RedisServer
 from tests.sending import TimedSpider, gaps
 
@@ -51,12 +51,13 @@ async def crawl_together(crawlers: list[Crawler], urls: list[list[str]]) -> None
     )
 
 
+@parts_of_seconds
 @pytest.mark.parametrize("aheads", [(0.0, TEN_MINUTES), (-TEN_MINUTES, 0.0)])
 @pytest_twisted.ensureDeferred
 async def test_two_workers_with_clocks_ten_minutes_apart_keep_a_shared_pace(
     sites: Sites, aheads: tuple[float, float]
 ) -> None:
-    host = sites.host(f"User-agent: *\nCrawl-delay: {DELAY}\n")
+    host = sites.host(f"User-agent: *\nDisallow: /never\nCrawl-delay: {DELAY}\n")
     held: list[Crawl] = []
     with RedisServer() as server:
         crawlers = [worker(ahead, held, ROBOTS_SHARED_PACE=server.url) for ahead in aheads]
@@ -67,12 +68,15 @@ async def test_two_workers_with_clocks_ten_minutes_apart_keep_a_shared_pace(
     assert sorted(host.fetched) == paths
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_two_workers_with_clocks_ten_minutes_apart_share_a_queue_and_a_store(
     sites: Sites,
 ) -> None:
     pytest.importorskip("scrapy_redis")
-    hosts = [sites.host(f"User-agent: *\nCrawl-delay: {DELAY}\n") for _ in range(4)]
+    hosts = [
+        sites.host(f"User-agent: *\nDisallow: /never\nCrawl-delay: {DELAY}\n") for _ in range(4)
+    ]
     paths = [f"/{number}" for number in range(4)]
     pages = [host.url(path) for host in hosts for path in paths]
     held: list[Crawl] = []

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.crawling import parts_of_seconds
 from tests.redis_server import RedisServer
 from tests.sending import HICCUP
 from tests.sites import Sites
@@ -37,6 +38,7 @@ def test_workers_of_scrapy_redis_alone_keep_no_delay(sites: Sites) -> None:
     assert smallest(crawl.gaps, slow) < DELAY / 2
 
 
+@parts_of_seconds
 def test_workers_together_keep_each_delay_and_fetch_each_file_once(sites: Sites) -> None:
     slow = [sites.host(robots(DELAY)) for _ in range(3)]
     fast = [sites.host(robots()) for _ in range(3)]

@@ -10,6 +10,7 @@ import pytest
 import pytest_twisted
 
 from tests.certificates import self_signed
+from tests.crawling import parts_of_seconds
 from tests.redis_server import RedisServer
 from tests.sending import HICCUP
 from tests.sites import answer
@@ -48,6 +49,7 @@ def settings_for(sharing: str, server: RedisServer) -> dict[str, Any]:
     return {"ROBOTS_SHARED_PACE": server.url if sharing == "server" else sharing}
 
 
+@parts_of_seconds
 @pytest.mark.parametrize(
     ("workers", "sharing"), [(1, "off"), (2, "process"), (2, "server"), (2, "queue")]
 )

@@ -13,6 +13,7 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.pacing.shared.shared_pace import GO_SECONDS
 from tests.crawl.redis_away import FAULTS
 from tests.crawl_process import MODES
+from tests.crawling import parts_of_seconds
 from tests.redis_server import RedisServer
 from tests.sites import hang
 
@@ -40,7 +41,7 @@ def kept_in(keeper: str, folder: Path) -> Iterator[str]:
 
 
 def paced(sites: Sites, delay: float = DELAY) -> Host:
-    return sites.host(f"User-agent: *\nCrawl-delay: {delay}\n")
+    return sites.host(f"User-agent: *\nDisallow: /never\nCrawl-delay: {delay}\n")
 
 
 def pages(host: Host, crawl: int, number: int) -> list[str]:
@@ -54,6 +55,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+@parts_of_seconds
 @pytest.mark.parametrize("keeper", KEEPERS)
 def test_four_processes_keep_one_pace(sites: Sites, tmp_path: Path, keeper: str) -> None:
     host, each = paced(sites), 3
@@ -71,6 +73,7 @@ def test_four_processes_keep_one_pace(sites: Sites, tmp_path: Path, keeper: str)
     assert not any(stats.SHARED_PACE_ERRORS in each for each in ends)
 
 
+@parts_of_seconds
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "asyncio"])
 def test_in_other_reactor_modes(sites: Sites, tmp_path: Path, mode: str) -> None:
     host = paced(sites)
@@ -85,6 +88,7 @@ def test_in_other_reactor_modes(sites: Sites, tmp_path: Path, mode: str) -> None
     assert len(host.fetched) == 4
 
 
+@parts_of_seconds
 @pytest.mark.parametrize("keeper", ONE_KEEPER)
 def test_clocks_ten_minutes_apart_do_not_matter(sites: Sites, tmp_path: Path, keeper: str) -> None:
     host = paced(sites)
@@ -99,6 +103,7 @@ def test_clocks_ten_minutes_apart_do_not_matter(sites: Sites, tmp_path: Path, ke
     assert sum(gaps(sent, host)) < 5 * DELAY * 1.5
 
 
+@parts_of_seconds
 @pytest.mark.parametrize("keeper", ONE_KEEPER)
 def test_a_crawl_that_is_killed_costs_the_others_its_patience(
     sites: Sites, tmp_path: Path, keeper: str
@@ -122,6 +127,7 @@ def test_a_crawl_that_is_killed_costs_the_others_its_patience(
     assert max(found) < DELAY + DELAY + GO_SECONDS + 2
 
 
+@parts_of_seconds
 def test_while_the_server_is_away_each_crawl_is_slower(sites: Sites, tmp_path: Path) -> None:
     host = paced(sites)
     settings: Any = {"ROBOTS_SHARED_PACE": "redis://127.0.0.1:1/0", "ROBOTS_WORKERS": 2}
@@ -136,6 +142,7 @@ def test_while_the_server_is_away_each_crawl_is_slower(sites: Sites, tmp_path: P
         assert min(gaps(own, host)) >= 2 * DELAY - 0.01
 
 
+@parts_of_seconds
 @pytest.mark.parametrize(
     "fault",
     [

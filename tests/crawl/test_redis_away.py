@@ -27,7 +27,7 @@ from tests.crawl.redis_away import (
     threads_that_talk_to_redis,
 )
 from tests.crawl_process import MODES, crawl_in_process
-from tests.crawling import make_crawler, run, stat
+from tests.crawling import make_crawler, parts_of_seconds, run, stat
 from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer
 
@@ -96,6 +96,7 @@ def assert_pace(crawler: Crawler) -> None:
         assert all(later - earlier >= 0.98 * DELAY * WORKERS for earlier, later in away)
 
 
+@parts_of_seconds
 @pytest.mark.parametrize(
     ("fault", "part"), [("killed", "store"), ("paused", "pace"), ("out of memory", "both")]
 )
@@ -151,6 +152,7 @@ def no_permission(server: RedisServer) -> str:
 FROM_THE_START = [refused, wrong_password, no_permission]
 
 
+@parts_of_seconds
 @pytest.mark.parametrize("fault", FROM_THE_START)
 @pytest_twisted.ensureDeferred
 async def test_a_redis_that_is_of_no_use_from_the_start(
@@ -199,6 +201,7 @@ async def test_a_slow_redis_slows_no_crawl_much(sites: Sites, server: RedisServe
     assert stat(crawler, "elapsed_time_seconds") < 15
 
 
+@parts_of_seconds
 @pytest.mark.parametrize("mode", MODES)
 def test_a_redis_that_is_not_there_in_each_reactor_mode(
     sites: Sites, server: RedisServer, mode: str

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.crawl.redis_away import FAULTS, PASSWORD
+from tests.crawling import parts_of_seconds
 from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer
 from tests.workers import Crawled, Workers, robots, smallest
@@ -87,10 +88,12 @@ def assert_workers_wait_for_redis(fault: str, sites: Sites, number: int, lasts: 
         assert crawled.missing == set()
 
 
+@parts_of_seconds
 def test_workers_wait_for_their_redis_and_lose_no_page(sites: Sites) -> None:
     assert_workers_wait_for_redis("killed", sites, 2)
 
 
+@parts_of_seconds
 def test_no_page_is_lost_with_the_answer_that_hands_it_out(sites: Sites) -> None:
     """What the workers were given without their knowledge is given back, and sent once."""
     hosts = hosts_of(sites, 6)

@@ -13,7 +13,7 @@ from twisted.internet.defer import DeferredList
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing
 from scrapy_robots_plus.crawl.pacing.throttle import Throttle
-from tests.crawling import crawl, make_crawler, stat
+from tests.crawling import crawl, make_crawler, parts_of_seconds, stat
 from tests.sending import HICCUP, TimedSpider, gaps
 from tests.sites import answer
 from tests.waiting import close_when
@@ -28,7 +28,7 @@ SLACK = 0.01
 
 
 def paced(sites: Sites, delay: float = DELAY) -> Host:
-    return sites.host(f"User-agent: *\nCrawl-delay: {delay}\n")
+    return sites.host(f"User-agent: *\nDisallow: /never\nCrawl-delay: {delay}\n")
 
 
 def pages(host: Host, crawl: object, number: int) -> list[Any]:
@@ -41,6 +41,7 @@ async def run_all(*crawls: tuple[Crawler, list[Any]]) -> list[tuple[float, str]]
     return sorted(itertools.chain.from_iterable(each.spider.sent for each, _ in crawls))
 
 
+@parts_of_seconds
 @pytest.mark.parametrize("crawls", [2, pytest.param(5, marks=pytest.mark.stress)])
 @pytest_twisted.ensureDeferred
 async def test_crawls_in_one_process_keep_one_pace(sites: Sites, crawls: int) -> None:
@@ -54,6 +55,7 @@ async def test_crawls_in_one_process_keep_one_pace(sites: Sites, crawls: int) ->
     assert sum(found) < len(found) * (DELAY + HICCUP)
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_without_our_queue_they_wait_in_the_downloader(sites: Sites) -> None:
     host = paced(sites)
@@ -64,6 +66,7 @@ async def test_without_our_queue_they_wait_in_the_downloader(sites: Sites) -> No
     assert min(gaps(sent, host)) >= DELAY - SLACK
 
 
+@parts_of_seconds
 @pytest.mark.parametrize(
     "settings",
     [
@@ -82,6 +85,7 @@ async def test_each_may_have_a_delay_of_its_own_too(sites: Sites, settings: dict
     assert min(gaps(sent, host)) >= DELAY - SLACK
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_between_different_delays_the_longer_one_counts(sites: Sites) -> None:
     host = paced(sites, 0.1)
@@ -92,6 +96,7 @@ async def test_between_different_delays_the_longer_one_counts(sites: Sites) -> N
         assert later - at >= (0.5 if is_slow or is_slow_too else 0.1) - SLACK
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_slots_that_a_user_chose_do_not_matter(sites: Sites) -> None:
     host = paced(sites)
@@ -107,6 +112,7 @@ async def test_slots_that_a_user_chose_do_not_matter(sites: Sites) -> None:
     assert min(gaps(sent, host)) >= DELAY - SLACK
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_a_slot_that_several_hosts_share_waits_for_the_host_of_its_next_request(
     sites: Sites,
@@ -135,6 +141,7 @@ async def test_hosts_without_a_delay_are_not_held(sites: Sites) -> None:
         assert stat(each, stats.SHARED_PACE_WAITS) == 0
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_a_retry_after_that_one_was_told_holds_for_the_others(sites: Sites) -> None:
     host = paced(sites)
@@ -149,6 +156,7 @@ async def test_a_retry_after_that_one_was_told_holds_for_the_others(sites: Sites
     assert min(after) >= asked + 2 - SLACK
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_a_refusal_that_one_got_holds_for_the_others(sites: Sites) -> None:
     host = paced(sites)

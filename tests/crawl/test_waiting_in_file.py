@@ -12,7 +12,7 @@ from scrapy_robots_plus.crawl.gate.crawl import Crawl
 from scrapy_robots_plus.crawl.lanes.stored_lanes import StoredLanes
 from scrapy_robots_plus.frontier import FILE_NAME, overview
 from tests.crawl.test_jobs import JobSpider, all_pages, fetched
-from tests.crawling import make_crawler, run
+from tests.crawling import make_crawler, reads_paces, run
 from tests.waiting import close_when
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ async def run_at(
     assert crawler.spider.failed == []
 
 
+@reads_paces
 @pytest_twisted.ensureDeferred
 async def test_requests_wait_for_visiting_hours_through_a_stop(
     sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred
 
 from tests.crawl.at_once import ONE_AT_A_TIME, RULES, is_fetching, late, together, urls_of
 from tests.crawl_process import MODES, crawls_in_process
-from tests.crawling import ProbeSpider, StepSpider, make_crawler, stat
+from tests.crawling import ProbeSpider, StepSpider, make_crawler, parts_of_seconds, stat
 from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer
 from tests.sites import after, answer, hang, hang_up, in_turn, validated
@@ -147,6 +147,7 @@ async def test_one_that_closes_in_the_middle_leaves_the_fetch_to_another(
     assert host.fetched == ["/open"] * 2
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_a_lease_left_behind_delays_nobody_beyond_its_lifetime(
     sites: Sites, server: RedisServer

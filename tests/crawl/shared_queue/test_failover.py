@@ -8,7 +8,7 @@ import pytest
 import pytest_twisted
 import scrapy
 
-from tests.crawling import make_crawler
+from tests.crawling import make_crawler, parts_of_seconds
 from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer
 from tests.sending import HICCUP, gaps
@@ -38,6 +38,7 @@ class Linking(CrewSpider):
             yield self.request(url)
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_a_host_keeps_its_delay_though_the_server_does_not_know_of_it(
     sites: Sites, shared: dict[str, Any], server: RedisServer

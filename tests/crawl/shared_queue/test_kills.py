@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.crawling import parts_of_seconds
 from tests.redis_server import RedisServer
 from tests.sending import HICCUP
 from tests.workers import Crawled, Workers, robots, smallest
@@ -69,6 +70,7 @@ def hosts_of(sites: Sites, slow: int, fast: int, pages: int) -> tuple[list[Host]
     }
 
 
+@parts_of_seconds
 def test_workers_that_are_killed_lose_no_page_and_break_no_pace(sites: Sites) -> None:
     paced, hosts = hosts_of(sites, 3, 3, 8)
     crawl = killed_crawl(hosts, 2, {**SHARED, "ROBOTS_WORKER_LIFETIME": 1})

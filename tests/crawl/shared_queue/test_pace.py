@@ -9,7 +9,7 @@ import pytest
 import pytest_twisted
 import scrapy
 
-from tests.crawling import make_crawler, stat
+from tests.crawling import make_crawler, parts_of_seconds, reads_paces, stat
 from tests.sending import HICCUP, gaps
 from tests.sites import after, answer, in_turn
 
@@ -35,6 +35,7 @@ def pages(host: Host, number: int) -> list[str]:
     return [host.url(f"/{each}") for each in range(number)]
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_a_crawl_delay_is_kept(sites: Sites, shared: dict[str, Any]) -> None:
     host = sites.host(PACED)
@@ -46,6 +47,7 @@ async def test_a_crawl_delay_is_kept(sites: Sites, shared: dict[str, Any]) -> No
     assert len(host.fetched) == 6
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_a_slow_page_does_not_hold_up_the_next(sites: Sites, shared: dict[str, Any]) -> None:
     host = sites.host(PACED)
@@ -84,6 +86,7 @@ async def test_the_delay_of_a_slot_is_kept(sites: Sites, shared: dict[str, Any])
     assert min(gaps(sent(crawlers), host)) >= DELAY - HICCUP / 2
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_a_retry_after_is_kept_by_all(sites: Sites, shared: dict[str, Any]) -> None:
     host = sites.host(PACED)
@@ -119,6 +122,7 @@ async def test_requests_wait_for_a_robots_txt_that_cannot_be_read(
     assert failures(crawlers) == {}
 
 
+@reads_paces
 @pytest_twisted.ensureDeferred
 async def test_outside_visiting_hours_requests_wait_at_the_server(
     sites: Sites, shared: dict[str, Any]
@@ -147,6 +151,7 @@ class AnotherSpider(CrewSpider):
     name = "another"
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_two_spiders_keep_the_pace_that_was_chosen(
     sites: Sites, shared: dict[str, Any]
@@ -163,6 +168,7 @@ async def test_two_spiders_keep_the_pace_that_was_chosen(
     assert min(kept) >= DELAY - HICCUP / 2
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_requests_from_elsewhere_have_their_turns(
     sites: Sites, shared: dict[str, Any]
@@ -204,6 +210,7 @@ class ManySlots(CrewSpider):
             yield self.request(url, meta=slot)
 
 
+@parts_of_seconds
 @pytest.mark.parametrize("spider", [HalfWritten, ManySlots])
 @pytest_twisted.ensureDeferred
 async def test_requests_of_all_kinds_have_their_turns_in_one_slot(

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.crawl_process import MODES, crawl_in_process
+from tests.crawling import parts_of_seconds
 
 if TYPE_CHECKING:
     from tests.sites import Sites
 
 
+@parts_of_seconds
 @pytest.mark.parametrize("mode", sorted(MODES))
 def test_a_crawl_in_each_mode(sites: Sites, shared: dict[str, Any], mode: str) -> None:
     paced = sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.1\n")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.crawling import parts_of_seconds
 from tests.redis_server import RedisServer
 from tests.sending import HICCUP
 from tests.sites import answer, hang
@@ -31,6 +32,7 @@ def held(server: RedisServer) -> list[int]:
         return sorted(client.hlen(key) for key in keys)
 
 
+@parts_of_seconds
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
 def test_a_worker_that_is_stopped_gives_back_what_it_has_at_once(
     sites: Sites, stop: signal.Signals
@@ -53,6 +55,7 @@ def test_a_worker_that_is_stopped_gives_back_what_it_has_at_once(
     assert crawled.log.count("Spider closed (shutdown)") == 1
 
 
+@parts_of_seconds
 def test_a_worker_that_is_stopped_twice_gives_it_back_after_its_lifetime(sites: Sites) -> None:
     """It waits for a page that does not come, and is not allowed to."""
     paced, silent = [sites.host(robots(DELAY)) for _ in range(3)], sites.host(robots())

@@ -13,7 +13,7 @@ import pytest
 import pytest_twisted
 import scrapy
 
-from tests.crawling import crawl, make_crawler, stat
+from tests.crawling import crawl, make_crawler, parts_of_seconds, stat
 from tests.redis_server import RedisServer
 from tests.samples import ROOT
 from tests.sending import HICCUP
@@ -110,6 +110,7 @@ async def test_another_serializer_is_used(
     assert all(each[8:].startswith(b"{") for each in waiting)
 
 
+@parts_of_seconds
 def test_a_worker_that_hangs_loses_its_requests_to_others(sites: Sites) -> None:
     """And breaks no pace when it goes on."""
     paced = sites.host(robots(0.3))

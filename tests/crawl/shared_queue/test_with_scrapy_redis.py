@@ -19,7 +19,7 @@ from tests.crawl.test_jobs import (
     run_until_so,
 )
 from tests.crawl.test_other_schedulers import interrupted, slow_hosts
-from tests.crawling import crawl, make_crawler, run, stat
+from tests.crawling import crawl, make_crawler, parts_of_seconds, run, stat
 from tests.redis_server import RedisServer
 from tests.sites import answer, hang, when
 from tests.waiting import close_when, until
@@ -150,6 +150,7 @@ async def test_without_persistence_nothing_stays(
     assert keys(server) == set()
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_stopped_and_resumed_no_page_is_lost(
     sites: Sites, server: RedisServer, shared: dict[str, Any]
@@ -165,6 +166,7 @@ async def test_stopped_and_resumed_no_page_is_lost(
     assert fetched(hosts) == all_pages(hosts)
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_the_queue_is_flushed_at_the_start(sites: Sites, shared: dict[str, Any]) -> None:
     host = sites.host(RULES + "Crawl-delay: 0.1\n")
@@ -191,6 +193,7 @@ def warnings_in(caplog: pytest.LogCaptureFixture) -> str:
     return "\n".join(each.getMessage() for each in caplog.records if each.levelname == "WARNING")
 
 
+@parts_of_seconds
 @pytest_twisted.ensureDeferred
 async def test_the_last_worker_clears_the_queue(
     sites: Sites, server: RedisServer, shared: dict[str, Any]
