@@ -21,6 +21,12 @@ UNITS_commands-p-z = $(wildcard tests/commands/test_[p-z]*.py)
 UNITS_protocol = tests/protocol
 UNITS_stores = $(addprefix tests/, audit cluster frontier server storage)
 UNITS_others = $(addprefix --ignore=, tests/crawl tests/commands $(UNITS_protocol) $(UNITS_stores))
+STRESS = test-stress-crawls test-stress-protocol test-upstream test-mutants test-stress-others \
+	$(addprefix test-parser-,$(PARSERS)) test-select-all
+STRESS_crawls = tests/crawl
+STRESS_protocol = tests/protocol
+STRESS_others = --ignore=tests/crawl --ignore=tests/protocol
+PARSERS = Protego Python Rerp
 SIDE_BY_SIDE = $(BIN)/python -m tests.side_by_side $(MAKE_COMMAND)
 
 .PHONY: help demo cluster-demo docs test test-units test-crawls test-select test-select-all \
@@ -83,7 +89,7 @@ test-oldest-select: .venv-oldest/installed-dev ## a part of them: with another r
 		gate.py failures.py faults_at_every_await.py interleavings.py crawl_delay.py)
 
 test-parsers: .venv/installed-dev ## crawls with each of Scrapy's own parsers in place of ours
-	@$(SIDE_BY_SIDE) $(addprefix test-parser-, Protego Python Rerp)
+	@$(SIDE_BY_SIDE) $(addprefix test-parser-,$(PARSERS))
 
 test-parser-%: .venv/installed-dev
 	ROBOTS_TEST_PARSER=$*RobotParser $(BIN)/python $(PYTEST) --reactor=asyncio $(CRAWLS)
@@ -110,10 +116,16 @@ coverage: .venv/installed-dev ## lines and branches of protocol, policy, storage
 mutants: .venv/installed-mutants ## changes the package at random, and counts what its tests notice
 	$(BIN)/python -m tests.mutants $(MUTANTS)
 
+# Two at once, the longest first: some of them measure.
+stress: .venv/installed-dev .venv/installed-mutants ## the long proofs
+	@$(BIN)/python -m tests.side_by_side --at-once 2 --seconds 7200 $(MAKE_COMMAND) $(STRESS)
+
+test-stress-%: .venv/installed-dev
+	$(BIN)/python $(PYTEST) --reactor=asyncio -m stress $(STRESS_$*)
+
 # The same mutants each time: so few of them score a little more or less each time.
-stress: .venv/installed-dev test-select-all test-parsers test-upstream ## the long proofs
-	$(BIN)/python $(PYTEST) --reactor=asyncio -m stress
-	@$(MAKE) mutants MUTANTS="protocol policy storage --sample 40 --seed 1"
+test-mutants: .venv/installed-mutants
+	$(BIN)/python -m tests.mutants protocol policy storage --sample 40 --seed 1 --jobs 1
 
 lint: style types ## all that is found without running it: both of the next
 

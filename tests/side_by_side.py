@@ -1,8 +1,9 @@
 """Runs targets of the Makefile side by side, and says how they went.
 
-usage: python -m tests.side_by_side MAKE TARGET...
+usage: python -m tests.side_by_side [--at-once N] [--seconds N] MAKE TARGET...
 
-What a target printed is shown, whole, only if it failed. The last line has the counts of all.
+What a target printed is shown, whole, only if it failed; of one without counts, its last line. The
+last line has the counts of all.
 
 Targets share the processors here, and some tests crawl against clocks. A few tests that failed are
 therefore run once more when nothing else runs, and named; what fails then has failed.
@@ -10,6 +11,7 @@ therefore run once more when nothing else runs, and named; what fails then has f
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import signal
@@ -23,7 +25,8 @@ from dataclasses import dataclass, replace
 
 AT_ONCE = 14
 """Crawls mostly wait, so this may be more than there are processors."""
-TARGET_SECONDS = 1200
+SECONDS = 1200
+"""For each target."""
 FEW = 5
 """A target with more failures than this has failed."""
 KINDS = ("passed", "failed", "skipped")
@@ -47,16 +50,22 @@ class Outcome:
     def failures(self) -> list[str]:
         return re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", self.output, re.MULTILINE)
 
+    @property
+    def result(self) -> str:
+        lines = self.output.splitlines()
+        return lines[-1] if lines and not self.counts else shown(self.counts)
+
     def __str__(self) -> str:
         verdict = "passed" if self.succeeded else "FAILED"
-        return f"{self.target}: {verdict} in {self.seconds:.0f} s ({shown(self.counts)})"
+        return f"{self.target}: {verdict} in {self.seconds:.0f} s ({self.result})"
 
 
 class Targets:
     """Runs targets, each in a process group of its own, so that none outlives this."""
 
-    def __init__(self, make: str) -> None:
+    def __init__(self, make: str, seconds: float) -> None:
         self.make = make
+        self.seconds = seconds
         self.running: set[subprocess.Popen[str]] = set()
 
     def run(self, target: str, *variables: str) -> Outcome:
@@ -64,10 +73,10 @@ class Targets:
         start = time.monotonic()
         process = self._start(target, *variables)
         try:
-            output, _ = process.communicate(timeout=TARGET_SECONDS)
+            output, _ = process.communicate(timeout=self.seconds)
         except subprocess.TimeoutExpired:
             kill(process)
-            output = f"{process.communicate()[0]}\n{target} was not done after {TARGET_SECONDS} s\n"
+            output = f"{process.communicate()[0]}\n{target} was not done after {self.seconds:g} s\n"
         self.running.discard(process)
         succeeded = process.returncode == 0
         counts = counted(output, succeeded)
@@ -137,14 +146,23 @@ def report(outcome: Outcome) -> None:
     say(str(outcome))
 
 
-def main(make: str, *names: str) -> int:
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.side_by_side")
+    parser.add_argument("--at-once", type=int, default=AT_ONCE, help=f"targets; {AT_ONCE}")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help=f"for each; {SECONDS}")
+    parser.add_argument("make", metavar="MAKE")
+    parser.add_argument("targets", nargs="+", metavar="TARGET")
+    return parser.parse_args()
+
+
+def main(options: argparse.Namespace) -> int:
     """Prints as it goes; 0 if all targets succeeded."""
-    targets = Targets(make)
+    targets = Targets(options.make, options.seconds)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     outcomes: list[Outcome] = []
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(options.at_once) as pool:
         try:
-            for done in as_completed([pool.submit(targets.run, name) for name in names]):
+            for done in as_completed([pool.submit(targets.run, name) for name in options.targets]):
                 outcomes.append(done.result())
                 report(outcomes[-1])
             for index, outcome in enumerate(outcomes):
@@ -161,4 +179,4 @@ def main(make: str, *names: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(arguments()))

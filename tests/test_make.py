@@ -162,13 +162,15 @@ bad:
 	@echo what went wrong; echo '=== 1 failed, 4 passed, 2 errors in 1.50s ==='; exit 1
 broken:
 	@echo nothing to count; exit 2
+uncounted:
+	@echo what it does; echo all 40 noticed
 """
 
 
-def side_by_side(folder: Path, *targets: str, makefile: str = TARGETS) -> tuple[int, list[str]]:
+def side_by_side(folder: Path, *arguments: str, makefile: str = TARGETS) -> tuple[int, list[str]]:
     (folder / "Makefile").write_text(makefile)
     done = subprocess.run(
-        [sys.executable, "-m", "tests.side_by_side", "make", *targets],
+        [sys.executable, "-m", "tests.side_by_side", "make", *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
@@ -202,6 +204,19 @@ def test_a_part_that_fails_without_a_count_is_a_failure(tmp_path: Path) -> None:
     assert status == 1
     assert "nothing to count" in lines
     assert lines[-1] == "12 passed, 1 failed, 1 skipped"
+
+
+def test_a_part_without_counts_tells_its_last_line(tmp_path: Path) -> None:
+    status, lines = side_by_side(tmp_path, "uncounted", "good")
+    assert status == 0
+    assert "uncounted: passed in SECONDS (all 40 noticed)" in lines
+    assert "what it does" not in lines
+    assert lines[-1] == "12 passed, 0 failed, 1 skipped"
+
+
+def test_parts_may_be_told_to_run_one_after_the_other(tmp_path: Path) -> None:
+    _, lines = side_by_side(tmp_path, "--at-once", "1", "good", "twice")
+    assert [line.split()[1] for line in lines[:-1]] == ["started", "passed", "started", "passed"]
 
 
 PYTEST_TARGETS = f"""
