@@ -21,8 +21,8 @@ UNITS_commands-p-z = $(wildcard tests/commands/test_[p-z]*.py)
 UNITS_protocol = tests/protocol
 UNITS_stores = $(addprefix tests/, audit cluster frontier server storage)
 UNITS_others = $(addprefix --ignore=, tests/crawl tests/commands $(UNITS_protocol) $(UNITS_stores))
-STRESS = test-stress-crawls test-stress-protocol test-upstream test-mutants test-stress-others \
-	$(addprefix test-parser-,$(PARSERS)) test-select-all
+STRESS = test-stress-crawls test-stress-protocol test-upstream test-stress-others \
+	$(addprefix mutants-, protocol policy storage) $(addprefix test-parser-,$(PARSERS)) test-select-all
 STRESS_crawls = tests/crawl
 STRESS_protocol = tests/protocol
 STRESS_others = --ignore=tests/crawl --ignore=tests/protocol
@@ -124,8 +124,8 @@ test-stress-%: .venv/installed-dev
 	$(BIN)/python $(PYTEST) --reactor=asyncio -m stress $(STRESS_$*)
 
 # The same mutants each time: so few of them score a little more or less each time.
-test-mutants: .venv/installed-mutants
-	$(BIN)/python -m tests.mutants protocol policy storage --sample 40 --seed 1 --jobs 1
+mutants-%: .venv/installed-mutants
+	$(BIN)/python -m tests.mutants $* --sample 40 --seed 1 --jobs 1
 
 lint: style types ## all that is found without running it: both of the next
 
