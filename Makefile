@@ -48,7 +48,7 @@ cluster-demo: .venv/installed-dev ## four workers, offline, and what the hosts s
 # the processor as the others, so that none is left alone at the end.
 test: .venv/installed-dev .venv-oldest/installed-dev ## the tests, and on the oldest Scrapy those that depend on its version
 	@$(SIDE_BY_SIDE) $(addprefix test-crawls-,$(PARTS)) $(addprefix test-units-,$(UNITS)) \
-		test-select test-oldest-asyncio test-oldest-select
+		test-select test-oldest-asyncio
 
 test-units: .venv/installed-dev ## a part of them: all but crawls
 	@$(SIDE_BY_SIDE) $(addprefix test-units-,$(UNITS))
@@ -59,8 +59,8 @@ test-units-%: .venv/installed-dev
 test-crawls: .venv/installed-dev ## a part of them: crawls, with the asyncio reactor
 	@$(SIDE_BY_SIDE) $(addprefix test-crawls-,$(PARTS))
 
-test-oldest: .venv-oldest/installed-dev ## all crawls on the oldest Scrapy
-	@$(SIDE_BY_SIDE) $(addprefix test-oldest-,$(PARTS))
+test-oldest: .venv-oldest/installed-dev ## crawls on the oldest Scrapy: all, and some with another reactor
+	@$(SIDE_BY_SIDE) $(addprefix test-oldest-,$(PARTS)) test-oldest-select
 
 # What depends on names that are private to Scrapy, or that it changes; the others have their turn in test-oldest.
 test-oldest-asyncio: .venv-oldest/installed-dev ## a part of them: what may differ by version of Scrapy
@@ -84,7 +84,7 @@ test-select-all: .venv/installed-dev ## all crawls, with another reactor
 	$(BIN)/python $(PYTEST) --reactor=default $(CRAWLS)
 
 # What differs by reactor and by version at once: the gate, failures, delays, interleavings.
-test-oldest-select: .venv-oldest/installed-dev ## a part of them: with another reactor, on the oldest Scrapy
+test-oldest-select: .venv-oldest/installed-dev ## a part of them: with another reactor
 	$(OLDEST)/python $(PYTEST) --reactor=default $(addprefix tests/crawl/test_, \
 		gate.py failures.py faults_at_every_await.py interleavings.py crawl_delay.py)
 
