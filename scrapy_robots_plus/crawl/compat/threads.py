@@ -98,20 +98,6 @@ class Courier:
         if not self._closed:
             self.send(call).addCallback(then).addErrback(self._log)
 
-    def post(self, call: Callable[[], object]) -> None:
-        """Like :meth:`send`, for a call that raises nothing and whose result nobody needs. Can be
-        asked before the loop runs. Does nothing after :meth:`close`.
-        """
-
-        def errand() -> None:
-            try:
-                call()
-            except Exception:  # noqa: BLE001 - it is logged
-                self._log(Failure())  # type: ignore[no-untyped-call]
-
-        if not self._closed:
-            self._put(errand)
-
     def flush(self, seconds: float) -> Deferred[bool]:
         """Waits at most *seconds* for all calls that were sent. Whether they were made."""
         if self._closed or self._thread is None:
