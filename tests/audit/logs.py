@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
+from scrapy_robots_plus.audit.chain import START, seal
+from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry, to_fields
 from scrapy_robots_plus.audit.reading import LogReader
 from scrapy_robots_plus.audit.replay.replay import OUR_PARSER
 from scrapy_robots_plus.audit.writing.log import AuditLog
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from scrapy_robots_plus.audit.entries import Entry
@@ -65,6 +67,15 @@ def write(path: Path, *entries: Entry, crawl: str = "a") -> AuditLog:
     assert log.flush()
     log.close()
     return log
+
+
+def write_sealed(path: Path, entries: Iterable[Entry]) -> None:
+    """A log with these *entries*, whole crawls or not."""
+    link = START
+    with path.open("wb") as file:
+        for entry in entries:
+            line, link = seal(to_fields(entry), link)
+            file.write(line)
 
 
 def entries_in(path: Path) -> list[Entry]:

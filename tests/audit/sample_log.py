@@ -6,19 +6,17 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.audit.chain import START, seal
+from scrapy_robots_plus.audit.chain import START
 from scrapy_robots_plus.audit.entries import (
     CrawlEntry,
     EndEntry,
     Entry,
     FileEntry,
     VerdictEntry,
-    to_fields,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
+    from collections.abc import Iterator
 
 BEGIN = 1_795_201_080.0
 """2026-11-20 18:58:00 UTC."""
@@ -149,13 +147,3 @@ def sealed(fields: dict[str, Any]) -> bytes:
     text = text.removesuffix(',"hash":""}')
     digest = hashlib.sha256(f"{text}}}".encode()).hexdigest()
     return f'{text},"hash":"{digest}"}}\n'.encode()
-
-
-def write(path: Path, of: Iterable[Entry]) -> Path:
-    """A log with these entries."""
-    last = START
-    with path.open("wb") as file:
-        for entry in of:
-            line, last = seal(to_fields(entry), last)
-            file.write(line)
-    return path

@@ -9,28 +9,17 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.bodies import Bodies
-from scrapy_robots_plus.audit.chain import START, seal
 from scrapy_robots_plus.audit.dialects import dialect_to_json
-from scrapy_robots_plus.audit.entries import to_fields
 from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, LogReader, MissingEnd
 from scrapy_robots_plus.protocol.dialect import RFC9309
-from tests.audit.logs import begin, end, verdict
+from tests.audit.logs import begin, end, verdict, write_sealed
 from tests.peak_memory import measured, peak
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from scrapy_robots_plus.audit.chain import Damage
     from scrapy_robots_plus.audit.entries import Entry
-
-
-def write_sealed(path: Path, entries: Iterable[Entry]) -> None:
-    link = START
-    with path.open("wb") as file:
-        for entry in entries:
-            line, link = seal(to_fields(entry), link)
-            file.write(line)
 
 
 def test_crawls_that_were_killed_are_all_told_in_bounded_memory(tmp_path: Path) -> None:

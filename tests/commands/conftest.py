@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..audit import sample_log
+from ..audit.logs import write_sealed
 from ..forks import Forks
 from .running import Robots
 
@@ -34,5 +35,5 @@ def alone(tmp_path: Path) -> Robots:
 @pytest.fixture
 def reporter(tmp_path: Path) -> Robots:
     """``scrapy robots`` in a folder with an audit log, ``audit.jsonl``."""
-    sample_log.write(tmp_path / "audit.jsonl", sample_log.entries())
+    write_sealed(tmp_path / "audit.jsonl", sample_log.entries())
     return Robots(tmp_path)

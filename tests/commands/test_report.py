@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from ..audit import sample_log
+from ..audit.logs import write_sealed
 from ..audit.pages import Page
 from .running import LONGEST, Robots
 from .sessions import sessions
@@ -53,7 +54,7 @@ def test_an_earlier_report_is_replaced_with_its_link_and_its_permissions(reporte
     page.chmod(0o640)
     link = reporter.folder / "link.html"
     link.symlink_to(page)
-    sample_log.write(reporter.folder / "other.jsonl", [sample_log.begin(), sample_log.end()])
+    write_sealed(reporter.folder / "other.jsonl", [sample_log.begin(), sample_log.end()])
     assert reporter("report", "other.jsonl", "-o", "link.html").status == 0
     assert "Requests denied 0" in Page(page.read_text()).text
     assert link.is_symlink()

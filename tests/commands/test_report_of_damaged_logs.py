@@ -7,6 +7,7 @@ import json
 import pytest
 
 from ..audit import sample_log
+from ..audit.logs import write_sealed
 from ..audit.pages import Page
 from .running import Robots
 
@@ -77,7 +78,7 @@ def test_of_very_many_damages_the_first_are_listed(reporter: Robots) -> None:
 
 def test_a_crawl_that_still_runs_is_no_damage(reporter: Robots) -> None:
     *entries, _ = sample_log.entries()
-    sample_log.write(reporter.folder / "audit.jsonl", entries)
+    write_sealed(reporter.folder / "audit.jsonl", entries)
     done = reporter("report", "audit.jsonl")
     assert (done.status, done.errors) == (0, "")
     text = Page((reporter.folder / "report.html").read_text()).text
