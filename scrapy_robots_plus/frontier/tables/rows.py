@@ -65,5 +65,5 @@ class Row(NamedTuple):
 
 
 def checksum(id_: int, lane: str, priority: int, starts: int, data: bytes) -> int:
-    head = f"{id_} {priority} {int(starts)} {lane}".encode("utf-8", "surrogatepass")
+    head = f"{id_} {priority} {int(starts)} {lane}".encode()
     return crc32(data, crc32(head))
