@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .replay import Decided
 
 MOST_GROUPS = 10_000
-"""How many are told apart; the verdicts of all further ones are added up."""
+"""How many are told apart; the verdicts of all further ones are counted together."""
 
 EXAMPLES = 3
 """How many URLs each group keeps."""
@@ -41,8 +41,6 @@ class Differences:
         """How many of them are allowed now, and were denied."""
         self.others = 0
         """How many of them have another reason only."""
-        self.ungrouped = 0
-        """How many differ, and are in no group."""
         self._groups: dict[tuple[str, Decided, Decided], Group] = {}
 
     @property
@@ -63,14 +61,16 @@ class Differences:
             self.denied += 1
         group = self._group(origin, before, after)
         if group is None:
-            self.ungrouped += 1
             return
         group.count += 1
         if len(group.examples) < EXAMPLES:
             group.examples.append((line, url))
 
     def groups(self) -> Iterator[Group]:
-        """Those in which the answer is another one first, then the largest first."""
+        """Those in which the answer is another one first, then the largest first.
+
+        What is in none of them counts in :attr:`total` alone.
+        """
         ordered = sorted(
             self._groups.values(),
             key=lambda each: (each.before.allowed is each.after.allowed, -each.count),
