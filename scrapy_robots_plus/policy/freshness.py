@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from datetime import timezone
 from email.utils import parsedate_to_datetime
+from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -206,4 +207,4 @@ def elapsed(since: float, now: float) -> float:
     Otherwise records stored before a clock was set back would never expire.
     """
     seconds = now - since
-    return float("inf") if seconds < -CLOCK_SKEW else max(0.0, seconds)
+    return inf if seconds < -CLOCK_SKEW else max(0.0, seconds)

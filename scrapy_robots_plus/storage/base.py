@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ class Store(StoreReader):
         """Forgets *origin*, known or not."""
 
     @abstractmethod
-    def purge(self, before: float, after: float = float("inf"), limit: int | None = None) -> int:
+    def purge(self, before: float, after: float = inf, limit: int | None = None) -> int:
         """Deletes outdated records, at most *limit* of them; returns how many it deleted.
 
         A record is outdated if its ``fetched_at`` and ``failed_at`` are both earlier than *before*.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
@@ -82,7 +83,7 @@ class MemoryStore(Store):
     def delete(self, origin: Origin) -> None:
         self._open().pop(origin, None)
 
-    def purge(self, before: float, after: float = float("inf"), limit: int | None = None) -> int:
+    def purge(self, before: float, after: float = inf, limit: int | None = None) -> int:
         encoded = self._open()
         dead = [
             origin

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from math import inf
 from random import Random
 from statistics import median
 
@@ -27,7 +28,7 @@ class Gaps:
         """That each request had to keep, in seconds."""
         self.count = 0
         """How many gaps there are."""
-        self.shortest = float("inf")
+        self.shortest = inf
         """In seconds."""
         self.longest = 0.0
         """In seconds."""

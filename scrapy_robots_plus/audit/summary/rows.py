@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, TypeVar
 
 from .gaps import Gaps
@@ -130,7 +131,7 @@ class Failure(Row):
 
     def __init__(self) -> None:
         super().__init__()
-        self.first = float("inf")
+        self.first = inf
         """When, in seconds since the epoch."""
         self.last = 0.0
         """When, in seconds since the epoch."""
@@ -168,7 +169,7 @@ class Crawl(Row):
         """Of the allowed requests, which share is logged; None if that is not known."""
         self.allowed = self.denied = 0
         """Verdicts in the log."""
-        self.first = float("inf")
+        self.first = inf
         """Time of its first entry, in seconds since the epoch."""
         self.last = 0.0
         """Time of its latest entry, in seconds since the epoch."""

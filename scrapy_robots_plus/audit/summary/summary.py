@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import deque
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, FileEntry, VerdictEntry
@@ -80,7 +81,7 @@ class Totals:
         """Lines that could not be written."""
         self.files = self.failures = self.changes = 0
         """Entries about robots.txt files; those of failures; those of changes."""
-        self.first = float("inf")
+        self.first = inf
         """Time of the first entry, in seconds since the epoch."""
         self.last = 0.0
         """Time of the last entry, in seconds since the epoch."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.commands.errors import WrongUsageError
@@ -74,13 +75,13 @@ def _span(arguments: Namespace, project: Project) -> tuple[float, float]:
     """Records from outside of it are deleted."""
     now = time.time()
     if arguments.all:
-        return float("inf"), float("inf")
+        return inf, inf
     if arguments.before is None:
         return span_of_use(now, project.robots.limits)
     before = moment_in(arguments.before, now)
     if before > now:
         raise WrongUsageError("--before: the time is in the future; see --all")
-    return before, float("inf")
+    return before, inf
 
 
 def _purge(store: Store, before: float, after: float, output: Output) -> int:

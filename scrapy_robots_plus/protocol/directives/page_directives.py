@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.protocol.product_token import product_tokens, token_in
@@ -99,7 +100,7 @@ def _is_for(tokens: tuple[str, ...], agent: str) -> bool:
 
 
 def _number(value: str) -> float:
-    return float("inf") if value == "-1" else int(value)
+    return inf if value == "-1" else int(value)
 
 
 _ORDER = (*PLAIN, UNAVAILABLE_AFTER, MAX_SNIPPET, MAX_IMAGE_PREVIEW, MAX_VIDEO_PREVIEW)

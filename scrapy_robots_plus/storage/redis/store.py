@@ -72,7 +72,7 @@ class RedisStore(RedisReader, Store):
     def delete(self, origin: Origin) -> None:
         self._ask(lambda client: client.delete(key_of(origin)))
 
-    def purge(self, before: float, after: float = float("inf"), limit: int | None = None) -> int:
+    def purge(self, before: float, after: float = inf, limit: int | None = None) -> int:
         removed = 0
         keys = self._keys()
         while limit is None or removed < limit:

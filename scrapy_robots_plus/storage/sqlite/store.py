@@ -7,6 +7,7 @@ import os
 import sqlite3
 import threading
 from contextlib import suppress
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -123,7 +124,7 @@ class SqliteStore(Store):
     def delete(self, origin: Origin) -> None:
         self._run(lambda connection: connection.execute(_DELETE, (str(origin),)), writes=True)
 
-    def purge(self, before: float, after: float = float("inf"), limit: int | None = None) -> int:
+    def purge(self, before: float, after: float = inf, limit: int | None = None) -> int:
         removed = 0
         for statement, time in ((_PURGE_BEFORE, before), (_PURGE_AFTER, after)):
             batch = found = _BATCH
