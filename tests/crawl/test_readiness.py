@@ -8,6 +8,7 @@ import pytest
 
 from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
 from scrapy_robots_plus.crawl.lanes.lane import Address, LaneState
+from scrapy_robots_plus.crawl.policies.fetch import LEAST_PAUSE
 from scrapy_robots_plus.crawl.scheduling.discovery import Discovery
 from scrapy_robots_plus.crawl.scheduling.outage_starts import OutageStarts
 from scrapy_robots_plus.crawl.scheduling.readiness import Permission, Readiness
@@ -340,7 +341,7 @@ def test_a_file_that_may_be_asked_for_at_once_is_asked_for_after_a_pause() -> No
     lane = around.entered("a", OriginState(unreachable=True, again_at=0.0))
     assert around.permission_for(lane) is Permission.WAIT
     around.readiness.arrange_wake_up()
-    assert around.readiness.agenda.alarm.at == 1000.0 + Readiness.LEAST_PAUSE
+    assert around.readiness.agenda.alarm.at == 1000.0 + LEAST_PAUSE
 
 
 def test_a_lane_waits_for_its_visiting_hours() -> None:

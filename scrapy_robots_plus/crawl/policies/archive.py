@@ -208,8 +208,9 @@ class Archive:
             self._warned = True
             logger.warning(
                 "ROBOTS_STORE: %s. The crawl continues from memory; further errors are counted "
-                "as robotstxt/store/errors.",
+                "as %s.",
                 error,
+                stats.STORE_ERRORS,
                 extra={"spider": self._crawler.spider},
             )
 

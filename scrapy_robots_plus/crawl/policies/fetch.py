@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+LEAST_PAUSE = 0.1
+"""Minimum seconds between two fetches of an unreadable robots.txt, whatever its error TTL."""
+
 
 class Fetch:
     """A fetch under way. Separate from the cache, so that an eviction leaves no waiter behind."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.lanes.lane import Lane, LaneState, LaneStates
+from scrapy_robots_plus.crawl.policies.fetch import LEAST_PAUSE
 
 from .agenda import Agenda
 from .discovery import Discovery
@@ -48,9 +49,6 @@ class Readiness:
     Every lane that is not ready is where exactly one event finds it: in ``_awaiting`` until its
     policy arrives, in the agenda until a certain moment, or at its slot.
     """
-
-    LEAST_PAUSE = 0.1
-    """Minimum seconds between two fetches of an unreadable robots.txt, whatever its error TTL."""
 
     def __init__(
         self,
@@ -235,7 +233,7 @@ class Readiness:
         if now >= until:
             return Permission.REFUSE
         self.surroundings.policy_was_used(origin)
-        return self._hold(lane, min(max(state.again_at, now + self.LEAST_PAUSE), until))
+        return self._hold(lane, min(max(state.again_at, now + LEAST_PAUSE), until))
 
     def _kept_until(self, origin: Origin, now: float) -> float:
         """Until when requests to *origin* are kept while its robots.txt cannot be read."""

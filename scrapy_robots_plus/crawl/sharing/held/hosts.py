@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.gate.crawl import Crawl
+from scrapy_robots_plus.crawl.policies.fetch import LEAST_PAUSE
 from scrapy_robots_plus.crawl.requests import chosen_slot, origin_of
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class Hosts:
         if policy.origin in self._crawl.given_up:
             return HostState()
         if policy.denies_as_unreachable:
-            wait = max(policy.fresh_for, 0.1) if self.defers(policy.origin) else 0.0
+            wait = max(policy.fresh_for, LEAST_PAUSE) if self.defers(policy.origin) else 0.0
             return HostState(closed_for=wait)
         self._unreachable_since.pop(policy.origin, None)
         return HostState(max(policy.delay or 0.0, own), policy.opens_in)
