@@ -188,6 +188,14 @@ def origin_of(request: Request) -> Origin | None:
     return _origin(parts.scheme, parts.netloc)
 
 
+def valid_origin_of(request: Request) -> Origin | None:
+    """Like :func:`origin_of`; None also if the port is invalid: the request will fail."""
+    try:
+        return origin_of(request)
+    except ValueError:
+        return None
+
+
 def says_not_to_ask(request: Request) -> bool:
     """Whether a robots.txt applies to *request*, and ``dont_obey_robotstxt`` says not to ask it."""
     if not request.meta.get(DONT_OBEY_META_KEY):

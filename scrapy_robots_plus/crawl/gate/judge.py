@@ -72,7 +72,7 @@ class Refused:
         return None if self.policy is None else _override_of(self.policy)
 
 
-def given_up(origin: Origin, policy: Policy | None) -> Refused:
+def given_up_refusal(origin: Origin, policy: Policy | None) -> Refused:
     """What happens to requests to *origin* while its host is given up."""
     url = origin.robots_url if policy is None else policy.record.url
     override = None if policy is None else policy.settings.override
@@ -124,10 +124,9 @@ class Judge:
         A middleware may have replaced our request with it, and it would wait for itself. It is
         always allowed (2.2.2).
         """
-        policies = self._policies
-        is_fetching = policies.is_fetching(origin) and policies.usable(origin) is None
         if asks_for_sitemaps(request):  # it is never sent
             return False
+        is_fetching = self._policies.is_fetching(origin) and self._policies.usable(origin) is None
         return is_fetching and asks_for_robots_txt(request.url)
 
     async def judge(
@@ -155,7 +154,7 @@ class Judge:
         self._policies.mark_used(origin)
         verdict = policy.refusal(_url_to_judge(request, origin, policy), agent)
         if verdict is None:
-            return given_up(origin, policy) if origin in self._given_up else Passes(policy)
+            return given_up_refusal(origin, policy) if origin in self._given_up else Passes(policy)
         if policy.denies_as_unreachable and self._holds(origin, policy):
             copy = self._requeue.copy_for_scheduler(request, origin)
             if copy is not None:

@@ -25,7 +25,7 @@ from scrapy_robots_plus.protocol.printable import printable
 
 from .audit_mode import AuditMode
 from .crawl import Crawl
-from .judge import Passes, Refused, Requeued, Unasked, given_up
+from .judge import Passes, Refused, Requeued, Unasked, given_up_refusal
 from .late_errbacks import LateErrbacks
 from .outcomes import Outcomes
 
@@ -250,7 +250,7 @@ class RobotsMiddleware:
     def _give_up(self, request: Request, origin: Origin) -> RobotsIgnored:
         """Counts and reports it; returns the exception to raise."""
         settings = self._checked_settings(request, origin)
-        refused = given_up(origin, self.policies.usable(origin, settings))
+        refused = given_up_refusal(origin, self.policies.usable(origin, settings))
         agent = self._agents.judged_by(request, settings)
         self._outcomes.refused(request, origin, agent, refused, again=True)
         return exception_for(request.url, refused.verdict)

@@ -6,16 +6,17 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.crawl.requests import valid_origin_of
 
 from .slot_floor import SlotFloor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from scrapy import Request
     from scrapy.core.downloader import Downloader
     from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.policy.origin import Origin
 
     from .shared.sharing import Sharing
 
@@ -123,7 +124,7 @@ class Floors:
     def slots_with(self, origin: Origin) -> Iterator[str]:
         """The slots in which requests to *origin* are queued."""
         for key, slot in self.downloader.slots.items():
-            if any(_goes_to(origin, request) for request, _ in slot.queue):
+            if any(valid_origin_of(request) == origin for request, _ in slot.queue):
                 yield key
 
     def fail_queued(self, key: str, error: type[Exception], origin: Origin | None = None) -> None:
@@ -132,7 +133,9 @@ class Floors:
         if slot is None:
             return
         slot.close()  # its timer: the others need not wait for what has ended
-        failing = [each for each in slot.queue if origin is None or _goes_to(origin, each[0])]
+        failing = [
+            each for each in slot.queue if origin is None or valid_origin_of(each[0]) == origin
+        ]
         for each in failing:  # first: a callback may queue another one
             slot.queue.remove(each)
         for _, waiter in failing:
@@ -144,10 +147,3 @@ class Floors:
     @property
     def downloader(self) -> Downloader:
         return compat.engine_of(self._crawler).downloader
-
-
-def _goes_to(origin: Origin, request: Request) -> bool:
-    try:
-        return Origin.of(request.url) == origin
-    except ValueError:  # its port is not a number: it will fail
-        return False

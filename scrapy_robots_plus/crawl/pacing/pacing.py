@@ -8,8 +8,7 @@ from scrapy import signals
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.compat import ClosingWatch
-from scrapy_robots_plus.crawl.requests import TAP_META_KEY, slot_is_left_over
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.crawl.requests import TAP_META_KEY, origin_of, slot_is_left_over
 
 from .backoff import HeldAtClosing, wait_asked_for
 from .floors import Floors
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.crawl.settings import RobotsSettings
+    from scrapy_robots_plus.policy.origin import Origin
 
     from .given_up import GivenUp
     from .shared.shared_pace import SharedPace
@@ -178,7 +178,7 @@ class Pacing:
 
     def _leave_alone(self, request: Request, key: str, wait: float) -> None:
         """Sends nothing to the host of *request*, in any slot, until the wait is over."""
-        origin = Origin.of(request.url)
+        origin = origin_of(request)
         keys = {key}
         if origin is not None and origin in self._given_up:
             return
@@ -196,7 +196,7 @@ class Pacing:
 
     def _share_pause(self, request: Request, key: str) -> None:
         """Tells the crawls that share the pace for how long the host of *request* is left alone."""
-        origin, floor = Origin.of(request.url), self._floors.get(key)
+        origin, floor = origin_of(request), self._floors.get(key)
         if origin is not None and floor is not None and floor.paused_for:
             self._sharing.pace.leave_alone(origin.host, floor.paused_for)
 

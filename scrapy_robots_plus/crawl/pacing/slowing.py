@@ -6,9 +6,9 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.requests import origin_of
 from scrapy_robots_plus.crawl.settings import retry_times
 from scrapy_robots_plus.policy.access import TOO_MANY_REQUESTS
-from scrapy_robots_plus.policy.origin import Origin
 
 from .backoff import HeldAtGivingUp
 from .refusals import forgive
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.settings import RobotsSettings
+    from scrapy_robots_plus.policy.origin import Origin
 
     from .floors import Floors
     from .given_up import GivenUp
@@ -55,7 +56,7 @@ class Slowing:
 
     def refused(self, request: Request, response: Response, key: str) -> str:
         """The host of *request* has refused it; returns the slot that it is tied to now."""
-        origin = Origin.of(request.url)
+        origin = origin_of(request)
         if origin is None:
             return key
         self._stats.inc_value(stats.REFUSED)

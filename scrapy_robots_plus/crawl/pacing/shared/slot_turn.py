@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.crawl.requests import valid_origin_of
 
 from .shared_pace import Ask
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from scrapy.core.downloader import Slot
 
     from scrapy_robots_plus.crawl.pacing.departures import Departures
+    from scrapy_robots_plus.policy.origin import Origin
 
     from .sharing import Sharing
 
@@ -62,7 +63,7 @@ class SlotTurn:
         if slot is None or not slot.queue or under_way >= slot.concurrency:
             return True
         request, _ = slot.queue[0]
-        asked = self._question(_origin(request), request)
+        asked = self._question(valid_origin_of(request), request)
         return asked is None or self._turn.may_leave(asked)
 
     def handed_over(self, request: Request) -> None:
@@ -72,7 +73,7 @@ class SlotTurn:
 
     def tell_left(self, request: Request) -> None:
         """It is known better when the last request has left; *request* is one of the slot."""
-        asked = self._question(_origin(request), None)
+        asked = self._question(valid_origin_of(request), None)
         if asked is not None:
             self._turn.tell_left(asked.host, asked.ticket, asked.since, asked.delay)
 
@@ -109,10 +110,3 @@ class SlotTurn:
             slot.lastseen = min(slot.lastseen, now - compat.longest_delay(slot))
         self._sharing.look_again(slot)
         return not slot.queue or slot.queue[0] is not first
-
-
-def _origin(request: Request) -> Origin | None:
-    try:
-        return Origin.of(request.url)
-    except ValueError:  # its port is not a number: it will fail
-        return None

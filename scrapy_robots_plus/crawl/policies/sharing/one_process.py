@@ -138,10 +138,10 @@ class Member:
 
     def _join(self) -> None:
         self._group = _group_of(self._agreed())
-        for other in self._group.members:
+        other = next(iter(self._group.members), None)
+        if other is not None:
             self._group.was_shared = True
             self.memory.share(other.memory)
-            break
         self._group.members.add(self)
 
     def _leave(self) -> None:

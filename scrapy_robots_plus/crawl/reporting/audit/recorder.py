@@ -13,8 +13,7 @@ from scrapy_robots_plus.audit.writing.log import BATCH, AuditLog
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
 from scrapy_robots_plus.crawl.gate.judge import Passes, Refused
-from scrapy_robots_plus.crawl.requests import TAP_META_KEY
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.crawl.requests import TAP_META_KEY, valid_origin_of
 
 from .entries import Entries
 from .paths import as_seen_from, bodies_folder
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.crawl.policies.retrieval import Retrieved
     from scrapy_robots_plus.crawl.preferences.page import Page
+    from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
     from .problems import Problems
@@ -136,7 +136,7 @@ class Recorder:
             self._under_way[request] = entry
 
     def _exempted(self, request: Request) -> None:
-        origin = Origin.of(request.url)
+        origin = valid_origin_of(request)
         if origin is None or not is_in_share(request.url, self._share):
             return
         entry = self._entries.not_judged(request, origin)
