@@ -25,7 +25,10 @@ from tests.sites import (
 )
 
 if TYPE_CHECKING:
+    from asyncio import StreamWriter
     from collections.abc import Callable
+
+    from tests.sites import Hit
 
 PRESETS = ("rfc9309", "mk1996", "fail-open", "fail-closed")
 RULES = "User-agent: *\nDisallow: /closed\n"
@@ -196,6 +199,25 @@ async def test_five_redirects_are_followed_and_the_rules_apply_to_the_first(site
     assert first.fetched == ["/open"]
     assert sorted(too_far.fetched) == ["/closed", "/open"]
     assert last.robots_hits == 1  # the sixth redirect is not followed
+
+
+@pytest.mark.parametrize(
+    ("location", "path"),
+    [(b"/r\xc3\xb6bots.txt", "/r%C3%B6bots.txt"), (b"/r\xf6bots.txt", "/r%F6bots.txt")],
+    ids=["UTF-8", "other octets"],
+)
+@pytest_twisted.ensureDeferred
+async def test_a_redirect_may_name_a_path_that_is_not_ascii(
+    sites: Sites, location: bytes, path: str
+) -> None:
+    async def leads_there(hit: Hit, writer: StreamWriter) -> None:
+        head = b"HTTP/1.1 301 Moved\r\nLocation: %b\r\nContent-Length: 0\r\n\r\n"
+        writer.write(head % location)
+
+    host = sites.host(leads_there)
+    host.pages[path] = answer(RULES)
+    await crawl(host.url("/open"), host.url("/closed"))
+    assert host.fetched == [path, "/open"]
 
 
 @pytest_twisted.ensureDeferred

@@ -8,6 +8,7 @@ from urllib.parse import urljoin
 
 from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
+from w3lib.url import safe_url_string
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
@@ -210,9 +211,12 @@ class Fetcher:
 
 
 def _redirect_target(url: str, location: str) -> str | None:
-    """The absolute URL that *location* names; None if it is not http or https."""
+    """The absolute URL that *location* names; None if it is not http or https.
+
+    A Location that is not ASCII names the octets that were sent, as in redirects of pages.
+    """
     try:
-        target = urljoin(url, location)
+        target = urljoin(url, safe_url_string(location.encode("latin-1")))
         return target if location and Origin.of(target) else None
     except ValueError:
         return None
