@@ -14,8 +14,8 @@ from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from tests.crawling import crawl, stat
-from tests.sites import Reply, after, answer, drip, hang, redirect
+from tests.crawling import ProbeSpider, crawl, stat
+from tests.sites import Reply, after, answer, drip, hang, in_turn, redirect, when
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -107,4 +107,28 @@ async def test_what_a_handler_answers_when_its_time_is_up_does_not_count(sites: 
         DOWNLOAD_HANDLERS={"http": AnswersWhenCancelled},
     )
     assert "/closed" not in host.fetched
+    assert stat(crawler, "robotstxt/failure_count/timeout") == 1
+
+
+class Blocking(ProbeSpider):
+    """One of its callbacks blocks the whole process."""
+
+    def parse(self, response: Response) -> None:
+        super().parse(response)
+        if response.url.endswith("/blocks"):
+            time.sleep(5)
+
+
+@pytest_twisted.ensureDeferred
+async def test_time_in_which_the_process_stood_still_is_not_held_against_a_site(
+    sites: Sites,
+) -> None:
+    """The connections of that time may be lost; a site that is silent is asked once more only."""
+    blocking = sites.host("")
+    asked = [sites.host(in_turn(hang, answer(RULES))), sites.host(hang)]
+    blocking.pages["/blocks"] = when(lambda: all(host.robots_hits for host in asked), answer())
+    urls = [blocking.url("/blocks"), *(host.url("/open") for host in asked)]
+    crawler = await crawl(*urls, spider=Blocking, ROBOTS_FETCH_TIMEOUT=2)
+    assert [host.fetched for host in asked] == [["/open"], []]
+    assert [host.robots_hits for host in asked] == [2, 2]
     assert stat(crawler, "robotstxt/failure_count/timeout") == 1

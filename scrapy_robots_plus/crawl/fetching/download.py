@@ -26,6 +26,8 @@ class TimeAllowed:
     def __init__(self, seconds: float, clock: Clock) -> None:
         self.seconds = seconds
         self.clock = clock
+        self.stood_still = False
+        """Whether the process itself did nothing for a while when the time was up."""
         self._used = 0.0
 
     @property
@@ -36,17 +38,25 @@ class TimeAllowed:
     def use(self, seconds: float) -> None:
         self._used += seconds
 
+    def begin_anew(self) -> None:
+        """Nothing of it has been used."""
+        self._used = 0.0
+        self.stood_still = False
+
 
 class Download:
     """One request in a download handler."""
 
     LENIENCY = 0.5
     """Seconds in which a handler may end an overdue request by itself, as Scrapy's own do."""
+    LATE = 1.0
+    """Seconds by which an alarm rings too late only if the process stood still: a callback blocked
+    it, or somebody stopped it. A busy machine is late by less."""
 
     def __init__(self, time: TimeAllowed) -> None:
         self._time = time
         self._running: Deferred[Response] | None = None
-        self._is_late = False
+        self._expired_at: float | None = None
 
     @property
     def seconds_left(self) -> float:
@@ -61,19 +71,24 @@ class Download:
         clock = self._time.clock
         began = clock.monotonic()
         running = self._running = compat.run_in_background(download)
-        alarm = clock.call_later(self.seconds_left + self.LENIENCY, self._expire)
+        allowed = self.seconds_left + self.LENIENCY
+        alarm = clock.call_later(allowed, self._expire)
         try:
             response = await compat.wait_for(running)
         except BaseException:
-            if not self._is_late:
+            if self._expired_at is None:
                 raise
         else:
             # The HTTP/2 handler returns an empty body when it is cancelled.
-            if not self._is_late:
+            if self._expired_at is None:
                 return response
         finally:
             alarm.cancel()
-            self._time.use(clock.monotonic() - began)
+            ended = clock.monotonic()
+            self._time.use(ended - began)
+            # Handlers may take their time to end a request that has expired.
+            if (self._expired_at or ended) > began + allowed + self.LATE:
+                self._time.stood_still = True
         raise TimeoutError(f"not complete within {self._time.seconds:g} s")
 
     def call_off(self) -> None:
@@ -82,5 +97,5 @@ class Download:
             self._running.cancel()
 
     def _expire(self) -> None:
-        self._is_late = True
+        self._expired_at = self._time.clock.monotonic()
         self.call_off()

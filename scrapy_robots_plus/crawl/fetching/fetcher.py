@@ -44,6 +44,8 @@ _NOT_MODIFIED = 304
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TRANSIENT = frozenset({Failure.DNS, Failure.CONNECTION, Failure.CUT})
 _NO_ANSWER = _TRANSIENT | {Failure.TIMEOUT, Failure.ERROR}
+_MAYBE_OUR_FAULT = _TRANSIENT | {Failure.TIMEOUT}
+"""What may come of a process that stands still: connections are lost, answers are not read."""
 
 
 class Exchange(NamedTuple):
@@ -84,7 +86,8 @@ class Fetcher:
 
         If *known* has validators, the request is conditional; a ``not_modified`` result means that
         *known* still holds. A refresh (*is_refresh*), which nothing waits for, is not retried. All
-        requests together take no longer than ``ROBOTS_FETCH_TIMEOUT``.
+        requests together take no longer than ``ROBOTS_FETCH_TIMEOUT``; if the process stood still
+        meanwhile, they are made once more.
 
         With ``HTTPCACHE_IGNORE_MISSING`` nothing is sent: the HTTP cache alone answers.
         """
@@ -110,6 +113,10 @@ class Fetcher:
             return await self._ask(url, known, time)
 
         result = await self._follow(origin, ask)
+        if time.stood_still and result.outcome in _MAYBE_OUR_FAULT and not is_refresh:
+            time.begin_anew()
+            self._stats.inc_value(stats.RETRIES)
+            result = await self._follow(origin, ask)
         for _ in range(0 if is_refresh else self._settings.fetch_retries):
             if not _worth_a_retry(result) or time.left <= 0 or compat.is_closing(self._crawler):
                 break
