@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .crawl.gate.downloader import RobotsDownloader
     from .crawl.gate.middleware import RobotsMiddleware
     from .crawl.hints.sitemap_spider import RobotsSitemapSpider
-    from .crawl.pages.links import FOLLOWED_LINKS, drop_nofollow
+    from .crawl.pages.link_rel import FOLLOWED_LINKS, drop_nofollow
     from .crawl.pages.middleware import RobotsPagesMiddleware
     from .crawl.parsers.our_parser import RobotsParser
     from .crawl.policies.changes import RobotsChange
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Access": "policy.access",
     "Addon": "addon",
-    "FOLLOWED_LINKS": "crawl.pages.links",
+    "FOLLOWED_LINKS": "crawl.pages.link_rel",
     "Dialect": "protocol.dialect",
     "Origin": "policy.origin",
     "Policy": "crawl.policies.policy",
@@ -75,7 +75,7 @@ _HOMES = {
     "RobotsUseDisallowed": "crawl.exceptions",
     "StoreError": "storage.base",
     "Verdict": "protocol.verdict",
-    "drop_nofollow": "crawl.pages.links",
+    "drop_nofollow": "crawl.pages.link_rel",
     "request_disallowed": "crawl.signals",
     "request_not_followed": "crawl.signals",
     "robots_changed": "crawl.signals",

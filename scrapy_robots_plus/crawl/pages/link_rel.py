@@ -1,4 +1,4 @@
-"""Links that say that they are not to be followed, for link extractors and callbacks."""
+"""What the ``rel`` of a link says, for link extractors and callbacks."""
 
 from __future__ import annotations
 
