@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.lines.kinds import INITIALS, Kind
+from scrapy_robots_plus.protocol.lines.kinds import FILE_WIDE, INITIALS, Kind
 from scrapy_robots_plus.protocol.lines.lines import Line, read_line
 
 from .sections import STAR, Section, names_in
@@ -18,7 +18,6 @@ _RULES = (b"Disallow:", b"Allow:", b"disallow:", b"allow:")
 # Lines that begin with no known key are skipped at once, such as most lines of an HTML page.
 _COMMENT_OR_MARKUP = frozenset(b"#<{}")
 
-_GLOBAL_KINDS = frozenset({Kind.SITEMAP, Kind.HOST, Kind.CLEAN_PARAM, Kind.LICENSE})
 _ENDS_AGENTS = frozenset({Kind.SITEMAP, Kind.CRAWL_DELAY})
 
 
@@ -97,7 +96,7 @@ class Scanner:
             return
         if self.dialect.delay_ends_agents and line.kind in _ENDS_AGENTS:
             self._collecting = False
-        if line.kind in _GLOBAL_KINDS:
+        if line.kind in FILE_WIDE:
             self.globals.append(line)
         elif self._current is not None:
             self._current.add_member(line)

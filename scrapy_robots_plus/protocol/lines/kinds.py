@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 class Kind(IntEnum):
     """What a line is for: records of RFC 9309 2.2, and others in use (2.2.4).
 
-    A new kind needs its keys in ``_EXACT`` or beside it, an accessor in :class:`.RobotsTxt`, and,
-    if it is for all agents, a place in ``groups.scanner._GLOBAL_KINDS``.
+    The name of a kind is its key, as ``crawl-delay`` is; other keys are further below. A kind that
+    is for all agents is in ``FILE_WIDE``. tests/test_one_home.py says what else a new one needs.
     """
 
     NOTHING = 0
@@ -30,6 +30,14 @@ class Kind(IntEnum):
     CONTENT_SIGNAL = 11
     LICENSE = 12
 
+    @property
+    def key(self) -> str:
+        """The key of such a line, in lower case: ``crawl-delay``."""
+        return self.name.lower().replace("_", "-")
+
+
+FILE_WIDE = frozenset({Kind.SITEMAP, Kind.HOST, Kind.CLEAN_PARAM, Kind.LICENSE})
+"""What belongs to no group, wherever it stands (2.2.4)."""
 
 # In the reference parser's order: a key means the first of these that it starts with.
 _PREFIXES = (
@@ -46,21 +54,10 @@ _PREFIXES = (
     (b"sitemap", Kind.SITEMAP),
     (b"site-map", Kind.SITEMAP),
 )
-_EXACT = {
-    b"user-agent": Kind.USER_AGENT,
+_EXACT: dict[bytes, Kind] = {
+    **{kind.key.encode(): kind for kind in Kind if kind is not Kind.NOTHING},
     b"useragent": Kind.USER_AGENT,
-    b"allow": Kind.ALLOW,
-    b"disallow": Kind.DISALLOW,
-    b"sitemap": Kind.SITEMAP,
-    b"crawl-delay": Kind.CRAWL_DELAY,
-    b"request-rate": Kind.REQUEST_RATE,
-    b"visit-time": Kind.VISIT_TIME,
-    b"host": Kind.HOST,
-    b"clean-param": Kind.CLEAN_PARAM,
-    b"content-usage": Kind.CONTENT_USAGE,
-    b"content-signal": Kind.CONTENT_SIGNAL,
     b"content-signals": Kind.CONTENT_SIGNAL,
-    b"license": Kind.LICENSE,
 }
 _FORGIVEN = {
     b"crawl delay": Kind.CRAWL_DELAY,

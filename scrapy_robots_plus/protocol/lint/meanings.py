@@ -149,7 +149,9 @@ def _words(line: Line, role: Role, names: tuple[str, ...], reading: Reading) -> 
         return _pace(_READERS[role](line.value))
     if role is Role.CONTENT_USAGE:
         return _usage(line.value, reading.dialect)
-    return _FILE_WIDE.get(role) or _stated(signals(line.value))
+    if role is Role.CONTENT_SIGNAL:
+        return _stated(signals(line.value))
+    return _FILE_WIDE[role]
 
 
 def _verb(line: Line, role: Role, reading: Reading) -> str:

@@ -79,7 +79,7 @@ def _is_valid(line: Line) -> bool:
 
 
 def _member(line: Line) -> str:
-    return f"{line.kind.name.capitalize().replace('_', '-')}: {text(line.value)}"
+    return f"{line.kind.key.capitalize()}: {text(line.value)}"
 
 
 def _pattern(octets: bytes) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.crawl.settings.checks.kinds import boolean
 from scrapy_robots_plus.crawl.settings.checks.reading_rules import dialect, user_agent
 from scrapy_robots_plus.crawl.settings.setting import setting
+from scrapy_robots_plus.protocol.dialect import DIALECTS
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.dialect import Dialect
@@ -40,6 +41,6 @@ class Obeyed:
         dialect,
         default="RFC9309",
         example="GOOGLE",
-        doc="How a file is read: `RFC9309`, `GOOGLE`, `GYM2008`, `MK1996`, `FIRST_MATCH`, or a "
+        doc=f"How a file is read: {', '.join(f'`{name}`' for name in DIALECTS)}, or a "
         "`scrapy_robots_plus.protocol.Dialect`. See [dialects](dialects.md).",
     )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-KEYS = (
-    *("user-agent", "disallow", "allow", "sitemap", "crawl-delay", "request-rate", "visit-time"),
-    *("clean-param", "content-usage", "content-signal", "license"),
-)
+from scrapy_robots_plus.protocol.lines import Kind
+
+KEYS = tuple(kind.key for kind in Kind if kind not in {Kind.NOTHING, Kind.HOST})
 """As they are spelled. ``host`` is not among them: too many words look like it."""
 
 _LONGEST = 24
