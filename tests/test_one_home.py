@@ -1,48 +1,120 @@
-"""What is added in one place is known in all: dialects and stores."""
+"""What is added in one place is known in all: if a place was forgotten, a test here names it.
+
+This is for fields of a robots.txt, dialects, stores, settings and signals. For reasons of verdicts
+there is ``crawl/test_reasons.py``, for stats ``test_readme.py``.
+"""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+import scrapy_robots_plus
 from scrapy_robots_plus import protocol
+from scrapy_robots_plus.crawl import signals
+from scrapy_robots_plus.crawl.settings.groups import DECLARED
 from scrapy_robots_plus.protocol import DIALECTS, Dialect, dialect
+from scrapy_robots_plus.protocol.lines import Kind
+from scrapy_robots_plus.protocol.lint import Role, lint
 from scrapy_robots_plus.storage import check_store_uri
 from scrapy_robots_plus.storage.opening import _KINDS
 from tests.storage import test_memory, test_redis, test_sqlite
 from tests.storage.conformance import StoreConformance
 
-DOCS = Path(__file__).parent.parent / "docs"
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "scrapy_robots_plus"
+DOCS = ROOT / "docs"
 
 
 def page(name: str) -> str:
     return (DOCS / name).read_text()
 
 
+def code_of(folder: str) -> str:
+    return "\n".join(path.read_text() for path in sorted((PACKAGE / folder).rglob("*.py")))
+
+
+OF_THE_ENGINE = {Kind.NOTHING, Kind.USER_AGENT, Kind.ALLOW, Kind.DISALLOW}
+KINDS = [kind for kind in Kind if kind not in OF_THE_ENGINE]
+each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.key)
+
+
+@each_kind
+def test_somebody_asks_for_each_field(kind: Kind) -> None:
+    asking = code_of("protocol/robotstxt") + code_of("protocol/preferences")
+    word = f"Kind.{kind.name}"
+    assert re.search(rf"{word}\b", asking), (
+        f"{word} is read by nobody: give RobotsTxt, in protocol/robotstxt/robotstxt.py, a method "
+        "or a property for it"
+    )
+
+
+@each_kind
+def test_the_linter_knows_each_field(kind: Kind) -> None:
+    lint_words = "protocol/lint/meanings.py"
+    assert kind.key in {str(role) for role in Role}, f"add {kind.name} to Role in {lint_words}"
+    try:
+        line = lint(f"User-agent: *\n{kind.key}: 1").lines[-1]
+    except KeyError as error:
+        pytest.fail(f"say in _words() of {lint_words} what a line with {kind.key} means: {error!r}")
+    assert line.role == kind.key
+    assert line.words or line.ignored
+
+
 def test_every_dialect_has_its_name() -> None:
     made = {name: value for name, value in vars(dialect).items() if isinstance(value, Dialect)}
+    assert list(made) == list(DIALECTS), "add it to DIALECTS in protocol/dialect.py"
     assert made == DIALECTS
 
 
 @pytest.mark.parametrize("name", DIALECTS)
 def test_a_dialect_is_public_and_described(name: str) -> None:
+    assert name in protocol.__all__, "import it in protocol/__init__.py"
     assert getattr(protocol, name) is DIALECTS[name]
-    assert name in protocol.__all__
-    assert f"`{name}`" in page("dialects.md")
+    assert f"\n| `{name}`" in page("dialects.md"), "add a row to the table of docs/dialects.md"
 
 
 @pytest.mark.parametrize("scheme", _KINDS)
 def test_a_store_is_named_where_another_is_refused_and_described(scheme: str) -> None:
-    with pytest.raises(ValueError, match=f"'{scheme}"):
+    with pytest.raises(ValueError, match="is not a store") as caught:
         check_store_uri("nothing")
-    assert f"\n| `{scheme}" in page("storage.md")
+    assert f"'{scheme}" in str(caught.value), "name it in _EXPECTED in storage/opening.py"
+    assert f"\n| `{scheme}" in page("storage.md"), "add a row to the table of docs/storage.md"
 
 
 def test_each_store_has_to_conform() -> None:
     modules = {"memory": test_memory, "sqlite": test_sqlite}
     modules |= dict.fromkeys(("redis", "rediss", "unix"), test_redis)
-    assert set(modules) == set(_KINDS)
+    assert set(modules) == set(_KINDS), (
+        "make a test module with a subclass of StoreConformance, and add it above"
+    )
     for module in modules.values():
         kinds = [value for value in vars(module).values() if isinstance(value, type)]
         assert [k for k in kinds if issubclass(k, StoreConformance) and k is not StoreConformance]
+
+
+@pytest.mark.parametrize("field", DECLARED)
+def test_each_setting_does_something(field: str) -> None:
+    others = (path for path in PACKAGE.rglob("*.py") if "groups" not in path.parts)
+    assert any(re.search(rf"\.{field}\b", path.read_text()) for path in others), (
+        f"no code reads settings.{field}: {DECLARED[field].name} changes nothing"
+    )
+
+
+SIGNALS = [name for name, value in vars(signals).items() if type(value) is object]
+
+
+@pytest.mark.parametrize("name", SIGNALS)
+def test_each_signal_is_public_sent_and_documented(name: str) -> None:
+    assert name in scrapy_robots_plus.__all__, "make it public in scrapy_robots_plus/__init__.py"
+    is_sent = re.search(rf"send_catch_log\w*\(\s*{name},", code_of("crawl"))
+    assert is_sent, "nothing sends it by send_catch_log() or send_catch_log_async()"
+    pages = [*DOCS.glob("*.md"), ROOT / "README.md"]
+    named = [path.name for path in pages if f"`{name}`" in path.read_text()]
+    assert named, "say on a page of docs what it is for"
+
+
+def test_signals_are_found() -> None:
+    assert {"request_disallowed", "robots_changed"} <= set(SIGNALS)

@@ -256,7 +256,8 @@ def test_who_shares_a_pace_may_be_said_in_upper_case(word: str) -> None:
 
 
 def test_every_setting_has_a_wrong_value_in_these_tests() -> None:
-    assert {name for name, _, _ in WRONG} == set(names())
+    named = {name for name, _, _ in WRONG}
+    assert named == set(names()), "add a wrong value to WRONG above, with what the user is told"
 
 
 def test_each_setting_is_fully_described() -> None:

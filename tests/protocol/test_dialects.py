@@ -79,7 +79,7 @@ def test_each_dialect(name: str) -> None:
 
 
 def test_there_are_no_others() -> None:
-    assert list(DIALECTS) == list(OTHERWISE)
+    assert list(DIALECTS) == list(OTHERWISE), "add what is special about it to OTHERWISE above"
     assert asdict(Dialect("mine")) == {**DEFAULTS, "name": "mine"}
 
 

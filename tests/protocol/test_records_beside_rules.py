@@ -6,6 +6,7 @@ import pytest
 
 from scrapy_robots_plus.protocol import DIALECTS, CleanParam, Dialect, RobotsTxt
 from scrapy_robots_plus.protocol.lines import Kind
+from scrapy_robots_plus.protocol.lines.kinds import FILE_WIDE as KINDS_OF_THE_FILE
 from scrapy_robots_plus.protocol.robotstxt.values import clean_param
 
 RULES = (
@@ -18,6 +19,8 @@ RULES = (
 )
 URLS = ("/", "/x", "/x/y", "/z")
 MEMBERS = {
+    Kind.REQUEST_RATE: "Request-rate: 1/5",
+    Kind.VISIT_TIME: "Visit-time: 0600-0845",
     Kind.CONTENT_USAGE: "Content-Usage: /x train-ai=n",
     Kind.CONTENT_SIGNAL: "Content-Signal: search=yes, ai-train=no",
 }
@@ -26,6 +29,11 @@ FILE_WIDE = {
     Kind.HOST: "Host: www.example",
     Kind.CLEAN_PARAM: "Clean-param: sid /shop/",
 }
+OTHERS = {
+    *(Kind.NOTHING, Kind.USER_AGENT, Kind.ALLOW, Kind.DISALLOW),
+    *(Kind.SITEMAP, Kind.CRAWL_DELAY),
+}
+"""Lines that make the groups, and those that end the agents of one in some dialects."""
 
 
 def answers(lines: tuple[str, ...], dialect: Dialect) -> tuple[object, ...]:
@@ -38,6 +46,12 @@ def answers(lines: tuple[str, ...], dialect: Dialect) -> tuple[object, ...]:
         [group.agents for group in file.groups],
         [file.rules_for(name).compact() for name in names],
     )
+
+
+def test_every_kind_of_record_is_tested_here() -> None:
+    kinds = {*MEMBERS, *FILE_WIDE, *OTHERS}
+    assert kinds == set(Kind), "add a line of the new kind to MEMBERS or FILE_WIDE above"
+    assert set(FILE_WIDE) == KINDS_OF_THE_FILE - OTHERS, "what is for all agents is in FILE_WIDE"
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
