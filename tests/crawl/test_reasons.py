@@ -13,9 +13,13 @@ from scrapy_robots_plus import (
     RobotsUnreachable,
     RobotsUseDisallowed,
 )
+from scrapy_robots_plus.audit.replay.replay import UNREPLAYED
+from scrapy_robots_plus.commands.diff.changes import _WORDS
 from scrapy_robots_plus.crawl.exceptions import exception_for
 from scrapy_robots_plus.protocol import Reason, Verdict
 
+PACKAGE = Path(__file__).parents[2] / "scrapy_robots_plus"
+_NAMED = re.compile(r"\bReason\.([A-Z_]+)")
 STATS = Path(__file__).parents[2] / "docs" / "stats.md"
 URL = "https://x.example/page"
 
@@ -51,6 +55,24 @@ def test_the_exception_of_a_denial(reason: Reason) -> None:
         Reason.GIVEN_UP: "Given up",
     }.get(reason, "Forbidden by robots.txt")
     assert str(error) == f"{denied}: {URL} ({words})"
+
+
+def reasons_in(*folders: str) -> set[Reason]:
+    """Those that the code of *folders* gives."""
+    paths = [path for folder in folders for path in (PACKAGE / folder).rglob("*.py")]
+    return {Reason[name] for path in paths for name in _NAMED.findall(path.read_text())}
+
+
+def test_a_replay_comes_to_each_reason_to_deny_or_says_why_it_cannot() -> None:
+    left_out = {reason for reason in DENY if reason.value in UNREPLAYED}
+    assert reasons_in("policy", "protocol/rules") & set(DENY) | left_out == set(DENY), (
+        "say in UNREPLAYED in audit/replay/replay.py why a file alone does not tell"
+    )
+
+
+def test_a_difference_can_be_told_for_each_reason_that_a_file_gives() -> None:
+    given = reasons_in("protocol/rules", "protocol/difference") - {Reason.RULE}
+    assert given == set(_WORDS), "_WORDS in commands/diff/changes.py has a few words for each"
 
 
 def test_the_statistics_of_denials_are_described() -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
-from scrapy_robots_plus.protocol import DIALECTS, GOOGLE, RFC9309, Dialect, RobotsTxt, dialect_named
+from scrapy_robots_plus.protocol import GOOGLE, RFC9309, Dialect, RobotsTxt
 
 
 def allowed(body: str | bytes, url: str, agent: str = "FooBot", dialect: Dialect = GOOGLE) -> bool:
@@ -129,30 +127,3 @@ class TestDocumentedPaths:
         body = f"user-agent: *\ndisallow: {pattern}"
         assert [url for url in matched.split() if allowed(body, url)] == []
         assert [url for url in unmatched.split() if not allowed(body, url)] == []
-
-
-class TestDialects:
-    @pytest.mark.parametrize("name", ["RFC9309", "GOOGLE", "GYM2008", "MK1996", "FIRST_MATCH"])
-    def test_by_name(self, name: str) -> None:
-        assert dialect_named(name) is DIALECTS[name]
-        assert dialect_named(name.lower()) is DIALECTS[name]
-        assert dialect_named(name).name == name
-
-    @pytest.mark.parametrize("name", ["", "RFC", "rfc-9309", "google2"])
-    def test_an_unknown_name_is_an_error_that_lists_the_names(self, name: str) -> None:
-        with pytest.raises(ValueError, match="RFC9309, GOOGLE, GYM2008, MK1996, FIRST_MATCH"):
-            dialect_named(name)
-
-    def test_frozen(self) -> None:
-        with pytest.raises(dataclasses.FrozenInstanceError):
-            RFC9309.name = "x"  # type: ignore[misc]
-        assert len({*DIALECTS.values()}) == 5
-
-    def test_expiry(self) -> None:
-        assert {each.name: each.expiry for each in DIALECTS.values()} == {
-            "RFC9309": 86_400,
-            "GOOGLE": 86_400,
-            "GYM2008": 604_800,
-            "MK1996": 604_800,
-            "FIRST_MATCH": 86_400,
-        }

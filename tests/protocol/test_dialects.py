@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import FrozenInstanceError, asdict
 
 import pytest
 
@@ -105,3 +105,15 @@ def test_an_index_page_that_is_allowed_wins_a_tie_for_its_folder(rules: str) -> 
 @pytest.mark.parametrize("key", ["Sitemap", "SITEMAP", "sitemap", "Sitemap "])
 def test_the_colon_of_a_sitemap_may_lack(key: str, url: str) -> None:
     assert RobotsTxt.parse(f"{key} {url}", GOOGLE).sitemaps == (url,)
+
+
+@pytest.mark.parametrize("name", ["", "RFC", "rfc-9309", "google2"])
+def test_an_unknown_name_is_an_error_that_lists_the_names(name: str) -> None:
+    with pytest.raises(ValueError, match=f"choose one of {', '.join(DIALECTS)}$"):
+        dialect_named(name)
+
+
+def test_a_dialect_cannot_be_changed_by_accident_and_no_two_are_equal() -> None:
+    with pytest.raises(FrozenInstanceError):
+        GOOGLE.name = "x"  # type: ignore[misc]
+    assert len({*DIALECTS.values()}) == len(DIALECTS)

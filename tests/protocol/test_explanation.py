@@ -237,7 +237,7 @@ def test_reasons_are_what_stats_are_named_by() -> None:
     assert [f"{reason}" for reason in Reason] == [
         *("rule", "no_rule", "no_group", "robots_txt", "unavailable", "unreachable"),
         *("crawl_delay", "given_up", "closing", "ai_preference", "not_obeyed", "not_http"),
-    ]
+    ], "the names of stats and the values in audit logs: add one, and change none"
 
 
 def test_a_verdict_and_its_explanation_are_as_true_as_what_they_allow() -> None:
