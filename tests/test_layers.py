@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -178,6 +179,14 @@ def test_contributing_says_what_each_folder_is_for() -> None:
         names = [path.parent.name for path in (ROOT / PACKAGE / folder).glob("*/__init__.py")]
         assert len(names) > 5
         assert [name for name in names if f"`{name}`" not in text] == []
+
+
+def test_the_files_that_contributing_names_are_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    named = set(re.findall(r"`((?:[\w.-]+/)+[\w-]+\.\w+)`", text))
+    assert len(named) > 20
+    places = (ROOT, ROOT / PACKAGE)
+    assert [name for name in named if not any((place / name).exists() for place in places)] == []
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The delay of a downloader slot, with its jitter."""
+"""The delay of a downloader slot with its jitter: a value, which ``slot_floor.py`` decides."""
 
 from __future__ import annotations
 
