@@ -1,7 +1,7 @@
 """The requests of a job, those under way and the fingerprints of all seen, in one file.
 
-``job_file.py`` is what others ask, ``keeper.py`` keeps the file usable. ``tables`` reads, writes and
-shrinks it as long as all goes well; ``mending`` makes a whole file of a damaged one.
+``job_file.py`` is what others ask, ``keeper.py`` keeps the file usable. ``tables`` reads, writes
+and shrinks it as long as all goes well; ``mending`` makes a whole file of a damaged one.
 """
 
 from __future__ import annotations
