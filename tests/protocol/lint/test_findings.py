@@ -354,6 +354,7 @@ def test_rules_in_a_web_page_count_all_the_same() -> None:
         ("aloww", None),
         ("post", None),
         ("noindex", None),
+        ("nothing", None),
         ("", None),
         ("x" * 30, None),
     ],
