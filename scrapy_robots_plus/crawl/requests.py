@@ -110,7 +110,8 @@ HANDLED_META_KEY = _of_pages(
 HANDLES_ALL_META_KEY = _of_pages("handle_httpstatus_all", "Read; Scrapy's. The same.")
 MAX_RETRIES_META_KEY = _of_pages(
     "max_retry_times",
-    "Set beside it: Scrapy's limit of retries, which goes up by one with each refusal, up to ten.",
+    "Set beside `robots_refused`: Scrapy's limit of retries, which goes up by one with each "
+    "refusal, up to ten.",
 )
 
 TAP_META_KEY = _of_fetches(
@@ -126,7 +127,7 @@ _of_fetches(
 )
 IMPERSONATE_META_KEY = _of_fetches(
     "impersonate_curl_options",
-    "The word of scrapy-impersonate for `download_maxsize`. `ROBOTS_FETCH_META` can replace it.",
+    "What scrapy-impersonate has for `download_maxsize`. `ROBOTS_FETCH_META` can replace it.",
 )
 TIMEOUT_META_KEY = _of_fetches("download_timeout", "What is left of `ROBOTS_FETCH_TIMEOUT`.")
 MAXSIZE_META_KEY = _of_fetches(

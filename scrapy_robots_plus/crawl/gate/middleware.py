@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 class RobotsMiddleware:
     """Downloader middleware that replaces Scrapy's ``RobotsTxtMiddleware``.
 
-    If neither ``ROBOTSTXT_OBEY`` nor ``ROBOTS_CRAWL_DELAY`` is on, it raises
+    If the crawl neither obeys rules nor keeps delays of any host, it raises
     :exc:`~scrapy.exceptions.NotConfigured`, like Scrapy's own.
 
     ``policies`` (:class:`~scrapy_robots_plus.crawl.policies.cache.Policies`) answers questions

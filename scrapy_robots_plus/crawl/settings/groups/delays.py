@@ -27,9 +27,9 @@ class Delays:
         one_of(Politeness),
         default="default",
         example="gentle",
-        doc="What several settings are together. `default` leaves each at its default. `gentle` "
-        "keeps a second between the requests to any host, `archive` five. A setting of your own "
-        "goes before what the preset says. See [presets](crawl-delay.md#presets).",
+        doc="Sets several settings together. `default` leaves each at its default. `gentle` keeps "
+        "a second between the requests to any host, `archive` five. A setting that you set "
+        "yourself takes precedence over the preset. See [presets](crawl-delay.md#presets).",
     )
     default_delay: float = setting(
         "ROBOTS_DEFAULT_DELAY",
@@ -131,6 +131,7 @@ class Delays:
         whole_number("crawls", 1, 100_000),
         default=1,
         example=4,
-        doc="How many crawls share a pace, or workers a `RobotsQueue`. While the file or server "
-        "that they share cannot be asked, each of them keeps the delay this many times as long.",
+        doc="How many crawls share a pace, or how many workers share a `RobotsQueue`. While the "
+        "file or server that they share is unavailable, each of them keeps the delay this many "
+        "times as long.",
     )

@@ -33,7 +33,7 @@ class Queue:
         number("seconds", 1, 86_400),
         default=60,
         example=300,
-        doc="With `RobotsQueue` for scrapy-redis: for how long a worker may not be heard of before "
-        "others get the requests that it has. It is heard of several times in that time, unless "
-        "a callback keeps it busy for longer.",
+        doc="With `RobotsQueue` for scrapy-redis: how long a worker may be silent before others "
+        "get the requests that it has. It reports several times in that time, unless a callback "
+        "keeps it busy for longer.",
     )

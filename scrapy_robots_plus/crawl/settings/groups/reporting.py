@@ -58,5 +58,5 @@ class Reporting:
         example="robots.warc.gz",
         doc="A file to which all robots.txt requests and their answers are appended as WARC "
         "records, compressed if its name ends in `.gz`. Needs `pip install "
-        "'scrapy-robots-plus[warc]'`. `%(name)s` and `%(time)s` as above.",
+        "'scrapy-robots-plus[warc]'`. `%(name)s` and `%(time)s` as in `ROBOTS_AUDIT_LOG`.",
     )

@@ -51,6 +51,7 @@ class Hints:
         whole_number("URLs", 1, 1_000_000_000),
         default=100_000,
         example=1_000_000,
-        doc="How many URLs on paths with Clean-param are remembered for `ROBOTS_CLEAN_PARAM`. Of "
-        "more, those are forgotten that were asked for longest ago, and may be requested again.",
+        doc="How many URLs on paths with Clean-param are remembered for `ROBOTS_CLEAN_PARAM`. "
+        "Beyond that, those that were asked for longest ago are forgotten, and may be requested "
+        "again.",
     )

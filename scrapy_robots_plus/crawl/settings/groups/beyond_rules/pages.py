@@ -29,5 +29,5 @@ class Pages:
         example="obey",
         doc="What becomes of the items that a callback makes of a page with `noindex` or `none`, "
         "or whose `unavailable_after` is over. `obey` drops them, `mark` counts them and says so "
-        "in the stamp of the page.",
+        'in `response.meta["robots"]`.',
     )

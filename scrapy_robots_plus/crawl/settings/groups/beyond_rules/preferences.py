@@ -45,6 +45,6 @@ class Preferences:
         or_unset(text),
         default=None,
         example="robots",
-        doc="A field of items in which the stamp of their page is stored. `None` stores it in "
-        "none. See [items](preferences.md#items).",
+        doc='A field of items in which `response.meta["robots"]` of their page is stored. `None` '
+        "stores it nowhere. See [items](preferences.md#items).",
     )
