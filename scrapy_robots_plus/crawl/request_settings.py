@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.printable import printable
 
 from .exceptions import RobotsOverrideError
+from .recent import Recent
 from .settings import override_from
 from .settings.errors import WrongPartsError
 
@@ -38,8 +38,10 @@ class RequestSettings:
 
     def __init__(self, settings: RobotsSettings) -> None:
         self._settings = settings
-        self._made: OrderedDict[tuple[int, str], tuple[RobotsSettings, RobotsSettings]]
-        self._made = OrderedDict()
+        self._made: Recent[tuple[int, str], tuple[RobotsSettings, RobotsSettings]]
+        self._made = Recent(_REMEMBERED)
+        """The settings an override was laid over, and those it made. The former are kept so that
+        their id, which is in the key, stays theirs."""
 
     def of(self, request: Request, origin: Origin) -> RobotsSettings:
         """The settings of *request* to *origin*; the same object for the same override.
@@ -69,13 +71,9 @@ class RequestSettings:
         if not _belongs(request, origin, digest):
             return settings
         key = id(settings), digest
-        if key not in self._made:
-            # The settings it was laid over are kept with it, so that their id stays theirs.
-            self._made[key] = settings, self._laid_over(settings, value)
-            if len(self._made) > _REMEMBERED:
-                self._made.popitem(last=False)
-        self._made.move_to_end(key)
-        return self._made[key][1]
+        made = self._made.get(key) or (settings, self._laid_over(settings, value))
+        self._made.put(key, made)
+        return made[1]
 
     def _laid_over(self, settings: RobotsSettings, value: object) -> RobotsSettings:
         try:

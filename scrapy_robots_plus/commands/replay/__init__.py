@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.bodies import Bodies
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
@@ -15,6 +15,7 @@ from scrapy_robots_plus.audit.replay.replay import UNREPLAYED, Changes, CrawlRep
 from scrapy_robots_plus.commands.errors import UnreadableError, WrongUsageError
 from scrapy_robots_plus.commands.output import Style
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand, add_json, agent_name
+from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.policy.status_policy import status_table
 from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.dialect import dialect_named
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 
 _FOLDERS = 100
 """Folders of texts whose parsed files are kept."""
-
-_K = TypeVar("_K")
-_V = TypeVar("_V")
 
 
 class Replay(Subcommand):
@@ -89,11 +87,11 @@ class _Replaying:
         self._bodies: str | None = arguments.bodies
         self._changes = _changes(arguments)
         self._damages = Damages(output, as_json=arguments.json)
-        self._crawls: OrderedDict[str, CrawlReplay] = OrderedDict()
+        self._crawls: Recent[str, CrawlReplay] = Recent(MOST_OPEN_CRAWLS)
         """Those without an end so far; killed crawls have none."""
         self._differences = Differences()
         self._undecided: Counter[str] = Counter()
-        self._files: OrderedDict[str | None, ParsedFiles] = OrderedDict()
+        self._files: Recent[str | None, ParsedFiles] = Recent(_FOLDERS)
         """By folder of the texts."""
 
     def run(self) -> int:
@@ -123,7 +121,7 @@ class _Replaying:
         except ValueError as error:
             self._undecide(f"line {line}: {error}")
             return
-        _keep(self._crawls, entry.crawl, replay, MOST_OPEN_CRAWLS)
+        self._crawls.put(entry.crawl, replay)
 
     def _decide(self, line: int, entry: VerdictEntry) -> None:
         replay = self._crawls.get(entry.crawl)
@@ -152,7 +150,7 @@ class _Replaying:
             bodies = None
             if folder is not None:
                 bodies = Bodies(Path(folder) if self._bodies else self._log.parent / folder)
-            _keep(self._files, folder, ParsedFiles(bodies), _FOLDERS)
+            self._files.put(folder, ParsedFiles(bodies))
         return self._files[folder]
 
     # What is printed
@@ -195,13 +193,6 @@ class _Replaying:
                 "damages": self._damages.count,
             }
         )
-
-
-def _keep(kept: OrderedDict[_K, _V], key: _K, value: _V, most: int) -> None:
-    """Puts *value* into *kept*, and drops the oldest if there are more than *most*."""
-    kept[key] = value
-    if len(kept) > most:
-        kept.popitem(last=False)
 
 
 def _changes(arguments: Namespace) -> Changes:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.exceptions import RobotsDuplicate
 from scrapy_robots_plus.crawl.parsers.failing import parser_failed
+from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import REDIRECT_META_KEY, SCHEDULED_META_KEY
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.robotstxt.clean_param import CleanParams
@@ -41,11 +41,9 @@ class EqualUrls:
     def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
         self._crawler = crawler
         self._stats = compat.stats_of(crawler)
-        self._most_urls = settings.clean_param_max
-        self._first: OrderedDict[bytes, bytes] = OrderedDict()
+        self._first: Recent[bytes, bytes] = Recent(settings.clean_param_max)
         """The fingerprint of a cleaned URL, and of the URL that was let through for it."""
-        self._most_files = settings.cache_size
-        self._rules: OrderedDict[str, CleanParams] = OrderedDict()
+        self._rules: Recent[str, CleanParams] = Recent(settings.cache_size)
         """By the hash of the file."""
         self._arrived: WeakSet[Request] = WeakSet()
         """Requests that the scheduler has handed out."""
@@ -78,10 +76,7 @@ class EqualUrls:
         equal = self._fingerprint(request, cleaned)
         first = self._first.get(equal, exact)
         if remember:
-            self._first[equal] = first
-            self._first.move_to_end(equal)
-            if len(self._first) > self._most_urls:
-                self._first.popitem(last=False)
+            self._first.put(equal, first)
         if not (first == exact or request.dont_filter or self._comes_from(first, request)):
             raise self._duplicate(request, cleaned)
 
@@ -105,10 +100,8 @@ class EqualUrls:
         key = policy.record.sha256
         rules = self._rules.get(key)
         if rules is None:
-            rules = self._rules[key] = self._read(policy)
-            if len(self._rules) > self._most_files:
-                self._rules.popitem(last=False)
-        self._rules.move_to_end(key)
+            rules = self._read(policy)
+        self._rules.put(key, rules)
         return rules
 
     def _read(self, policy: Policy) -> CleanParams:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Generic, TypeVar
+
+from scrapy_robots_plus.crawl.recent import Recent
 
 _K = TypeVar("_K")
 
@@ -12,15 +13,11 @@ class News(Generic[_K]):
     """Remembers the last value of each key, for the *size* keys that were looked at last."""
 
     def __init__(self, size: int) -> None:
-        self._size = size
-        self._last: OrderedDict[_K, int] = OrderedDict()
+        self._last: Recent[_K, int] = Recent(size)
 
     def is_new(self, key: _K, value: object) -> bool:
         """Whether *value*, which must be hashable, differs from the last one of *key*."""
         digest = hash(value)
         is_new = self._last.get(key) != digest
-        self._last[key] = digest
-        self._last.move_to_end(key)
-        if len(self._last) > self._size:
-            self._last.popitem(last=False)
+        self._last.put(key, digest)
         return is_new

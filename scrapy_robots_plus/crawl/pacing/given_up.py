@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.crawl.recent import Recent
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.clock import Now
@@ -18,9 +19,8 @@ class GivenUp:
 
     def __init__(self, size: int, clock: Now) -> None:
         """*clock*: monotonic seconds."""
-        self._size = size
         self._clock = clock
-        self._until: OrderedDict[Origin, float] = OrderedDict()
+        self._until: Recent[Origin, float] = Recent(size)
 
     def __contains__(self, origin: Origin) -> bool:
         if not self._until:  # as in almost every crawl
@@ -32,7 +32,4 @@ class GivenUp:
         return until is not None
 
     def add(self, origin: Origin) -> None:
-        self._until[origin] = self._clock() + self.SECONDS
-        self._until.move_to_end(origin)
-        if len(self._until) > self._size:
-            self._until.popitem(last=False)
+        self._until.put(origin, self._clock() + self.SECONDS)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import (
     HANDLED_META_KEY,
     HANDLES_ALL_META_KEY,
@@ -31,8 +31,7 @@ class Refusals:
     """Remembers which slots have answered 503 last."""
 
     def __init__(self, most_slots: int) -> None:
-        self._most_slots = most_slots
-        self._errors: OrderedDict[str, int] = OrderedDict()
+        self._errors: Recent[str, int] = Recent(most_slots)
 
     def refuses(self, response: Response, key: str) -> bool:
         """Whether *response*, the next from the slot *key*, is a 429, or a 503 after others."""
@@ -43,10 +42,8 @@ class Refusals:
         return response.status == TOO_MANY_REQUESTS
 
     def _count_error(self, key: str) -> int:
-        count = self._errors.pop(key, 0) + 1
-        self._errors[key] = count
-        if len(self._errors) > self._most_slots:
-            self._errors.popitem(last=False)
+        count = self._errors.get(key, 0) + 1
+        self._errors.put(key, count)
         return count
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.parsers.failing import parser_failed
+from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.record import RobotsRecord
 from scrapy_robots_plus.policy.source import Source
@@ -63,8 +63,7 @@ class Views:
         self._retrieval = retrieval
         self._clock = clock
         self._stats = stats
-        self._size = size
-        self._origins: OrderedDict[Origin, _ViewsOfOrigin] = OrderedDict()
+        self._origins: Recent[Origin, _ViewsOfOrigin] = Recent(size)
         self._read = lru_cache(TEXTS_PARSED)(self._parsed)
 
     def of(self, fetched: Policy, settings: RobotsSettings) -> Policy:
@@ -83,12 +82,8 @@ class Views:
         return self._kept(views, settings) or _keep(views, self._made(origin, settings, views))
 
     def _views_of(self, origin: Origin, fetched: Policy | None) -> _ViewsOfOrigin:
-        views = self._origins.get(origin)
-        if views is None:
-            views = self._origins[origin] = _ViewsOfOrigin()
-            if len(self._origins) > self._size:
-                self._origins.popitem(last=False)
-        self._origins.move_to_end(origin)
+        views = self._origins.get(origin) or _ViewsOfOrigin()
+        self._origins.put(origin, views)
         if views.fetched is not fetched:
             views.fetched = fetched
             views.by_settings.clear()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.gate.crawl import Crawl
 from scrapy_robots_plus.crawl.policies.fetch import LEAST_PAUSE
+from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import chosen_slot, origin_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Hosts:
     def __init__(self, crawler: Crawler) -> None:
         self._crawl = Crawl.of(crawler)
         self._crawler = crawler
-        self._unreachable_since: OrderedDict[Origin, float] = OrderedDict()
+        self._unreachable_since: Recent[Origin, float] = Recent(self._crawl.settings.cache_size)
 
     def host_of(self, request: Request) -> str:
         """The slot that was chosen for *request*, or its host, without the port."""
@@ -89,10 +89,8 @@ class Hosts:
         if not self._crawl.settings.defers:
             return False
         now = self._crawl.clock.monotonic()
-        since = self._unreachable_since.setdefault(origin, now)
-        self._unreachable_since.move_to_end(origin)
-        if len(self._unreachable_since) > self._crawl.settings.cache_size:
-            self._unreachable_since.popitem(last=False)
+        since = self._unreachable_since.get(origin, now)
+        self._unreachable_since.put(origin, since)
         return now < since + self._crawl.settings.defer_max
 
     def _state_under(self, policy: Policy, own: float) -> HostState:
