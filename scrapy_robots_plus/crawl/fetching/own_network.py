@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 SECONDS = 60.0
 """How long ago an answer of any site shows that the network works."""
 
-_OF_THE_NETWORK = frozenset({Failure.DNS, Failure.CONNECTION, Failure.TIMEOUT})
+NETWORK_FAILURES = frozenset({Failure.DNS, Failure.CONNECTION, Failure.TIMEOUT})
+"""What a fetch ends in if this crawl has no network, among other causes."""
 
 
 class OwnNetwork:
@@ -35,7 +36,7 @@ class OwnNetwork:
         if failure is Failure.ERROR:
             return True
         silent = self._now() - self._answered_at > SECONDS
-        return failure in _OF_THE_NETWORK and silent
+        return failure in NETWORK_FAILURES and silent
 
     def _answered(self) -> None:
         self._answered_at = self._now()

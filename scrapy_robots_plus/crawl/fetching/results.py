@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CACHED = "cached"
-"""Scrapy's flag for a cached response, which says nothing about the handler in use."""
+"""Scrapy's flag for a response from its HTTP cache."""
 
 
 class Results:
@@ -65,7 +65,7 @@ class Results:
         except ValueError as error:
             return self._result(url, response, Failure.CUT, detail=str(error))
         if text is None:
-            if CACHED not in response.flags:
+            if CACHED not in response.flags:  # else nothing is known of the handler in use
                 self._report_html(url, body)
             text = body
         return self._result(url, response, response.status, text)

@@ -104,7 +104,12 @@ class AuditMode:
             return self._crawl.request_settings.of(request, origin)
         except RobotsOverrideError as error:
             self._stats.inc_value(stats.OVERRIDE_ERRORS)
-            logger.error("%s is judged without it: %s", printable(request), printable(error))
+            logger.error(
+                "%s is judged without it: %s",
+                printable(request),
+                printable(error),
+                extra={"spider": self._crawl.crawler.spider},
+            )
             return self._crawl.request_settings.of_origin(origin)
 
     async def _judge_when_known(
@@ -159,4 +164,8 @@ class AuditMode:
 
     def _log_failure(self, failure: Failure) -> None:
         if not isinstance(failure.value, compat.CANCELLED):
-            logger.error("A request could not be judged: %s", printable(repr(failure.value)))
+            logger.error(
+                "A request could not be judged: %s",
+                printable(repr(failure.value)),
+                extra={"spider": self._crawl.crawler.spider},
+            )

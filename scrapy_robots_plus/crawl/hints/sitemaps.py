@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy.http import Response, TextResponse
 
 from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.fetching.results import CACHED
 from scrapy_robots_plus.crawl.parsers.failing import parser_failed
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.protocol.printable import printable
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _NOT_FOUND = 404
-_FLAG = "cached"
-"""Scrapy's HTTP cache does not keep responses with this flag."""
 
 
 class Sitemaps:
@@ -60,7 +59,8 @@ class Sitemaps:
             return ()
 
     async def response(self, request: Request, policy: Policy) -> Response | None:
-        """The answer to *request*, for the Sitemap lines of a robots.txt, from its *policy*.
+        """The answer to *request*, for the Sitemap lines of a robots.txt, from its *policy*; marked
+        as cached, so that the HTTP cache does not keep it.
 
         None if the crawl does not ask for the file, so that *request* has to.
         """
@@ -69,7 +69,7 @@ class Sitemaps:
         if policy.file is None or policy.access is not Access.RULES:
             status = policy.record.outcome
             status = status if isinstance(status, int) else _NOT_FOUND
-            return Response(request.url, status, flags=[_FLAG])
+            return Response(request.url, status, flags=[CACHED])
         urls = await self.urls(policy, self.lines(policy))
         if not urls.in_scope:
             logger.info(
@@ -78,7 +78,7 @@ class Sitemaps:
                 extra={"spider": self._crawler.spider},
             )
         body = "".join(f"Sitemap: {url}\n" for url in urls.in_scope)
-        return TextResponse(request.url, body=body, encoding="utf-8", flags=[_FLAG])
+        return TextResponse(request.url, body=body, encoding="utf-8", flags=[CACHED])
 
     def _count(self, urls: SitemapUrls, policy: Policy) -> None:
         self._stats.inc_value(stats.SITEMAPS_FOUND, len(urls.all))

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.fetching.own_network import NETWORK_FAILURES
 from scrapy_robots_plus.crawl.parsers.adapter import Parsers, charset_of
 from scrapy_robots_plus.crawl.parsers.failing import parser_failed
 from scrapy_robots_plus.policy.access import Access, Failure
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
     from .archive import Archive
     from .sharing.shared_fetches import SharedFetches, Turn
-
-_NO_NETWORK = frozenset({Failure.DNS, Failure.CONNECTION, Failure.TIMEOUT})
 
 
 class Retrieved(NamedTuple):
@@ -144,7 +143,7 @@ class Retrieval:
         known = _newer(stored, previous.record if previous else None)
         is_refresh = previous is not None and previous.lookup is Lookup.USE_AND_REFRESH
         result = await self._fetcher.fetch(origin, known, is_refresh=is_refresh)
-        if known is None and result.outcome in _NO_NETWORK and not result.interrupted:
+        if known is None and result.outcome in NETWORK_FAILURES and not result.interrupted:
             known = await self._recalled(origin)
         return self._received(origin, result, known, previous)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import re
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.fetching.own_network import NETWORK_FAILURES
+from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.policy.access import Access, Failure
 from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.printable import printable
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_ON_THE_WAY = (Failure.CONNECTION, Failure.DNS, Failure.TIMEOUT, Failure.ERROR)
+_ON_THE_WAY = NETWORK_FAILURES | {Failure.ERROR}
 """Failures that a proxy can cause."""
 
 
@@ -51,7 +53,7 @@ class Outages:
         self._crawl = crawl
         self._crawler = crawl.crawler
         self._settings = crawl.settings
-        self._open: OrderedDict[Origin, Outage] = OrderedDict()
+        self._open: Recent[Origin, Outage] = Recent(crawl.settings.cache_size)
         self._warnings = 0
         self._untold: Counter[str] = Counter()
         self._named: defaultdict[str, list[Origin]] = defaultdict(list)
@@ -93,9 +95,7 @@ class Outages:
 
     def _begin(self, origin: Origin, policy: Policy) -> None:
         told = self._warnings < self.MOST_WARNINGS
-        self._open[origin] = Outage(policy.denies_as_unreachable, told)
-        if len(self._open) > self._settings.cache_size:
-            self._open.popitem(last=False)
+        self._open.put(origin, Outage(policy.denies_as_unreachable, told))
         text = self._in_words(origin, policy)
         if told:
             self._warnings += 1

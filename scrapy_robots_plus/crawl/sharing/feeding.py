@@ -51,7 +51,11 @@ class Feeding:
         try:
             read()
         except (RedisError, OSError) as error:  # the queue tells of a server that is away
-            logger.debug("No start URLs can be read now: %r", error)
+            logger.debug(
+                "No start URLs can be read now: %r",
+                error,
+                extra={"spider": self._crawler.spider},
+            )
         except Exception as error:
             logger.exception(
                 "Start URLs from Redis are lost, with those that were read at the same time: %s",
