@@ -59,8 +59,15 @@ class Worker:
         self._reports = QueueReports(crawler)
         self._hosts = Hosts(crawler)
         lifetime = crawl.settings.worker_lifetime
-        self._account = account = Account(client, key, lifetime, crawl.clock, self._reports)
-        account.on_forgotten, account.ids = self._was_forgotten, self._ids
+        self._account = account = Account(
+            client,
+            key,
+            lifetime,
+            crawl.clock,
+            self._reports,
+            ids=self._ids,
+            forgotten=self._was_forgotten,
+        )
         self._leases = Leases(crawler, account, self._hosts)
         self._pace = QueuePace(account, self._leases, crawl.settings.workers)
         serialization = Serialization(compat.spider_of(crawler), serializer)

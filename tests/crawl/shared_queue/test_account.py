@@ -31,8 +31,8 @@ def client(server: RedisServer) -> Iterator[Any]:
 def account(server: RedisServer, client: Any) -> Iterator[Account]:
     crawler = make_crawler(CrewSpider)
     crawler._apply_settings()
-    opened = Account(client, "crew:requests", 60, Clock(), QueueReports(crawler))
-    opened.ids = set
+    reports = QueueReports(crawler)
+    opened = Account(client, "crew:requests", 60, Clock(), reports, ids=set, forgotten=list)
     yield opened
     opened.close()
 

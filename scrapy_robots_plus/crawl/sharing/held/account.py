@@ -36,19 +36,28 @@ class Account:
     """In each lifetime."""
 
     def __init__(
-        self, client: Any, key: str, lifetime: float, clock: Clock, reports: QueueReports
+        self,
+        client: Any,
+        key: str,
+        lifetime: float,
+        clock: Clock,
+        reports: QueueReports,
+        *,
+        ids: Callable[[], set[bytes]],
+        forgotten: Callable[[], object],
     ) -> None:
+        """*ids* returns those of all requests and turns that the worker has; *forgotten* is called
+        when these have become meaningless.
+        """
         self._lifetime = lifetime
         self._reports = reports
+        self._ids = ids
+        self._forgotten = forgotten
         self._link = Link(client)
         self.now = clock.monotonic
         self.queue = HostQueue(self._link.client, key, uuid4().hex, lifetime)
         self.on_flush: Callable[[], object] = self.exchange
         """Called when reports have waited for long enough; makes an exchange."""
-        self.on_forgotten: Callable[[], None]
-        """Called when the ids of all requests have become meaningless."""
-        self.ids: Callable[[], set[bytes]]
-        """Returns those of all requests and turns that the worker has."""
         self._untold: list[Callable[[], Report]] = []
         self._flush = Alarm(self._flush_now, self.now, clock.call_later)
         self._is_known = self._is_unsure = False
@@ -135,7 +144,7 @@ class Account:
         held = self.attempt(self.queue.held)
         if held is not None:
             self._is_unsure = False
-            for id_ in held - self.ids():
+            for id_ in held - self._ids():
                 self.tell(partial(Report.back, id_))
 
     def renew(self) -> None:
@@ -216,4 +225,4 @@ class Account:
         self.queue.worker = uuid4().hex
         self._is_known, self._renew_at = False, 0.0
         self._forgotten_at, self._valid_until = self.now(), -inf
-        self.on_forgotten()
+        self._forgotten()
