@@ -9,6 +9,7 @@ import pytest
 from scrapy.settings import Settings
 
 from scrapy_robots_plus.crawl.settings import (
+    default_user_agent,
     disk_queue_class,
     dupefilter_class,
     has_workers,
@@ -21,6 +22,8 @@ from scrapy_robots_plus.crawl.settings import (
     queue_class,
     scheduler_class,
     start_disk_queue_class,
+    throttles_automatically,
+    user_agent_in_headers,
 )
 
 if TYPE_CHECKING:
@@ -54,6 +57,31 @@ def test_the_folder_of_a_job(value: str | None, folder: str | None) -> None:
 
 def test_the_interval_of_the_log() -> None:
     assert log_interval(Settings({"LOGSTATS_INTERVAL": "2.5"})) == 2.5
+
+
+@pytest.mark.parametrize(("value", "does"), [("True", True), ("0", False)])
+def test_whether_autothrottle_is_on(value: str, does: bool) -> None:
+    assert throttles_automatically(Settings({"AUTOTHROTTLE_ENABLED": value})) is does
+
+
+@pytest.mark.parametrize(("value", "agent"), [("Foobot/1.0", "Foobot/1.0"), ("", ""), (None, "")])
+def test_the_user_agent_of_requests_that_have_none(value: str | None, agent: str) -> None:
+    assert default_user_agent(Settings({"USER_AGENT": value})) == agent
+
+
+@pytest.mark.parametrize(
+    ("headers", "agent"),
+    [
+        ({"Accept": "*/*", "user-AGENT": "Foobot/1.0"}, "Foobot/1.0"),
+        ({"User-Agent": "", "user-agent": "Foobot/1.0"}, "Foobot/1.0"),
+        ({"Accept": "*/*", "User-Agent": None}, None),
+        (None, None),
+    ],
+)
+def test_the_user_agent_in_the_headers_of_all_requests(
+    headers: dict[str, str | None] | None, agent: str | None
+) -> None:
+    assert user_agent_in_headers(Settings({"DEFAULT_REQUEST_HEADERS": headers})) == agent
 
 
 def test_start_requests_may_be_kept_with_the_others() -> None:

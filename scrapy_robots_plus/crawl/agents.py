@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from .parsers.adapter import takes_several_names
+from .settings import default_user_agent, user_agent_in_headers
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -35,12 +36,8 @@ class Agents:
         if self.fixed is not None:
             return self.fixed
         settings = self._crawler.settings
-        for name, value in (settings.getdict("DEFAULT_REQUEST_HEADERS") or {}).items():
-            if name.lower() == "user-agent" and value:
-                return str(value)
-        return str(
-            getattr(self._crawler.spider, "user_agent", None) or settings["USER_AGENT"] or ""
-        )
+        of_spider = getattr(self._crawler.spider, "user_agent", None)
+        return user_agent_in_headers(settings) or str(of_spider or default_user_agent(settings))
 
     def default_under(self, settings: RobotsSettings) -> AgentNames:
         """Like :attr:`default`, for requests with these *settings*."""

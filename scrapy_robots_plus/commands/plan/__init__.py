@@ -21,7 +21,7 @@ from scrapy_robots_plus.commands.subcommand import (
 from scrapy_robots_plus.commands.urls import Urls, add_urls
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
-from scrapy_robots_plus.crawl.settings import queue_class
+from scrapy_robots_plus.crawl.settings import queue_class, throttles_automatically
 
 from .figures import Figures, Limits
 from .report import print_json, print_table
@@ -123,7 +123,7 @@ def _limits(arguments: Namespace, crawl: Crawl) -> Limits:
     return Limits(
         concurrency=compat.engine_of(crawl.crawler).downloader.total_concurrency,
         other_queue=not issubclass(queue_class(settings), RobotsPriorityQueue),
-        autothrottle=settings.getbool("AUTOTHROTTLE_ENABLED"),
+        autothrottle=throttles_automatically(settings),
         response_time=arguments.response_time,
         start=time.time(),
     )

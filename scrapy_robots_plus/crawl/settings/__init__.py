@@ -12,6 +12,7 @@ from .overrides import override_from as override_from
 from .reading import dialect_in as dialect_in
 from .robots_settings import RobotsSettings as RobotsSettings
 from .scrapys_own import caches_http as caches_http
+from .scrapys_own import default_user_agent as default_user_agent
 from .scrapys_own import disk_queue_class as disk_queue_class
 from .scrapys_own import dupefilter_class as dupefilter_class
 from .scrapys_own import has_workers as has_workers
@@ -27,5 +28,7 @@ from .scrapys_own import redis_url as redis_url
 from .scrapys_own import retry_times as retry_times
 from .scrapys_own import scheduler_class as scheduler_class
 from .scrapys_own import start_disk_queue_class as start_disk_queue_class
+from .scrapys_own import throttles_automatically as throttles_automatically
+from .scrapys_own import user_agent_in_headers as user_agent_in_headers
 from .unknown import report_unknown_settings as report_unknown_settings
 from .unknown import unknown_settings as unknown_settings

@@ -91,6 +91,25 @@ def retry_times(settings: BaseSettings) -> int:
     return settings.getint("RETRY_TIMES")
 
 
+def throttles_automatically(settings: BaseSettings) -> bool:
+    """``AUTOTHROTTLE_ENABLED``."""
+    return settings.getbool("AUTOTHROTTLE_ENABLED")
+
+
+def default_user_agent(settings: BaseSettings) -> str:
+    """``USER_AGENT``; empty if there is none."""
+    return str(settings["USER_AGENT"] or "")
+
+
+def user_agent_in_headers(settings: BaseSettings) -> str | None:
+    """The User-Agent in ``DEFAULT_REQUEST_HEADERS``; None if there is none."""
+    headers = settings.getdict("DEFAULT_REQUEST_HEADERS") or {}
+    values = (
+        str(value) for name, value in headers.items() if name.lower() == "user-agent" and value
+    )
+    return next(values, None)
+
+
 def caches_http(settings: BaseSettings) -> bool:
     """``HTTPCACHE_ENABLED``."""
     return settings.getbool("HTTPCACHE_ENABLED")
