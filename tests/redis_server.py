@@ -36,6 +36,13 @@ OPERATOR = "of-the-operator"
 """The password of the user who looks after a server that has another user."""
 
 
+scrapy_redis_may_warn = pytest.mark.filterwarnings(
+    "ignore:Passing a 'spider' argument:scrapy.exceptions.ScrapyDeprecationWarning",
+    "ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning",
+)
+"""For tests with a worker of scrapy-redis."""
+
+
 @cache
 def program() -> str:
     """The path of redis-server. Skips the test where there is none."""
@@ -142,6 +149,12 @@ class RedisServer:
 
         url = self.url_for("default", self.operator_password, tcp=True)
         return redis.Redis.from_url(url, single_connection_client=True)
+
+    def emptied(self) -> Self:
+        """Itself, without data, as if it had just been started."""
+        with self.client() as client:
+            client.flushall()
+        return self
 
     # What happens to servers.
     @property

@@ -29,8 +29,7 @@ def shared() -> Iterator[RedisServer]:
 
 @pytest.fixture
 def leases(shared: RedisServer) -> Leases:
-    shared.client().flushall()
-    return Leases(Server(shared.url), LONG)
+    return Leases(Server(shared.emptied().url), LONG)
 
 
 def key(origin: Origin) -> str:

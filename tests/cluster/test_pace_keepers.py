@@ -138,14 +138,12 @@ def test_the_server_goes_by_the_same_rules(
     told: AtATime, redis: RedisServer, steps: list[tuple[float, tuple[Any, ...]]]
 ) -> None:
     turns, now = Turns(), NOW
-    with redis.client() as client:
-        client.flushall()
+    redis.emptied()
     for seconds, (name, *arguments) in steps:
         now += seconds
         if now >= turns.useful_until:
             turns = Turns()  # the server forgets it by its own clock
-            with redis.client() as client:
-                client.flushall()
+            redis.emptied()
         told.now = now
         expected = getattr(turns, name)(*arguments, now)
         assert getattr(told, name)(HOST, *arguments) == expected, (name, arguments)
@@ -179,8 +177,7 @@ class Both(Turns):
 def test_the_server_goes_by_the_same_rules_in_a_crowd(
     redis: RedisServer, told: AtATime, seed: int
 ) -> None:
-    with redis.client() as client:
-        client.flushall()
+    redis.emptied()
     world = World(Both(told), Random(seed))
     usual = {"requests": 8, "lag": 0.01, "connecting": 0.05, "answering": 0.1}
     changes: list[dict[str, float]] = [
@@ -195,8 +192,7 @@ def test_the_server_goes_by_the_same_rules_in_a_crowd(
 def test_the_server_waits_for_who_is_late_as_long_and_as_often(
     redis: RedisServer, told: AtATime
 ) -> None:
-    with redis.client() as client:
-        client.flushall()
+    redis.emptied()
     turns, now = Both(told), NOW
     turns.left(C, 0.0, 1.0, now)
     assert turns.ask(A, 1.0, 0.0, now) == 1.0

@@ -143,8 +143,7 @@ async def test_nothing_from_before_a_loss_is_believed(
     async with crawling(server.url) as crawl:
         crawl.learn(NEW)
         assert await crawl.load() == NEW
-        with server.client() as client:
-            client.flushall()
+        server.emptied()
         other.put(OLD)
         assert await crawl.load() is None
         crawl.learn(NEWER)

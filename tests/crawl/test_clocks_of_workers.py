@@ -12,7 +12,7 @@ from twisted.internet.defer import gatherResults
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.gate.crawl import Crawl
 from tests.crawling import make_crawler, parts_of_seconds
-from tests.redis_server import RedisServer
+from tests.redis_server import RedisServer, scrapy_redis_may_warn
 from tests.sending import TimedSpider, gaps
 
 if TYPE_CHECKING:
@@ -28,11 +28,7 @@ QUEUE: dict[str, Any] = {
     "DUPEFILTER_CLASS": "scrapy_robots_plus.redis.RobotsDupeFilter",
 }
 
-# What scrapy-redis does.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:Passing a 'spider' argument:scrapy.exceptions.ScrapyDeprecationWarning",
-    "ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning",
-)
+pytestmark = scrapy_redis_may_warn
 
 
 def worker(ahead: float, held: list[Crawl], **settings: Any) -> Crawler:

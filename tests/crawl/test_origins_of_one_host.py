@@ -11,7 +11,7 @@ import pytest_twisted
 
 from tests.certificates import self_signed
 from tests.crawling import parts_of_seconds
-from tests.redis_server import RedisServer
+from tests.redis_server import RedisServer, scrapy_redis_may_warn
 from tests.sending import HICCUP
 from tests.sites import answer
 from tests.workers import SCRAPY_REDIS, SHARED
@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 
     from tests.sites import Hit, Sites
 
-# What scrapy-redis does.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:Passing a 'spider' argument:scrapy.exceptions.ScrapyDeprecationWarning",
-    "ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning",
-)
+pytestmark = scrapy_redis_may_warn
 DELAY = 0.3
 
 

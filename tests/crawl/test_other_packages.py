@@ -22,7 +22,7 @@ from scrapy.utils.reactor import is_asyncio_reactor_installed
 
 from scrapy_robots_plus import RobotsDisallowed
 from tests.crawling import BASE_SETTINGS, ProbeSpider, crawl
-from tests.redis_server import redis_server
+from tests.redis_server import redis_server, scrapy_redis_may_warn
 from tests.samples import block_with, settings_of
 from tests.sites import NETWORK, answer
 
@@ -49,10 +49,7 @@ def assert_polite(host: Host) -> None:
     assert min(host.gaps) >= 0.95  # as they arrive
 
 
-# scrapy-redis
-@pytest.mark.filterwarnings(
-    "ignore:Passing a 'spider' argument:scrapy.exceptions.ScrapyDeprecationWarning"
-)
+@scrapy_redis_may_warn
 @pytest_twisted.ensureDeferred
 async def test_scrapy_redis_schedules_and_rules_and_delays_hold(
     sites: Sites, caplog: pytest.LogCaptureFixture

@@ -19,7 +19,7 @@ from scrapy.exceptions import ScrapyDeprecationWarning
 from tests.crawl.test_jobs import JobSpider, all_pages, fetched, run_to_the_end, run_until_so
 from tests.crawling import BASE_SETTINGS, crawl, stat
 from tests.programs import Program
-from tests.redis_server import redis_server
+from tests.redis_server import redis_server, scrapy_redis_may_warn
 from tests.sites import after, answer, hang
 
 if TYPE_CHECKING:
@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 
     from tests.sites import Host, Sites
 
-# What scrapy-redis does.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:Passing a 'spider' argument:scrapy.exceptions.ScrapyDeprecationWarning",
-    "ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning",
-)
+pytestmark = scrapy_redis_may_warn
 
 PATIENT = {"ROBOTS_FETCH_TIMEOUT": 30, "ROBOTS_FETCH_RETRIES": 0}
 SCRAPYS_OWN = {"ADDONS": {}, "ROBOTSTXT_OBEY": True}

@@ -27,9 +27,7 @@ def one_server() -> Iterator[RedisServer]:
 
 @pytest.fixture
 def server(one_server: RedisServer) -> RedisServer:
-    with one_server.client() as client:
-        client.flushall()
-    return one_server
+    return one_server.emptied()
 
 
 def crawl(mode: str, hosts: list[Host], url: str, **settings: Any) -> dict[str, Any]:

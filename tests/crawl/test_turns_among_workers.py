@@ -43,9 +43,7 @@ def _server() -> Iterator[RedisServer]:
 
 @pytest.fixture
 def server(_server: RedisServer) -> RedisServer:
-    with _server.client() as client:
-        client.flushall()
-    return _server
+    return _server.emptied()
 
 
 class Workers:

@@ -13,7 +13,7 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.pqueues import ScrapyPriorityQueue
 
 from tests.crawling import crawl, stat
-from tests.redis_server import redis_server
+from tests.redis_server import redis_server, scrapy_redis_may_warn
 from tests.sites import Sites, answer
 
 if TYPE_CHECKING:
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 
 LOGGER = "scrapy_robots_plus.crawl.reporting.wiring"
 RULES = "User-agent: *\nDisallow: /private/\n"
-
-
-of_scrapy_redis = pytest.mark.filterwarnings(
-    "ignore:Passing a 'spider' argument:scrapy.exceptions.ScrapyDeprecationWarning"
-)
 
 
 class OwnMiddleware(RobotsTxtMiddleware):
@@ -107,7 +102,7 @@ async def test_a_part_that_is_not_in_use_is_named_with_what_to_set(
 OURS = "scrapy_robots_plus.redis.RobotsQueue"
 
 
-@of_scrapy_redis
+@scrapy_redis_may_warn
 @pytest.mark.parametrize("job", [False, True], ids=["no job", "job"])
 @pytest_twisted.ensureDeferred
 async def test_with_scrapy_redis_the_parts_not_in_use_are_named_with_what_to_set(
@@ -123,7 +118,7 @@ async def test_with_scrapy_redis_the_parts_not_in_use_are_named_with_what_to_set
     assert text.endswith(f'set SCHEDULER_QUEUE_CLASS = "{OURS}".')
 
 
-@of_scrapy_redis
+@scrapy_redis_may_warn
 @pytest_twisted.ensureDeferred
 async def test_with_scrapy_redis_and_our_queue_nothing_is_said(
     sites: Sites, caplog: pytest.LogCaptureFixture
@@ -132,7 +127,7 @@ async def test_with_scrapy_redis_and_our_queue_nothing_is_said(
         assert await said(sites, caplog, **redis, SCHEDULER_QUEUE_CLASS=OURS) == []
 
 
-@of_scrapy_redis
+@scrapy_redis_may_warn
 @pytest_twisted.ensureDeferred
 async def test_our_queue_without_scrapy_redis_is_a_warning(
     sites: Sites, caplog: pytest.LogCaptureFixture

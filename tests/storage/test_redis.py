@@ -36,10 +36,7 @@ def one_server() -> Iterator[RedisServer]:
 
 @pytest.fixture
 def server(one_server: RedisServer) -> RedisServer:
-    """Empty, as if it had just been started."""
-    with one_server.client() as client:
-        client.flushall()
-    return one_server
+    return one_server.emptied()
 
 
 @pytest.fixture
@@ -81,9 +78,7 @@ class TestInACluster(StoreConformance):
 
     @pytest.fixture(autouse=True)
     def _cluster(self, cluster: RedisServer) -> None:
-        with cluster.client() as client:
-            client.flushall()
-        self.url = cluster.url
+        self.url = cluster.emptied().url
 
     def open(self, folder: Path, max_records: int) -> Store:
         return RedisStore(self.url, max_records)

@@ -22,10 +22,7 @@ def _one_server() -> Iterator[RedisServer]:
 
 @pytest.fixture
 def server(_one_server: RedisServer) -> RedisServer:
-    """Without any data."""
-    with _one_server.client() as client:
-        client.flushall()
-    return _one_server
+    return _one_server.emptied()
 
 
 @pytest.fixture

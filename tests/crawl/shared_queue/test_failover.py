@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
 import pytest_twisted
 import scrapy
 
 from tests.crawling import make_crawler, parts_of_seconds
 from tests.redis_proxy import RedisProxy
-from tests.redis_server import RedisServer
+from tests.redis_server import RedisServer, scrapy_redis_may_warn
 from tests.sending import HICCUP, gaps
 from tests.sites import answer, when
 
@@ -21,11 +20,7 @@ if TYPE_CHECKING:
 
     from tests.sites import Sites
 
-# What scrapy-redis does.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:Passing a 'spider' argument:scrapy.exceptions.ScrapyDeprecationWarning",
-    "ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning",
-)
+pytestmark = scrapy_redis_may_warn
 DELAY = 3.0
 
 

@@ -10,6 +10,7 @@ import pytest_twisted
 import scrapy
 
 from tests.crawling import make_crawler, parts_of_seconds, reads_paces, stat
+from tests.redis_server import scrapy_redis_may_warn
 from tests.sending import HICCUP, gaps
 from tests.sites import after, answer, in_turn
 
@@ -20,11 +21,7 @@ if TYPE_CHECKING:
 
     from tests.sites import Host, Sites
 
-# What scrapy-redis does.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:Passing a 'spider' argument:scrapy.exceptions.ScrapyDeprecationWarning",
-    "ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning",
-)
+pytestmark = scrapy_redis_may_warn
 
 DELAY = 0.3
 PACED = f"User-agent: *\nDisallow: /never\nCrawl-delay: {DELAY}\n"

@@ -14,7 +14,7 @@ import pytest_twisted
 import scrapy
 
 from tests.crawling import crawl, make_crawler, parts_of_seconds, stat
-from tests.redis_server import RedisServer
+from tests.redis_server import RedisServer, scrapy_redis_may_warn
 from tests.samples import ROOT
 from tests.sending import HICCUP
 from tests.sites import answer, when
@@ -27,11 +27,7 @@ from .settings import SHARED
 if TYPE_CHECKING:
     from tests.sites import Sites
 
-# What scrapy-redis does.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:Passing a 'spider' argument:scrapy.exceptions.ScrapyDeprecationWarning",
-    "ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning",
-)
+pytestmark = scrapy_redis_may_warn
 RULES = "User-agent: *\nDisallow: /never\n"
 CLUSTER_PAGE = (ROOT / "docs" / "cluster.md").read_text()
 PAGE = answer("<p>A page</p>", content_type="text/html")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 import scrapy
-from scrapy.utils.defer import deferred_from_coro
 from scrapy_redis.spiders import RedisSpider
 
 from tests.crawl.test_jobs import (
@@ -20,26 +19,23 @@ from tests.crawl.test_jobs import (
 )
 from tests.crawl.test_other_schedulers import interrupted, slow_hosts
 from tests.crawling import crawl, make_crawler, parts_of_seconds, run, stat
-from tests.redis_server import RedisServer
+from tests.redis_server import RedisServer, scrapy_redis_may_warn
 from tests.sites import answer, hang, when
-from tests.waiting import close_when, until
+from tests.waiting import close_when
 from tests.workers import Workers
 
+from .crews import come
 from .settings import SHARED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from twisted.internet.defer import Deferred
-
     from tests.sites import Host, Sites
 
-# What scrapy-redis does.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:Passing a 'spider' argument:scrapy.exceptions.ScrapyDeprecationWarning",
-    "ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning",
-    "ignore:scrapy_redis.spiders:scrapy.exceptions.ScrapyDeprecationWarning",
-)
+pytestmark = [
+    scrapy_redis_may_warn,
+    pytest.mark.filterwarnings(
+        "ignore:scrapy_redis.spiders:scrapy.exceptions.ScrapyDeprecationWarning"
+    ),
+]
 
 RULES = "User-agent: *\nDisallow: /never\n"
 THEIR_FILTER = {"DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter"}
@@ -60,11 +56,6 @@ async def test_each_page_is_fetched_once(
     hosts = [sites.host(RULES), sites.host(RULES + "Crawl-delay: 0.05\n"), sites.host()]
     await run_to_the_end([*hosts, hosts[0]], **{**shared, **own})
     assert fetched(hosts) == all_pages(hosts)
-
-
-def come(condition: Callable[[], object]) -> Deferred[None]:
-    """What a test waits for while crawls run."""
-    return deferred_from_coro(until(condition))
 
 
 def has_fetched(host: Host, number: int) -> bool:
