@@ -38,6 +38,14 @@ IN_FILES: dict[str, Any] = {
 }
 """Keeps a job as Scrapy does: each queue in a file of its own."""
 
+resumes_jobs = [
+    pytest.mark.filterwarnings(
+        "ignore:Exception ignored.*:pytest.PytestUnraisableExceptionWarning"
+    ),
+    pytest.mark.usefixtures("garbage_collected"),
+]
+"""Scrapy 2.14 does not close empty queues that it finds when it resumes a job."""
+
 names_rules = pytest.mark.skipif(OTHER_PARSER is not None, reason="only our parser names rules")
 takes_names = pytest.mark.skipif(
     OTHER_PARSER is not None, reason="other parsers are asked for the first name only"
@@ -110,6 +118,14 @@ class StepSpider(ProbeSpider):
     def parse(self, response: scrapy.http.Response) -> None:
         super().parse(response)
         self.done.update((response.url, *response.meta.get("redirect_urls", ())))
+
+
+class SendsAsBarbot:
+    """A downloader middleware that sends pages as another agent than they were judged as."""
+
+    def process_request(self, request: scrapy.Request) -> None:
+        if "robots.txt" not in request.url:
+            request.headers["User-Agent"] = "Barbot"
 
 
 async def crawl(

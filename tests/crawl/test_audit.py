@@ -17,7 +17,16 @@ from scrapy_robots_plus.audit.bodies import Bodies
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, Entry, FileEntry, VerdictEntry
 from scrapy_robots_plus.crawl.reporting.audit.recorder import is_in_share
 from tests.audit.logs import damages_in, entries_in
-from tests.crawling import ProbeSpider, StepSpider, crawl, make_crawler, names_rules, run, stat
+from tests.crawling import (
+    ProbeSpider,
+    SendsAsBarbot,
+    StepSpider,
+    crawl,
+    make_crawler,
+    names_rules,
+    run,
+    stat,
+)
 from tests.sending import TimedSpider, gaps
 from tests.sites import Sites, answer, hang_up, in_turn
 
@@ -204,13 +213,8 @@ async def test_a_request_that_is_not_sent_after_all_has_no_line(sites: Sites, lo
 async def test_a_request_sent_as_another_agent_has_the_line_of_the_last_verdict(
     sites: Sites, log: Path
 ) -> None:
-    class Rename:
-        def process_request(self, request: scrapy.Request) -> None:
-            if "renamed" in request.url:
-                request.headers["User-Agent"] = "Barbot"
-
     host = sites.host("User-agent: barbot\nDisallow: /renamed/1\n")
-    middlewares: dict[str, Any] = {"DOWNLOADER_MIDDLEWARES": {Rename: 900}}
+    middlewares: dict[str, Any] = {"DOWNLOADER_MIDDLEWARES": {SendsAsBarbot: 900}}
     urls = [host.url("/renamed/1"), host.url("/renamed/2")]
     await crawl(*urls, ROBOTS_AUDIT_LOG=log, **ALL, **middlewares)
     found = verdicts(log)

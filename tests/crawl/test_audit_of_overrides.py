@@ -14,7 +14,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy_robots_plus.audit.entries import EndEntry, FileEntry, VerdictEntry
 from tests.audit.logs import damages_in, entries_in
 from tests.commands.running import Robots
-from tests.crawling import StepSpider, crawl, names_rules
+from tests.crawling import SendsAsBarbot, StepSpider, crawl, names_rules
 from tests.sites import answer, when
 
 if TYPE_CHECKING:
@@ -147,13 +147,6 @@ async def test_requests_that_are_not_to_be_judged_have_lines_that_say_so(
     assert "dont_obey_robotstxt: True" in (tmp_path / "report.html").read_text()
 
 
-class Rename:
-    """A middleware that sends all requests as another agent."""
-
-    def process_request(self, request: scrapy.Request) -> None:
-        request.headers["User-Agent"] = "Barbot"
-
-
 @pytest_twisted.ensureDeferred
 async def test_in_audit_mode_a_request_sent_as_another_agent_has_one_line(
     sites: Sites, log: Path
@@ -173,7 +166,7 @@ async def test_in_audit_mode_a_request_sent_as_another_agent_has_one_line(
         ROBOTS_MODE="audit",
         ROBOTS_AUDIT_LOG=log,
         ROBOTS_AUDIT_LOG_ALLOWED=True,
-        DOWNLOADER_MIDDLEWARES={Rename: 900},
+        DOWNLOADER_MIDDLEWARES={SendsAsBarbot: 900},
     )
     found = sorted((entry.url, entry.allowed, entry.agent) for entry in of_type(VerdictEntry, log))
     assert found == [(urls[0], False, "Barbot"), (urls[1], True, "Barbot")]

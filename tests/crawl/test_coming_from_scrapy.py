@@ -11,7 +11,7 @@ import pytest_twisted
 from scrapy.exceptions import IgnoreRequest
 
 from tests.crawl.test_jobs import MAIN, all_pages, fetched, run_to_the_end, run_until_so
-from tests.crawling import IN_FILES, OTHER_PARSER, crawl, stat
+from tests.crawling import IN_FILES, OTHER_PARSER, crawl, resumes_jobs, stat
 from tests.programs import Program
 from tests.sites import after, answer, hang_up
 
@@ -19,13 +19,7 @@ if TYPE_CHECKING:
     from tests.programs import Program
 from tests.sites import Host, Reply, Sites
 
-pytestmark = [
-    # Scrapy 2.14 does not close empty queues that it finds when it resumes a job.
-    pytest.mark.filterwarnings(
-        "ignore:Exception ignored.*:pytest.PytestUnraisableExceptionWarning"
-    ),
-    pytest.mark.usefixtures("garbage_collected"),
-]
+pytestmark = resumes_jobs
 RULES = "User-agent: *\nDisallow: /private/\n"
 SCRAPYS_OWN: dict[str, Any] = {"ADDONS": {}, "ROBOTSTXT_OBEY": True}
 SWITCHED_OFF: dict[str, Any] = {"ROBOTSTXT_OBEY": False}

@@ -9,7 +9,7 @@ import scrapy
 
 from scrapy_robots_plus.crawl.gate.crawl import Crawl
 from scrapy_robots_plus.crawl.gate.judge import Passes, Refused
-from tests.crawling import ProbeSpider, crawl, make_crawler, run
+from tests.crawling import ProbeSpider, SendsAsBarbot, crawl, make_crawler, run
 from tests.sites import Sites, answer, in_turn
 
 RULES = "User-agent: *\nDisallow: /closed\n\nUser-agent: barbot\nDisallow: /\n"
@@ -30,14 +30,6 @@ class Listener:
     def _listen(self, request: scrapy.Request, origin: Any, agent: Any, decision: Any) -> None:
         assert request.url.startswith(str(origin))
         self.heard.append((request.url.removeprefix(str(origin)), agent, type(decision)))
-
-
-class Rename:
-    """A middleware that sends some requests as another agent."""
-
-    def process_request(self, request: scrapy.Request) -> None:
-        if "renamed" in request.url:
-            request.headers["User-Agent"] = "Barbot"
 
 
 class FollowingSpider(ProbeSpider):
@@ -74,7 +66,7 @@ async def test_each_decision_is_told_once(sites: Sites) -> None:
 @pytest_twisted.ensureDeferred
 async def test_a_request_that_is_sent_as_another_agent_is_told_again(sites: Sites) -> None:
     host = sites.host(RULES)
-    middlewares: dict[str, Any] = {"DOWNLOADER_MIDDLEWARES": {Rename: 900}}
+    middlewares: dict[str, Any] = {"DOWNLOADER_MIDDLEWARES": {SendsAsBarbot: 900}}
     crawler = await crawl(host.url("/renamed"), **SETTINGS, **middlewares)
     assert host.fetched == []
     assert heard_in(crawler) == [

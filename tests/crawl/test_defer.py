@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import RobotsUnreachable
 from tests.crawl.test_jobs import JobSpider, all_pages, fetched
-from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
+from tests.crawling import ProbeSpider, crawl, make_crawler, resumes_jobs, run, stat
 from tests.sites import after, answer, hang_up, in_turn
 from tests.waiting import close_when
 
@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
     from tests.sites import Sites
 
-pytestmark = [
-    # Scrapy 2.14 does not close empty queues that it finds when it resumes a job.
-    pytest.mark.filterwarnings(
-        "ignore:Exception ignored.*:pytest.PytestUnraisableExceptionWarning"
-    ),
-    pytest.mark.usefixtures("garbage_collected"),
-]
+pytestmark = resumes_jobs
 
 
 DEFER: dict[str, Any] = {

@@ -17,6 +17,7 @@ from scrapy_robots_plus import (
 )
 from tests.crawling import (
     ProbeSpider,
+    SendsAsBarbot,
     StepSpider,
     crawl,
     make_crawler,
@@ -362,18 +363,11 @@ async def test_the_request_that_a_file_is_fetched_for_is_no_hit(sites: Sites) ->
     assert stat(crawler, "robotstxt/store/misses") == 0
 
 
-class RenamingMiddleware:
-    """Puts in another User-Agent after the gate, so that each request is judged twice."""
-
-    def process_request(self, request: scrapy.Request) -> None:
-        request.headers["User-Agent"] = "Barbot"
-
-
 @pytest_twisted.ensureDeferred
 async def test_a_request_that_is_judged_twice_is_one_hit(sites: Sites) -> None:
     host = sites.host(RULES)
     urls = [host.url(f"/{number}") for number in range(5)]
-    crawler = await crawl(*urls, DOWNLOADER_MIDDLEWARES={RenamingMiddleware: 900})
+    crawler = await crawl(*urls, DOWNLOADER_MIDDLEWARES={SendsAsBarbot: 900})
     assert len(host.fetched) == 5
     assert stat(crawler, "robotstxt/cache_hits") == 4
 

@@ -19,7 +19,15 @@ from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.frontier import FILE_NAME, overview
-from tests.crawling import BASE_SETTINGS, IN_FILES, make_crawler, parts_of_seconds, run, stat
+from tests.crawling import (
+    BASE_SETTINGS,
+    IN_FILES,
+    make_crawler,
+    parts_of_seconds,
+    resumes_jobs,
+    run,
+    stat,
+)
 from tests.programs import Program
 from tests.sites import after, answer, hang
 from tests.waiting import close_when
@@ -32,13 +40,7 @@ if TYPE_CHECKING:
 
     from tests.sites import Host, Sites
 
-pytestmark = [
-    # Scrapy 2.14 does not close empty queues that it finds when it resumes a job.
-    pytest.mark.filterwarnings(
-        "ignore:Exception ignored.*:pytest.PytestUnraisableExceptionWarning"
-    ),
-    pytest.mark.usefixtures("garbage_collected"),
-]
+pytestmark = resumes_jobs
 
 
 SCRAPYS_QUEUE = "scrapy.pqueues.DownloaderAwarePriorityQueue"

@@ -22,7 +22,7 @@ from scrapy_robots_plus.crawl.lanes.losses import KEPT_IN
 from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
 from tests.crawl.test_jobs import JobSpider, all_pages, fetched
 from tests.crawl.world import Host as WorldHost
-from tests.crawl.world import World
+from tests.crawl.world import Stats, World
 from tests.crawling import BASE_SETTINGS, IN_FILES
 from tests.programs import Program
 from tests.sites import Host, Sites
@@ -59,14 +59,6 @@ class Signals:
     def spider_closed(self) -> None:
         for receiver in self._receivers:
             receiver()
-
-
-class Stats(dict[str, int]):
-    def inc_value(self, key: str) -> None:
-        self[key] = self.get(key, 0) + 1
-
-    def set_value(self, key: str, value: int) -> None:
-        self[key] = value
 
 
 def make_queue(

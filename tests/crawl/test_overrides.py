@@ -20,6 +20,7 @@ from scrapy_robots_plus import (
 from tests.crawling import (
     OTHER_PARSER,
     ProbeSpider,
+    SendsAsBarbot,
     StepSpider,
     crawl,
     names_rules,
@@ -305,13 +306,6 @@ async def test_the_check_before_the_queue_knows_overrides(sites: Sites) -> None:
     assert stat(crawler, "robotstxt/override") == 6
 
 
-class OtherAgent:
-    """A middleware that sends everything as somebody else."""
-
-    def process_request(self, request: scrapy.Request) -> None:
-        request.headers["User-Agent"] = "Barbot"
-
-
 @pytest_twisted.ensureDeferred
 async def test_a_request_that_a_middleware_renames_is_judged_by_the_name_in_the_override(
     sites: Sites,
@@ -322,7 +316,7 @@ async def test_a_request_that_a_middleware_renames_is_judged_by_the_name_in_the_
         named.url("/a"),
         plain.url("/a"),
         ROBOTS_OVERRIDES=by_host(named, user_agent="Foobot"),
-        DOWNLOADER_MIDDLEWARES={OtherAgent: 500},
+        DOWNLOADER_MIDDLEWARES={SendsAsBarbot: 500},
     )
     assert named.fetched == ["/a"]
     assert plain.fetched == []

@@ -12,7 +12,7 @@ from scrapy import signals
 
 from scrapy_robots_plus import Reason, RobotsUseDisallowed, request_disallowed
 from tests.crawl.stamping import StampKnownSpider, StampSpider, StampStepSpider
-from tests.crawling import crawl, make_crawler, names_rules, run, stat
+from tests.crawling import SendsAsBarbot, crawl, make_crawler, names_rules, run, stat
 from tests.samples import block_with
 from tests.sites import answer, in_turn, redirect, when
 
@@ -277,21 +277,13 @@ async def test_nor_a_name_that_is_one_of_several(sites: Sites) -> None:
     assert crawler.spider.got == urls[2:]
 
 
-class RenamingMiddleware:
-    """Sends requests as another crawler than they were judged as at first."""
-
-    def process_request(self, request: scrapy.Request) -> None:
-        if "robots.txt" not in request.url:
-            request.headers["User-Agent"] = "Barbot/1.0"
-
-
 @pytest_twisted.ensureDeferred
 async def test_nor_a_name_that_comes_late(sites: Sites) -> None:
     host = sites.host("User-agent: foobot\n\nUser-agent: barbot\nContent-Usage: /a train-ai=n\n")
     host.pages["/b"] = page(x_robots_tag="barbot: noai")
     host.pages["/c"] = page(x_robots_tag="foobot: noai")
     urls = [host.url(path) for path in ("/a", "/b", "/c")]
-    renaming = {"DOWNLOADER_MIDDLEWARES": {RenamingMiddleware: 500}}
+    renaming = {"DOWNLOADER_MIDDLEWARES": {SendsAsBarbot: 500}}
     crawler = await crawl(*urls, spider=StampSpider, **SKIP, **renaming)
     assert crawler.spider.got == urls[2:]
     assert sorted(host.fetched) == ["/b", "/c"]

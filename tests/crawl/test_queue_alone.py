@@ -23,18 +23,10 @@ from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
 from scrapy_robots_plus.frontier import FILE_NAME
 
 from .scripted import Sender
-from .world import Crawler, Host, World
+from .world import Crawler, Host, Stats, World
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-class Stats(dict[str, int]):
-    def inc_value(self, key: str) -> None:
-        self[key] = self.get(key, 0) + 1
-
-    def set_value(self, key: str, value: int) -> None:
-        self[key] = value
 
 
 open_queues: list[Alone] = []

@@ -13,7 +13,7 @@ import pytest_twisted
 import scrapy
 
 from tests.crawl.stamping import FollowingSpider, StampKnownSpider, StampSpider, StampStepSpider
-from tests.crawling import crawl, names_rules, stat
+from tests.crawling import SendsAsBarbot, crawl, names_rules, stat
 from tests.sites import answer, in_turn, redirect, when
 
 if TYPE_CHECKING:
@@ -187,19 +187,11 @@ async def test_a_retry_has_that_of_the_file_of_its_own_time(sites: Sites) -> Non
     assert crawler.spider.stamps[slow]["sha256"] != sha256(f"# 0\n{RULES}")
 
 
-class ChangesAgent:
-    """A downloader middleware that rotates headers."""
-
-    def process_request(self, request: scrapy.Request) -> None:
-        if "robots.txt" not in request.url:
-            request.headers["User-Agent"] = "Barbot/1.0"
-
-
 @names_rules
 @pytest_twisted.ensureDeferred
 async def test_a_request_that_is_judged_again_has_that_of_the_last_verdict(sites: Sites) -> None:
     host = sites.host("User-agent: foobot\nAllow: /\n\nUser-agent: barbot\nAllow: /a\n")
-    middlewares = {ChangesAgent: 500}
+    middlewares = {SendsAsBarbot: 500}
     stamp = (await stamps_of(host.url("/a"), DOWNLOADER_MIDDLEWARES=middlewares))[host.url("/a")]
     assert (stamp["rule"], stamp["line"]) == ("Allow: /a", 5)
 

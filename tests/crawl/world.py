@@ -34,6 +34,16 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.lanes.lane import Lane
 
 
+class Stats(dict[str, int]):
+    """As much of Scrapy's stats as a queue uses."""
+
+    def inc_value(self, key: str) -> None:
+        self[key] = self.get(key, 0) + 1
+
+    def set_value(self, key: str, value: int) -> None:
+        self[key] = value
+
+
 @dataclass(eq=False)
 class Host:
     """What is true of one host, whatever the queue knows of it."""
