@@ -7,6 +7,9 @@ import time
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, TypeVar
 
+from scrapy_robots_plus.storage.sqlite.file import identity
+from scrapy_robots_plus.storage.sqlite.layout import pragma
+
 from .keeper import PaceError
 from .machine_clock import THIS_MACHINE
 from .saved import restored, saved
@@ -15,6 +18,8 @@ from .turns import Turns
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from scrapy_robots_plus.storage.sqlite.file import Identity
 
     from .machine_clock import MachineClock, Moment
 
@@ -51,7 +56,7 @@ class PaceInFile:
         self._group = group
         self._clock = clock
         self._connection: sqlite3.Connection | None = None
-        self._file: tuple[int, int] | None = None
+        self._file: Identity | None = None
         self._calls = 0
         self._alone_until = 0.0
         self._why = ""
@@ -128,28 +133,20 @@ class PaceInFile:
             connection.execute("DELETE FROM turns WHERE wall + useful_for < ?", (now.wall,))
 
     def _connected(self) -> sqlite3.Connection:
-        if self._connection is not None and _identity(self._path) == self._file:
+        if self._connection is not None and identity(self._path) == self._file:
             return self._connection
         self.close()
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._connection = _opened(self._path)
-        self._file = _identity(self._path)
+        self._file = identity(self._path)
         return self._connection
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def _opened(path: Path) -> sqlite3.Connection:
     if path.exists() and path.stat().st_size:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as reader:
-            (ours,) = reader.execute("PRAGMA application_id").fetchone()
-        if ours != APPLICATION_ID:
+            is_ours = pragma(reader, "application_id") == APPLICATION_ID
+        if not is_ours:
             raise sqlite3.DatabaseError("the file is not a shared pace of scrapy-robots-plus")
     connection = sqlite3.connect(
         path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
