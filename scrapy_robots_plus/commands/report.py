@@ -13,7 +13,7 @@ from scrapy_robots_plus.audit.reading import LogReader, MissingEnd
 from scrapy_robots_plus.audit.report.page import Log, page
 from scrapy_robots_plus.audit.summary.summary import Summary
 
-from .errors import UnreadableError, WrongUsageError
+from .errors import UnreadableError, WrongUsageError, reading
 from .subcommand import Exit, Subcommand
 
 if TYPE_CHECKING:
@@ -78,13 +78,11 @@ class _Reading:
         self.damaged = 0
         self._damages: list[str] = []
         reader = LogReader(log, self._note, verify=True)
-        try:
+        with reading(log):
             for line, entry in reader:
                 self.summary.add(entry)
                 if line % _TURN == 0:
                     output.progress(f"{line:,} lines")
-        except OSError as error:
-            raise UnreadableError(f"{log} cannot be read: {error.strerror}") from error
         if reader.lines and self.damaged and not self.summary.totals.entries:
             raise UnreadableError(f"{log} is not an audit log that can be read: {self._damages[0]}")
         for damage in self._damages:

@@ -9,7 +9,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from .errors import UnreadableError
+from .errors import UnreadableError, reading
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -111,12 +111,8 @@ def add_file(parser: ArgumentParser) -> None:
 
 def read_file(name: str) -> bytes:
     """The octets of the file *name*; of standard input for ``-``. Raises UnreadableError."""
-    try:
+    with reading(name):
         return standard_input().read() if name == "-" else Path(name).read_bytes()
-    except UnreadableError:
-        raise
-    except OSError as error:
-        raise UnreadableError(f"{name} cannot be read: {error.strerror}") from error
 
 
 def standard_input() -> BinaryIO:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from scrapy_robots_plus.crawl import compat
 
-from .errors import UnreadableError, WrongUsageError
+from .errors import WrongUsageError, reading
 from .subcommand import standard_input
 
 if TYPE_CHECKING:
@@ -53,12 +53,8 @@ class Urls:
         if self._input is None:
             yield from self._given
             return
-        try:
+        with reading(self._input):
             yield from self._lines(self._input)
-        except UnreadableError:
-            raise
-        except OSError as error:
-            raise UnreadableError(f"{self._input} cannot be read: {error.strerror}") from error
 
     def _lines(self, name: str) -> Iterator[str]:
         stream = standard_input() if name == "-" else open(name, "rb")  # noqa: SIM115 - see below

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
-from scrapy_robots_plus.commands.errors import UnreadableError
+from scrapy_robots_plus.commands.errors import reading
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand, standard_input
 from scrapy_robots_plus.policy.freshness import CLOCK_SKEW
 from scrapy_robots_plus.protocol.counting import counted
@@ -109,9 +109,7 @@ def _opened(name: str) -> Iterator[BinaryIO]:
     if name == "-":
         yield standard_input()
         return
-    try:
+    with reading(name):
         stream = open(name, "rb")  # noqa: SIM115 - closed below
-    except OSError as error:
-        raise UnreadableError(f"{name} cannot be read: {error.strerror}") from error
     with stream:
         yield stream

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.commands.output import Style
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand, add_json
+from scrapy_robots_plus.crawl.policies.words import answer_in
 from scrapy_robots_plus.storage.exchange import fields_of
 
 from .store import add_store, opened_to_read
-from .words import age_of, freshness_of, moment, span, status_of
+from .words import age_of, freshness_of, moment, span
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -58,7 +59,7 @@ class List(Subcommand):
 
 def _values(record: RobotsRecord, now: float, limits: Limits) -> tuple[str, ...]:
     return (
-        status_of(record),
+        answer_in(record),
         record.access.value,
         moment(record.fetched_at) if record.readable else "never",
         span(age_of(record, now)) if record.readable else "-",

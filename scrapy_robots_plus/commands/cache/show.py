@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.commands.output import Style
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand, add_json
+from scrapy_robots_plus.crawl.policies.words import answer_in
 from scrapy_robots_plus.policy.origin import Origin
 from scrapy_robots_plus.storage.exchange import line_of
 
 from .store import add_store, opened_to_read, origin_in
-from .words import age_of, freshness_of, moment, span, status_of
+from .words import age_of, freshness_of, moment, span
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -85,7 +86,7 @@ def _print(record: RobotsRecord, limits: Limits, output: Output) -> None:
 
 
 def _facts(record: RobotsRecord, now: float, limits: Limits) -> Iterator[tuple[str, str]]:
-    yield "status", f"{status_of(record)} ({record.access.value})"
+    yield "status", f"{answer_in(record)} ({record.access.value})"
     yield "from", record.url
     if record.readable:
         yield "fetched", f"{moment(record.fetched_at)} UTC, {span(age_of(record, now))} ago"

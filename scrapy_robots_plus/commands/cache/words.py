@@ -18,18 +18,6 @@ PROGRESS_EVERY = 1_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-def status_of(record: RobotsRecord) -> str:
-    """Such as ``200``, ``timeout``, or ``200, now 503``."""
-    outcome = _plain(record.outcome)
-    if record.failure is None or not record.readable:
-        return outcome
-    return f"{outcome}, now {_plain(record.failure)}"
-
-
-def _plain(outcome: object) -> str:
-    return str(getattr(outcome, "value", outcome))
-
-
 def moment(time: float) -> str:
     """A time, in seconds since the epoch, in UTC: ``2026-11-20 18:59:01``."""
     try:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.commands.output import Style
 from scrapy_robots_plus.crawl.reporting.progress import duration
+from scrapy_robots_plus.protocol.counting import counted
 
 from .figures import Host
 
@@ -47,11 +48,7 @@ def print_json(figures: Figures, output: Output) -> None:
 
 def _columns(seconds: float, host: Host, delay: str) -> str:
     counts = (f"{count:,}" for count in (host.allowed, host.denied, host.undecided))
-    return _COLUMNS.format(_span(seconds), *counts, delay)
-
-
-def _span(seconds: float) -> str:
-    return duration(seconds) if seconds else "-"
+    return _COLUMNS.format(duration(seconds) if seconds else "-", *counts, delay)
 
 
 def _style(host: Host) -> Style:
@@ -83,18 +80,18 @@ def _notes(host: Host) -> Iterator[str]:
 def _summary(figures: Figures, hosts: Sequence[Host]) -> Iterator[str]:
     whole, total = _sum(hosts), figures.total()
     yield (
-        f"{_counted(len(hosts), 'host')}: {_counted(whole.allowed, 'URL')} allowed, "
+        f"{counted(len(hosts), 'host')}: {counted(whole.allowed, 'URL')} allowed, "
         f"{whole.denied:,} denied, {whole.undecided:,} undecided"
     )
     unread = sum(1 for host in hosts if host.undecided)
     if unread:
-        yield f"Undecided, because robots.txt cannot be read: {_counted(unread, 'host')}"
+        yield f"Undecided, because robots.txt cannot be read: {counted(unread, 'host')}"
     if figures.not_http:
-        yield f"Left out, because not http or https: {_counted(figures.not_http, 'URL')}"
+        yield f"Left out, because not http or https: {counted(figures.not_http, 'URL')}"
     if figures.invalid:
-        yield f"Left out, because not a URL: {_counted(figures.invalid, 'line')}"
+        yield f"Left out, because not a URL: {counted(figures.invalid, 'line')}"
     if figures.sitemaps_unread:
-        yield f"Left out: {_counted(figures.sitemaps_unread, 'sitemap')}"
+        yield f"Left out: {counted(figures.sitemaps_unread, 'sitemap')}"
     yield _total_in_words(total, figures)
     if figures.limits.other_queue and len(hosts) > 1:
         yield "More with this SCHEDULER_PRIORITY_QUEUE, in which hosts wait for each other."
@@ -109,15 +106,11 @@ def _total_in_words(total: Total, figures: Figures) -> str:
     least = f"At least {duration(total.seconds)}: "
     if isinstance(because, Host):
         paced = f", {because.timetable.delay:g} s apart" if because.timetable.delay else ""
-        return f"{least}{_counted(because.allowed, 'request')} to {because.name}{paced}"
+        return f"{least}{counted(because.allowed, 'request')} to {because.name}{paced}"
     return (
         f"{least}responses of {limits.response_time:g} s, {limits.concurrency:,} at a time "
         f"({because})"
     )
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _host_fields(figures: Figures, host: Host) -> dict[str, Any]:

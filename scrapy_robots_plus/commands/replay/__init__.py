@@ -12,7 +12,7 @@ from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, LogReader
 from scrapy_robots_plus.audit.replay.differences import Differences
 from scrapy_robots_plus.audit.replay.parsed_files import ParsedFiles, UndecidedError
 from scrapy_robots_plus.audit.replay.replay import UNREPLAYED, Changes, CrawlReplay, Decided
-from scrapy_robots_plus.commands.errors import UnreadableError, WrongUsageError
+from scrapy_robots_plus.commands.errors import WrongUsageError, reading
 from scrapy_robots_plus.commands.output import Style
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand, add_json, agent_name
 from scrapy_robots_plus.crawl.recent import Recent
@@ -67,14 +67,10 @@ class Replay(Subcommand):
         add_json(parser)
 
     def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
-        try:
+        with reading(arguments.log):
             if arguments.verify:
                 return Verification(arguments, output).run()
             return _Replaying(arguments, output).run()
-        except OSError as error:
-            if isinstance(error, BrokenPipeError):
-                raise
-            raise UnreadableError(f"{arguments.log} cannot be read: {error.strerror}") from error
 
 
 class _Replaying:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.commands.output import Style
+from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.lint import Role
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -54,9 +55,7 @@ def listing(
         for finding in by_line.get(line.number, ()):
             yield _finding(finding, digits)
     count = len(linted.findings)
-    yield (
-        (f"{count:,} finding{'' if count == 1 else 's'}", Style.UNSURE if count else Style.GOOD),
-    )
+    yield ((counted(count, "finding"), Style.UNSURE if count else Style.GOOD),)
 
 
 def _heading(heading: dict[str, Any]) -> Iterator[Parts]:

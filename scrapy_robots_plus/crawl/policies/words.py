@@ -19,6 +19,11 @@ def status_of(record: RobotsRecord, settings: RobotsSettings) -> str:
     """``200``, ``timeout``, ``200, now 503``, ``own text``, ``not asked``."""
     if not settings.needs_file:
         return "not asked" if settings.robots_txt is None else "own text"
+    return answer_in(record)
+
+
+def answer_in(record: RobotsRecord) -> str:
+    """``200``, ``timeout``, ``200, now 503``."""
     if record.failure is None or not record.readable:
         return str(record.outcome)
     return f"{record.outcome}, now {record.failure}"
