@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from twisted.internet.task import LoopingCall
 
     from scrapy_robots_plus.crawl.lanes.lane import Lane
+    from scrapy_robots_plus.crawl.scheduling.readiness import Readiness
 
 logger = logging.getLogger(__name__)
 
@@ -114,21 +115,10 @@ class Estimate:
         if readiness is None:
             return
         lanes = [lane for queue in readiness.queues for lane in queue]
-        parts = describe(lanes, readiness.delay_of), self._asleep(lanes)
+        parts = describe(lanes, readiness.delay_of), _asleep(readiness, lanes)
         text = "; ".join(filter(None, parts))
         if text:
             logger.info(printable(text), extra={"spider": self._crawler.spider})
-
-    def _asleep(self, lanes: list[Lane]) -> str:
-        """What only the file of a job holds."""
-        readiness = readiness_in_use(self._crawler)
-        queues = readiness.queues if readiness is not None else ()
-        ours = [queue for queue in queues if isinstance(queue, RobotsPriorityQueue)]
-        asleep = sum(queue.lanes_asleep for queue in ours)
-        if not asleep:
-            return ""
-        requests = sum(map(len, ours)) - sum(map(len, lanes))
-        return f"{counted(asleep, 'host')} in the job's file ({counted(requests, 'request')})"
 
     def _spider_opened(self, spider: Spider) -> None:  # noqa: ARG002
         self._loop = create_looping_call(self.log)
@@ -137,3 +127,13 @@ class Estimate:
     def _spider_closed(self) -> None:
         if self._loop is not None and self._loop.running:
             self._loop.stop()
+
+
+def _asleep(readiness: Readiness, lanes: list[Lane]) -> str:
+    """What only the file of a job holds, beside the *lanes* in memory."""
+    ours = [queue for queue in readiness.queues if isinstance(queue, RobotsPriorityQueue)]
+    asleep = sum(queue.lanes_asleep for queue in ours)
+    if not asleep:
+        return ""
+    requests = sum(map(len, ours)) - sum(map(len, lanes))
+    return f"{counted(asleep, 'host')} in the job's file ({counted(requests, 'request')})"
