@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gzip
 import os
-import re
 import zlib
 from contextlib import suppress
 from hashlib import sha256
 from itertools import count
 from typing import TYPE_CHECKING
+
+from .fields import SHA256
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 LONGEST_BODY = 64 * 1024 * 1024
 """Octets. What is longer is not read."""
 
-_HASH = re.compile("[0-9a-f]{64}")
 _numbers = count()
 
 
@@ -52,7 +52,7 @@ class Bodies:
 
     def get(self, digest: str) -> bytes:
         """The text with this *digest*. Raises :exc:`BodyError` if that is not to be had."""
-        if not _HASH.fullmatch(digest):  # it comes from a file, and becomes a path
+        if not SHA256.fullmatch(digest):  # it comes from a file, and becomes a path
             raise BodyError(f"{digest!r:.100} is not a hash")
         path = self._path(digest)
         try:

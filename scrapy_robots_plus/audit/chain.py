@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .entries import VERSION
+from .fields import SHA256
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,7 +23,6 @@ LONGEST_LINE = 16 * 1024 * 1024
 
 _SEAL = re.compile(rb',"hash":"([0-9a-f]{64})"}\n?')
 _LENGTH_OF_SEAL = len(f',"hash":"{64 * "0"}"}}')
-_HASH = re.compile("[0-9a-f]{64}")
 
 
 class Link(NamedTuple):
@@ -78,7 +78,7 @@ def parse(raw: bytes) -> Line:
     number, previous = fields.get("n"), fields.get("prev")
     if type(number) is not int or number < 0:
         raise ValueError("it has no number")
-    if not (isinstance(previous, str) and _HASH.fullmatch(previous)):
+    if not (isinstance(previous, str) and SHA256.fullmatch(previous)):
         raise ValueError("it does not name the line before it")
     digest = sha256(raw[:seal_at] + b"}").hexdigest()
     return Line(Link(number, stated[1].decode("ascii")), previous, fields, digest)

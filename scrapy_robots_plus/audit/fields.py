@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime, timedelta, timezone
 from math import isfinite
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from scrapy_robots_plus.protocol.product_token import AgentNames
+
+SHA256 = re.compile("[0-9a-f]{64}")
+"""A hash in hexadecimal."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 

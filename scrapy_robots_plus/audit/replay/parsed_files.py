@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.audit.bodies import BodyError
 from scrapy_robots_plus.protocol import RobotsTxt
+from scrapy_robots_plus.protocol.robotstxt.robotstxt import OVERHEAD
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.audit.bodies import Bodies
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
 
 OCTETS = 1024 * 1024
 """Of files that are kept parsed, but at least one file."""
-
-_OVERHEAD = 512
-"""Of a parsed file besides its lines, in octets."""
 
 
 class UndecidedError(Exception):
@@ -40,10 +38,10 @@ class ParsedFiles:
             self._parsed.move_to_end(key)
             return self._parsed[key]
         file = self._parsed[key] = RobotsTxt.parse(self._text(digest), dialect, charset)
-        self._octets += file.size + _OVERHEAD
+        self._octets += file.size + OVERHEAD
         while self._octets > OCTETS and len(self._parsed) > 1:
             _, dropped = self._parsed.popitem(last=False)
-            self._octets -= dropped.size + _OVERHEAD
+            self._octets -= dropped.size + OVERHEAD
         return file
 
     def _text(self, digest: str) -> bytes:

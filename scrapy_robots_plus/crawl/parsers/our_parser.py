@@ -13,6 +13,7 @@ from scrapy_robots_plus.crawl.settings import dialect_in
 from scrapy_robots_plus.protocol import RFC9309, RobotsTxt, has_product_token
 from scrapy_robots_plus.protocol.dialect import Names
 from scrapy_robots_plus.protocol.product_token import as_names
+from scrapy_robots_plus.protocol.robotstxt.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.rules.rules import allowed_by_compact_rules, deciding_line
 
 from .hot_files import HotFiles
@@ -43,9 +44,6 @@ _DIALECTS_KNOWN = 64
 
 _MOST_VERDICTS = 16
 """How many verdicts a parser keeps whose file is not kept parsed."""
-
-_OVERHEAD = 512
-"""The overhead of a parsed file besides its lines, in octets."""
 
 
 _hot = HotFiles()
@@ -155,7 +153,7 @@ class RobotsParser(RobotParser):
         body = zlib.decompress(self._packed)
         # The fetcher has already applied the size limit.
         file = self._file = RobotsTxt.parse(body, self._shared.dialect, self._charset, None)
-        _hot.add(self, file.size + _OVERHEAD)
+        _hot.add(self, file.size + OVERHEAD)
         return file
 
     @property

@@ -18,18 +18,13 @@ from .page_statements import (
     NOINDEX,
     PLAIN,
     UNAVAILABLE_AFTER,
-    PageSource,
     PageStatement,
-    header_statements,
-    meta_statements,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from scrapy_robots_plus.protocol.product_token import Agent
-
-__all__ = ["PageDirectives", "PageSource", "PageStatement", "header_statements", "meta_statements"]
 
 
 @dataclass(frozen=True, slots=True)

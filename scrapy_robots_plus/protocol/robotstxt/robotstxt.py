@@ -31,6 +31,10 @@ _LARGE = 65_536
 """From this many octets on, parsing also compiles the rules, because that takes long."""
 
 
+OVERHEAD = 512
+"""Octets that a parsed file takes in memory besides its lines, about."""
+
+
 class RobotsTxt:
     """A parsed robots.txt (RFC 9309 2.2). Made by :meth:`parse`; never changes.
 
