@@ -38,6 +38,7 @@ _AFTER_ALL_OTHERS = 10
 class Addon:
     """Replaces Scrapy's own middleware with :class:`RobotsMiddleware`, and adds the extension,
     :class:`RobotsPagesMiddleware` and :class:`RobotsItemMiddleware`.
+    A subclass of one of them that the project has placed takes its place.
     Unless the project's settings say otherwise, also turns ``ROBOTSTXT_OBEY`` on and replaces
     Scrapy's classes with :class:`RobotsParser`, :class:`RobotsPriorityQueue` and
     :class:`RobotsDownloader`. With ``JOBDIR``, requests and fingerprints are kept in one file,
@@ -59,14 +60,10 @@ class Addon:
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy. Everything is set at add-on priority: a project's settings win."""
         position = _take_out_built_in(settings)
-        settings.setdefault_in_component_priority_dict(_MIDDLEWARES, RobotsMiddleware, position)
-        settings.setdefault_in_component_priority_dict(
-            "SPIDER_MIDDLEWARES", RobotsItemMiddleware, _AFTER_ALL_OTHERS
-        )
-        settings.setdefault_in_component_priority_dict(
-            "SPIDER_MIDDLEWARES", RobotsPagesMiddleware, _AFTER_HTTP_ERRORS
-        )
-        settings.setdefault_in_component_priority_dict("EXTENSIONS", RobotsExtension, 0)
+        _add(settings, _MIDDLEWARES, RobotsMiddleware, position)
+        _add(settings, "SPIDER_MIDDLEWARES", RobotsItemMiddleware, _AFTER_ALL_OTHERS)
+        _add(settings, "SPIDER_MIDDLEWARES", RobotsPagesMiddleware, _AFTER_HTTP_ERRORS)
+        _add(settings, "EXTENSIONS", RobotsExtension, 0)
         settings.set("ROBOTSTXT_OBEY", True, "addon")
         settings.set("ROBOTSTXT_PARSER", RobotsParser, "addon")
         settings.set("SCHEDULER_PRIORITY_QUEUE", RobotsPriorityQueue, "addon")
@@ -75,6 +72,15 @@ class Addon:
             leave_job_alone(settings)
         keep_job_in_one_file(settings)
         _share_files_with_workers(settings)
+
+
+def _add(settings: BaseSettings, name: str, component: type, position: int) -> None:
+    """Adds *component*, unless the project has placed it, or a subclass in its stead."""
+    for placed, where in settings.getdict(name).items():
+        kind = load_object(placed)
+        if where is not None and isinstance(kind, type) and issubclass(kind, component):
+            return
+    settings.setdefault_in_component_priority_dict(name, component, position)
 
 
 def _share_files_with_workers(settings: BaseSettings) -> None:

@@ -20,6 +20,9 @@ from .sites import Sites
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from scrapy import Request
+    from scrapy.http import Response
+
 BUILT_IN = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
 OURS = "scrapy_robots_plus.RobotsMiddleware"
 CLOSED = "User-agent: *\nDisallow: /\n"
@@ -63,6 +66,44 @@ def test_where_the_project_took_the_built_in_out_ours_stands_in_its_usual_place(
 @pytest.mark.parametrize("ours", [OURS, RobotsMiddleware], ids=["path", "class"])
 def test_where_the_project_put_ours_it_stays(ours: object) -> None:
     assert wired(DOWNLOADER_MIDDLEWARES={ours: 90})[RobotsMiddleware] == 90
+
+
+class OpenDoor(RobotsMiddleware):
+    """Lets some requests pass unasked."""
+
+    async def process_request(self, request: Request) -> Request | Response | None:
+        return None if request.url.endswith("/open") else await super().process_request(request)
+
+
+class OwnExtension(RobotsExtension):
+    """One that a project has changed."""
+
+
+def test_a_subclass_of_ours_stands_in_the_place_of_ours() -> None:
+    found = wired(DOWNLOADER_MIDDLEWARES={OpenDoor: 90})
+    assert found[OpenDoor] == 90
+    assert RobotsMiddleware not in found
+
+
+def test_a_subclass_of_ours_that_is_switched_off_leaves_ours_in_place() -> None:
+    assert wired(DOWNLOADER_MIDDLEWARES={OpenDoor: None})[RobotsMiddleware] == 100
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_a_subclass_of_ours_does_is_what_happens(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    host = sites.host(CLOSED)
+    await crawl(
+        host.url("/open"),
+        host.url("/closed"),
+        DOWNLOADER_MIDDLEWARES={OpenDoor: 100},
+        EXTENSIONS={OwnExtension: 0},
+    )
+    assert host.fetched == ["/open"]
+    assert caplog.text.count("1 origin, 0 requests allowed, 1 denied") == 1
+    assert "alongside" not in caplog.text
 
 
 def test_other_middlewares_stay() -> None:
