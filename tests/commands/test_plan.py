@@ -296,6 +296,22 @@ def test_a_sitemap_of_a_file(mapped: Host, tmp_path: Path) -> None:
         assert f"{requests} URL" in plan(Robots(tmp_path), "--sitemap", name).lines[-2]
 
 
+@pytest.mark.parametrize("path", ["/robots.txt", "/map.xml", "/index.xml"])
+def test_a_sitemap_that_leads_nowhere_is_told(sites: Sites, tmp_path: Path, path: str) -> None:
+    host = sites.host("User-agent: *\nDisallow:\n")
+    host.pages["/map.xml"] = sitemap()
+    host.pages["/index.xml"] = sitemap(host.url("/map.xml"), index=True)
+    done = plan(Robots(tmp_path), "--sitemap", host.url(path))
+    assert (done.status, done.errors) == (2, f"{host.url(path)} leads to no URL\n")
+
+
+@pytest.mark.parametrize(("name", "told"), [("-", "standard input"), ("urls.txt", "urls.txt")])
+def test_an_input_without_urls_is_told(tmp_path: Path, name: str, told: str) -> None:
+    (tmp_path / "urls.txt").write_text("# none\n")
+    done = plan(Robots(tmp_path), "--input", name)
+    assert (done.status, done.errors) == (2, f"{told} leads to no URL\n")
+
+
 def test_a_sitemap_that_cannot_be_read_is_named(mapped: Host, tmp_path: Path) -> None:
     mapped.pages["/1.xml"] = answer("<html>Not found</html>", 404)
     done = plan(Robots(tmp_path), "--sitemap", mapped.url("/index.xml"))

@@ -95,12 +95,14 @@ class Plan(Subcommand):
         async def work(crawl: Crawl) -> int:
             figures = Figures(_limits(arguments, crawl), project.agent)
             if given is not None:
-                await _count(given.arriving(), figures, crawl, output)
+                counted = await _count(given.arriving(), figures, crawl, output)
             else:
                 sitemaps = Sitemaps(arguments.sitemap, crawl, output)
-                await _count(sitemaps.urls(), figures, crawl, output)
+                counted = await _count(sitemaps.urls(), figures, crawl, output)
                 figures.sitemaps_unread = sitemaps.unread
             output.end_progress()
+            if not (counted or figures.sitemaps_unread):
+                output.error(f"{_source(arguments)} leads to no URL")
             if arguments.json:
                 print_json(figures, output)
             else:
@@ -118,6 +120,12 @@ def _input_of(arguments: Namespace) -> Urls | None:
     return None if arguments.sitemap is not None else Urls(arguments)
 
 
+def _source(arguments: Namespace) -> str:
+    """Of the URLs, if they are no arguments."""
+    name: str = arguments.sitemap or arguments.input
+    return "standard input" if name == arguments.input == "-" else name
+
+
 def _limits(arguments: Namespace, crawl: Crawl) -> Limits:
     settings = crawl.crawler.settings
     return Limits(
@@ -129,7 +137,8 @@ def _limits(arguments: Namespace, crawl: Crawl) -> Limits:
     )
 
 
-async def _count(urls: AsyncIterator[str], figures: Figures, crawl: Crawl, output: Output) -> None:
+async def _count(urls: AsyncIterator[str], figures: Figures, crawl: Crawl, output: Output) -> int:
+    """Adds *urls* to *figures*; how many they are."""
     hosts = _Hosts(figures, crawl)
     counted = 0
     async for url in asked_ahead(urls, crawl.policies):
@@ -148,6 +157,7 @@ async def _count(urls: AsyncIterator[str], figures: Figures, crawl: Crawl, outpu
         if policy is None:  # the user stopped it
             raise CancelledError
         figures.add(requested, hosts.of(origin), policy)
+    return counted
 
 
 class _Hosts:
