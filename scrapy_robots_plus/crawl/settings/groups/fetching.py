@@ -36,7 +36,7 @@ class Fetching:
         example=3,
         doc="How many times a failed robots.txt request is sent again without waiting for "
         "`ROBOTS_ERROR_TTL` (`DOWNLOAD_DELAY` still applies). Server errors (5xx) and network "
-        "failures are retried, timeouts are not.",
+        "failures are retried. A timeout is not, unless the process itself stood still.",
     )
     fetch_max_bytes: int = setting(
         "ROBOTS_FETCH_MAX_BYTES",
