@@ -64,7 +64,7 @@ class RobotsMiddleware:
         self.settings = crawl.settings
         self.policies = crawl.policies
         self.tally = crawl.tally
-        self._sitemap_feed = crawl.sitemap_feed
+        self._sitemap_feed = crawl.sitemap_feed  # made now, so that it hears of every file
         self._equal_urls = crawl.equal_urls
         self._crawler = crawler
         self._agents = crawl.agents

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.frontier.mending.replacing import unused
 from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -85,7 +85,7 @@ class Losses:
         folder = Path(self._folder, KEPT_IN)
         with suppress(OSError):
             folder.mkdir(exist_ok=True)
-            return path.rename(_unused(folder / ".".join(path.relative_to(self._folder).parts)))
+            return path.rename(unused(folder / ".".join(path.relative_to(self._folder).parts)))
         return path
 
     def not_on_disk(self, error: Exception) -> None:
@@ -117,9 +117,3 @@ class Losses:
 
     def _log(self, level: int, message: str, *arguments: object) -> None:
         logger.log(level, message, *arguments, extra={"spider": self._crawler.spider})
-
-
-def _unused(path: Path) -> Path:
-    """*path*, or the same with a number if that file exists."""
-    numbered = (Path(f"{path}-{number}") for number in count(2))
-    return path if not path.exists() else next(other for other in numbered if not other.exists())

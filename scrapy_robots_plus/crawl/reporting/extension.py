@@ -46,9 +46,10 @@ class RobotsExtension:
         self._crawl = crawl = Crawl.of(crawler)
         if not crawl.is_on:
             raise NotConfigured
-        self.estimate = Estimate(crawler)
         self._outages = Outages(crawl)
-        self.audit = Audit(crawl)
+        # Only kept: signals hold their handlers weakly.
+        self._estimate = Estimate(crawler)
+        self._audit = Audit(crawl)
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._summary_file: SummaryFile | None = None
         crawler.signals.connect(self._spider_opened, signals.spider_opened)

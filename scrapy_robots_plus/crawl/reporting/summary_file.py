@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import contextmanager, suppress
-from datetime import datetime, timezone
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryFile
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.printable import printable
 
+from .audit.paths import filled_in
 from .summary import summary
 
 if TYPE_CHECKING:
@@ -30,7 +30,9 @@ class SummaryFile:
         """*pattern*: the setting."""
         self._crawl = crawl
         self._started = crawl.clock.wall()
-        self._path = os.path.abspath(pattern % self._values())
+        spider = crawl.crawler.spider
+        name = spider.name if spider else ""
+        self._path = os.path.abspath(filled_in(pattern, name, self._started))
 
     def prepare(self) -> None:
         """Makes the folder, and tells at once if the file could not be written."""
@@ -41,11 +43,6 @@ class SummaryFile:
         """Writes the summary of the crawl, which has ended for *reason*."""
         with self._failures_told():
             replace_file(_target(self._path), summary(self._crawl, self._started, reason))
-
-    def _values(self) -> dict[str, str]:
-        spider = self._crawl.crawler.spider
-        time = datetime.fromtimestamp(int(self._started), timezone.utc).isoformat()
-        return {"name": spider.name if spider else "", "time": time.replace(":", "-")}
 
     @contextmanager
     def _failures_told(self) -> Iterator[None]:
