@@ -10,14 +10,13 @@ import pytest
 import pytest_twisted
 from scrapy.exceptions import IgnoreRequest
 
-from tests.crawl.test_jobs import MAIN, all_pages, fetched, run_to_the_end, run_until_so
+from tests.crawl.jobs import MAIN, all_pages, fetched, run_to_the_end, run_until_so
 from tests.crawling import IN_FILES, OTHER_PARSER, crawl, resumes_jobs, stat
 from tests.programs import Program
 from tests.sites import after, answer, hang_up
 
 if TYPE_CHECKING:
-    from tests.programs import Program
-from tests.sites import Host, Reply, Sites
+    from tests.sites import Host, Reply, Sites
 
 pytestmark = resumes_jobs
 RULES = "User-agent: *\nDisallow: /private/\n"

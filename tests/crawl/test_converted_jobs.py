@@ -9,7 +9,7 @@ import pytest_twisted
 
 from scrapy_robots_plus.frontier import FILE_NAME
 from tests.commands.running import Robots
-from tests.crawl.test_jobs import (
+from tests.crawl.jobs import (
     SCRAPYS_QUEUE,
     all_pages,
     fetched,

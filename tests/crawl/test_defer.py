@@ -12,7 +12,7 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import RobotsUnreachable
-from tests.crawl.test_jobs import JobSpider, all_pages, fetched
+from tests.crawl.jobs import JobSpider, all_pages, fetched
 from tests.crawling import ProbeSpider, crawl, make_crawler, resumes_jobs, run, stat
 from tests.sites import after, answer, hang_up, in_turn
 from tests.waiting import close_when

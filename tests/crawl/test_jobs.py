@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import random
-import sys
 import time
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +17,17 @@ from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.frontier import FILE_NAME, overview
+from tests.crawl.jobs import (
+    MAIN,
+    PAGES,
+    SCRAPYS_QUEUE,
+    JobSpider,
+    all_pages,
+    fetched,
+    make_hosts,
+    run_to_the_end,
+    run_until_so,
+)
 from tests.crawling import (
     BASE_SETTINGS,
     IN_FILES,
@@ -29,11 +38,11 @@ from tests.crawling import (
     stat,
 )
 from tests.programs import Program
-from tests.sites import after, answer, hang
+from tests.sites import hang
 from tests.waiting import close_when
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -41,66 +50,6 @@ if TYPE_CHECKING:
     from tests.sites import Host, Sites
 
 pytestmark = resumes_jobs
-
-
-SCRAPYS_QUEUE = "scrapy.pqueues.DownloaderAwarePriorityQueue"
-PAGES = 12
-
-
-class JobSpider(scrapy.Spider):
-    """From each start page to the others of its host, with priorities; every URL once."""
-
-    name = "job"
-
-    def __init__(self, urls: list[str]) -> None:
-        super().__init__()
-        self.urls = urls
-        self.failed: list[str] = []
-
-    async def start(self) -> AsyncIterator[scrapy.Request]:
-        for url in self.urls:
-            yield scrapy.Request(url, errback=self.count_failure)
-
-    def parse(self, response: Response) -> Iterator[scrapy.Request]:
-        if response.url.endswith("/0"):
-            for number in range(1, PAGES):
-                url = response.urljoin(f"/{number}")
-                yield scrapy.Request(url, priority=number % 3, errback=self.count_failure)
-
-    def count_failure(self, failure: Any) -> None:
-        self.failed.append(failure.request.url)
-
-
-def all_pages(hosts: list[Host]) -> Counter[tuple[str, str]]:
-    return Counter((host.address, f"/{number}") for host in hosts for number in range(PAGES))
-
-
-def fetched(hosts: list[Host]) -> Counter[tuple[str, str]]:
-    return Counter((host.address, path) for host in hosts for path in host.fetched)
-
-
-def make_hosts(sites: Sites) -> list[Host]:
-    """Hosts whose requests wait for all kinds of reasons when the job is stopped."""
-    return [
-        sites.host("User-agent: *\nAllow: /\n"),
-        sites.host("User-agent: *\nDisallow: /never\nCrawl-delay: 0.05\n"),
-        sites.host(after(0.4, answer("User-agent: *\nDisallow: /never\nCrawl-delay: 0.02\n"))),
-        sites.host(),
-    ]
-
-
-async def run_until_so(
-    condition: Callable[[], object], hosts: list[Host], **settings: Any
-) -> Crawler:
-    """Runs the job until *condition* holds."""
-    crawler = make_crawler(JobSpider, **settings)
-    close_when(condition, crawler)
-    await run(crawler, urls=[host.url("/0") for host in hosts])
-    return crawler
-
-
-async def run_to_the_end(hosts: list[Host], **settings: Any) -> None:
-    await run(make_crawler(JobSpider, **settings), urls=[host.url("/0") for host in hosts])
 
 
 async def run_until(moment: float, hosts: list[Host], **settings: Any) -> Crawler:
@@ -321,23 +270,6 @@ def test_killed_at_all_kinds_of_moments(sites: Sites, tmp_path: Path) -> None:
         theirs += killed(sites, tmp_path / f"theirs-{pages}", SCRAPYS_QUEUE, pages)
     print(f"{len(moments)} kills each: {ours} pages missing, with Scrapy's queue {theirs}")
     assert ours <= theirs + 3 * len(moments)
-
-
-MAIN = f"{__name__}:main"
-
-
-def main() -> None:
-    from scrapy.crawler import AsyncCrawlerProcess
-
-    from tests.crawling import BASE_SETTINGS
-
-    job, queue, *urls = sys.argv[1:]
-    settings = {**BASE_SETTINGS, **IN_FILES, "JOBDIR": job, "LOG_LEVEL": "ERROR"}
-    if queue:
-        settings["SCHEDULER_PRIORITY_QUEUE"] = queue
-    process = AsyncCrawlerProcess(settings)
-    process.crawl(JobSpider, urls=urls)
-    process.start()
 
 
 def test_a_crawler_that_does_not_crawl_leaves_the_job_alone(tmp_path: Path) -> None:

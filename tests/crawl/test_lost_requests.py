@@ -20,7 +20,7 @@ from scrapy.squeues import PickleFifoDiskQueue, PickleLifoDiskQueue
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.lanes.losses import KEPT_IN
 from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
-from tests.crawl.test_jobs import JobSpider, all_pages, fetched
+from tests.crawl.jobs import JobSpider, all_pages, fetched
 from tests.crawl.world import Host as WorldHost
 from tests.crawl.world import Stats, World
 from tests.crawling import BASE_SETTINGS, IN_FILES

@@ -16,7 +16,7 @@ import pytest_twisted
 from scrapy.core.scheduler import Scheduler
 from scrapy.exceptions import ScrapyDeprecationWarning
 
-from tests.crawl.test_jobs import JobSpider, all_pages, fetched, run_to_the_end, run_until_so
+from tests.crawl.jobs import JobSpider, all_pages, fetched, run_to_the_end, run_until_so
 from tests.crawling import BASE_SETTINGS, crawl, stat
 from tests.programs import Program
 from tests.redis_server import redis_server, scrapy_redis_may_warn

@@ -11,7 +11,7 @@ from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.gate.crawl import Crawl
 from scrapy_robots_plus.crawl.lanes.stored_lanes import StoredLanes
 from scrapy_robots_plus.frontier import FILE_NAME, overview
-from tests.crawl.test_jobs import JobSpider, all_pages, fetched
+from tests.crawl.jobs import JobSpider, all_pages, fetched
 from tests.crawling import make_crawler, reads_paces, run
 from tests.waiting import close_when
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scrapy_robots_plus.protocol import MK1996, RFC9309, Dialect, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.rules.rules import allowed_by_compact_rules, deciding_line
 from tests.examples import tried
-from tests.protocol.test_engine_properties import dialects, loose, mutated, paths, patterns
+from tests.protocol.any_file import dialects, loose, mutated, paths, patterns
 
 MOST_RULES, MOST_OCTETS = 128, 8192
 

@@ -10,7 +10,7 @@ from tests.crawl_process import MODES, crawl_in_process
 from tests.crawling import OTHER_PARSER
 from tests.sending import TimedSpider
 
-from .test_sitemap_spider import listing
+from .listings import listing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -15,18 +15,13 @@ from tests.crawling import crawl, make_crawler, run, stat
 from tests.sites import Host, Sites, after, answer, hang_up, in_turn, redirect
 from tests.waiting import close_when
 
+from .listings import listing
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 EMPTY = "User-agent: *\nDisallow: /closed\n"
 XML = {"content_type": "application/xml"}
-
-
-def listing(kind: str, *urls: str) -> Any:
-    entry = {"urlset": "url", "sitemapindex": "sitemap"}[kind]
-    entries = "".join(f"<{entry}><loc>{url}</loc></{entry}>" for url in urls)
-    text = f'<?xml version="1.0"?><{kind} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
-    return answer(f"{text}{entries}</{kind}>", content_type="application/xml")
 
 
 class Pages:

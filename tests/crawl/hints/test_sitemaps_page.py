@@ -8,7 +8,7 @@ from tests.crawling import make_crawler, run, stat
 from tests.samples import block_with, run_as_it_is
 from tests.sites import Host, Sites
 
-from .test_sitemap_spider import listing
+from .listings import listing
 
 
 def shop(sites: Sites) -> Host:

@@ -10,7 +10,7 @@ import pytest_twisted
 import scrapy
 from scrapy_redis.spiders import RedisSpider
 
-from tests.crawl.test_jobs import (
+from tests.crawl.jobs import (
     JobSpider,
     all_pages,
     fetched,

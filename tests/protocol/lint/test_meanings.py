@@ -11,7 +11,7 @@ from scrapy_robots_plus.protocol.lines import Kind
 from scrapy_robots_plus.protocol.lint import Meaning, Role, lint
 from tests.examples import tried
 
-from ..test_engine_properties import agents, bodies, charsets, dialects
+from ..any_file import agents, bodies, charsets, dialects
 
 RULES = {Role.ALLOW, Role.DISALLOW}
 UNKNOWN = {Role.UNKNOWN, Role.TEXT}
