@@ -20,10 +20,13 @@ def printable(text: object, most: int | None = None) -> str:
     A terminal obeys such characters, and some can forge log lines. Everything else stays unchanged.
     Text of more than *most* characters is cut and ends in ``...``.
     """
-    shown = str(text)
-    if most is not None and len(shown) > most:
-        shown = f"{shown[:most]}..."
+    shown = str(text) if most is None else cut(str(text), most)
     return _UNPRINTABLE.sub(_escaped, shown)
+
+
+def cut(text: str, most: int) -> str:
+    """*text*, or its first *most* characters and ``...``."""
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy.exceptions import UsageError
 
 from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.protocol.printable import cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,9 +32,7 @@ class SettingProblem(NamedTuple):
     """Which part of it, if it is a dict: ``['example.com']['obey']``."""
 
     def __str__(self) -> str:
-        value = repr(self.value)
-        if len(value) > _MOST_OF_A_VALUE:
-            value = value[:_MOST_OF_A_VALUE] + "..."
+        value = cut(repr(self.value), _MOST_OF_A_VALUE)
         return f"{self.name}{self.part} = {value}: {self.expected}"
 
 

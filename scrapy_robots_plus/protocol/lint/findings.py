@@ -7,6 +7,11 @@ from enum import Enum
 
 from typing_extensions import Self
 
+from scrapy_robots_plus.protocol.printable import cut
+
+_QUOTED = 40
+"""Characters of a key or value that a finding quotes."""
+
 
 class Code(str, Enum):
     """What is wrong, or may be other than meant (RFC 9309, and what real files show).
@@ -175,3 +180,8 @@ class Finding:
     """What it is."""
     text: str
     """What it means here, in plain English. May quote the file: escape it before printing."""
+
+
+def quoted(name: str) -> str:
+    """A key or value in quotes, cut short: a line may be long."""
+    return repr(cut(name, _QUOTED))

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.lines import Kind
-from scrapy_robots_plus.protocol.lint.findings import Code, Finding
+from scrapy_robots_plus.protocol.lint.findings import Code, Finding, quoted
 from scrapy_robots_plus.protocol.preferences import CURRENT, Preference
 from scrapy_robots_plus.protocol.preferences.structured_fields import (
     StructuredFieldError,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 _OPPOSITE = {Preference.ALLOW: Preference.DISALLOW, Preference.DISALLOW: Preference.ALLOW}
 _SIGNAL_OF = {category: key for key, category in CURRENT.signals.items()}
 _SIGNALS = {*CURRENT.signals, *CURRENT.levels}
-_SHOWN = 40
 
 
 def usage_faults(number: int, value: bytes) -> Iterator[Finding]:
@@ -76,8 +75,8 @@ def _unknown(number: int, keys: Iterator[str], meant: Mapping[str, str]) -> Iter
     key = next(keys, None)
     if key is not None:
         hint = f" {meant[key]} may be meant." if key in meant else ""
-        shown = key if len(key) <= _SHOWN else f"{key[:_SHOWN]}..."
-        yield Finding(number, Code.UNKNOWN_USE, f"{shown!r} is unknown and ignored.{hint}")
+        words = f"{quoted(key)} is unknown and ignored.{hint}"
+        yield Finding(number, Code.UNKNOWN_USE, words)
 
 
 def _unclear(number: int, keys: Iterator[tuple[str, str]]) -> Iterator[Finding]:

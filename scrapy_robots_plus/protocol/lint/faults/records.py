@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.lines.kinds import kind_of
 from scrapy_robots_plus.protocol.lines.octets import text
-from scrapy_robots_plus.protocol.lint.findings import Code, Finding
+from scrapy_robots_plus.protocol.lint.findings import Code, Finding, quoted
 from scrapy_robots_plus.protocol.lint.meanings import PACES, RULES, Meaning, Role
 from scrapy_robots_plus.protocol.robotstxt.values import is_whole_url
 
@@ -61,7 +61,7 @@ class _Unknown:
         if meant:
             words = f"{shown!r} is ignored. {meant.capitalize()} may be meant."
             return Finding(line.number, Code.MISSPELT_KEY_IGNORED, words)
-        words = f"{_short(shown)!r} is unknown and ignored."
+        words = f"{quoted(shown)} is unknown and ignored."
         if shown.lower() in {"http", "https"}:
             words = "A URL alone is ignored. Sitemap: may be missing before it."
         return Finding(line.number, Code.UNKNOWN_KEY, words)
@@ -80,10 +80,6 @@ class _Unknown:
         return Finding(line.number, Code.NOT_A_RECORD, words)
 
 
-def _short(shown: str) -> str:
-    return shown if len(shown) <= 40 else f"{shown[:40]}..."
-
-
 def _known(line: Meaning, reading: Reading) -> Iterator[Finding]:
     yield from _key_fault(line, reading)
     if line.group is None and line.number not in reading.file_wide:
@@ -100,11 +96,11 @@ def _known(line: Meaning, reading: Reading) -> Iterator[Finding]:
 def _key_fault(line: Meaning, reading: Reading) -> Iterator[Finding]:
     shown = text(line.key)
     if shown.lower() != line.role:
-        words = f"{_short(shown)!r} is read as {line.role.capitalize()}, but others may ignore it."
+        words = f"{quoted(shown)} is read as {line.role.capitalize()}, but others may ignore it."
         yield Finding(line.number, Code.MISSPELT_KEY, words)
     content = reading.lines[line.number - 1].partition(b"#")[0].lstrip()
     if not content[len(line.key) :].lstrip().startswith(b":"):
-        words = f"There is no colon after {_short(shown)!r}. The line is read, but others may not."
+        words = f"There is no colon after {quoted(shown)}. The line is read, but others may not."
         yield Finding(line.number, Code.MISSING_COLON, words)
 
 
@@ -113,7 +109,7 @@ def _value_fault(line: Meaning) -> Iterator[Finding]:
         words = f"{line.role.capitalize()} has no value."
         yield Finding(line.number, Code.EMPTY_VALUE, words)
     elif line.role in PACES and line.ignored and line.group is not None:
-        words = f"{_short(text(line.value))!r} is ignored: it is not {_EXAMPLES[line.role]}."
+        words = f"{quoted(text(line.value))} is ignored: it is not {_EXAMPLES[line.role]}."
         yield Finding(line.number, Code.UNREADABLE_VALUE, words)
     elif line.role is Role.SITEMAP and not is_whole_url(line.value):
         words = "A sitemap needs a whole URL, with https:// and the host."
