@@ -29,7 +29,7 @@ QUEUE: dict[str, Any] = {
     "DUPEFILTER_CLASS": "scrapy_robots_plus.redis.RobotsDupeFilter",
 }
 NOTICED_BY = {"empty": 0, "out of memory": 1}
-"""How many workers surely notice, if not all: who adds no request has no need of memory."""
+"""How many workers notice, if not all: who adds no request has no need of memory."""
 BEGINS_AFTER = 2
 """Pages."""
 
@@ -56,13 +56,19 @@ def crawl_while(
         workers.wait_until(lambda: len(workers.handled) >= BEGINS_AFTER, LONGEST)
         FAULTS[fault].begin(server)
         ends_at = time.monotonic() + lasts
-        noticed_by = NOTICED_BY.get(fault, number)
-        workers.wait_until(lambda: len(warnings_in(workers.log)) >= noticed_by, LONGEST)
+        workers.wait_until(lambda: is_noticed(fault, workers), LONGEST)
         workers.wait_until(lambda: time.monotonic() >= ends_at, LONGEST)
         FAULTS[fault].end(server)
         if fault != "empty":
             workers.wait_until(lambda: len(workers.handled) >= workers.pages, LONGEST)
         return Crawled(workers, began, workers.end(), server.usage())
+
+
+def is_noticed(fault: str, workers: Workers) -> bool:
+    """Or has come too late to be noticed: all requests had been added."""
+    if fault == "out of memory" and len(workers.handled) >= workers.pages:
+        return True
+    return len(warnings_in(workers.log)) >= NOTICED_BY.get(fault, len(workers.all))
 
 
 def warnings_in(log: str) -> list[str]:
