@@ -27,7 +27,8 @@ Operator: TypeAlias = "Callable[[Any], Iterable[cst.CSTNode]]"
 
 
 def return_nothing(node: cst.Return) -> Iterator[cst.Return]:
-    if node.value is not None and not m.matches(node.value, m.Name("None")):
+    """None is as little a yes as False."""
+    if node.value is not None and not m.matches(node.value, m.Name("None") | m.Name("False")):
         yield node.with_changes(value=None)
 
 

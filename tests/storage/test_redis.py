@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from scrapy_robots_plus.policy.freshness import CLOCK_SKEW
 from scrapy_robots_plus.storage import Standing, StoreError, codec, open_reader, open_store
 from scrapy_robots_plus.storage.redis import reader as reader_module
+from scrapy_robots_plus.storage.redis import store as store_module
 from scrapy_robots_plus.storage.redis.reader import key_of
 from scrapy_robots_plus.storage.redis.store import MARK, SECONDS_OF_USE, RedisStore
 from tests.redis_proxy import RedisProxy
@@ -269,6 +271,15 @@ def test_names_are_sorted_a_part_at_a_time(
     assert len(store) == 100
 
 
+def test_purge_of_several_batches_stops_at_its_limit(
+    store: RedisStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "_BATCH", 2)
+    for number in range(9):
+        store.put(rules(number))
+    assert [store.purge(START + 1, limit=3) for _ in range(4)] == [3, 3, 3, 0]
+
+
 class TestLosses:
     """What is found after one may be older than what was stored."""
 
@@ -279,6 +290,20 @@ class TestLosses:
                 other.get(origin(number))
                 store.get(origin(number))
             assert (store.losses, other.losses) == (0, 0)
+
+    def test_the_mark_of_another_crawl_that_was_faster_stays(
+        self, store: RedisStore, client: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def while_the_other_marks_it(_: int) -> str:
+            client.set(MARK, "of the other")
+            return "ours"
+
+        store.put(rules(1))  # connects, which asks for a number, too
+        monkeypatch.setattr(secrets, "token_hex", while_the_other_marks_it)
+        for _ in range(2):
+            store.get(origin(1))
+        assert client.get(MARK) == b"of the other"
+        assert store.losses == 0
 
     def test_a_server_that_was_emptied(self, store: RedisStore, client: Any) -> None:
         store.get(origin(1))
