@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 PRESETS = ("rfc9309", "mk1996", "fail-open", "fail-closed")
 RULES = "User-agent: *\nDisallow: /closed\n"
+UNSAID_GZIP = gzip.compress(RULES.encode())
 CLOSES_ALL = "User-agent: *\nDisallow: /\n"
 CHALLENGE = "<!DOCTYPE html><html><body><script>challenge()</script>Checking.</body></html>"
 
@@ -91,6 +93,11 @@ CASES = [
     case("gzip", gzipped(RULES.encode()), "RRRR"),
     case("gzip cut short", gzipped(RULES.encode() * 50, keep=30), FAILED),
     case("not gzip", answer(RULES, content_encoding="gzip"), FAILED),
+    case("gzip that does not say so", answer(UNSAID_GZIP), "RRRR"),
+    case("gzip that says identity", answer(UNSAID_GZIP, content_encoding="identity"), "RRRR"),
+    case("gzip that does not say so, cut short", answer(UNSAID_GZIP[:-30]), FAILED),
+    case("gzip of gzip", gzipped(UNSAID_GZIP), FAILED),
+    case("404, gzip that does not say so", answer(UNSAID_GZIP, 404), "AAAA"),
     case("nothing, as gzip", answer("", content_encoding="gzip"), "AAAA"),
     case("404, nothing, as gzip", answer("", 404, content_encoding="gzip"), "AAAA"),
     Case(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _DECODED_HERE = (b"gzip", b"x-gzip", b"deflate")
 _GZIP = b"\x1f\x8b"
+_DEFLATE = b"\x08"
 _MOST_MEMBERS = 100
 _PART = 206
 _LONGEST_NUMBER = 19
@@ -94,22 +95,22 @@ class Tap:
         value = b"" if self.response is None else self.response.headers.get("Content-Length") or b""
         return int(value) if value.isdigit() and len(value) < _LONGEST_NUMBER else 0
 
-    def inflated(self) -> bytes:
-        """The first ``limit`` bytes of the inflated body.
+    def inflated(self, raw: bytes) -> bytes:
+        """The first ``limit`` bytes of the body *raw*, inflated.
 
         Inflating stops at the limit, so a decompression bomb costs no more than any other body.
         Raises ValueError if the body is damaged or cut off.
         """
-        if self.response is None:
-            raise ValueError("no response arrived")
-        raw = self.response.body
         # 47: gzip or zlib, detected; -15: raw deflate, without the zlib header it should have
         bare = self.encoding == b"deflate" and not _has_zlib_header(raw)
         body, has_end = _inflated(raw, -15 if bare else 47, self.limit + 1)
         # A download may have been stopped exactly where a gzip member ends.
-        is_whole = has_end and "download_stopped" not in self.response.flags
+        was_stopped = self.response is not None and "download_stopped" in self.response.flags
+        is_whole = has_end and not was_stopped
         if not is_whole and len(body) <= self.limit:
             raise ValueError("the compressed body is cut off")
+        if is_gzip(body):
+            raise ValueError("the body is compressed twice")
         return body
 
 
@@ -129,6 +130,11 @@ def _inflated(raw: bytes, window: int, limit: int) -> tuple[bytes, bool]:
         if not decoder.eof or len(body) >= limit or not raw.startswith(_GZIP):
             return body, decoder.eof
     raise ValueError(f"more than {_MOST_MEMBERS} gzip members")
+
+
+def is_gzip(body: bytes) -> bool:
+    """Whether *body* begins as a gzip file does (RFC 1952 2.3.1), and no text."""
+    return body.startswith(_GZIP + _DEFLATE)
 
 
 def content_encoding(response: Response) -> bytes:

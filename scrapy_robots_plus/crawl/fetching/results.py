@@ -15,7 +15,7 @@ from scrapy_robots_plus.policy.record import FetchResult
 from scrapy_robots_plus.protocol.lines.octets import whole_lines
 from scrapy_robots_plus.protocol.printable import printable
 
-from .body_tap import content_encoding
+from .body_tap import content_encoding, is_gzip
 from .browser_text import is_html, text_in
 
 if TYPE_CHECKING:
@@ -49,11 +49,13 @@ class Results:
         if 200 <= response.status < 300 and (missing := tap.missing(response)):
             return self._result(url, response, Failure.CUT, detail=missing)
         if raw is not None and raw.status == response.status and tap.compressed:
-            return self._inflated(url, raw, tap)
+            return self._inflated(url, raw, raw.body, tap)
         if _is_file(response) and (encoding := content_encoding(response)) not in _NOT_ENCODED:
             detail = f"Content-Encoding: {encoding.decode('latin-1')}"
             return self._result(url, response, Failure.UNDECODABLE, detail=detail)
         body = tap.whole(response)
+        if is_gzip(body):  # a file of the server that it does not tell the encoding of
+            return self._inflated(url, response, body, tap)
         if not _is_file(response) or tap.came_from(Request(url).url):
             return self._result(url, response, response.status, body)
         return self._handed_over(url, response, body)
@@ -108,13 +110,13 @@ class Results:
             extra={"spider": self._crawler.spider},
         )
 
-    def _inflated(self, url: str, raw: Response, tap: Tap) -> FetchResult:
-        if not _is_file(raw):
-            return self._result(url, raw, raw.status)
+    def _inflated(self, url: str, response: Response, body: bytes, tap: Tap) -> FetchResult:
+        if not _is_file(response):
+            return self._result(url, response, response.status)
         try:
-            return self._result(url, raw, raw.status, tap.inflated())
+            return self._result(url, response, response.status, tap.inflated(body))
         except ValueError as error:
-            return self._result(url, raw, Failure.UNDECODABLE, detail=str(error))
+            return self._result(url, response, Failure.UNDECODABLE, detail=str(error))
 
     def _result(
         self, url: str, response: Response, outcome: Outcome, body: bytes = b"", detail: str = ""
