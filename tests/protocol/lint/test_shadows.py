@@ -107,6 +107,15 @@ def codes(text: str, dialect: Dialect = RFC9309) -> dict[int | None, str]:
     return {line: code for line, code, _ in found_in(text, dialect)}
 
 
+def test_what_is_said_of_a_rule_holds_for_each_crawler_it_counts_for() -> None:
+    """Line 5 is beaten for most, and decides about "/a" for the crawler that line 4 names."""
+    text = "User-agent: *\nAllow: /\nUser-agent: *\nUser-agent: a\nAllow: /a\nAllow: /\n"
+    first_match = replace(RFC9309, order=Order.FIRST)
+    assert RobotsTxt.parse(text.encode(), first_match).verdict("http://x.example/a", "a").line == 5
+    said = {line: words for line, _, words in found_in(text, first_match)}
+    assert said[5] == "Line 6 says the same about these paths: Allow: /"
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [

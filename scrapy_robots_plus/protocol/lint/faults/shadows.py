@@ -69,7 +69,9 @@ def rule_shadows(reading: Reading) -> Iterator[Finding]:
     for position, each in found.items():
         for number in reading.sections[position].rules:
             if all(number in shadows for shadows in each):
-                yield _finding(number, each[0][number], reading)
+                # What is said of it has to hold for all crawlers: it may be beaten for some only.
+                weakest = min((shadows[number] for shadows in each), key=lambda one: one.wins)
+                yield _finding(number, weakest, reading)
     if search.skipped or (reading.sections and not choices):
         yield Finding(None, Code.NOT_CHECKED, _NOT_CHECKED)
 
