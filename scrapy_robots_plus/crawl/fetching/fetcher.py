@@ -113,12 +113,15 @@ class Fetcher:
             return await self._ask(url, known, time)
 
         result = await self._follow(origin, ask)
-        if time.stood_still and result.outcome in _MAYBE_OUR_FAULT and not is_refresh:
-            time.begin_anew()
-            self._stats.inc_value(stats.RETRIES)
-            result = await self._follow(origin, ask)
-        for _ in range(0 if is_refresh else self._settings.fetch_retries):
-            if not _worth_a_retry(result) or time.left <= 0 or compat.is_closing(self._crawler):
+        retries = 0 if is_refresh else self._settings.fetch_retries
+        may_begin_anew = not is_refresh
+        while not compat.is_closing(self._crawler):
+            if may_begin_anew and time.stood_still and result.outcome in _MAYBE_OUR_FAULT:
+                may_begin_anew = False
+                time.begin_anew()
+            elif retries and time.left > 0 and _worth_a_retry(result):
+                retries -= 1
+            else:
                 break
             self._stats.inc_value(stats.RETRIES)
             result = await self._follow(origin, ask)
