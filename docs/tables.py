@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.audit.entries import ENTRIES
 from scrapy_robots_plus.audit.fields import fields_of
+from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.requests import FETCH_META, PAGE_META
 from scrapy_robots_plus.crawl.settings.groups import DECLARED, GROUPS
 from scrapy_robots_plus.crawl.settings.presets import PRESETS as POLITENESS
 from scrapy_robots_plus.crawl.settings.setting import declared_in
-from scrapy_robots_plus.crawl.stats import MEANINGS as MEANINGS_OF_STATS
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.status_policy import PRESETS
 from scrapy_robots_plus.protocol.lint import Code
@@ -170,9 +170,14 @@ def politeness_table() -> str:
     return table(("setting", *(f"`{name.value}`" for name in POLITENESS)), rows)
 
 
-def stats_table() -> str:
-    rows = [(f"`{key}`", counts) for key, counts in MEANINGS_OF_STATS.items()]
-    return table(("key", "counts"), rows)
+def stats_tables() -> str:
+    return "\n\n".join(
+        f"## {heading}\n\n{_of_keys(keys)}" for heading, keys in stats.SECTIONS.items()
+    )
+
+
+def _of_keys(keys: list[str]) -> str:
+    return table(("key", "counts"), [(f"`{key}`", stats.MEANINGS[key]) for key in keys])
 
 
 def codes_table() -> str:
@@ -198,7 +203,7 @@ TABLES = [
     (META_KEYS, "of robots.txt", fetch_meta_table),
     (FAILURES, "presets", presets_table),
     (CRAWL_DELAY, "politeness", politeness_table),
-    (STATS, "stats", stats_table),
+    (STATS, "stats", stats_tables),
     (LINTER, "codes", codes_table),
     (AUDIT_LOG, "entries", entries_tables),
 ]

@@ -1,6 +1,6 @@
 """Every stats key of the package: a constant each, with what it counts.
 
-The table of docs/stats.md is made from this.
+The tables of docs/stats.md are made from this.
 """
 
 from __future__ import annotations
@@ -11,11 +11,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MEANINGS: dict[str, str] = {}
-"""What each key counts, in the order of the table."""
+"""What each key counts."""
+SECTIONS: dict[str, list[str]] = {}
+"""The keys under each heading of the page."""
+
+
+def _section(heading: str) -> None:
+    """The keys that come next stand under it."""
+    SECTIONS[heading] = []
 
 
 def _stat(key: str, *counts: str) -> str:
     MEANINGS[key] = "".join(counts)
+    SECTIONS[next(reversed(SECTIONS))].append(key)
     return key
 
 
@@ -37,6 +45,7 @@ def by_part(counts: Mapping[str, Any], key: str) -> dict[str, int]:
     }
 
 
+_section("robots.txt files")
 REQUESTS = _stat("robotstxt/request_count", "robots.txt requests, with redirects and retries")
 RESPONSES = _stat("robotstxt/response_count", "responses to them")
 RESPONSES_BY_STATUS = _stat("robotstxt/response_status_count/<status>", "responses by HTTP status")
@@ -44,8 +53,39 @@ EXCEPTIONS = _stat(
     "robotstxt/exception_count/<exception>",
     "requests that ended in an exception, by its type",
 )
+FAILURES = _stat(
+    "robotstxt/failure_count/<failure>",
+    "robots.txt files that could not be read, by failure: `timeout`, `dns`, `connection`, ",
+    "`cut`, `undecodable`, `redirects`, `bad_redirect`, `error`",
+)
+REDIRECTS = _stat(
+    "robotstxt/redirect_count",
+    "redirects of robots.txt requests that were followed",
+)
+RETRIES = _stat("robotstxt/retry_count", "robots.txt requests that were sent again")
+REFRESHES = _stat(
+    "robotstxt/refresh_count",
+    "times an expired robots.txt was looked up again, in the store and on the site, while ",
+    "the old copy was still used",
+)
+SHARED = _stat(
+    "robotstxt/shared_count",
+    "robots.txt files that this crawl did not fetch because ",
+    "[another one](freshness.md#one-fetch-for-several-crawls) was fetching them at that moment",
+)
+CHANGED = _stat("robotstxt/changed", "robots.txt files that changed")
+CHANGED_SUSPICIOUSLY = _stat(
+    "robotstxt/changed/suspicious",
+    "those of them that look like a mistake of the site: the rules became an HTML page, a 401 ",
+    "or 403, or shrank to a tenth of their size",
+)
+PARSER_ERRORS = _stat(
+    "robotstxt/parser_errors",
+    "times `ROBOTSTXT_PARSER` failed, on a file, a URL or a delay",
+)
+_section("Verdicts")
 FORBIDDEN = _stat("robotstxt/forbidden", "requests that were denied")
-FORBIDDEN_BY_REASON = _stat("robotstxt/forbidden/<reason>", "the same by reason, see below")
+FORBIDDEN_BY_REASON = _stat("robotstxt/forbidden/<reason>", "the same by [reason](#reasons)")
 FORBIDDEN_IN_A_FORM = _stat(
     "robotstxt/forbidden/form",
     "those of them whose URL itself is allowed, but not ",
@@ -69,44 +109,7 @@ UNDECIDED = _stat(
     "requests of a crawl in [audit mode](overrides.md#audit-mode) that were sent before their ",
     "robots.txt was known, and not judged later either",
 )
-PREFERENCES = _stat(
-    "robotstxt/preferences/<preference>",
-    "responses whose site, by robots.txt or by headers, allows or disallows a use; the ",
-    "preferences are `train-ai/disallow`, `search/allow` and so on",
-)
-CONTRADICTIONS = _stat(
-    "robotstxt/contradictions",
-    "responses whose site both allows and disallows the same use: it counts as disallowed",
-)
-OBJECTIONS = _stat(
-    "robotstxt/objections",
-    "responses that the spider got although their site objects to a use in `ROBOTS_AI_USES`, as ",
-    "`ROBOTS_AI_POLICY` is `observe`",
-)
-ITEMS_NOT_STAMPED = _stat(
-    "robotstxt/items_not_stamped",
-    "items that have no field of the name `ROBOTS_ITEM_FIELD`, or none that can be assigned",
-)
-FAILURES = _stat(
-    "robotstxt/failure_count/<failure>",
-    "robots.txt files that could not be read, by failure: `timeout`, `dns`, `connection`, ",
-    "`cut`, `undecodable`, `redirects`, `bad_redirect`, `error`",
-)
-REDIRECTS = _stat(
-    "robotstxt/redirect_count",
-    "redirects of robots.txt requests that were followed",
-)
-RETRIES = _stat("robotstxt/retry_count", "robots.txt requests that were sent again")
-REFRESHES = _stat(
-    "robotstxt/refresh_count",
-    "times an expired robots.txt was looked up again, in the store and on the site, while ",
-    "the old copy was still used",
-)
-SHARED = _stat(
-    "robotstxt/shared_count",
-    "robots.txt files that this crawl did not fetch because ",
-    "[another one](freshness.md#one-fetch-for-several-crawls) was fetching them at that moment",
-)
+_section("Memory, store, HTTP cache")
 CACHE_HITS = _stat(
     "robotstxt/cache_hits",
     "requests whose robots.txt was in memory because an earlier request had needed it. A ",
@@ -139,16 +142,7 @@ HTTPCACHE_HITS = _stat(
 HTTPCACHE_MISSES = _stat("robotstxt/httpcache/misses", "those for which it had nothing")
 HTTPCACHE_STORED = _stat("robotstxt/httpcache/stored", "responses that were added to it")
 HTTPCACHE_ERRORS = _stat("robotstxt/httpcache/errors", "times it failed")
-CHANGED = _stat("robotstxt/changed", "robots.txt files that changed")
-CHANGED_SUSPICIOUSLY = _stat(
-    "robotstxt/changed/suspicious",
-    "those of them that look like a mistake of the site: the rules became an HTML page, a 401 ",
-    "or 403, or shrank to a tenth of their size",
-)
-PARSER_ERRORS = _stat(
-    "robotstxt/parser_errors",
-    "times `ROBOTSTXT_PARSER` failed, on a file, a URL or a delay",
-)
+_section("Pace")
 DELAYS_KEPT = _stat("robotstxt/crawl_delay/applied", "Crawl-delays that were honoured")
 DELAYS_CLAMPED = _stat(
     "robotstxt/crawl_delay/clamped",
@@ -186,6 +180,48 @@ REQUEUED = _stat(
     "read, or when the job is resumed; includes those that were waiting for a Retry-After or ",
     "Visit-time when the crawl was stopped",
 )
+_section("Preferences, directives of pages")
+PREFERENCES = _stat(
+    "robotstxt/preferences/<preference>",
+    "responses whose site, by robots.txt or by headers, allows or disallows a use; the ",
+    "preferences are `train-ai/disallow`, `search/allow` and so on",
+)
+CONTRADICTIONS = _stat(
+    "robotstxt/contradictions",
+    "responses whose site both allows and disallows the same use: it counts as disallowed",
+)
+OBJECTIONS = _stat(
+    "robotstxt/objections",
+    "responses that the spider got although their site objects to a use in `ROBOTS_AI_USES`, as ",
+    "`ROBOTS_AI_POLICY` is `observe`",
+)
+ITEMS_NOT_STAMPED = _stat(
+    "robotstxt/items_not_stamped",
+    "items that have no field of the name `ROBOTS_ITEM_FIELD`, or none that can be assigned",
+)
+PAGE_DIRECTIVES = _stat(
+    "robotstxt/page_directives/<directive>",
+    "pages with this [directive](page-directives.md), of those that were read for it",
+)
+PAGE_ERRORS = _stat(
+    "robotstxt/page_errors",
+    "pages whose directives could not be read because of a bug, which is logged",
+)
+NOFOLLOW_DROPPED = _stat(
+    "robotstxt/nofollow/dropped",
+    "requests that were dropped because of a page with `nofollow`; in audit mode, that would have ",
+    "been",
+)
+NOFOLLOW_MARKED = _stat("robotstxt/nofollow/marked", "requests that were marked because of one")
+NOINDEX_DROPPED = _stat(
+    "robotstxt/noindex/dropped",
+    "items that were dropped because of a page with `noindex`; in audit mode, that would have been",
+)
+NOINDEX_MARKED = _stat(
+    "robotstxt/noindex/marked",
+    "items of a page with `noindex` that were kept because `ROBOTS_NOINDEX` is `mark`",
+)
+_section("Sitemaps, Clean-param")
 SITEMAPS_FOUND = _stat(
     "robotstxt/sitemaps/found", "sitemaps that robots.txt files name, read so far"
 )
@@ -208,6 +244,7 @@ CLEAN_PARAM_DROPPED = _stat(
     "requests that were dropped because their site's Clean-param calls their URL equal to one ",
     "before (`ROBOTS_CLEAN_PARAM`)",
 )
+_section("Queue")
 QUEUE_LOST = _stat(
     "robotstxt/queue/lost",
     "requests of a job that could not be read back, see [queue](queue.md#a-kill-is-not-a-stop)",
@@ -247,28 +284,7 @@ SHARED_QUEUE_FORGOTTEN = _stat(
     "times that the server did not know this worker any more: it was not heard of for longer than ",
     "`ROBOTS_WORKER_LIFETIME`, so that others got its requests, or the server had lost its data",
 )
-PAGE_DIRECTIVES = _stat(
-    "robotstxt/page_directives/<directive>",
-    "pages with this [directive](page-directives.md), of those that were read for it",
-)
-PAGE_ERRORS = _stat(
-    "robotstxt/page_errors",
-    "pages whose directives could not be read because of a bug, which is logged",
-)
-NOFOLLOW_DROPPED = _stat(
-    "robotstxt/nofollow/dropped",
-    "requests that were dropped because of a page with `nofollow`; in audit mode, that would have ",
-    "been",
-)
-NOFOLLOW_MARKED = _stat("robotstxt/nofollow/marked", "requests that were marked because of one")
-NOINDEX_DROPPED = _stat(
-    "robotstxt/noindex/dropped",
-    "items that were dropped because of a page with `noindex`; in audit mode, that would have been",
-)
-NOINDEX_MARKED = _stat(
-    "robotstxt/noindex/marked",
-    "items of a page with `noindex` that were kept because `ROBOTS_NOINDEX` is `mark`",
-)
+_section("Audit log")
 AUDIT_LINES = _stat("robotstxt/audit/lines", "lines that were written to the audit log")
 AUDIT_LOST = _stat(
     "robotstxt/audit/lost",
