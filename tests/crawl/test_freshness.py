@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -96,6 +97,26 @@ async def test_a_file_that_closes_in_mid_crawl_closes_the_site(sites: Sites) -> 
     assert change.tightened == ("Disallow: /",)
     assert change.loosened == ("Disallow: /closed",)
     assert stat(crawler, "robotstxt/changed") == 1
+
+
+@names_rules
+@pytest.mark.parametrize("error", [ValueError, asyncio.CancelledError])
+@pytest_twisted.ensureDeferred
+async def test_new_rules_hold_whatever_a_handler_of_the_signal_raises(
+    sites: Sites, error: type[BaseException], caplog: pytest.LogCaptureFixture
+) -> None:
+    host = sites.host(in_turn(answer(RULES, **EACH_SECOND), answer(CLOSED, **EACH_SECOND)))
+    crawler = make_crawler(type("Spider", (SteadySpider,), denied(3)), **AT_ONCE)
+
+    def fail() -> None:
+        raise error
+
+    crawler.signals.connect(fail, robots_changed)
+    await run(crawler, urls=steadily(host))
+    after_the_change = host.hits[[hit.path for hit in host.hits].index("/robots.txt", 1) :]
+    assert sum(hit.path != "/robots.txt" for hit in after_the_change) <= 1
+    assert stat(crawler, "robotstxt/changed") == 1
+    assert any(record.levelname == "ERROR" for record in caplog.records)
 
 
 @parts_of_seconds

@@ -93,14 +93,21 @@ class ChangeReports:
         self._stats.inc_value(stats.CHANGED)
         if why is not None:
             self._warn(record, why)
-        self._crawler.signals.send_catch_log(
-            robots_changed,
-            origin=record.origin,
-            before=before,
-            after=after,
-            change=change,
-            spider=self._crawler.spider,
-        )
+        try:
+            self._crawler.signals.send_catch_log(
+                robots_changed,
+                origin=record.origin,
+                before=before,
+                after=after,
+                change=change,
+                spider=self._crawler.spider,
+            )
+        except compat.CANCELLED as error:  # asyncio's: Scrapy logs what is an Exception
+            logger.error(
+                "A handler of robots_changed raised %r",
+                error,
+                extra={"spider": self._crawler.spider},
+            )
 
     def _warn(self, record: RobotsRecord, why: str) -> None:
         self._stats.inc_value(stats.CHANGED_SUSPICIOUSLY)
