@@ -133,7 +133,7 @@ def _inflated(raw: bytes, window: int, limit: int) -> tuple[bytes, bool]:
 
 
 def is_gzip(body: bytes) -> bool:
-    """Whether *body* begins as a gzip file does (RFC 1952 2.3.1), and no text."""
+    """Whether *body* begins as a gzip file does (RFC 1952 2.3.1). No text begins like that."""
     return body.startswith(_GZIP + _DEFLATE)
 
 

@@ -54,7 +54,7 @@ class Results:
             detail = f"Content-Encoding: {encoding.decode('latin-1')}"
             return self._result(url, response, Failure.UNDECODABLE, detail=detail)
         body = tap.whole(response)
-        if is_gzip(body):  # a file of the server that it does not tell the encoding of
+        if is_gzip(body):  # although no header says so
             return self._inflated(url, response, body, tap)
         if not _is_file(response) or tap.came_from(Request(url).url):
             return self._result(url, response, response.status, body)

@@ -102,7 +102,8 @@ class ChangeReports:
                 change=change,
                 spider=self._crawler.spider,
             )
-        except compat.CANCELLED as error:  # asyncio's: Scrapy logs what is an Exception
+        except compat.CANCELLED as error:
+            # By a handler, since nothing is awaited here. Scrapy logs all else that they raise.
             logger.error(
                 "A handler of robots_changed raised %r",
                 error,
