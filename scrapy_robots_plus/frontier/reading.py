@@ -29,6 +29,8 @@ class Overview(NamedTuple):
     """False if the last run was killed."""
     waiting: int
     """Requests in lanes."""
+    stored: int
+    """Requests in any state."""
     lanes: int
     under_way: int
     """Requests that will be sent again."""
@@ -50,6 +52,7 @@ def overview(path: Path, most_lanes: int) -> Overview:
         return Overview(
             was_closed=not counts.running,
             waiting=counts.waiting,
+            stored=counts.stored,
             lanes=_number(connection, _LANES),
             under_way=states.under_way,
             last=states.last,

@@ -18,11 +18,10 @@ AT_ONCE = 1_000
 """Requests that are moved in a transaction: it takes memory and room in the log."""
 
 
-def name_lanes(job: Job, by: str, name_of: Callable[[Request], str]) -> bool:
+def name_lanes(job: Job, by: str, name_of: Callable[[Request], str]) -> None:
     """Moves each request into the lane *name_of* it, unless lanes are named *by* this already.
 
-    Returns whether the job has been in its file before. When a job is resumed with another priority
-    queue, this reads all its requests.
+    When a job is resumed with another priority queue, this reads all its requests.
     """
     named_by = job.file.note(NAMED_BY)
     if named_by is not None and named_by != by:
@@ -33,7 +32,6 @@ def name_lanes(job: Job, by: str, name_of: Callable[[Request], str]) -> bool:
                 job.file.commit()
     job.file.set_note(NAMED_BY, by)
     job.file.commit()
-    return named_by is not None
 
 
 def _moves(job: Job, lane: str, name_of: Callable[[Request], str]) -> Iterator[None]:

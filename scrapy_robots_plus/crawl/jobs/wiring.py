@@ -10,16 +10,18 @@ from scrapy.settings import SETTINGS_PRIORITIES
 
 from scrapy_robots_plus.crawl.settings import (
     disk_queue_class,
+    end_crawl,
     is_chosen,
     job_folder,
     scheduler_class,
     start_disk_queue_class,
 )
-from scrapy_robots_plus.frontier import FILE_NAME
+from scrapy_robots_plus.frontier import FILE_NAME, JobFileError, overview
 
 from .dupefilter import JobDupeFilter
 from .job import Job
 from .queues import QUEUE_FOLDER, JobQueue, PickleFifoDiskQueue, PickleLifoDiskQueue
+from .scrapys_state import STATE, forget_state, keep_spider_state
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -66,15 +68,43 @@ def leave_job_alone(settings: BaseSettings) -> None:
 def open_job(crawler: Crawler) -> None:
     """Opens the file of the job if there is one, before anything else of the crawl begins.
 
-    If it cannot be used, raises JobFileError, which stops the crawl.
+    If it cannot be used, or the settings do not fit to the job, raises JobFileError, which stops
+    the crawl. Nothing in the folder has changed then: a start that fails later makes Scrapy empty
+    ``spider.state``.
     """
-    settings = crawler.settings
+    settings, folder = crawler.settings, job_folder(crawler.settings)
     if crawler.spider is None:  # somebody only looks at the settings
         return
-    if job_folder(settings) is None or Scheduler not in scheduler_class(settings).__mro__:
+    if folder is None or Scheduler not in scheduler_class(settings).__mro__:
         return
+    try:
+        _check_settings(settings, Path(folder))
+    except JobFileError as error:
+        end_crawl(crawler, error)
+        raise
     if keeps_one_file(settings):
         Job.of(crawler)
+        forget_state(settings)
+    keep_spider_state(folder)
+
+
+def _check_settings(settings: BaseSettings, folder: Path) -> None:
+    """Raises JobFileError if the queues in use would not find the requests of the job."""
+    path, queues = folder / FILE_NAME, {disk_queue_class(settings)}
+    queues.add(start_disk_queue_class(settings) or disk_queue_class(settings))
+    names = f"{' and '.join(_QUEUES)} from scrapy_robots_plus.queues"
+    if len({issubclass(queue, JobQueue) for queue in queues}) == 2:
+        what = "would hold a part of the requests only: the queues on disk are of two kinds"
+        raise JobFileError(path, what, f"Set {names}, or none of them")
+    if keeps_one_file(settings) and is_in_files(str(folder)):
+        what = "does not exist, and the requests of this job are in files of their own"
+        to_do = 'Convert the job with "scrapy robots job convert JOBDIR"'
+        raise JobFileError(path, what, f"{to_do}, or set the SCHEDULER_DISK_QUEUE it began with")
+    if not keeps_one_file(settings) and path.exists():
+        held = overview(path, 0)
+        if held.stored or held.fingerprints:
+            what = "holds the requests of this job, and SCHEDULER_DISK_QUEUE is of another kind"
+            raise JobFileError(path, what, f"Set {names}, as it was begun, or another JOBDIR")
 
 
 def keeps_one_file(settings: BaseSettings) -> bool:
@@ -101,4 +131,4 @@ def _is_ours_or_none(queue: type | None) -> bool:
 
 def _holds_requests(path: Path) -> bool:
     """Whether *path*, in the folder of the queue, says so. An empty state is two brackets."""
-    return path.name != "active.json" or path.stat().st_size > len("[]")
+    return path.name != STATE or path.stat().st_size > len("[]")

@@ -1,0 +1,175 @@
+"""What else is in the folder of a job: damaged by a full disk, or left by other queues."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+
+from scrapy_robots_plus.frontier import FILE_NAME, JobFile, JobFileError
+from tests.crawl.jobs import (
+    SCRAPYS_QUEUE,
+    JobSpider,
+    all_pages,
+    fetched,
+    run_to_the_end,
+    run_until_so,
+)
+from tests.crawling import IN_FILES, make_crawler, resumes_jobs, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scrapy.http import Response
+
+    from tests.sites import Host, Sites
+
+pytestmark = resumes_jobs
+
+RULES = "User-agent: *\nDisallow: /never\n"
+BY_PRIORITY = "scrapy.pqueues.ScrapyPriorityQueue"
+OURS = "scrapy_robots_plus.RobotsPriorityQueue"
+OUR_QUEUES = {
+    "SCHEDULER_DISK_QUEUE": "scrapy_robots_plus.queues.PickleLifoDiskQueue",
+    "SCHEDULER_START_DISK_QUEUE": "scrapy_robots_plus.queues.PickleFifoDiskQueue",
+}
+
+
+async def begun(host: Host, job: Path, **settings: Any) -> None:
+    """A job that was stopped after a few pages."""
+    limits = {"JOBDIR": str(job), "CONCURRENT_REQUESTS": 1}
+    await run_until_so(lambda: len(host.fetched) > 2, [host], **limits, **settings)
+    assert fetched([host]) != all_pages([host])
+
+
+@pytest.mark.parametrize("queue", [OURS, SCRAPYS_QUEUE, BY_PRIORITY])
+@pytest.mark.parametrize("left", [b"", b'{"a.exa'])
+@pytest_twisted.ensureDeferred
+async def test_a_job_goes_on_with_what_a_full_disk_left_of_scrapys_state(
+    sites: Sites, tmp_path: Path, queue: str, left: bytes
+) -> None:
+    host = sites.host(RULES)
+    await begun(host, tmp_path, SCHEDULER_PRIORITY_QUEUE=queue)
+    (tmp_path / "requests.queue" / "active.json").write_bytes(left)
+    await run_to_the_end([host], JOBDIR=str(tmp_path), SCHEDULER_PRIORITY_QUEUE=queue)
+    assert fetched([host]) == all_pages([host])
+
+
+@pytest.mark.parametrize("queue", [SCRAPYS_QUEUE, BY_PRIORITY])
+@pytest_twisted.ensureDeferred
+async def test_a_job_goes_through_other_priority_queues_and_back(
+    sites: Sites, tmp_path: Path, queue: str
+) -> None:
+    host = sites.host(RULES)
+    await begun(host, tmp_path)
+    for number, each in enumerate((queue, OURS), start=2):
+        await run_until_so(
+            lambda: len(host.fetched) > 3 * number,  # noqa: B023 - used at once
+            [host],
+            JOBDIR=str(tmp_path),
+            CONCURRENT_REQUESTS=1,
+            SCHEDULER_PRIORITY_QUEUE=each,
+        )
+    await run_to_the_end([host], JOBDIR=str(tmp_path))
+    assert fetched([host]) == all_pages([host])
+
+
+class Counts(JobSpider):
+    """Counts pages in its state."""
+
+    def parse(self, response: Response) -> Any:
+        self.state["pages"] = self.state.get("pages", 0) + 1  # type: ignore[attr-defined]
+        yield from super().parse(response)
+
+
+async def counted_after(job: Path, host: Host) -> int:
+    """The state of the spider when a run of it begins."""
+    found: list[dict[str, int]] = []
+
+    class Looks(Counts):
+        async def start(self) -> Any:
+            found.append(dict(self.state))  # type: ignore[attr-defined]
+            return
+            yield
+
+    await run(make_crawler(Looks, JOBDIR=str(job)), urls=[])
+    return found[0].get("pages", 0)
+
+
+@pytest.mark.parametrize("left", [b"", b"\x80\x04\x95\x10"])
+@pytest_twisted.ensureDeferred
+async def test_the_state_of_the_spider_outlives_a_full_disk(
+    sites: Sites, tmp_path: Path, left: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = sites.host(RULES)
+    await run(make_crawler(Counts, JOBDIR=str(tmp_path)), urls=[host.url("/0")])
+    state = tmp_path / "spider.state"
+    pages = pickle.loads(state.read_bytes())["pages"]
+    assert await counted_after(tmp_path, host) == pages > 0
+    caplog.clear()
+    state.write_bytes(left)
+    assert await counted_after(tmp_path, host) == pages
+    assert f"{state} is cut off. The spider begins with the state" in caplog.text
+    for path in (state, tmp_path / "spider.state.kept"):
+        path.write_bytes(b"")
+    (tmp_path / "spider.state.kept").unlink()
+    assert await counted_after(tmp_path, host) == 0
+    assert f"{state} is cut off. The spider begins with an empty state" in caplog.text
+
+
+async def refused(job: Path, **settings: Any) -> str:
+    """What a start is refused with. It changes nothing in the folder."""
+    before = {path: path.read_bytes() for path in job.rglob("*") if path.is_file()}
+    with pytest.raises(JobFileError) as caught:
+        await run(make_crawler(JobSpider, JOBDIR=str(job), **settings), urls=[])
+    after = {path: path.read_bytes() for path in job.rglob("*") if path.is_file()}
+    assert after == before
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("queue", [OURS, SCRAPYS_QUEUE, BY_PRIORITY])
+@pytest.mark.parametrize("end", ["stopped", "killed"])
+@pytest_twisted.ensureDeferred
+async def test_with_queues_of_another_kind_no_second_job_is_begun(
+    sites: Sites, tmp_path: Path, queue: str, end: str
+) -> None:
+    host, job = sites.host(RULES), tmp_path / "job"
+    await begun(host, job)
+    if end == "killed":  # such a run has not written its state
+        shutil.rmtree(job / "requests.queue")
+    why = await refused(job, **IN_FILES, SCHEDULER_PRIORITY_QUEUE=queue)
+    assert "holds the requests of this job, and SCHEDULER_DISK_QUEUE is of another kind" in why
+    await run_to_the_end([host], JOBDIR=str(job))
+    assert fetched([host]) == all_pages([host])
+
+
+@pytest.mark.parametrize("end", ["stopped", "killed"])
+@pytest_twisted.ensureDeferred
+async def test_a_job_in_files_is_not_begun_anew_in_one(
+    sites: Sites, tmp_path: Path, end: str
+) -> None:
+    host = sites.host(RULES)
+    await begun(host, tmp_path, **IN_FILES)
+    if end == "killed":
+        (tmp_path / "requests.queue" / "active.json").unlink()
+    why = await refused(tmp_path, **OUR_QUEUES)
+    assert "the requests of this job are in files of their own. Convert the job" in why
+    assert not (tmp_path / FILE_NAME).exists()
+
+
+@pytest_twisted.ensureDeferred
+async def test_queues_of_two_kinds_are_refused(tmp_path: Path) -> None:
+    mixed = {**OUR_QUEUES, "SCHEDULER_DISK_QUEUE": IN_FILES["SCHEDULER_DISK_QUEUE"]}
+    assert "the queues on disk are of two kinds" in await refused(tmp_path, **mixed)
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_file_that_holds_nothing_is_in_nobodys_way(sites: Sites, tmp_path: Path) -> None:
+    host = sites.host(RULES)
+    with JobFile(tmp_path / FILE_NAME):
+        pass
+    await run_to_the_end([host], JOBDIR=str(tmp_path), **IN_FILES)
+    assert fetched([host]) == all_pages([host])
