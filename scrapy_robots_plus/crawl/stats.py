@@ -263,8 +263,8 @@ QUEUE_RECOVERED = _stat(
 )
 QUEUE_SET_ASIDE = _stat(
     "robotstxt/queue/set_aside",
-    "requests of a job that were set aside: the process was killed while it dealt with them, ",
-    "three times in a row, or the spider can no longer send them, see ",
+    "requests of a job that are set aside, in this run or an earlier one: the process was killed ",
+    "while it dealt with them, again and again, or the spider can no longer send them, see ",
     "[jobs](jobs.md#a-page-that-ends-the-process)",
 )
 SHARED_QUEUE_ERRORS = _stat(

@@ -12,7 +12,7 @@ from scrapy_robots_plus.storage.sqlite.file import FAULTS
 from .keeper import Keeper
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from types import TracebackType
 
     from typing_extensions import Self
@@ -74,6 +74,11 @@ class JobFile:
         return self._keeper.job.states.last
 
     @property
+    def aside(self) -> int:
+        """Requests that are set aside: see :meth:`set_aside`."""
+        return self._keeper.job.states.aside
+
+    @property
     def under_way(self) -> int:
         """Requests taken and not ended."""
         return self._keeper.job.states.under_way
@@ -119,8 +124,9 @@ class JobFile:
     def take(self, lane: str, priority: int, *, starts: bool, newest: bool) -> Taken | None:
         """The newest or oldest that waits; it is under way from now on. None if there is none.
 
-        If it was under way at two kills or more, commit before it is sent, and send nothing else:
-        if the process is killed while it is under way, the next run sets it aside.
+        If it was under way at two kills or more, commit before it is sent. If :attr:`group` is 1,
+        send nothing else: if the process is killed while it is under way, the next run sets it
+        aside.
         """
         return self._keeper.job.take(lane, priority, starts, newest)
 
@@ -136,6 +142,11 @@ class JobFile:
         Only when nothing else waits and nothing is under way.
         """
         return self._keeper.job.take_last()
+
+    @property
+    def group(self) -> int:
+        """How many of the last may be under way at a time: fewer after each kill."""
+        return self._keeper.job.states.group
 
     @_guarded
     def end(self, id_: int) -> None:
@@ -153,9 +164,9 @@ class JobFile:
         self._keeper.job.states.set_aside(id_)
 
     @_guarded
-    def retry(self) -> list[AsideRequest]:
-        """Those that are set aside wait again, at their old places; returns them."""
-        return self._keeper.job.retry()
+    def retry(self, ids: Collection[int] | None = None) -> list[AsideRequest]:
+        """Those that are set aside, all or these, wait again at their old places; returns them."""
+        return self._keeper.job.retry(ids)
 
     @_guarded
     def shrink(self) -> None:

@@ -94,7 +94,7 @@ class Keeper:
         try:
             self._attach()
             self.recovered = self.job.states.under_way if self.job.was_killed else 0
-            self.newly_aside = self.job.resume()
+            self.newly_aside = self.job.resume(_boot_id())
             self.job.commit()
             # In the file itself: if the log is lost, it still tells that it was not closed.
             self.job.copy_log()
@@ -200,3 +200,11 @@ class Keeper:
             with suppress(*FAULTS):
                 self._connection.close()
             self._connection = None
+
+
+def _boot_id() -> str:
+    """Another one after each start of the machine; empty where the system does not tell."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""

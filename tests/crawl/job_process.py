@@ -27,6 +27,7 @@ LONGEST = 1_800
 """Seconds; for a crawl of very many hosts."""
 MAIN = f"{__name__}:main"
 PAGES = 20
+MANY = 600
 
 
 class Links(scrapy.Spider):
@@ -57,6 +58,18 @@ class Poisoned(Links):
         yield from super().parse(response)
 
 
+class Renaming(Links):
+    """Its links have a callback that :class:`Links` has not."""
+
+    def parse(self, response: Response) -> Iterator[scrapy.Request]:
+        if response.url.endswith("/0"):
+            for number in range(1, MANY + 1):
+                yield scrapy.Request(response.urljoin(f"/{number}"), callback=self.parse_page)
+
+    def parse_page(self, response: Response) -> None:
+        pass
+
+
 class Other(Links):
     name = "other"
 
@@ -80,7 +93,7 @@ class TwoPages(Links):
             yield scrapy.Request(response.urljoin("/1"))
 
 
-SPIDERS = {spider.__name__: spider for spider in (Links, Poisoned, Other, TwoPages)}
+SPIDERS = {spider.__name__: spider for spider in (Links, Poisoned, Renaming, Other, TwoPages)}
 
 
 class Ended(NamedTuple):
@@ -109,7 +122,7 @@ def run_job(
 
 def main() -> None:
     task = json.load(sys.stdin)
-    for name, most in task["limits"].items():
+    for name, most in task.get("limits", {}).items():
         resource.setrlimit(getattr(resource, name), (most, most))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     process = AsyncCrawlerProcess({**BASE_SETTINGS, "LOG_LEVEL": "INFO", **task["settings"]})

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import signal
 import sqlite3
 import threading
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from scrapy_robots_plus.frontier import FILE_NAME, JobFile, overview
+from tests.programs import Program
+from tests.sites import hang
 
-from .job_process import PAGES, Ended, Links, Other, Poisoned, TwoPages, run_job
+from .job_process import (
+    MAIN,
+    MANY,
+    PAGES,
+    Ended,
+    Links,
+    Other,
+    Poisoned,
+    Renaming,
+    TwoPages,
+    run_job,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,23 +48,71 @@ def test_a_page_that_ends_the_process_is_set_aside(sites: Sites, tmp_path: Path)
     host = sites.host(RULES)
     runs: list[Ended] = []
     while not runs or runs[-1].status:
-        assert len(runs) < 6, "the job never ends"
+        assert len(runs) < 8, "the job never ends"
         runs.append(run_job(Poisoned, [host.url("/0")], JOBDIR=str(tmp_path)))
-    assert len(runs) == 4
     assert set(host.fetched) == all_of(host)
-    assert host.fetched.count("/5") == 3
+    assert host.fetched.count("/5") == len(runs) - 1
     last = runs[-1]
     assert last.stats["finish_reason"] == "finished"
     assert last.stats["robotstxt/queue/set_aside"] == 1
     assert f"while it dealt with {host.url('/5')}, which is set aside" in last.log
     again = run_job(Poisoned, [host.url("/0")], JOBDIR=str(tmp_path))
     assert again.status == 0
-    assert "set aside" not in again.log
+    assert again.log.count("WARNING: 1 request of this job are set aside and not sent") == 1
+    assert again.stats["robotstxt/queue/set_aside"] == 1
+
+
+@pytest.mark.parametrize("reactor", ["asyncio", "none"])
+def test_a_second_ctrl_c_is_no_fault_of_the_pages_under_way(
+    sites: Sites, tmp_path: Path, reactor: str
+) -> None:
+    host = sites.host(RULES)
+    for number in range(1, 6):
+        host.pages[f"/{number}"] = hang
+    settings = {"JOBDIR": str(tmp_path), "TWISTED_REACTOR_ENABLED": reactor != "none"}
+    for number in range(4):
+        program = Program(MAIN, Links.__name__)
+        program.stdin.write(json.dumps({"urls": [host.url("/0")], "settings": settings}).encode())
+        program.stdin.close()
+        while host.fetched.count("/1") == number and program.poll() is None:
+            time.sleep(0.01)
+        program.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        program.send_signal(signal.SIGINT)
+        _, errors = program.communicate()
+        assert b"was killed" not in errors, errors
+    assert host.fetched.count("/1") == 4
+    found = overview(tmp_path / FILE_NAME, 0)
+    assert (found.was_closed, found.last, found.set_aside) == (True, 0, [])
+    assert (found.stored, found.under_way) == (5, 5)
+    host.pages.clear()
+    done = run_job(Links, [host.url("/0")], JOBDIR=str(tmp_path))
+    assert done.stats["finish_reason"] == "finished"
+    assert set(host.fetched) == all_of(host)
+
+
+def test_when_a_callback_was_renamed_the_crawl_is_closed_and_the_job_kept(
+    sites: Sites, tmp_path: Path
+) -> None:
+    host = sites.host(RULES)
+    stopped = run_job(Renaming, [host.url("/0")], JOBDIR=str(tmp_path), CLOSESPIDER_PAGECOUNT=2)
+    waiting = overview(tmp_path / FILE_NAME, 0).stored
+    assert waiting > 500, stopped.log
+    renamed = run_job(Links, [host.url("/other")], JOBDIR=str(tmp_path))
+    assert renamed.stats["finish_reason"] == "job_requests_cannot_be_sent"
+    assert renamed.log.count("ERROR:") == 5
+    assert "cannot send 5 requests in all for the same reason" in renamed.log
+    found = overview(tmp_path / FILE_NAME, 0)
+    assert (found.stored >= waiting, found.set_aside) == (True, [])
+    assert renamed.stats["robotstxt/queue/set_aside"] == 0
+    done = run_job(Renaming, [], JOBDIR=str(tmp_path))
+    assert done.stats["finish_reason"] == "finished"
+    assert len(set(host.fetched)) == 1 + MANY + ("/other" in host.fetched)
 
 
 def test_two_pages_that_end_the_process_are_both_set_aside(sites: Sites, tmp_path: Path) -> None:
     hosts = [sites.host(RULES) for _ in range(2)]
-    for _ in range(8):
+    for _ in range(12):
         done = run_job(Poisoned, [host.url("/0") for host in hosts], JOBDIR=str(tmp_path))
         if not done.status:
             break

@@ -252,6 +252,28 @@ class CannotBeWritten(Copied):
             yield scrapy.Request(self.host.url("/page"), callback=callback)
 
 
+class Odd:
+    def __reduce__(self) -> Any:
+        raise RuntimeError("an object with a mind of its own")
+
+
+class HasOddMeta(Copied):
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        yield self.request("/page", meta={"odd": Odd()})
+
+
+@pytest.mark.parametrize("queue", [None, "scrapy.pqueues.ScrapyPriorityQueue"])
+@pytest_twisted.ensureDeferred
+async def test_what_cannot_be_written_is_counted_once(
+    sites: Sites, tmp_path: Path, queue: str | None
+) -> None:
+    settings = {"SCHEDULER_PRIORITY_QUEUE": queue} if queue else {}
+    host = sites.host(RULES)
+    crawler = await crawl(spider=HasOddMeta, host=host, JOBDIR=str(tmp_path), **settings)
+    assert host.fetched == ["/page"]
+    assert stat(crawler, "robotstxt/queue/kept_in_memory") == 1
+
+
 class LinksToIt(Copied):
     async def start(self) -> AsyncIterator[scrapy.Request]:
         yield self.request("/page")

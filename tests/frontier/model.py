@@ -35,6 +35,7 @@ class Model:
         self.last = list[Entry]()
         self.aside = list[Entry]()
         self.hard_ends = Counter[int]()
+        self.group = 16
         self.seen = set[bytes]()
         self.count = 0
 
@@ -46,8 +47,11 @@ class Model:
         aside = list[Entry]()
         self.last += [each for each in self.waiting if self.hard_ends[each.number] >= 2]
         self.waiting = [each for each in self.waiting if self.hard_ends[each.number] < 2]
+        together = [each for id_, each in self.under_way.items() if id_ not in self.alone]
+        if killed and any(self.hard_ends[each.number] >= 2 for each in together):
+            self.group = max(1, self.group // 4)
         for id_, entry in self.under_way.items():
-            self.hard_ends[entry.number] += killed
+            self.hard_ends[entry.number] = self.hard_ends[entry.number] + 1 if killed else 0
             if killed and id_ in self.alone:
                 aside.append(entry)
             elif self.hard_ends[entry.number] >= 2:
@@ -58,6 +62,8 @@ class Model:
         self.alone.clear()
         self.last.sort()
         self.aside += aside
+        if aside or not self.last:
+            self.group = 16
         return aside
 
 
@@ -102,7 +108,7 @@ class Trial:
         assert taken.hard_ends == self.model.hard_ends[expected.number]
         self.model.waiting.remove(expected)
         self.model.under_way[taken.id] = expected
-        if taken.hard_ends >= 2:
+        if taken.hard_ends >= 2 and self.model.group == 1:
             self.model.alone.add(taken.id)
 
     def take_last(self) -> None:
@@ -114,6 +120,8 @@ class Trial:
             assert taken is None
             return
         assert taken is not None
+        if len(self.model.last) == 1:
+            self.model.group = 1
         expected = self.model.last.pop(0)
         assert taken.data == expected.data
         hard_ends = self.model.hard_ends[expected.number]

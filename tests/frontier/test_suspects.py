@@ -5,20 +5,22 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.frontier import JobFile, Taken, overview
+from scrapy_robots_plus.frontier import JobFile, Taken, keeper, overview
 
 from .jobs import kill_copy
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+
 
 def take(file: JobFile) -> Taken | None:
     """The next, as a crawl takes it: those for the end when nothing else is left."""
-    last = None if file.held or file.under_way else file.take_last()
-    if last is not None:
-        file.add("host", 0, last.data, hard_ends=last.hard_ends)
-        file.end(last.id)
+    for _ in range(0 if file.held or file.under_way else file.group):
+        if (last := file.take_last()) is not None:
+            file.add("host", 0, last.data, hard_ends=last.hard_ends)
+            file.end(last.id)
     return file.take("host", 0, starts=False, newest=False)
 
 
@@ -92,6 +94,61 @@ def test_one_that_was_under_way_alone_at_a_kill_is_counted(path: Path) -> None:
     assert overview(copy, 1).under_way == 1
     file = killed(file)
     assert (file.recovered, file.under_way, len(file.newly_aside)) == (1, 0, 1)
+    file.close()
+
+
+def test_many_suspects_are_under_way_together_and_the_one_that_kills_is_found(path: Path) -> None:
+    file = filled(path, *(b"%d" % number for number in range(30)))
+    for _ in range(2):
+        while take(file) is not None:
+            pass
+        file = killed(file)
+    assert file.last == 30
+    done, aside, groups = set[bytes](), list[bytes](), list[int]()
+    while not groups or groups[-1]:
+        group = list[Taken]()
+        while (taken := take(file)) is not None:
+            group.append(taken)
+        groups.append(len(group))
+        if any(taken.data == b"20" for taken in group):
+            file = killed(file)
+            aside += [each.data for each in file.newly_aside]
+            continue
+        for taken in group:
+            done.add(taken.data)
+            file.end(taken.id)
+    assert aside == [b"20"]
+    assert len(done) == 29
+    assert groups[0] == 16
+    assert len(groups) < 16, groups
+    file.close()
+
+
+def test_after_a_stop_a_request_is_no_suspect_any_more(path: Path) -> None:
+    """The process has lived on with it."""
+    file = filled(path, b"1")
+    for _ in range(4):
+        assert take(file) is not None
+        file = killed(file)
+        taken = take(file)
+        assert taken is not None
+        assert taken.hard_ends == 1
+        file.close()
+        file = JobFile(file.path)
+    file.close()
+
+
+def test_a_kill_before_the_machine_was_started_again_is_no_fault_of_a_request(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = filled(path, b"1")
+    for number in range(4):
+        taken = take(file)
+        assert taken is not None
+        assert taken.hard_ends == 0
+        monkeypatch.setattr(keeper, "_boot_id", lambda number=number: f"start {number}")
+        file = killed(file)
+        assert (file.was_killed, file.recovered) == (True, 1)
     file.close()
 
 

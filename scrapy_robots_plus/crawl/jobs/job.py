@@ -50,6 +50,8 @@ class Job:
     """Between two commits, while anything happens."""
     OPERATIONS = 500
     """After so many, a commit does not wait for its time."""
+    MOST_ALIKE = 5
+    """Requests that the spider cannot send for the same reason, until the crawl is closed."""
     WRITTEN_AT_ONCE = 100
     """So many requests of a run are written as under way before they are sent. Otherwise a page
     that ends the process within a fifth of a second would end it each time."""
@@ -66,15 +68,19 @@ class Job:
         """The last one handed out: the engine may not know it yet."""
         self._suspect: tuple[Request, Taken] | None = None
         self._alone: Request | None = None
+        self._unsent: dict[str, list[int]] = {}
+        """Requests set aside in this run, by why they cannot be sent."""
+        self._is_stopped = False
         self._operations = 0
         self._handed_out = 0
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._check_spider()
         self._reports.opened(self.file)
         crawler.signals.connect(self._begin, signals.spider_opened)
-        crawler.signals.connect(self._give_out_a_suspect, signals.spider_idle)
+        crawler.signals.connect(self._give_out_suspects, signals.spider_idle)
         crawler.signals.connect(self.close, signals.spider_closed)
-        atexit.register(self.close)  # if the crawl fails before it begins
+        # If the crawl fails before it begins, and after a second Ctrl-C: no page is to blame then.
+        atexit.register(self._close_file)
 
     @classmethod
     def of(cls, crawler: Crawler) -> Job:
@@ -139,6 +145,8 @@ class Job:
                 if request is not None:
                     self._hand_out(request, taken)
                     return request
+                if self._is_stopped:
+                    return None
         except JobFileError as error:
             self.lanes.fail(error)
         return None
@@ -157,7 +165,7 @@ class Job:
         if self._alone is not None and not compat.dealt_with((self._alone,), self._crawler):
             return True
         self._alone = None
-        return self.lanes.has_failed
+        return self.lanes.has_failed or self._is_stopped
 
     def stays_in_memory(self, request: Request, error: Exception) -> None:
         """*request* could not be written."""
@@ -173,19 +181,22 @@ class Job:
 
     def close(self) -> None:
         """The crawl has ended."""
-        atexit.unregister(self.close)
         if _jobs.pop(self._crawler, None) is None:
             return
         if self._loop is not None and self._loop.running:
             self._loop.stop()
         self.look()
+        self._close_file()
+
+    def _close_file(self) -> None:
+        """What is under way stays so: what the engine dropped in the end is not dealt with."""
+        atexit.unregister(self._close_file)
         try:
             self.file.close()
         except JobFileError as error:
             self._reports.failed(error)
 
     def _begin(self) -> None:
-        atexit.unregister(self.close)
         self._loop = create_looping_call(self.look)
         self._loop.start(self.SECONDS, now=False)
 
@@ -213,32 +224,50 @@ class Job:
         try:
             return read(taken.data, self.spider)
         except Exception as error:  # noqa: BLE001 - anything: its class or its callback is gone
-            self._reports.cannot_be_sent(taken.data, error)
             self.file.set_aside(taken.id)
+            alike = self._unsent.setdefault(repr(error), [])
+            alike.append(taken.id)
+            if len(alike) < self.MOST_ALIKE:
+                self._reports.cannot_be_sent(taken.data, error)
+            else:
+                self._stop_for(error, alike)
         return None
+
+    def _stop_for(self, error: Exception, ids: list[int]) -> None:
+        """All the others may be like these: the spider has changed."""
+        self.file.retry(ids)
+        self._is_stopped = True
+        self._reports.stopped_for(error, len(ids))
+        compat.close_crawl(self._crawler, "job_requests_cannot_be_sent")
 
     def _hand_out(self, request: Request, taken: Taken) -> None:
         self._under_way[request] = taken.id
         self._last = request
         self._handed_out += 1
-        if taken.is_suspect:
+        if taken.is_suspect and self.file.group == 1:
             self._alone = request
         if taken.is_suspect or self._handed_out <= self.WRITTEN_AT_ONCE:
             self.file.commit()
 
     # Requests that may be why the process was killed
 
-    def _give_out_a_suspect(self) -> None:
-        """All others are dealt with: one of them goes to the scheduler."""
+    def _give_out_suspects(self) -> None:
+        """All others are dealt with: some of these go to the scheduler."""
         self.look()
+        given = 0
         try:
-            while not self.lanes.has_failed and (taken := self.file.take_last()) is not None:
+            while given < self.file.group and not self.is_held_up:
+                taken = self.file.take_last()
+                if taken is None:
+                    break
                 request = self._read(taken)
                 if request is not None:
                     self._schedule(request, taken)
-                    raise DontCloseSpider
+                    given += 1
         except JobFileError as error:
             self.lanes.fail(error)
+        if given:
+            raise DontCloseSpider
 
     def _schedule(self, request: Request, taken: Taken) -> None:
         if PUT_BACK_META_KEY not in request.meta:  # the duplicate filter has seen it
@@ -252,5 +281,6 @@ class Job:
         self.file.end(taken.id)  # it is in the file again, or was dropped
 
     def _failed(self, error: JobFileError) -> None:
+        self._reports.tell_troubles(self.file)
         self._reports.failed(error)
         compat.close_crawl(self._crawler, "job_file_failed")

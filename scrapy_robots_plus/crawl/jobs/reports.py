@@ -45,7 +45,7 @@ class JobReports:
             self._log(
                 logging.WARNING,
                 "%s of this job were under way at two kills in a row or more. They are sent last, "
-                "one at a time, to find out which of them ends the process",
+                "a few at a time, to find out whether one of them ends the process",
                 counted(file.last, "request"),
             )
         for aside in file.newly_aside:
@@ -56,7 +56,15 @@ class JobReports:
                 printable(url_in(aside.data)),
                 _RETRY,
             )
-            self._stats.inc_value(stats.QUEUE_SET_ASIDE)
+        if file.aside:
+            self._log(
+                logging.WARNING,
+                "%s of this job are set aside and not sent: scrapy robots job show JOBDIR names "
+                "them. %s",
+                counted(file.aside, "request"),
+                _RETRY,
+            )
+            self._stats.set_value(stats.QUEUE_SET_ASIDE, file.aside)
         self.tell_troubles(file)
 
     def cannot_be_sent(self, data: bytes, error: Exception) -> None:
@@ -64,6 +72,17 @@ class JobReports:
         self._stats.inc_value(stats.QUEUE_SET_ASIDE)
         text = "%s cannot be sent by this spider (%r) and is set aside. %s"
         self._log(logging.ERROR, text, printable(url_in(data)), error, _RETRY)
+
+    def stopped_for(self, error: Exception, number: int) -> None:
+        """The spider cannot send *number* requests, for the same reason."""
+        self._stats.inc_value(stats.QUEUE_SET_ASIDE, 1 - number)
+        self._log(
+            logging.ERROR,
+            "This spider cannot send %d requests in all for the same reason (%r). The crawl is "
+            "closed, and these requests stay in the job: mend the spider and resume it",
+            number,
+            error,
+        )
 
     def stays_in_memory(self, request: Request, error: Exception) -> None:
         self._stats.inc_value(stats.QUEUE_KEPT_IN_MEMORY)

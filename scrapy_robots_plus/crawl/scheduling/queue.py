@@ -107,12 +107,11 @@ class RobotsPriorityQueue:
         """
         try:
             self._push(request)
-        except ValueError as error:
-            self._stays_in_memory(request, error)
-            raise
-        except Exception as error:  # too many open files, a full disk, a damaged file
-            self._stays_in_memory(request, error)
-            self._losses.not_on_disk(error)
+        except Exception as error:  # cannot be written, too many open files, a full disk
+            if self._stored is not None:
+                self._stored.stays_in_memory(request, error)
+            elif not isinstance(error, ValueError):
+                self._losses.not_on_disk(error)
             raise ValueError(str(error)) from error
         self._length += 1
         self._write_running_marker()
@@ -244,10 +243,6 @@ class RobotsPriorityQueue:
         if lane.address.origin is not None:
             self._surroundings.policy_was_used(lane.address.origin)
         self._lanes.remove(lane)
-
-    def _stays_in_memory(self, request: Request, error: Exception) -> None:
-        if self._stored is not None:
-            self._stored.stays_in_memory(request, error)
 
     def _write_running_marker(self) -> None:
         """Notes how many requests the job holds: those waiting and those under way."""

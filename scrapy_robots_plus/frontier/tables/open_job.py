@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Any
 from .counts import Counts, read_counts, write_counts
 from .lanes import Lanes
 from .rows import Row, Taken, checksum
-from .states import States
+from .states import MOST_AT_ONCE, States
 from .transaction import Transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from .rows import AsideRequest
 
 MOST_BYTES = 999_000_000
 """Of a request: a little less than what SQLite keeps in a row."""
+
+_BOOT, _GROUP = "boot", "suspects at once"
+"""Notes."""
 
 
 class OpenJob:
@@ -41,16 +44,28 @@ class OpenJob:
         self._last_id: int = self._run("SELECT max(id) FROM requests").fetchone()[0] or 0
         self._written = counts
 
-    def resume(self) -> list[AsideRequest]:
-        """All lanes sleep, and what was under way waits. Returns what is set aside now."""
+    def resume(self, boot: str) -> list[AsideRequest]:
+        """All lanes sleep, and what was under way waits. Returns what is set aside now.
+
+        *boot*: the id of this start of the machine. If it was another when the last run was killed,
+        no request is to blame.
+        """
         self.lanes.all_asleep()
         for id_ in self.states.next():
             request = self._request(id_)
             self._take_out(self.lanes.id_of(request.lane), request)
-        waiting, aside = self.states.resume(was_killed=self.was_killed)
+        self.states.group = int(self.note(_GROUP) or self.states.group)
+        blame = self.was_killed and self.note(_BOOT) in (None, boot)
+        waiting, aside = self.states.resume(was_killed=self.was_killed, blame=blame)
         for id_ in waiting:
             self._put_in_place(id_)
+        self.set_note(_BOOT, boot)
+        self._set_group(self.states.group if self.states.last and not aside else MOST_AT_ONCE)
         return aside
+
+    def _set_group(self, size: int) -> None:
+        self.states.group = size
+        self.set_note(_GROUP, str(size))
 
     def add(self, lane: str, priority: int, data: bytes, starts: bool, hard_ends: int) -> None:
         if len(data) > MOST_BYTES:
@@ -80,6 +95,8 @@ class OpenJob:
         return None if request is None else request.data
 
     def take_last(self) -> Taken | None:
+        if self.states.last == 1 and not self.stored - self.states.aside > 1:
+            self._set_group(1)
         id_ = self.states.set_out_last()
         if id_ is None:
             return None
@@ -101,8 +118,8 @@ class OpenJob:
     def forget(self, fingerprint: bytes) -> None:
         self._run("DELETE FROM seen WHERE fingerprint = ?", (fingerprint,))
 
-    def retry(self) -> list[AsideRequest]:
-        requests = self.states.forgive()
+    def retry(self, ids: Collection[int] | None) -> list[AsideRequest]:
+        requests = self.states.forgive(ids)
         for each in requests:
             self._put_in_place(each.id)
         return requests

@@ -19,7 +19,7 @@ class Taken(NamedTuple):
 
     @property
     def is_suspect(self) -> bool:
-        """Whether it may be the cause of these kills: then it is sent last, alone."""
+        """Whether it may be the cause of these kills: then it is sent last."""
         return self.hard_ends >= SUSPECT_AFTER
 
 

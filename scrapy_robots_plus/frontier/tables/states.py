@@ -1,8 +1,9 @@
 """The requests that do not wait in a lane.
 
 What was under way when the last run ended waits again. A request that was under way at two kills
-may be their cause: it waits until nothing else is left, and is then added to its lane and taken
-alone. If the process is killed once more, it was the cause, and is set aside.
+may be their cause: it waits until nothing else is left, and is then added to its lane, with a group
+of such. If the process is killed once more, the next group is a quarter of that. One that is alone
+at a kill was the cause, and is set aside.
 """
 
 from __future__ import annotations
@@ -13,7 +14,13 @@ from typing import TYPE_CHECKING
 from .rows import SUSPECT_AFTER, AsideRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from .transaction import Transaction
+
+
+MOST_AT_ONCE = 16
+"""Of those that may be why the process was killed."""
 
 
 class State(IntEnum):
@@ -25,7 +32,7 @@ class State(IntEnum):
     LAST = 3
     """Waits until nothing else is left."""
     NEXT = 5
-    """Waits in its lane, and will be under way alone."""
+    """Waits in its lane, as one of a group of suspects."""
     ASIDE = 4
     """Not handed out any more."""
 
@@ -35,11 +42,14 @@ class States:
 
     def __init__(self, transaction: Transaction) -> None:
         self._run = transaction.run
+        self.group = MOST_AT_ONCE
+        """How many of the last are under way at a time."""
         self._set_out = transaction.late(_ENTER)
         """Those under way that were not at the last commit: most come back before the next."""
         counts = dict(self._run("SELECT state, count(*) FROM states GROUP BY state"))
         self.under_way: int = counts.get(State.UNDER_WAY, 0) + counts.get(State.ALONE, 0)
         self.last: int = counts.get(State.LAST, 0)
+        self.aside: int = counts.get(State.ASIDE, 0)
 
     def added(self, id_: int, hard_ends: int) -> None:
         """The request waits in its lane."""
@@ -49,7 +59,7 @@ class States:
     def set_out(self, id_: int, hard_ends: int) -> None:
         """The request, which waited in its lane, is under way from now on."""
         if hard_ends >= SUSPECT_AFTER:
-            self._enter(id_, State.ALONE)
+            self._enter(id_, State.ALONE if self.group == 1 else State.UNDER_WAY)
         else:
             self._set_out[id_] = (id_, State.UNDER_WAY)
         self.under_way += 1
@@ -68,10 +78,14 @@ class States:
         """The request that was under way is not handed out any more."""
         if self.came_back(id_):
             self._enter(id_, State.ASIDE)
+            self.aside += 1
 
-    def forgive(self) -> list[AsideRequest]:
-        """Those set aside are so no longer, as if they had never been under way at a kill."""
-        requests = self.requests(State.ASIDE)
+    def forgive(self, ids: Collection[int] | None) -> list[AsideRequest]:
+        """Those set aside, all or these, are so no longer, as if they had never been under way at
+        a kill.
+        """
+        requests = [each for each in self.requests(State.ASIDE) if ids is None or each.id in ids]
+        self.aside -= len(requests)
         for each in requests:
             self._run("UPDATE requests SET hard_ends = 0 WHERE id = ?", (each.id,))
             self._run("DELETE FROM states WHERE id = ?", (each.id,))
@@ -91,21 +105,23 @@ class States:
         self.under_way -= was_under_way
         return was_under_way
 
-    def resume(self, *, was_killed: bool) -> tuple[list[int], list[AsideRequest]]:
+    def resume(self, *, was_killed: bool, blame: bool) -> tuple[list[int], list[AsideRequest]]:
         """Nothing is under way any more.
 
-        Returns the requests that have to wait in their lanes again, and those set aside now.
+        *blame*: one of those under way may be why the process was killed. Returns the requests that
+        have to wait in their lanes again, and those set aside now.
         """
-        if was_killed:
-            self._run(
-                "UPDATE requests SET hard_ends = hard_ends + 1 "
-                "WHERE id IN (SELECT id FROM states WHERE state IN (?, ?))",
-                (State.UNDER_WAY, State.ALONE),
-            )
-        aside = self.requests(State.ALONE) if was_killed else []
+        aside = self.requests(State.ALONE) if blame else []
+        if blame:
+            if any(each.hard_ends >= SUSPECT_AFTER for each in self.requests(State.UNDER_WAY)):
+                self.group = max(1, self.group // 4)
+            self._run(_COUNT, (1, State.UNDER_WAY, State.ALONE))
+        elif not was_killed:  # the process did not end by them
+            self._run(_COUNT, (0, State.UNDER_WAY, State.ALONE))
         waiting = list[int]()
         for each in aside:
             self._enter(each.id, State.ASIDE)
+        self.aside += len(aside)
         for each in (*self.requests(State.UNDER_WAY), *self.requests(State.ALONE)):
             if each.hard_ends >= SUSPECT_AFTER:
                 self._enter(each.id, State.LAST)
@@ -114,7 +130,7 @@ class States:
                 waiting.append(each.id)
         self._run("DELETE FROM states WHERE state IN (?, ?)", (State.UNDER_WAY, State.ALONE))
         self.under_way = 0
-        return waiting, aside
+        return waiting, [each._replace(hard_ends=each.hard_ends + 1) for each in aside]
 
     def requests(self, state: State) -> list[AsideRequest]:
         return [
@@ -137,4 +153,8 @@ class States:
         return found.rowcount == 1
 
 
+_COUNT = (
+    "UPDATE requests SET hard_ends = (hard_ends + 1) * ? "
+    "WHERE id IN (SELECT id FROM states WHERE state IN (?, ?))"
+)
 _ENTER = "REPLACE INTO states VALUES (?, ?)"
