@@ -2,6 +2,9 @@
 
 So a line that was changed, removed, inserted or moved is found. Whoever rewrites all lines from
 there to the end, with their hashes, is not: keep the last hash elsewhere.
+
+A writer goes on from the last line that it knows, whatever became of the file: the first line of a
+new file follows the last one of the file before, and both together are one chain.
 """
 
 from __future__ import annotations
@@ -12,11 +15,12 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .damage import State
 from .entries import VERSION
 from .fields import SHA256
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
 LONGEST_LINE = 16 * 1024 * 1024
 """Octets. What is longer is not a line of a log."""
@@ -64,6 +68,17 @@ class Line:
         """Whether it is as it was written."""
         return self.digest == self.link.hash
 
+    @property
+    def continues(self) -> Link | None:
+        """If a crawl goes on here, in another file or after a cut: its last line before."""
+        told = self.fields.get("continues")
+        if not isinstance(told, dict):
+            return None
+        number, digest = told.get("n"), told.get("hash")
+        if not (isinstance(number, int) and isinstance(digest, str)):
+            return None
+        return Link(number, digest)
+
 
 def parse(raw: bytes) -> Line:
     """A line, with or without its newline. Raises ValueError if *raw* is not a whole one."""
@@ -84,60 +99,75 @@ def parse(raw: bytes) -> Line:
     return Line(Link(number, stated[1].decode("ascii")), previous, fields, digest)
 
 
-class Damage(NamedTuple):
-    """Something that is wrong with a log."""
-
-    line: int
-    """Where, counted from 1; the last line if something is missing after it."""
-    what: str
-
-    def __str__(self) -> str:
-        return f"line {self.line}: {self.what}"
-
-
 class Checker:
-    """Checks the lines of a log, one after the other."""
+    """Checks the lines of one or several files, one after the other.
+
+    A file may begin a log (number 0), or continue the one before it.
+    """
 
     def __init__(self) -> None:
+        self.logs = 0
+        """How many were begun."""
         self._last = START
         """The line with the highest number so far."""
         self._digest = START.hash
         """Its hash, computed: if the stated one was changed, the next line still has this one."""
         self._unread = 0
         """Lines in a row, just before, that could not be read: they may stand for lines, or not."""
-        self._position = 0
+        self._is_first = True
+        """Whether the next line is the first of its file."""
 
-    def check(self, raw: bytes) -> Iterator[Damage]:
-        """What is wrong with the next line."""
-        self._position += 1
-        try:
-            line = parse(raw)
-        except ValueError as error:
-            self._unread += 1
-            yield Damage(self._position, f"not a line of a log: {error}")
-            return
-        for what in self._check(line):
-            yield Damage(self._position, what)
+    def next_file(self) -> None:
+        """The next line is the first of another file."""
+        self._is_first, self._unread = True, 0
 
-    def _check(self, line: Line) -> Iterator[str]:
-        expected = self._last.number + 1
+    def unreadable(self) -> None:
+        """Where the next line should be, something else stands."""
+        self._unread += 1
+        self._is_first = False
+
+    def check(self, line: Line, ends: Collection[Link] = ()) -> Iterator[tuple[State, str]]:
+        """What is wrong with the next *line*.
+
+        *ends*: the last lines of the crawls so far. When a file that several crawls write to is
+        emptied, the first to go on may not know the last lines of the others.
+        """
+        is_first, self._is_first = self._is_first, False
         if not line.is_genuine:
-            yield "changed: its hash is another one"
-            self._go_on(Link(expected + self._unread, line.link.hash), line.digest)
+            yield State.DAMAGED, "changed: its hash is another one"
+            self._go_on(Link(self._last.number + 1 + self._unread, line.link.hash), line.digest)
             return
-        number = line.link.number
+        before = Link(line.link.number - 1, line.previous)
+        if is_first and self._may_follow(before, line.continues, ends):
+            self.logs += before == START or not self.logs
+            self._go_on(before, before.hash)
+        yield from self._check_place(line)
+
+    def _may_follow(self, before: Link, continues: Link | None, ends: Collection[Link]) -> bool:
+        """Whether the first line of a file may follow *before* instead of the line before it."""
+        if continues is None:
+            return before == START
+        return not self.logs or before == START or before in ends
+
+    def _check_place(self, line: Line) -> Iterator[tuple[State, str]]:
+        expected, number = self._last.number + 1, line.link.number
         if number < expected:
             twice = line.link == self._last
             yield (
-                "stands twice" if twice else f"out of order: its number is {number}, not {expected}"
+                State.DAMAGED,
+                "stands twice"
+                if twice
+                else f"out of order: its number is {number}, not {expected}",
             )
             return
         missing = number - expected - self._unread
         if missing > 0:
             lines = "1 line is" if missing == 1 else f"{missing} lines are"
-            yield f"{lines} missing before it: its number is {number}, not {number - missing}"
-        elif not self._unread and line.previous not in (self._last.hash, self._digest):
-            yield "does not follow the line before it, which was put there later"
+            what = f"{lines} missing before it: its number is {number}, not {number - missing}"
+            yield State.CUT, what
+        elif number == expected and line.previous not in (self._last.hash, self._digest):
+            what = "does not follow the line before it, which was put there later"
+            yield State.DAMAGED, what
         self._go_on(line.link, line.digest)
 
     def _go_on(self, link: Link, digest: str) -> None:

@@ -50,7 +50,7 @@ class Entry:
 
 @dataclass(slots=True, kw_only=True)
 class CrawlEntry(Entry):
-    """A crawl begins: all that its verdicts depend on"""
+    """A crawl begins, or goes on in a new file: all that its verdicts depend on"""
 
     type: ClassVar[str] = "crawl"
 
@@ -82,6 +82,11 @@ class CrawlEntry(Entry):
     )
     bodies: str | None = optional(
         TEXT, "The folder of the robots.txt files, relative to that of the log if it lies below it."
+    )
+    continues: Mapping[str, Any] | None = optional(
+        OBJECT,
+        "If the crawl goes on here, because the file was rotated, emptied or cut: its last line "
+        "before, with `n`, `hash`, and `lines`, the number of its lines up to there.",
     )
 
 
@@ -252,6 +257,7 @@ class EndEntry(Entry):
         'headers: `{"train-ai/disallow": 12}`.',
     )
     lost: int = required(COUNT, "Lines of the crawl that could not be written.")
+    lines: int | None = optional(COUNT, "Lines of the crawl before this one, in all files.")
 
 
 ENTRIES: tuple[type[Entry], ...] = (

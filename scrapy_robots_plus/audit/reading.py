@@ -1,22 +1,20 @@
-"""Reads an audit log: in constant memory, with its chain checked or not."""
+"""Reads an audit log, or its parts: in constant memory, with the chain checked."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from .chain import LONGEST_LINE, START, Checker, Damage, parse
-from .entries import CrawlEntry, EndEntry, Entry, from_fields
+from .chain import LONGEST_LINE, START, Checker, Line, parse
+from .crawls import Crawls
+from .damage import Damage, State
+from .entries import Entry, from_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
     Report = Callable[[Damage], None]
-
-
-MOST_OPEN_CRAWLS = 1_000
-"""Crawls without an end that are followed. Of more, the oldest cannot be running still."""
 
 
 class Read(NamedTuple):
@@ -25,81 +23,105 @@ class Read(NamedTuple):
     line: int
     """Counted from 1."""
     entry: Entry
-
-
-class MissingEnd(Damage):
-    """A crawl has no end in the log: it was killed, still runs, or its last lines were removed."""
+    log: str
+    """The name of the file, if several are read."""
 
 
 class LogReader:
-    """Reads one log. What is wrong with it is reported, and the rest is read.
+    """Reads a log, or parts of one. What is wrong with it is reported, and the rest is read.
 
-    Raises OSError if the file cannot be read.
+    Raises OSError if a file cannot be read.
     """
 
-    def __init__(self, path: Path, report: Report, *, verify: bool = False) -> None:
-        """*report* gets what is damaged; *verify*: the chain is checked, too."""
-        self._path = path
-        self._report = report
-        self._checker = Checker() if verify else None
+    def __init__(self, logs: Sequence[Path], report: Report) -> None:
+        """*logs*: in any order, if none of them is a pipe. *report* gets what is damaged."""
+        self._logs = logs
+        self._report_to = report
+        self._checker = Checker()
+        self._log = ""
         self._position = 0
-        self.open_crawls: dict[str, int] = {}
-        """If the chain is checked: crawls without an end so far, with the line of their begin."""
+        self.crawls = Crawls()
+        self.lines = 0
+        """How many were read so far."""
+        self.is_readable = False
+        """Whether any of them is one of an audit log of this version."""
+        self.state = State.WHOLE
+        """The worst that was found so far."""
         self.last = START
         """The last line that could be read."""
 
     @property
-    def lines(self) -> int:
-        """How many were read so far."""
-        return self._position
+    def logs(self) -> int:
+        """How many logs were begun: a file may be one of its own, or continue the one before."""
+        return self._checker.logs
 
     def __iter__(self) -> Iterator[Read]:
-        """The entries in the order of the file. Entries of an unknown type are left out."""
-        with self._path.open("rb") as file:
-            for raw in _lines(file):
-                self._position += 1
-                entry = self._read(raw)
-                if entry is not None:
-                    yield Read(self._position, entry)
-        if self._checker is not None:
-            self._check_ends()
+        """The entries in the order of the files. Entries of an unknown type are left out."""
+        for log in _in_order(self._logs):
+            self._log, self._position = log.name if len(self._logs) > 1 else "", 0
+            self._checker.next_file()
+            with log.open("rb") as file:
+                for raw in _lines(file):
+                    self._position += 1
+                    self.lines += 1
+                    entry = self._read(raw)
+                    if entry is not None:
+                        yield Read(self._position, entry, self._log)
+            if not self._position:  # of several, the last may have been rotated just now
+                state = State.UNFINISHED if self._log else State.CUT
+                self._report(state, "the log is empty")
+        for wrong in self.crawls.unfinished():
+            self._report(*wrong)
 
     def _read(self, raw: bytes) -> Entry | None:
-        damages = [] if self._checker is None else list(self._checker.check(raw))
-        for damage in damages:
-            self._report(damage)
         try:
             line = parse(raw)
-            self.last = line.link
+        except ValueError as error:
+            self._checker.unreadable()
+            self._report(*self._unreadable(raw, error))
+            return None
+        self.last = line.link
+        is_right = True
+        for wrong in self._wrong_with(line):
+            is_right = False
+            self._report(*wrong)
+        try:
             entry = from_fields(line.fields)
         except ValueError as error:
-            if not damages:
-                self._report(Damage(self._position, f"cannot be read: {error}"))
+            if is_right:
+                self._report(State.DAMAGED, f"cannot be read: {error}")
             return None
-        if self._checker is not None:
-            self._follow(entry)
+        self.is_readable = True
         return entry
 
-    def _follow(self, entry: Entry | None) -> None:
-        if isinstance(entry, CrawlEntry):
-            self.open_crawls[entry.crawl] = self._position
-            if len(self.open_crawls) > MOST_OPEN_CRAWLS:
-                self._report_open(next(iter(self.open_crawls)))
-        elif isinstance(entry, EndEntry):
-            self.open_crawls.pop(entry.crawl, None)
+    def _unreadable(self, raw: bytes, error: ValueError) -> tuple[State, str]:
+        if raw.endswith(b"\n") or not self.is_readable:
+            return State.DAMAGED, f"not a line of a log: {error}"
+        what = "its end is missing: the crawl was killed or is writing it, or it was cut off"
+        return State.UNFINISHED, what
 
-    def _check_ends(self) -> None:
-        if not self._position:
-            self._report(Damage(1, "the log is empty"))
-        for crawl in list(self.open_crawls):
-            self._report_open(crawl)
+    def _wrong_with(self, line: Line) -> Iterator[tuple[State, str]]:
+        yield from self._checker.check(line, self.crawls.ends if line.continues else ())
+        yield from self.crawls.follow(line, self._position, self._log)
 
-    def _report_open(self, crawl: str) -> None:
-        what = (
-            f"the end of crawl {crawl}, which begins in line {self.open_crawls.pop(crawl)}, is "
-            "missing: it was killed or still runs, or lines were removed"
-        )
-        self._report(MissingEnd(self._position, what))
+    def _report(self, state: State, what: str) -> None:
+        self.state = max(self.state, state, key=lambda each: each.severity)
+        self._report_to(Damage(max(self._position, 1), what, state, self._log))
+
+
+def _in_order(logs: Sequence[Path]) -> Sequence[Path]:
+    """Parts in the order in which they were begun: by the time in their first line."""
+    is_sortable = len(logs) > 1 and all(log.is_file() for log in logs)
+    return sorted(logs, key=_began) if is_sortable else logs
+
+
+def _began(log: Path) -> str:
+    """The time in the first line; nothing if that cannot be read. Raises OSError."""
+    with log.open("rb") as file:
+        try:
+            return str(parse(file.readline(LONGEST_LINE)).fields.get("time"))
+        except ValueError:
+            return ""
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:

@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import __version__
-from scrapy_robots_plus.audit.reading import LogReader, MissingEnd
+from scrapy_robots_plus.audit.damage import State
 from scrapy_robots_plus.audit.report.page import Log, page
 from scrapy_robots_plus.audit.summary.summary import Summary
 
-from .errors import UnreadableError, WrongUsageError, reading
-from .subcommand import Exit, Subcommand
+from .errors import UnreadableError, WrongUsageError
+from .replay.log_check import EXITS, LogCheck, add_logs
+from .subcommand import Subcommand
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-
-    from scrapy_robots_plus.audit.chain import Damage
 
     from .output import Output
     from .project import Project
@@ -28,25 +27,22 @@ _STANDARD_OUTPUT = "-"
 _MAKER = "scrapy-robots-plus"
 _BEGINNING = 2_000
 """Octets of a page in which its maker is named."""
-_SHOWN = 20
-"""Damages that are listed."""
-_TURN = 10_000
-"""Lines after which progress is shown."""
 
 
 class Report(Subcommand):
     """Sums up the log in constant memory, then writes the page at once."""
 
     name = "report"
-    syntax = "AUDIT_LOG [-o FILE]"
+    syntax = "AUDIT_LOG... [-o FILE]"
     help = "Make a page of HTML of an audit log: what was allowed and denied, and why"
     details = (
-        "An earlier report is replaced, any other file is not. Exit status: 0; 1 if the log is "
-        "damaged, which the page says too; 2 if it cannot be read."
+        "An earlier report is replaced, any other file is not. Exit status: 0 if the log is whole; "
+        "2 if it cannot be read; 3 if a crawl has no end, 4 if it continues another file, 5 if "
+        "lines are missing, 6 if it is damaged, all of which the page says too."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("log", metavar="AUDIT_LOG", help="what ROBOTS_AUDIT_LOG names")
+        add_logs(parser)
         parser.add_argument(
             "-o",
             "--output",
@@ -56,53 +52,37 @@ class Report(Subcommand):
         )
 
     def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
-        log, target = Path(arguments.log), arguments.output
+        target = arguments.output
         if target != _STANDARD_OUTPUT:
-            _check_target(Path(target), log)
-        reading = _Reading(log, output)
-        text = page(reading.summary, reading.about)
+            for log in arguments.logs:
+                _check_target(Path(target), Path(log))
+        # The page says of each crawl how it ended.
+        summary, check = Summary(), LogCheck(arguments, output, unshown=State.UNFINISHED)
+        for read in check.read():
+            summary.add(read.entry)
+        text = page(summary, _about(arguments, check))
+        for damage in check.damages:
+            output.error(damage if damage.log else f"{arguments.logs[0]}: {damage}")
         if target == _STANDARD_OUTPUT:
             output.write(text)
         else:
             _write(Path(target), text)
-            totals = reading.summary.totals
-            output.line(f"{target}: {totals.denied:,} denied, {totals.allowed:,} allowed")
-        return Exit.FOUND if reading.damaged else Exit.OK
+            totals = summary.totals
+            output.line(f"{target}: {totals.denied:,} denied, {totals.allowed_in_words}")
+        return EXITS[check.state]
 
 
-class _Reading:
-    """The log, read to its end. Raises UnreadableError if there is no log to be read."""
-
-    def __init__(self, log: Path, output: Output) -> None:
-        self.summary = Summary()
-        self.damaged = 0
-        self._damages: list[str] = []
-        reader = LogReader(log, self._note, verify=True)
-        with reading(log):
-            for line, entry in reader:
-                self.summary.add(entry)
-                if line % _TURN == 0:
-                    output.progress(f"{line:,} lines")
-        if reader.lines and self.damaged and not self.summary.totals.entries:
-            raise UnreadableError(f"{log} is not an audit log that can be read: {self._damages[0]}")
-        for damage in self._damages:
-            output.error(f"{log}: {damage}")
-        self.about = Log(
-            name=log.name,
-            lines=reader.lines,
-            damages=tuple(self._damages),
-            damaged=self.damaged,
-            last_hash=reader.last.hash if reader.lines else None,
-            made_at=time.time(),
-            made_by=f"{_MAKER} {__version__}",
-        )
-
-    def _note(self, damage: Damage) -> None:
-        if isinstance(damage, MissingEnd):
-            return  # the page says of each crawl how it ended
-        self.damaged += 1
-        if len(self._damages) < _SHOWN:
-            self._damages.append(str(damage))
+def _about(arguments: Namespace, check: LogCheck) -> Log:
+    return Log(
+        names=tuple(Path(log).name for log in arguments.logs),
+        lines=check.lines,
+        state=check.state,
+        damages=tuple(map(str, check.damages)),
+        damaged=check.count,
+        last_hash=check.last_hash,
+        made_at=time.time(),
+        made_by=f"{_MAKER} {__version__}",
+    )
 
 
 def _check_target(target: Path, log: Path) -> None:

@@ -29,6 +29,14 @@ class Exit(IntEnum):
     """Something is denied, was found, or differs."""
     UNDECIDED = 2
     """Something could not be read or decided, or the command was used wrongly."""
+    UNFINISHED = 3
+    """Of an audit log: a crawl has no end."""
+    PART = 4
+    """Of an audit log: it continues lines that were not given."""
+    CUT = 5
+    """Of an audit log: lines are missing."""
+    DAMAGED = 6
+    """Of an audit log: something was changed, moved, repeated or inserted."""
     INTERRUPTED = 130
     """Ctrl-C."""
     CLOSED_PIPE = 141

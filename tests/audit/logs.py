@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from scrapy_robots_plus.audit.damage import Damage, State
     from scrapy_robots_plus.audit.entries import Entry
 
 
@@ -42,10 +43,9 @@ def verdict(url: str = "http://x.example/", **others: Any) -> VerdictEntry:
     return VerdictEntry(**{**fields, "url": url, "allowed": False, "reason": "rule", **others})
 
 
-def end(crawl: str = "a", lost: int = 0) -> EndEntry:
-    return EndEntry(
-        time=2.0, crawl=crawl, reason="finished", allowed=0, denied=0, dont_obey=0, lost=lost
-    )
+def end(crawl: str = "a", **others: Any) -> EndEntry:
+    fields = {"time": 2.0, "reason": "finished", "allowed": 0, "denied": 0, "dont_obey": 0}
+    return EndEntry(**{**fields, "crawl": crawl, "lost": 0, **others})
 
 
 class Warned(list[str]):
@@ -79,21 +79,26 @@ def write_sealed(path: Path, entries: Iterable[Entry]) -> None:
 
 
 def entries_in(path: Path) -> list[Entry]:
-    return [read.entry for read in LogReader(path, _unexpected)]
+    return [read.entry for read in LogReader([path], lambda damage: None)]
 
 
 def urls_in(path: Path) -> list[str]:
     return [entry.url for entry in entries_in(path) if isinstance(entry, VerdictEntry)]
 
 
-def damages_in(path: Path) -> list[str]:
+def damages_in(*paths: Path) -> list[str]:
     """What is found by verifying."""
-    found: list[str] = []
-    reader = LogReader(path, lambda damage: found.append(str(damage)), verify=True)
+    return [str(damage) for damage in found_in(*paths)[1]]
+
+
+def state_of(*paths: Path) -> State:
+    return found_in(*paths)[0]
+
+
+def found_in(*paths: Path) -> tuple[State, list[Damage]]:
+    """The state of a log, or of its parts, and what is wrong with them."""
+    found: list[Damage] = []
+    reader = LogReader(paths, found.append)
     for _ in reader:
         pass
-    return found
-
-
-def _unexpected(damage: object) -> None:
-    raise AssertionError(damage)
+    return reader.state, found

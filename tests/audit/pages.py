@@ -6,6 +6,7 @@ import re
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.audit.damage import State
 from scrapy_robots_plus.audit.report.page import Log, page
 from scrapy_robots_plus.audit.summary.summary import Summary
 
@@ -85,7 +86,9 @@ def text_of(entries: Iterable[Entry], *damages: str) -> str:
     for entry in entries:
         summary.add(entry)
     lines = summary.totals.entries
-    log = Log("audit.jsonl", lines, damages, len(damages), "5f" * 32, BEGIN, "maker 1.0")
+    state = State.DAMAGED if damages else State.WHOLE
+    made = (BEGIN, "maker 1.0")
+    log = Log(("audit.jsonl",), lines, state, damages, len(damages), "5f" * 32, *made)
     return page(summary, log)
 
 

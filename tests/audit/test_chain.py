@@ -6,6 +6,7 @@ import json
 from hashlib import sha256
 from io import BytesIO
 from itertools import permutations
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,9 @@ from scrapy_robots_plus.audit.chain import START, Checker, Link, parse, seal
 from scrapy_robots_plus.audit.entries import EndEntry, Entry, from_fields, to_fields
 
 from .entries import any_entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def chained(entries: list[Entry]) -> list[bytes]:
@@ -37,8 +41,22 @@ def some_lines(count: int) -> list[bytes]:
 
 
 def found_in(lines: list[bytes]) -> list[str]:
+    return [f"line {number}: {what}" for number, what in _found_in(lines)]
+
+
+def _found_in(lines: list[bytes]) -> Iterator[tuple[int, str]]:
     checker = Checker()
-    return [str(damage) for line in lines for damage in checker.check(line)]
+    for number, raw in enumerate(lines, 1):
+        yield from ((number, what) for what in _wrong_with(raw, checker))
+
+
+def _wrong_with(raw: bytes, checker: Checker) -> list[str]:
+    try:
+        line = parse(raw)
+    except ValueError as error:
+        checker.unreadable()
+        return [f"not a line of a log: {error}"]
+    return [what for _, what in checker.check(line)]
 
 
 @given(st.lists(any_entry, max_size=5))

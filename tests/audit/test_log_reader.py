@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.audit.chain import START, Damage, seal
+from scrapy_robots_plus.audit.chain import START, seal
+from scrapy_robots_plus.audit.damage import Damage, State
 from scrapy_robots_plus.audit.entries import EndEntry, VerdictEntry
-from scrapy_robots_plus.audit.reading import LogReader, MissingEnd
+from scrapy_robots_plus.audit.reading import LogReader
 from tests.audit.logs import begin, damages_in, open_log, urls_in, verdict, write
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def test_entries_come_in_order_with_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "log"
     write(path, verdict(A), verdict(B))
     damages: list[Damage] = []
-    reader = LogReader(path, damages.append, verify=True)
+    reader = LogReader([path], damages.append)
     assert (reader.lines, reader.last) == (0, START)
     found = list(reader)
     assert [read.line for read in found] == [1, 2, 3, 4]
@@ -31,24 +32,23 @@ def test_entries_come_in_order_with_their_lines(tmp_path: Path) -> None:
     assert damages == []
 
 
-def test_an_empty_log_is_damaged_only_where_the_chain_is_checked(tmp_path: Path) -> None:
+def test_an_empty_log_is_told(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.touch()
     assert damages_in(path) == ["line 1: the log is empty"]
-    assert urls_in(path) == []
 
 
 def test_a_crawl_without_an_end_is_told_with_its_first_line(tmp_path: Path) -> None:
     path = tmp_path / "log"
     write(path, verdict(A))
     log = open_log(path, "b")
-    log.add(verdict(B))
+    log.add(verdict(B, crawl="b"))
     assert log.flush()
     log.close()
     damages: list[Damage] = []
-    list(LogReader(path, damages.append, verify=True))
+    list(LogReader([path], damages.append))
     (damage,) = damages
-    assert isinstance(damage, MissingEnd)
+    assert damage.state is State.UNFINISHED
     assert str(damage) == (
         "line 5: the end of crawl b, which begins in line 4, is missing: it was killed or still "
         "runs, or lines were removed"
@@ -63,8 +63,8 @@ def test_a_line_that_is_not_one_is_told_once_and_the_rest_is_read(tmp_path: Path
     path.write_bytes(b"".join([*lines, b"rubbish\n"]))
     assert damages_in(path) == ["line 4: not a line of a log: it does not end in a hash"]
     damages: list[Damage] = []
-    assert len(list(LogReader(path, damages.append))) == 3
-    assert damages == [Damage(4, "cannot be read: it does not end in a hash")]
+    assert len(list(LogReader([path], damages.append))) == 3
+    assert damages == [Damage(4, "not a line of a log: it does not end in a hash")]
 
 
 def test_an_entry_of_another_kind_is_left_out_and_a_wrong_one_is_told(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_an_entry_of_another_kind_is_left_out_and_a_wrong_one_is_told(tmp_path: 
     second, _ = seal({"type": begin().type, "time": 5}, link)
     path.write_bytes(first + second)
     damages: list[Damage] = []
-    reader = LogReader(path, damages.append)
+    reader = LogReader([path], damages.append)
     assert list(reader) == []
     assert [damage.line for damage in damages] == [2]
     assert damages[0].what.startswith("cannot be read: '")

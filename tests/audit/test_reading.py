@@ -9,8 +9,10 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.bodies import Bodies
+from scrapy_robots_plus.audit.crawls import MOST_OPEN_CRAWLS
+from scrapy_robots_plus.audit.damage import State
 from scrapy_robots_plus.audit.dialects import dialect_to_json
-from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, LogReader, MissingEnd
+from scrapy_robots_plus.audit.reading import LogReader
 from scrapy_robots_plus.protocol.dialect import RFC9309
 from tests.audit.logs import begin, end, verdict, write_sealed
 from tests.peak_memory import measured, peak
@@ -18,7 +20,7 @@ from tests.peak_memory import measured, peak
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.audit.chain import Damage
+    from scrapy_robots_plus.audit.damage import Damage
     from scrapy_robots_plus.audit.entries import Entry
 
 
@@ -26,27 +28,19 @@ def test_crawls_that_were_killed_are_all_told_in_bounded_memory(tmp_path: Path) 
     log, killed = tmp_path / "audit.jsonl", 2 * MOST_OPEN_CRAWLS
     write_sealed(log, (begin(f"{number:012x}") for number in range(killed)))
     told: list[Damage] = []
-    reader = LogReader(log, told.append, verify=True)
-    most = max(len(reader.open_crawls) for _ in reader)
+    reader = LogReader([log], told.append)
+    most = max(len(reader.crawls) for _ in reader)
     assert most <= MOST_OPEN_CRAWLS
     assert len(told) == killed
-    assert all(isinstance(damage, MissingEnd) for damage in told)
+    assert all(damage.state is State.UNFINISHED for damage in told)
     assert f"crawl {killed - 1:012x}, which begins in line {killed:}," in told[-1].what
-
-
-def test_without_a_check_nothing_is_kept_of_killed_crawls(tmp_path: Path) -> None:
-    log = tmp_path / "audit.jsonl"
-    write_sealed(log, (begin(f"{number:012x}") for number in range(10)))
-    reader = LogReader(log, lambda damage: None)
-    assert len(list(reader)) == 10
-    assert reader.open_crawls == {}
 
 
 def test_a_crawl_that_ends_is_not_missed(tmp_path: Path) -> None:
     log = tmp_path / "audit.jsonl"
     write_sealed(log, [begin("a"), begin("b"), end("a"), end("b")])
     told: list[Damage] = []
-    assert len(list(LogReader(log, told.append, verify=True))) == 4
+    assert len(list(LogReader([log], told.append))) == 4
     assert told == []
 
 

@@ -123,10 +123,36 @@ def test_lines_that_could_not_be_written_are_said_on_top() -> None:
 def test_what_a_log_without_allowed_requests_cannot_show_is_said() -> None:
     entries = [begin(allowed_share=0.0), denied(SLOW, "/", delay=2.0), end(allowed=1_000)]
     found = page_of(entries)
-    assert "counted 1,000 more" in found.text
+    assert tiles(found)[1] == "1,000 Requests allowed"
+    assert "Of the allowed requests, 0 are in the log, and counted below." in found.text
+    assert found.tables["crawls"][1][1:] == ["1", "1,000"]
     assert "gaps cannot be measured" in found.text
     assert found.tables["hosts"][0] == ["Host", "Denied"]
     assert found.all("article") == []
+
+
+def test_no_figure_stands_where_nothing_was_logged_or_counted() -> None:
+    found = page_of([begin(allowed_share=0.0), denied(SLOW, "/")])
+    assert "Requests allowed not in the log" in found.text
+    assert found.tables["crawls"][1][1:] == ["1", "not logged"]
+
+
+def test_what_was_counted_is_a_least_while_another_crawl_runs() -> None:
+    entries = [begin(allowed_share=0.0), end(allowed=70), begin("b", allowed_share=0.0)]
+    assert "Requests allowed at least 70" in page_of(entries).text
+
+
+def test_a_crawl_that_goes_on_in_another_file_is_one() -> None:
+    again = begin(continues={"n": 1, "hash": "ab" * 32, "lines": 2})
+    found = page_of([begin(), allowed(SLOW, "/"), again, allowed(SLOW, "/"), end(allowed=2)])
+    assert len(found.tables["crawls"]) == 2
+
+
+def test_what_the_chain_does_not_prove_is_said(sample: Page) -> None:
+    assert "all of them are right. Each crawl counted its lines, and none is missing" in sample.text
+    _, _, words = sample.text.partition("What this does not prove.")
+    assert "do not show that nothing was left out" in words
+    assert "whoever held the file can have written all of it anew" in words
 
 
 def test_of_a_log_with_a_sample_of_allowed_requests_gaps_of_other_crawls_are_shown() -> None:

@@ -40,13 +40,18 @@ def test_totals_are_those_of_the_entries(entries: list[Entry]) -> None:
     totals = summary.totals
     verdicts = [entry for entry in entries if isinstance(entry, VerdictEntry)]
     files = [entry for entry in entries if isinstance(entry, FileEntry)]
-    crawls = [entry for entry in entries if isinstance(entry, CrawlEntry)]
+    began: set[str] = set()
+    crawls = 0
+    for entry in entries:
+        if isinstance(entry, CrawlEntry):
+            crawls += entry.continues is None or entry.crawl not in began
+            began.add(entry.crawl)
     ends = [entry for entry in entries if isinstance(entry, EndEntry)]
     assert totals.entries == len(entries)
     assert totals.allowed == sum(entry.allowed for entry in verdicts)
     assert totals.denied == sum(not entry.allowed for entry in verdicts)
     assert totals.changes == sum(entry.changed for entry in files)
-    assert (totals.files, totals.crawls, totals.ended) == (len(files), len(crawls), len(ends))
+    assert (totals.files, totals.crawls, totals.ended) == (len(files), crawls, len(ends))
     assert totals.lost == sum(entry.lost for entry in ends)
     by_reason = summary.reasons.ranked(lambda row: row.count)
     assert {name: row.count for name, row in by_reason} == Counter(v.reason for v in verdicts)

@@ -13,6 +13,7 @@ import termios
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import ANY
 
 import pytest
 import pytest_twisted
@@ -104,6 +105,11 @@ async def test_what_would_have_changed_is_printed_in_groups(sites: Sites, tmp_pa
         "other_reason": 0,
         "undecided": {},
         "damages": 0,
+        "state": "whole",
+        "lines": 17,
+        "logs": 1,
+        "last": 16,
+        "hash": ANY,
     }
 
 
@@ -243,41 +249,61 @@ def _inserted(lines: list[bytes]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "found"),
+    ("damage", "status", "found"),
     [
-        (_changed, ["line 4: changed"]),
-        (_without(0), ["line 1: 1 line is missing before it"]),
-        (_without(3), ["line 4: 1 line is missing before it"]),
-        (_without(-1), ["line 6: the end of crawl a"]),
-        (_exchanged, ["line 3: 1 line is missing before it", "line 4: out of order"]),
-        (_twice, ["line 5: stands twice"]),
-        (_inserted, ["line 4: not a line of a log"]),
+        (_changed, 6, ["line 4: changed"]),
+        (
+            _without(0),
+            5,
+            [
+                "line 1: 1 line is missing before it",
+                "line 1: the beginning of crawl a is missing",
+            ],
+        ),
+        (
+            _without(3),
+            5,
+            ["line 4: 1 line is missing before it", "line 6: the end of crawl a counts 6 lines"],
+        ),
+        (_without(-1), 3, ["line 6: the end of crawl a, which begins in line 1, is missing"]),
+        (_exchanged, 6, ["line 3: 1 line is missing before it", "line 4: out of order"]),
+        (
+            _twice,
+            6,
+            ["line 5: stands twice", "line 8: the end of crawl a counts 6 lines before it, not 7"],
+        ),
+        (_inserted, 6, ["line 4: not a line of a log"]),
     ],
 )
 def test_damage_is_found_and_named_by_its_line(
-    whole: Path, damage: Callable[[list[bytes]], None], found: list[str]
+    whole: Path, damage: Callable[[list[bytes]], None], status: int, found: list[str]
 ) -> None:
     lines = whole.read_bytes().splitlines(keepends=True)
     damage(lines)
     whole.write_bytes(b"".join(lines))
     robots = Robots(whole.parent)
     done = robots("replay", whole, "--verify")
-    assert done.status == 1
+    assert done.status == status
     told = [line for line in done.lines if line.startswith("line ")]
     assert [line.startswith(start) for line, start in zip(told, found, strict=True)] == [
         True for _ in found
     ]
-    assert done.lines[-2] == f"damaged: {len(lines)} lines"
+    word = {3: "unfinished", 5: "cut", 6: "damaged"}[status]
+    assert done.lines[-2] == f"{word}: {len(lines)} lines"
     *damages, summed = robots("replay", whole, "--verify", "--json").json
     assert len(damages) == summed["damages"] == len(found)
     assert damages[0]["line"] == int(found[0].split()[1].rstrip(":"))
+    assert summed["state"] == word
+    whatever_is_logged = ("--status-policy", "fail-open")  # no text was kept
+    assert robots("replay", whole, *whatever_is_logged).output.startswith(told[0])
 
 
 def test_a_log_full_of_damage_is_summed_up(tmp_path: Path) -> None:
     log = tmp_path / "audit.jsonl"
-    log.write_bytes(b"x\n" * 1000)
+    write(log)
+    log.write_bytes(log.read_bytes() + b"x\n" * 1000)
     done = Robots(tmp_path)("replay", log, "--verify")
-    assert done.status == 1
+    assert done.status == 6
     assert len(done.lines) == 23
     assert done.lines[20] == "and 980 more"
 
@@ -285,15 +311,22 @@ def test_a_log_full_of_damage_is_summed_up(tmp_path: Path) -> None:
 def test_what_cannot_be_recomputed_is_told_with_status_2(tmp_path: Path) -> None:
     log = tmp_path / "audit.jsonl"
     about: dict[str, Any] = {"status": "200", "access": "rules", "sha256": "a" * 64, "age": 0.0}
-    other = verdict("http://x.example/b", crawl="b", **about)
-    write(log, verdict("http://x.example/a", **about), other)
+    write(log, verdict("http://x.example/a", **about))
     done = Robots(tmp_path)("replay", log)
     assert done.status == 2
     assert sorted(done.lines) == [
         "0 verdicts, 0 differ",
         "undecided  1 x no robots.txt files were kept beside the log",
-        "undecided  1 x the log does not say how its crawl began",
     ]
+
+
+def test_a_verdict_of_a_crawl_that_began_elsewhere_is_undecided(tmp_path: Path) -> None:
+    log = tmp_path / "audit.jsonl"
+    write(log, verdict("http://x.example/b", crawl="b"))
+    done = Robots(tmp_path)("replay", log)
+    assert done.status == 5
+    assert "undecided  1 x the log does not say how its crawl began" in done.lines
+    assert "line 2: the beginning of crawl b is missing" in done.lines
 
 
 @names_rules
@@ -304,6 +337,8 @@ async def test_bodies_that_were_moved_can_be_named(sites: Sites, tmp_path: Path)
     shutil.move(tmp_path / "audit.bodies", tmp_path / "elsewhere")
     assert robots("replay", log).status == 2
     assert robots("replay", log, "--bodies", "elsewhere").status == 0
+    assert robots("replay", log, "--verify").status == 6
+    assert robots("replay", log, "--verify", "--bodies", "elsewhere").status == 0
 
 
 @names_rules
@@ -316,12 +351,27 @@ async def test_a_text_that_was_changed_is_told(sites: Sites, tmp_path: Path) -> 
     done = robots("replay", log)
     assert done.status == 2
     assert "cannot be read" in done.output or "was changed" in done.output
+    verified = robots("replay", log, "--verify")
+    assert verified.status == 6
+    told = [line for line in verified.lines if line.startswith("line ")]
+    assert len(told) == 1
+    assert "its robots.txt: " in told[0]
+    assert body.name in told[0]
+
+
+@names_rules
+@pytest_twisted.ensureDeferred
+async def test_the_text_of_an_empty_file_is_known(sites: Sites, tmp_path: Path) -> None:
+    log, robots = tmp_path / "audit.jsonl", Robots(tmp_path)
+    await crawl(sites.host("").url("/"), ROBOTS_AUDIT_LOG=log, **ALL)
+    assert robots("replay", log).lines == ["1 verdict, 0 differ"]
+    assert robots("replay", log, "--verify").status == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "the following arguments are required: AUDIT.JSONL"),
+        ((), "the following arguments are required: AUDIT_LOG"),
         (("audit.jsonl", "--dialect", "NOBODYS"), "'NOBODYS' is not a dialect"),
         (("audit.jsonl", "--status-policy", "lax"), "'lax' is not a preset"),
         (("missing.jsonl",), "missing.jsonl cannot be read: No such file or directory"),
@@ -364,4 +414,4 @@ def test_ctrl_c_ends_it(tmp_path: Path) -> None:
 def test_entries_of_a_log_by_hand_are_as_a_crawl_writes_them(whole: Path) -> None:
     entries = entries_in(whole)
     assert entries[0] == begin()
-    assert entries[-1] == end()
+    assert entries[-1] == end(lines=6)

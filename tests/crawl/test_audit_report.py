@@ -46,11 +46,12 @@ class Spider(StepSpider):
 def report_of(log: Path) -> tuple[Summary, str]:
     summary = Summary()
     damages: list[str] = []
-    reader = LogReader(log, lambda damage: damages.append(str(damage)), verify=True)
-    for _, entry in reader:
-        summary.add(entry)
+    reader = LogReader([log], lambda damage: damages.append(str(damage)))
+    for read in reader:
+        summary.add(read.entry)
     assert damages == []
-    about = Log(log.name, reader.lines, (), 0, reader.last.hash, time.time(), "maker 1.0")
+    made = (reader.last.hash, time.time(), "maker 1.0")
+    about = Log((log.name,), reader.lines, reader.state, (), 0, *made)
     return summary, page(summary, about)
 
 

@@ -136,8 +136,9 @@ async def test_or_says_that_somebody_has_changed_the_reason(
     await crawled(site(sites), log)
     log.write_text(log.read_text().replace('"rule":"noai"', '"rule":"noarchive"'))
     done = robots("replay", str(log))
-    assert done.status == 1
-    assert "1 differ" in done.lines[-1]
+    assert done.status == 6
+    assert "1 differ" in done.lines[-2]
+    assert done.lines[-1].startswith("damaged: ")
 
 
 @pytest.mark.parametrize(

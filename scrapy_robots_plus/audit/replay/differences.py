@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +17,15 @@ EXAMPLES = 3
 """How many URLs each group keeps."""
 
 
+class Example(NamedTuple):
+    """One of the requests."""
+
+    log: str
+    """The file, if several are read."""
+    line: int
+    url: str
+
+
 @dataclass(slots=True)
 class Group:
     """The requests to one origin for which the same verdict became the same other one."""
@@ -25,8 +34,7 @@ class Group:
     before: Decided
     after: Decided
     count: int = 0
-    examples: list[tuple[int, str]] = field(default_factory=list)
-    """Lines of the log, and their URLs."""
+    examples: list[Example] = field(default_factory=list)
 
 
 class Differences:
@@ -48,8 +56,8 @@ class Differences:
         """How many differ."""
         return self.denied + self.allowed + self.others
 
-    def add(self, line: int, url: str, origin: str, before: Decided, after: Decided) -> None:
-        """Compares two verdicts on the *url* in this *line* of the log."""
+    def add(self, example: Example, origin: str, before: Decided, after: Decided) -> None:
+        """Compares two verdicts on a request."""
         self.verdicts += 1
         if before == after:
             return
@@ -64,7 +72,7 @@ class Differences:
             return
         group.count += 1
         if len(group.examples) < EXAMPLES:
-            group.examples.append((line, url))
+            group.examples.append(example)
 
     def groups(self) -> Iterator[Group]:
         """Those in which the answer is another one first, then the largest first.

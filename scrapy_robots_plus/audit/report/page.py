@@ -7,6 +7,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.audit.damage import State
 from scrapy_robots_plus.protocol.counting import counted
 
 from . import words
@@ -41,10 +42,12 @@ _CONTENTS = (
 class Log:
     """The log that a report is about."""
 
-    name: str
-    """Of the file, without its folder."""
+    names: tuple[str, ...]
+    """Of the file, or of the files that it was rotated into, without their folders."""
     lines: int
     """How many were read."""
+    state: State
+    """Whether it is whole."""
     damages: tuple[str, ...]
     """What is wrong with its chain of hashes, such as ``line 3: changed``: the first few."""
     damaged: int
@@ -92,7 +95,7 @@ def _head(summary: Summary, log: Log) -> Html:
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="generator", content=log.made_by),
-        element("title", f"{_title(summary)}: {log.name}"),
+        element("title", f"{_title(summary)}: {', '.join(log.names)}"),
         element("link", rel="icon", href="data:,"),
         element("style", Html(STYLE)),
     )
@@ -131,11 +134,18 @@ def _damage(log: Log) -> Html:
     places = [*log.damages, *([f"and {more:,} more"] if more else [])]
     return element(
         "div",
-        element("b", "This log is not whole,"),
-        " so this report may not tell what happened:",
+        element("b", _DAMAGES.get(log.state, "This log is not whole.")),
+        " This report may not tell what happened:",
         element("ul", *(element("li", place) for place in places)),
         class_="note",
     )
+
+
+_DAMAGES = {
+    State.PART: "This log is a part of one: what was before it is not here.",
+    State.CUT: "This log is not whole: lines are missing.",
+    State.DAMAGED: "This log is not whole: it was changed.",
+}
 
 
 def _audit_mode(summary: Summary) -> list[object]:
@@ -152,41 +162,33 @@ def _audit_mode(summary: Summary) -> list[object]:
 
 def _overview(summary: Summary) -> Html:
     totals = summary.totals
-    is_part = totals.sampling_crawls > 0 or totals.allowed_not_logged > 0
     hosts_seen = number(len(summary.hosts), is_exact=summary.hosts.is_complete)
+    allowed: object = number(totals.all_allowed, is_exact=totals.counts_all)
+    if not (totals.counts_all or totals.all_allowed):
+        allowed = "not in the log"
     figures = facts(
         [
             ("Requests denied", number(totals.denied)),
-            (
-                "Requests allowed, in the log" if is_part else "Requests allowed",
-                number(totals.allowed),
-            ),
+            ("Requests allowed", allowed),
             ("Hosts", hosts_seen),
             ("robots.txt failures", number(totals.failures)),
             ("robots.txt changes", number(totals.changes)),
         ]
     )
     parts = [element("div", figures, class_="tiles")]
-    if is_part:
-        parts.append(_not_logged(summary))
+    if not totals.logs_all:
+        parts.append(
+            paragraph(
+                "Of the allowed requests, ",
+                number(totals.allowed),
+                " are in the log, and counted below. The others were not logged "
+                "(ROBOTS_AUDIT_LOG_ALLOWED), or not sent; crawls count them when they end.",
+            )
+        )
     return element("section", element("h2", "In short"), *parts, id="short")
 
 
-def _not_logged(summary: Summary) -> Html:
-    more = summary.totals.allowed_not_logged
-    ended = f"The crawls that ended counted {more:,} more." if more else ""
-    return paragraph(
-        "Not all allowed requests are in the log (ROBOTS_AUDIT_LOG_ALLOWED), so not all are "
-        f"counted here. {ended}"
-    )
-
-
 def _about(log: Log) -> Html:
-    chain = (
-        "Each line holds the hash of the line before it; what is wrong with them stands on top."
-        if log.damaged
-        else "Each line holds the hash of the line before it, and all of them are right."
-    )
     last = join([" Hash of the last line: ", code(log.last_hash)]) if log.last_hash else ""
     made = join([words.moment(log.made_at), f" UTC by {log.made_by}."])
     return section(
@@ -203,6 +205,36 @@ def _about(log: Log) -> Html:
             element("b", "host"),
             " is a scheme, host name and port: each has a robots.txt of its own.",
         ),
-        paragraph("Made from ", code(log.name), f", {counted(log.lines, 'line')}, on ", made),
-        paragraph(chain, last),
+        paragraph(
+            "Made from ",
+            join(map(code, log.names), ", "),
+            f", {counted(log.lines, 'line')}, on ",
+            made,
+        ),
+        paragraph(_CHAIN[log.state], last),
+        paragraph(
+            element("b", "What this does not prove."),
+            f" {_UNPROVEN}",
+        ),
     )
+
+
+_UNPROVEN = (
+    "The hashes show that nobody changed a line and left the later ones as they were. They do not "
+    "show that nothing was left out: whoever held the file can have written all of it anew, with "
+    "other hashes, or can have run the crawl without it. Nor do they show what other programs "
+    "sent. If the hash of a line was kept at that time where nobody could change it, and is in "
+    "this log, everything up to that line is as it was."
+)
+
+_CHAIN = {
+    State.WHOLE: "Each line holds the hash of the line before it, and all of them are right. Each "
+    "crawl counted its lines, and none is missing.",
+    State.UNFINISHED: "Each line holds the hash of the line before it, and all of them are right. "
+    "But a crawl has no end here: it still ran, was killed, or the last lines were removed.",
+    State.PART: "Each line holds the hash of the line before it, and those that are here are "
+    "right. What was before them is in another file, or was removed.",
+    State.CUT: "Each line holds the hash of the line before it. What is missing stands at the top.",
+    State.DAMAGED: "Each line holds the hash of the line before it. What is wrong with them stands "
+    "at the top.",
+}

@@ -151,6 +151,7 @@ class Crawl(Row):
         "agent",
         "allowed",
         "allowed_share",
+        "counted",
         "denied",
         "dialect",
         "ended",
@@ -175,6 +176,8 @@ class Crawl(Row):
         """Time of its latest entry, in seconds since the epoch."""
         self.ended: str | None = None
         """How it ended; None if the log does not hold that."""
+        self.counted: int | None = None
+        """Allowed requests, logged or not; None if the log does not hold its end."""
         self.lost = 0
         """Lines that could not be written."""
 
@@ -197,6 +200,7 @@ class Crawl(Row):
     def finish(self, entry: EndEntry) -> None:
         """Keeps how it ended."""
         self.ended, self.lost = cut(entry.reason), bounded(entry.lost)
+        self.counted = bounded(entry.allowed + entry.dont_obey)
 
     @property
     def logs_all(self) -> bool:

@@ -76,7 +76,7 @@ class Totals:
         self.ended = 0
         """Crawls that ended."""
         self.allowed_not_logged = 0
-        """Allowed requests of crawls that ended, less those of them that are in the log."""
+        """Allowed requests that the crawls that ended counted, and that are not in the log."""
         self.lost = 0
         """Lines that could not be written."""
         self.files = self.failures = self.changes = 0
@@ -85,6 +85,31 @@ class Totals:
         """Time of the first entry, in seconds since the epoch."""
         self.last = 0.0
         """Time of the last entry, in seconds since the epoch."""
+
+    @property
+    def logs_all(self) -> bool:
+        """Whether all allowed requests are in the log, as far as it says."""
+        return not (self.sampling_crawls or self.allowed_not_logged)
+
+    @property
+    def all_allowed(self) -> int:
+        """Allowed requests, in the log or not, as far as they were counted."""
+        return self.allowed + self.allowed_not_logged
+
+    @property
+    def counts_all(self) -> bool:
+        """Whether those are all: a crawl that does not log them counts them when it ends."""
+        return self.sampling_crawls == 0 or self.ended >= self.crawls
+
+    @property
+    def allowed_in_words(self) -> str:
+        """``148 allowed``, ``770 allowed (3 of them in the log)``."""
+        if self.logs_all:
+            return f"{self.allowed:,} allowed"
+        if not (self.counts_all or self.all_allowed):
+            return "what was allowed is not in the log"
+        least = "" if self.counts_all else "at least "
+        return f"{least}{self.all_allowed:,} allowed ({self.allowed:,} of them in the log)"
 
 
 class Summary:
@@ -122,6 +147,8 @@ class Summary:
                 self._add_verdict(entry, crawl)
             case FileEntry():
                 self._add_file(entry)
+            case CrawlEntry() if entry.continues is not None and crawl.allowed_share is not None:
+                pass  # it goes on in another file
             case CrawlEntry():
                 totals.crawls += 1
                 totals.audit_crawls += entry.mode == "audit"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
-from scrapy_robots_plus.audit.chain import LONGEST_LINE, Link, seal
+from scrapy_robots_plus.audit.chain import LONGEST_LINE, START, Link, seal
 from scrapy_robots_plus.audit.entries import EndEntry, to_fields
 
 from .appending import append, is_at, open_to_append
@@ -29,10 +31,22 @@ class AuditLog:
     """One crawl's access to an audit log, which others may write to at the same time.
 
     Nothing here raises OSError: what goes wrong is warned of once, counted, and tried again.
+
+    Whatever becomes of the file, the crawl's next line says which was its last one: that is how
+    files that were rotated are tied together, and how a cut shows.
     """
 
-    def __init__(self, path: Path, begin: CrawlEntry, warn: Callable[[str], None]) -> None:
-        """*begin* is written first, and again if the file is replaced. *warn* gets the problems."""
+    def __init__(
+        self,
+        path: Path,
+        begin: CrawlEntry,
+        warn: Callable[[str], None],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """*begin* is written first, and again if the file is replaced. *warn* gets the problems.
+
+        *now* tells seconds since the epoch.
+        """
         self.path = path
         self.written = 0
         """Lines."""
@@ -46,15 +60,18 @@ class AuditLog:
         """Whether the last :meth:`flush` found somebody else writing."""
         self._begin = begin
         self._warn = warn
+        self._now = now
         self._warned: set[str] = set()
         self._waiting: list[Entry] = []
         self._file: BinaryIO | None = None
         self.last: Link | None = None
         """The last line that this crawl has written."""
         self._is_begun = False
-        """Whether the file has its beginning."""
+        """Whether the file has the crawl's beginning."""
         self._size = 0
-        """That of the file then."""
+        """That of the file after the crawl's last line."""
+        self._before = START
+        """The last line that is known of the file before, if this one should be empty."""
 
     @property
     def waiting(self) -> int:
@@ -62,7 +79,10 @@ class AuditLog:
         return len(self._waiting)
 
     def add(self, entry: Entry) -> None:
-        """Takes *entry*, to be written by the next :meth:`flush`."""
+        """Takes *entry*, to be written by the next :meth:`flush`.
+
+        An end gets its counts of lines then.
+        """
         if len(self._waiting) < ROOM or isinstance(entry, EndEntry):
             self._waiting.append(entry)
         else:
@@ -72,20 +92,15 @@ class AuditLog:
         """Writes what waits. False if that was not possible: it waits further."""
         if self._is_begun and not self._waiting:
             return True
+        self.is_locked_out = False
         try:
             file = self._opened()
-            self.is_locked_out = not try_lock(file)
-            if self.is_locked_out:
-                return False
-            try:
-                self._append_all(file)
-            finally:
-                unlock(file)
+            self.is_locked_out = file is None or not self._append_locked(file)
         except OSError as error:
             self.errors += 1
             self._warn_once(f"it cannot be written ({error.strerror or error}); {_MEANWHILE}")
             return False
-        return True
+        return not self.is_locked_out
 
     def close(self) -> None:
         """Closes the file, and waits until it is on the disk. What still waits is lost."""
@@ -101,14 +116,17 @@ class AuditLog:
 
     # The file
 
-    def _opened(self) -> BinaryIO:
-        if self._file is not None:
-            if is_at(self._file, self.path):
-                return self._file
+    def _opened(self) -> BinaryIO | None:
+        """The file at the path; None if somebody else is writing to the one that was there."""
+        if self._file is not None and not is_at(self._file, self.path):
+            if not try_lock(self._file):
+                return None  # its last line is not known yet
+            self._before = self._last_of(self._file)
             self.errors += 1
             self._warn_once("it was removed or replaced; the crawl goes on in a new one")
             self._let_go()
-        self._file = open_to_append(self.path)
+        if self._file is None:
+            self._file = open_to_append(self.path)
         return self._file
 
     def _let_go(self) -> None:
@@ -116,30 +134,65 @@ class AuditLog:
             self._file.close()
         self._file, self._is_begun = None, False
 
+    def _append_locked(self, file: BinaryIO) -> bool:
+        """Appends what waits; False if somebody else is writing, or has just rotated *file*."""
+        if not try_lock(file):
+            return False
+        try:
+            if not is_at(file, self.path):
+                return False
+            last = self._end_of(file)
+            while self._waiting or not self._is_begun:
+                last = self._append(file, last)
+        finally:
+            unlock(file)
+        return True
+
+    def _last_of(self, file: BinaryIO) -> Link:
+        """The last line of a file that was replaced, whoever wrote it."""
+        if self.last is None:
+            return START
+        return find_tail(file).link if self._has(file, self.last) else self.last
+
+    def _has(self, file: BinaryIO, last: Link) -> bool:
+        """Whether the crawl's *last* line is where it was written."""
+        end = f'"{last.hash}"}}\n'.encode("ascii")
+        file.seek(max(0, self._size - len(end)))
+        return file.read(len(end)) == end
+
     def _end_of(self, file: BinaryIO) -> Link:
-        """The last line of *file*, repaired if that is needed."""
-        if self._is_begun and self.last is not None and file.seek(0, os.SEEK_END) == self._size:
-            return self.last
+        """The line to go on from: the last one of *file*, which is repaired if that is needed."""
+        size = file.seek(0, os.SEEK_END)
+        if self._is_begun and self.last is not None:
+            if self._has(file, self.last):
+                if size == self._size:
+                    return self.last
+            else:
+                self._is_begun, self._before = False, self.last
+                self._warn_once("it was emptied, cut or overwritten; the crawl's next line says so")
         tail = find_tail(file)
         done = repair(file, tail, self.path.with_name(f"{self.path.name}.torn"))
         if done:
             self.repairs += 1
             self._warn(f"{self.path}: {done}")
-        return tail.link
+        return tail.link if tail.end else self._before
 
-    def _append_all(self, file: BinaryIO) -> None:
-        last = self._end_of(file)
-        if self.last is not None and last.number < self.last.number:
-            self._is_begun = False  # somebody has emptied the file
-        while self._waiting or not self._is_begun:
-            last = self._append(file, last)
+    def _beginning(self) -> CrawlEntry:
+        """How the crawl begins, or goes on in this file."""
+        if self.last is None:
+            return self._begin
+        continues = {"n": self.last.number, "hash": self.last.hash, "lines": self.written}
+        return replace(self._begin, time=self._now(), continues=continues)
 
     def _append(self, file: BinaryIO, after: Link) -> Link:
         """Appends a batch; returns its last line."""
         waiting = self._waiting[:BATCH]
-        entries = waiting if self._is_begun else [self._begin, *waiting]
-        lines = []
-        for entry in entries:
+        entries = waiting if self._is_begun else [self._beginning(), *waiting]
+        lines: list[bytes] = []
+        for number, entry in enumerate(entries):
+            if isinstance(entry, EndEntry):
+                entry.lines = self.written + len(lines)
+                entry.lost = self.lost + number - len(lines)
             line = self._sealed(entry, after)
             if line is not None:
                 lines.append(line[0])

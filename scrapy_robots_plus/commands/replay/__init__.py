@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.audit.bodies import Bodies
+from scrapy_robots_plus.audit.crawls import MOST_OPEN_CRAWLS
+from scrapy_robots_plus.audit.damage import State, place
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
-from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, LogReader
-from scrapy_robots_plus.audit.replay.differences import Differences
+from scrapy_robots_plus.audit.replay.differences import Differences, Example
 from scrapy_robots_plus.audit.replay.parsed_files import ParsedFiles, UndecidedError
 from scrapy_robots_plus.audit.replay.replay import UNREPLAYED, Changes, CrawlReplay, Decided
-from scrapy_robots_plus.commands.errors import WrongUsageError, reading
+from scrapy_robots_plus.commands.errors import WrongUsageError
 from scrapy_robots_plus.commands.output import Style
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand, add_json, agent_name
 from scrapy_robots_plus.crawl.recent import Recent
@@ -20,11 +19,13 @@ from scrapy_robots_plus.policy.status_policy import status_table
 from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.dialect import dialect_named
 
-from .log_check import SHOWN, TURN, Damages, Verification
+from .log_check import EXITS, SHOWN, LogCheck, TextFolders, Verification, add_logs
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from pathlib import Path
 
+    from scrapy_robots_plus.audit.reading import Read
     from scrapy_robots_plus.audit.replay.differences import Group
     from scrapy_robots_plus.commands.output import Output
     from scrapy_robots_plus.commands.project import Project
@@ -38,17 +39,18 @@ class Replay(Subcommand):
 
     name = "replay"
     syntax = (
-        "AUDIT.JSONL [--agent NAME] [--dialect NAME] [--status-policy NAME] [--verify] [--json]"
+        "AUDIT_LOG... [--agent NAME] [--dialect NAME] [--status-policy NAME] [--verify] [--json]"
     )
     help = "Decide again about each request of an audit log, or check the log"
     details = (
         "Without --agent, --dialect and --status-policy, each verdict should come out as it was "
         "logged; with them, it says what would have changed. Exit status: 0 if nothing differs, "
-        "1 if something does, or if the log is damaged, 2 if a verdict could not be recomputed."
+        "1 if something does, 2 if a verdict could not be recomputed; 3 if a crawl has no end, "
+        "4 if the log continues another file, 5 if lines are missing, 6 if it is damaged."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("log", metavar="AUDIT.JSONL", help="the file of ROBOTS_AUDIT_LOG")
+        add_logs(parser)
         parser.add_argument(
             "--agent", type=agent_name, metavar="NAME", help="what if the crawl were this crawler"
         )
@@ -62,15 +64,15 @@ class Replay(Subcommand):
             "--bodies", metavar="FOLDER", help="where the robots.txt files are (default: as logged)"
         )
         parser.add_argument(
-            "--verify", action="store_true", help="check the chain of the lines; replay nothing"
+            "--verify",
+            action="store_true",
+            help="check the chain of the lines and the robots.txt files; replay nothing",
         )
         add_json(parser)
 
     def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
-        with reading(arguments.log):
-            if arguments.verify:
-                return Verification(arguments, output).run()
-            return _Replaying(arguments, output).run()
+        run = Verification if arguments.verify else _Replaying
+        return run(arguments, output).run()
 
 
 class _Replaying:
@@ -79,47 +81,45 @@ class _Replaying:
     def __init__(self, arguments: Namespace, output: Output) -> None:
         self._output = output
         self._as_json = arguments.json
-        self._log = Path(arguments.log)
-        self._bodies: str | None = arguments.bodies
         self._changes = _changes(arguments)
-        self._damages = Damages(output, as_json=arguments.json)
+        self._check = LogCheck(arguments, output)
+        self._folders = TextFolders(arguments)
         self._crawls: Recent[str, CrawlReplay] = Recent(MOST_OPEN_CRAWLS)
         """Those without an end so far; killed crawls have none."""
         self._differences = Differences()
         self._undecided: Counter[str] = Counter()
-        self._files: Recent[str | None, ParsedFiles] = Recent(_FOLDERS)
+        self._files: Recent[Path | None, ParsedFiles] = Recent(_FOLDERS)
         """By folder of the texts."""
 
     def run(self) -> int:
-        for line, entry in LogReader(self._log, self._damages.add):
-            match entry:
-                case CrawlEntry():
-                    self._begin(line, entry)
-                case VerdictEntry():
-                    self._decide(line, entry)
-                case EndEntry(crawl=crawl):
-                    self._crawls.pop(crawl, None)
-            if line % TURN == 0:
-                self._output.progress(f"{line:,} lines")
-        self._damages.end()
-        self._output.end_progress()
+        for read in self._check.read():
+            match read.entry:
+                case CrawlEntry() as crawl:
+                    self._begin(read, crawl)
+                case VerdictEntry() as verdict:
+                    self._decide(read, verdict)
+                case EndEntry(crawl=name):
+                    self._crawls.pop(name, None)
         if self._as_json:
             self._print_json()
         else:
             self._print()
+        state = self._check.state
+        if state in (State.CUT, State.DAMAGED):
+            return EXITS[state]
         if self._undecided:
             return Exit.UNDECIDED
-        return Exit.FOUND if self._differences.total or self._damages.count else Exit.OK
+        return Exit.FOUND if self._differences.total else EXITS[state]
 
-    def _begin(self, line: int, entry: CrawlEntry) -> None:
+    def _begin(self, read: Read, entry: CrawlEntry) -> None:
         try:
             replay = CrawlReplay(entry, self._files_of(entry), self._changes)
         except ValueError as error:
-            self._undecide(f"line {line}: {error}")
+            self._undecide(f"{place(read.line, read.log)}: {error}")
             return
         self._crawls.put(entry.crawl, replay)
 
-    def _decide(self, line: int, entry: VerdictEntry) -> None:
+    def _decide(self, read: Read, entry: VerdictEntry) -> None:
         replay = self._crawls.get(entry.crawl)
         try:
             if replay is None:
@@ -132,7 +132,8 @@ class _Replaying:
         before = Decided.logged(entry)
         if not replay.names_rules:
             before, after = _without_names(before), _without_names(after)
-        self._differences.add(line, entry.url, entry.origin or "", before, after)
+        example = Example(read.log, read.line, entry.url)
+        self._differences.add(example, entry.origin or "", before, after)
 
     def _undecide(self, why: str) -> None:
         if why in self._undecided or len(self._undecided) < SHOWN:
@@ -141,11 +142,9 @@ class _Replaying:
             self._undecided["other reasons"] += 1
 
     def _files_of(self, entry: CrawlEntry) -> ParsedFiles:
-        folder = self._bodies or entry.bodies
+        bodies = self._folders.of(entry)
+        folder = None if bodies is None else bodies.folder
         if folder not in self._files:
-            bodies = None
-            if folder is not None:
-                bodies = Bodies(Path(folder) if self._bodies else self._log.parent / folder)
             self._files.put(folder, ParsedFiles(bodies))
         return self._files[folder]
 
@@ -153,6 +152,7 @@ class _Replaying:
 
     def _print(self) -> None:
         found, output = self._differences, self._output
+        self._check.print_damages()
         for why, count in self._undecided.most_common(SHOWN):
             output.line(("undecided", Style.UNSURE), f"  {count:,} x {why}")
         groups = list(found.groups())
@@ -165,14 +165,17 @@ class _Replaying:
         output.line(
             f"{counted(found.verdicts, 'verdict')}, {found.total:,} {differ}{_parts(found)}"
         )
+        if self._check.state is not State.WHOLE:
+            self._check.print_state()
 
     def _print_group(self, group: Group) -> None:
         style = Style.GOOD if group.after.allowed else Style.BAD
         self._output.line(
             f"{group.count:,} x {group.origin}: {group.before} -> ", (str(group.after), style)
         )
-        for line, url in group.examples:
-            self._output.line((f"    line {line}: {url}", Style.FAINT))
+        for each in group.examples:
+            where = place(each.line, each.log)
+            self._output.line((f"    {where}: {each.url}", Style.FAINT))
 
     def _print_json(self) -> None:
         for group in self._differences.groups():
@@ -186,7 +189,7 @@ class _Replaying:
                 "now_allowed": found.allowed,
                 "other_reason": found.others,
                 "undecided": dict(self._undecided),
-                "damages": self._damages.count,
+                **self._check.fields(),
             }
         )
 
@@ -226,5 +229,5 @@ def _fields(group: Group) -> dict[str, Any]:
         "count": group.count,
         "before": group.before._asdict(),
         "after": group.after._asdict(),
-        "examples": [{"line": line, "url": url} for line, url in group.examples],
+        "examples": [{**each._asdict(), "log": each.log or None} for each in group.examples],
     }

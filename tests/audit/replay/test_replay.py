@@ -11,7 +11,7 @@ import pytest
 from scrapy_robots_plus.audit.bodies import Bodies
 from scrapy_robots_plus.audit.dialects import dialect_from_json, dialect_to_json
 from scrapy_robots_plus.audit.entries import CrawlEntry, VerdictEntry
-from scrapy_robots_plus.audit.replay.differences import EXAMPLES, Differences
+from scrapy_robots_plus.audit.replay.differences import EXAMPLES, Differences, Example
 from scrapy_robots_plus.audit.replay.parsed_files import ParsedFiles, UndecidedError
 from scrapy_robots_plus.audit.replay.replay import Changes, CrawlReplay, Decided
 from scrapy_robots_plus.policy.status_policy import PRESETS, status_table
@@ -233,15 +233,17 @@ def test_differences_are_grouped_and_counted() -> None:
     differences = Differences()
     denied, allowed = Decided(False, "rule", "Disallow: /", 2), Decided(True, "no_rule")
     for line in range(10):
-        differences.add(line, f"http://x.example/{line}", "http://x.example", denied, allowed)
-    differences.add(10, "http://x.example/", "http://x.example", denied, denied)
-    differences.add(11, "http://y.example/", "http://y.example", allowed, denied)
-    differences.add(12, "http://y.example/", "http://y.example", denied, denied._replace(line=3))
+        example = Example("", line, f"http://x.example/{line}")
+        differences.add(example, "http://x.example", denied, allowed)
+    other = Example("", 10, "http://y.example/")
+    differences.add(other, "http://x.example", denied, denied)
+    differences.add(other, "http://y.example", allowed, denied)
+    differences.add(other, "http://y.example", denied, denied._replace(line=3))
     assert (differences.verdicts, differences.total) == (13, 12)
     assert (differences.allowed, differences.denied, differences.others) == (10, 1, 1)
     first, second, third = differences.groups()
     assert (first.count, first.before, first.after) == (10, denied, allowed)
-    assert first.examples == [(line, f"http://x.example/{line}") for line in range(EXAMPLES)]
+    assert first.examples == [("", line, f"http://x.example/{line}") for line in range(EXAMPLES)]
     assert (second.origin, second.count) == ("http://y.example", 1)
     assert third.after.line == 3
 
@@ -251,6 +253,6 @@ def test_groups_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     differences = Differences()
     for number in range(8):
         before, after = Decided(True, "no_rule"), Decided(False, "rule", line=number)
-        differences.add(number, "u", "o", before, after)
+        differences.add(Example("", number, "u"), "o", before, after)
     assert differences.total == 8
     assert [group.count for group in differences.groups()] == [1] * 5

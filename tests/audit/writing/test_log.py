@@ -8,9 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
+from scrapy_robots_plus.audit.damage import State
+from scrapy_robots_plus.audit.entries import CrawlEntry
 from scrapy_robots_plus.audit.writing.locks import try_lock, unlock
 from scrapy_robots_plus.audit.writing.log import ROOM
 from scrapy_robots_plus.audit.writing.tail import find_tail, repair
@@ -21,6 +24,7 @@ from tests.audit.logs import (
     end,
     entries_in,
     open_log,
+    state_of,
     urls_in,
     verdict,
     write,
@@ -32,7 +36,7 @@ ROOT = Path(__file__).parent.parent.parent.parent
 def test_a_crawl_is_written_with_its_beginning_and_end(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "audit.jsonl"
     log = write(path, verdict())
-    assert entries_in(path) == [begin(), verdict(), end()]
+    assert entries_in(path) == [begin(), verdict(), end(lines=2)]
     assert damages_in(path) == []
     assert (log.written, log.lost, log.errors) == (3, 0, 0)
 
@@ -57,7 +61,7 @@ def test_crawls_that_take_turns_write_one_chain(tmp_path: Path) -> None:
     logs = [open_log(path, crawl) for crawl in ("a", "b")]
     for number in range(5):
         for name, log in zip("ab", logs, strict=True):
-            log.add(verdict(f"http://{name}.example/{number}"))
+            log.add(verdict(f"http://{name}.example/{number}", crawl=name))
             assert log.flush()
     for name, log in zip("ab", logs, strict=True):
         log.add(end(name))
@@ -73,7 +77,7 @@ def test_while_another_writes_it_waits(tmp_path: Path) -> None:
     with path.open("rb+", buffering=0) as other:
         assert try_lock(other)
         log = open_log(path, "b")
-        log.add(verdict())
+        log.add(verdict(crawl="b"))
         assert not log.flush()
         assert log.waiting == 1
         unlock(other)
@@ -92,7 +96,7 @@ from tests.audit.logs import end, open_log, verdict
 path, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 log = open_log(path, name)
 for number in range(count):
-    log.add(verdict(f"http://{name}.example/{number}"))
+    log.add(verdict(f"http://{name}.example/{number}", crawl=name))
     if number % 3 == 0:
         log.flush()
 log.add(end(name))
@@ -159,7 +163,7 @@ def test_a_log_that_was_cut_goes_on_when_it_is_opened_again(tmp_path: Path, part
     assert log.flush()
     log.close()
     before = _read(content[: whole_until(content, cut)], tmp_path)
-    assert entries_in(path) == [*before, begin("b"), end("b")]
+    assert entries_in(path) == [*before, begin("b"), end("b", lines=1)]
     assert all("the end of crawl a" in damage for damage in damages_in(path))
     assert log.repairs == len(warned) == (whole_until(content, cut) != cut)
 
@@ -231,36 +235,14 @@ def test_a_file_that_is_removed_begins_anew(tmp_path: Path) -> None:
     log.add(end())
     assert log.flush()
     log.close()
-    assert entries_in(path) == [begin(), end()]
-    assert damages_in(path) == []
+    again, last = entries_in(path)
+    assert isinstance(again, CrawlEntry)
+    assert again.continues == {"n": 5, "hash": ANY, "lines": 6}
+    assert last == end(lines=7)
+    assert state_of(path) is State.PART
     assert log.errors == 3
     (warning,) = warned
     assert "it was removed or replaced" in warning
-
-
-def test_a_file_that_is_rotated_goes_on_in_a_new_one(tmp_path: Path) -> None:
-    path, old = tmp_path / "audit.jsonl", tmp_path / "audit.1.jsonl"
-    log = open_log(path)
-    log.add(verdict())
-    assert log.flush()
-    path.rename(old)
-    log.add(end())
-    assert log.flush()
-    log.close()
-    assert entries_in(old) == [begin(), verdict()]
-    assert entries_in(path) == [begin(), end()]
-    assert damages_in(path) == []
-
-
-def test_a_file_that_is_emptied_begins_anew(tmp_path: Path) -> None:
-    path = tmp_path / "audit.jsonl"
-    log = open_log(path)
-    assert log.flush()
-    os.truncate(path, 0)
-    log.add(end())
-    assert log.flush()
-    log.close()
-    assert entries_in(path) == [begin(), end()]
 
 
 def test_a_line_that_another_tore_while_this_crawl_runs_is_repaired(tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ def overrides(summary: Summary) -> Html:
         return section("overrides", "Overrides", paragraph(text))
     text = "For these requests the crawl had settings of its own beside what robots.txt says."
     rows = [_override(row) for _, row in ranked]
-    content = table([Column("Reason and override"), _DENIED, _ALLOWED], rows)
+    allowed = _ALLOWED if summary.totals.logs_all else Column("Allowed, in the log", is_number=True)
+    content = table([Column("Reason and override"), _DENIED, allowed], rows)
     return section("overrides", "Overrides", paragraph(text), content)
 
 
@@ -51,7 +52,7 @@ def _others(summary: Summary) -> list[object]:
         return []
     totals, shown = summary.totals, [row for _, row in summary.crawls.ranked(lambda row: row.count)]
     denied = totals.denied - sum(row.denied for row in shown)
-    allowed = totals.allowed - sum(row.allowed for row in shown)
+    allowed = totals.all_allowed - sum(_counted(row) for row in shown)
     return [f"Others of {counted(totals.crawls, 'crawl')}", number(denied), number(allowed)]
 
 
@@ -73,4 +74,12 @@ def _crawl(name: str, crawl: Crawl) -> list[Html]:
         else f"ended: {crawl.ended}"
     )
     when = element("div", words.span(crawl.first, crawl.last), ", ", ended)
-    return [join([spider, when, *details]), number(crawl.denied), number(crawl.allowed)]
+    allowed = number(_counted(crawl), is_exact=crawl.logs_all or crawl.counted is not None)
+    if crawl.counted is None and not (crawl.logs_all or crawl.allowed):
+        allowed = Html("not logged")
+    return [join([spider, when, *details]), number(crawl.denied), allowed]
+
+
+def _counted(crawl: Crawl) -> int:
+    """Its allowed requests, logged or not, as far as they are known."""
+    return max(crawl.allowed, crawl.counted or 0)

@@ -172,8 +172,8 @@ class Entries:
             mode=self._mode,
         )
 
-    def end(self, reason: str, lost: int) -> EndEntry:
-        """The crawl ends for *reason*."""
+    def end(self, reason: str) -> EndEntry:
+        """The crawl ends for *reason*. Its counts of lines are for whoever writes them."""
         tally, counts = self._crawl.tally, compat.stats_of(self._crawl.crawler).get_stats()
         return EndEntry(
             time=self._now(),
@@ -183,7 +183,7 @@ class Entries:
             denied=tally.denied,
             dont_obey=tally.not_asked,
             preferences=stats.by_part(counts, stats.PREFERENCES) or None,
-            lost=lost,
+            lost=0,
         )
 
 

@@ -55,7 +55,7 @@ class Recorder:
         folder = bodies_folder(crawl.settings.audit_bodies, path)
         self._bodies = None if folder is None else Bodies(folder)
         begin = self._entries.begin(as_seen_from(path, folder))
-        self._log = AuditLog(path, begin, problems.warn)
+        self._log = AuditLog(path, begin, problems.warn, crawl.clock.wall)
         self._knows_departures = compat.watch_handovers(
             crawl.crawler, problems.never_fatal(self._handed_over)
         )
@@ -76,7 +76,7 @@ class Recorder:
 
     def end(self, reason: str) -> None:
         """The last line; :meth:`write` writes it."""
-        self._log.add(self._entries.end(reason, self._log.lost))
+        self._log.add(self._entries.end(reason))
 
     def close(self) -> None:
         """After the last :meth:`write`."""

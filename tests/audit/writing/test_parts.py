@@ -1,0 +1,358 @@
+"""A log that was rotated, emptied or cut: told apart from a whole one, and its parts tied."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import strategies as st
+
+from scrapy_robots_plus.audit.damage import State
+from scrapy_robots_plus.audit.entries import CrawlEntry
+from tests.audit.logs import (
+    Warned,
+    damages_in,
+    end,
+    entries_in,
+    found_in,
+    open_log,
+    state_of,
+    verdict,
+    write,
+)
+from tests.examples import tried
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy_robots_plus.audit.writing.log import AuditLog
+
+URL = "http://x.example/"
+
+
+def renamed(path: Path, aside: Path) -> None:
+    """logrotate's way with `create` or `nocreate`."""
+    path.rename(aside)
+
+
+def created(path: Path, aside: Path) -> None:
+    path.rename(aside)
+    path.touch()
+
+
+def copied(path: Path, aside: Path) -> None:
+    """logrotate's `copytruncate`."""
+    shutil.copy(path, aside)
+    os.truncate(path, 0)
+
+
+WAYS = pytest.mark.parametrize("rotate", [renamed, created, copied])
+
+
+def add(log: AuditLog, *numbers: int, crawl: str = "a") -> None:
+    for number in numbers:
+        log.add(verdict(f"{URL}{number}", crawl=crawl))
+    assert log.flush()
+
+
+def finish(log: AuditLog, crawl: str = "a") -> None:
+    log.add(end(crawl))
+    assert log.flush()
+    log.close()
+
+
+def rotated(folder: Path, rotate: Callable[[Path, Path], None]) -> list[Path]:
+    """A log of one crawl in three parts, the first one first."""
+    path, parts = folder / "audit.jsonl", [folder / "audit.jsonl.2", folder / "audit.jsonl.1"]
+    log = open_log(path)
+    for number, part in enumerate(parts):
+        add(log, *range(10 * number, 10 * number + 10))
+        rotate(path, part)
+    finish(log)
+    return [*parts, path]
+
+
+@WAYS
+def test_parts_together_are_one_whole_log(
+    tmp_path: Path, rotate: Callable[[Path, Path], None]
+) -> None:
+    parts = rotated(tmp_path, rotate)
+    assert found_in(*parts) == (State.WHOLE, [])
+    assert found_in(*reversed(parts)) == (State.WHOLE, [])
+
+
+@WAYS
+def test_a_part_alone_is_told_with_the_line_that_it_continues(
+    tmp_path: Path, rotate: Callable[[Path, Path], None]
+) -> None:
+    first, second, last = rotated(tmp_path, rotate)
+    assert state_of(first) is State.UNFINISHED
+    assert state_of(second) is State.PART
+    state, (damage,) = found_in(last)
+    assert state is State.PART
+    begin = entries_in(last)[0]
+    assert isinstance(begin, CrawlEntry)
+    assert begin.continues is not None
+    assert begin.continues["n"] == 21
+    assert str(damage) == (
+        f"line 1: crawl a goes on after number 21, with the hash {begin.continues['hash']}, "
+        "which is not here"
+    )
+
+
+@WAYS
+def test_a_part_that_is_missing_in_the_middle_is_found(
+    tmp_path: Path, rotate: Callable[[Path, Path], None]
+) -> None:
+    first, _, last = rotated(tmp_path, rotate)
+    state, damages = found_in(first, last)
+    assert state is State.CUT
+    assert "audit.jsonl, line 1: 11 lines are missing before it" in str(damages[0])
+    assert "11 lines of crawl a are missing" in str(damages[1])
+
+
+@pytest.mark.parametrize("kept", [1, 5, 10])
+def test_a_log_that_is_cut_back_in_mid_crawl_is_not_whole(tmp_path: Path, kept: int) -> None:
+    path, warned = tmp_path / "audit.jsonl", Warned()
+    log = open_log(path, warned=warned)
+    add(log, *range(100))
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:kept]))
+    add(log, 100)
+    finish(log)
+    state, (damage,) = found_in(path)
+    assert state is State.CUT
+    missing = 101 - kept
+    assert str(damage) == f"line {kept + 1}: {missing} lines of crawl a are missing before it"
+    (warning,) = warned
+    assert "it was emptied, cut or overwritten" in warning
+
+
+def test_a_log_that_is_emptied_in_mid_crawl_is_not_whole(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    log = open_log(path)
+    add(log, 1)
+    os.truncate(path, 0)
+    finish(log)
+    assert state_of(path) is State.PART
+
+
+def test_a_log_that_is_cut_to_the_same_length_by_others_is_not_whole(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    log = open_log(path)
+    add(log, 1, 2, 3)
+    content = path.read_bytes()
+    write(path.with_name("other"), verdict(URL, crawl="b"), crawl="b")
+    other = path.with_name("other").read_bytes()
+    path.write_bytes(other + b" " * (len(content) - len(other) - 1) + b"\n")
+    finish(log)
+    assert state_of(path) is State.PART
+
+
+def test_a_cut_after_the_last_line_of_a_crawl_shows_in_its_end(tmp_path: Path) -> None:
+    """Somebody has taken lines out and sealed the rest anew, but left the counts."""
+    path = tmp_path / "audit.jsonl"
+    write(path, verdict(URL), verdict(URL))
+    sealed_anew(path, lambda number: number != 1)
+    assert damages_in(path) == ["line 3: the end of crawl a counts 3 lines before it, not 2"]
+    assert state_of(path) is State.CUT
+
+
+def test_denials_that_are_missing_show_in_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    log = open_log(path)
+    log.add(verdict(URL))
+    log.add(end(denied=3, lost=0))
+    assert log.flush()
+    log.close()
+    assert damages_in(path) == ["line 3: the end of crawl a counts 3 denials, not 1"]
+
+
+def sealed_anew(path: Path, keeps: Callable[[int], bool]) -> None:
+    from scrapy_robots_plus.audit.chain import START, parse, seal
+
+    link, lines = START, []
+    for number, raw in enumerate(path.read_bytes().splitlines()):
+        if keeps(number):
+            fields = dict(parse(raw).fields)
+            for own in ("v", "n", "prev", "hash"):
+                del fields[own]
+            line, link = seal(fields, link)
+            lines.append(line)
+    path.write_bytes(b"".join(lines))
+
+
+@WAYS
+@pytest.mark.parametrize("first", ["a", "b"])
+def test_parts_that_two_crawls_write_are_one_whole_log(
+    tmp_path: Path, rotate: Callable[[Path, Path], None], first: str
+) -> None:
+    path, part = tmp_path / "audit.jsonl", tmp_path / "audit.jsonl.1"
+    logs = {name: open_log(path, name) for name in "ab"}
+    for name in "abb":
+        add(logs[name], 1, 2, crawl=name)
+    rotate(path, part)
+    for name in (first, *"ab"):
+        add(logs[name], 3, crawl=name)
+    for name in "ab":
+        finish(logs[name], name)
+    assert found_in(part, path) == (State.WHOLE, [])
+    assert state_of(path) is State.PART
+
+
+@WAYS
+def test_of_parts_that_two_crawls_write_a_cut_is_found(
+    tmp_path: Path, rotate: Callable[[Path, Path], None]
+) -> None:
+    path, part = tmp_path / "audit.jsonl", tmp_path / "audit.jsonl.1"
+    logs = {name: open_log(path, name) for name in "ab"}
+    for name in "ab":
+        add(logs[name], 1, 2, 3, 4, crawl=name)
+    rotate(path, part)
+    for name in "ab":
+        finish(logs[name], name)
+    lines = part.read_bytes().splitlines(keepends=True)
+    for kept in range(1, len(lines)):
+        part.write_bytes(b"".join(lines[:kept]))
+        assert state_of(part, path).severity >= State.PART.severity
+
+
+@WAYS
+def test_a_crawl_that_began_in_the_new_file_does_not_break_the_others(
+    tmp_path: Path, rotate: Callable[[Path, Path], None]
+) -> None:
+    path, part = tmp_path / "audit.jsonl", tmp_path / "audit.jsonl.1"
+    log = open_log(path)
+    add(log, 1)
+    rotate(path, part)
+    other = open_log(path, "b")
+    add(other, 2, crawl="b")
+    finish(log)
+    finish(other, "b")
+    assert found_in(part, path) == (State.WHOLE, [])
+    state, (damage,) = found_in(path)
+    assert state is State.PART
+    assert "crawl a goes on after number 1, with the hash" in str(damage)
+
+
+def test_a_crawl_that_writes_seldom_knows_where_the_others_are(tmp_path: Path) -> None:
+    """Its last line is in the first of three parts, and it is the first to write to the last."""
+    parts = [tmp_path / f"audit.jsonl.{number}" for number in (2, 1)]
+    path = tmp_path / "audit.jsonl"
+    logs = {name: open_log(path, name) for name in "ab"}
+    add(logs["a"], 1)
+    for part in parts:
+        add(logs["b"], 1, 2, 3, crawl="b")
+        copied(path, part)
+    for name in "ab":
+        add(logs[name], 4, crawl=name)
+        finish(logs[name], name)
+    assert found_in(*parts, path) == (State.WHOLE, [])
+
+
+def test_an_empty_part_is_told(tmp_path: Path) -> None:
+    """Rotated just now, or emptied."""
+    path, part = tmp_path / "audit.jsonl", tmp_path / "audit.jsonl.1"
+    write(path)
+    copied(path, part)
+    assert found_in(part) == (State.WHOLE, [])
+    assert state_of(part, path) is State.UNFINISHED
+    assert state_of(path) is State.CUT
+
+
+def test_two_logs_of_their_own_are_two_logs(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.jsonl", tmp_path / "other.jsonl"
+    write(one, verdict(URL))
+    write(other, verdict(URL, crawl="b"), crawl="b")
+    assert found_in(one, other) == (State.WHOLE, [])
+
+
+Parts = list[list[bytes]]
+
+
+@cache
+def three_parts() -> Parts:
+    """The lines of the parts of a log of two crawls."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        path, parts = folder / "audit.jsonl", [folder / "2", folder / "1"]
+        logs = {name: open_log(path, name) for name in "ab"}
+        for part in parts:
+            for crawl in "aba":
+                add(logs[crawl], 1, 2, crawl=crawl)
+            renamed(path, part)
+        for crawl in "ab":
+            finish(logs[crawl], crawl)
+        return [part.read_bytes().splitlines(keepends=True) for part in (*parts, path)]
+
+
+def _cut(parts: Parts, data: st.DataObject) -> None:
+    part = data.draw(st.sampled_from([part for part in parts if part]))
+    del part[data.draw(st.integers(0, len(part) - 1)) :]
+
+
+def _behead(parts: Parts, data: st.DataObject) -> None:
+    part = data.draw(st.sampled_from([part for part in parts if part]))
+    del part[: data.draw(st.integers(1, len(part)))]
+
+
+def _drop(parts: Parts, data: st.DataObject) -> None:
+    part = data.draw(st.sampled_from([part for part in parts if part]))
+    del part[data.draw(st.integers(0, len(part) - 1))]
+
+
+def _repeat(parts: Parts, data: st.DataObject) -> None:
+    part = data.draw(st.sampled_from([part for part in parts if part]))
+    line = data.draw(st.sampled_from(part))
+    part.insert(data.draw(st.integers(0, len(part))), line)
+
+
+def _exchange(parts: Parts, data: st.DataObject) -> None:
+    part = data.draw(st.sampled_from([part for part in parts if len(part) > 1]))
+    one, other = data.draw(st.sets(st.integers(0, len(part) - 1), min_size=2, max_size=2))
+    part[one], part[other] = part[other], part[one]
+
+
+def _move(parts: Parts, data: st.DataObject) -> None:
+    """A line into another part."""
+    part = data.draw(st.sampled_from([part for part in parts if part]))
+    line = part.pop(data.draw(st.integers(0, len(part) - 1)))
+    data.draw(st.sampled_from([each for each in parts if each is not part])).append(line)
+
+
+def _lose(parts: Parts, data: st.DataObject) -> None:
+    if len(parts) > 1:
+        del parts[data.draw(st.integers(0, len(parts) - 1))]
+
+
+def _again(parts: Parts, data: st.DataObject) -> None:
+    parts.append(list(data.draw(st.sampled_from(parts))))
+
+
+def _change(parts: Parts, data: st.DataObject) -> None:
+    part = data.draw(st.sampled_from([part for part in parts if part]))
+    number = data.draw(st.integers(0, len(part) - 1))
+    at = data.draw(st.integers(0, len(part[number]) - 2))
+    byte = data.draw(st.integers(0, 255).filter(lambda byte: byte != part[number][at]))
+    part[number] = part[number][:at] + bytes([byte]) + part[number][at + 1 :]
+
+
+@tried(150, 20_000, st.data())
+def test_whatever_is_done_to_parts_is_found(data: st.DataObject) -> None:
+    changes = [_cut, _behead, _drop, _repeat, _exchange, _move, _lose, _again, _change]
+    parts = [list(part) for part in three_parts()]
+    for change in data.draw(st.lists(st.sampled_from(changes), min_size=1, max_size=2)):
+        if any(len(part) > 1 for part in parts):
+            change(parts, data)
+    if list(chain(*parts)) == list(chain(*three_parts())):
+        return  # one has undone the other, or the first line of a part became the last of another
+    with TemporaryDirectory() as folder:
+        paths = [Path(folder) / str(number) for number in range(len(parts))]
+        for path, lines in zip(paths, parts, strict=True):
+            path.write_bytes(b"".join(lines))
+        assert state_of(*paths) is not State.WHOLE
