@@ -115,9 +115,9 @@ class TestWarning:
         assert [record.levelname for record in caplog.records] == ["WARNING"]
         assert caplog.records[0].name == module.__name__
         assert caplog.records[0].getMessage() == (
-            f"The user agent {BROWSER!r} holds no product token of its own, so only the "
-            "robots.txt rules for all crawlers (*) are obeyed. Name your crawler in USER_AGENT or "
-            "ROBOTSTXT_USER_AGENT."
+            f"The user agent {BROWSER!r} holds no product token of its own, so sites can only "
+            "address it by the robots.txt rules for all crawlers (*). Name your crawler in "
+            "USER_AGENT or ROBOTSTXT_USER_AGENT."
         )
 
     def test_a_name_is_looked_at_once_per_crawler(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,16 @@
-"""From a crawler's name to its product tokens (RFC 9309 2.2.1).
+"""From a crawler's name to the names by which sites address it (RFC 9309 2.2.1).
 
-A site writes the token in a user-agent line: letters, ``_`` and ``-``. A User-Agent header contains
-it in one of a few ways (RFC 9110 10.1.5 and custom):
+A site writes a product token in a user-agent line: letters, ``_`` and ``-``. A User-Agent header
+contains it in one of a few ways (RFC 9110 10.1.5 and custom), the likeliest first:
 
-- ``Foobot``, ``Foobot/1.0 (+https://foo.example/bot)``: the first product;
 - ``Mozilla/5.0 (compatible; Foobot/2.1; +https://foo.example/bot)``: what follows "compatible";
+- ``Foobot``, ``Foobot/1.0 (+https://foo.example/bot)``: the first product;
 - ``Mozilla/5.0 ... Safari/537.36 (Foobot/1.0; +https://foo.example/bot)``: a comment with a URL;
-- ``Mozilla/5.0 (X11; Linux) ... Safari/537.36 Foobot/1.0``: the product that is not a browser's.
+- ``Mozilla/5.0 (X11; Linux) ... Safari/537.36 Foobot``: the product that is not a browser's;
+- ``Mozilla/5.0 (X11; Linux; Foobot/1.0) ... Safari/537.36``: a product in a comment.
 
-A header with only browsers' names has no token: only ``*`` applies to it.
+A header with only browsers' names has no token. No form is certain, so a file may also address a
+crawler by any other word of its header, but for those that do not tell crawlers apart.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import chain, islice
 
 Agent = str | bytes | Sequence[str] | Sequence[bytes]
 """A crawler's name: a product token (RFC 9309 2.2.1), a whole User-Agent header, or a list of them
@@ -26,9 +29,30 @@ AgentNames = str | tuple[str, ...]
 
 _TOKEN = re.compile(r"[A-Za-z_-]+")
 _WORD = re.compile(r"\w[^\s/;,()]*")
-_COMMENT = re.compile(r"\(([^()]*)\)?")
-_COMPATIBLE = re.compile(r"\bcompatible\b\s*[;,]\s*([^;,()]*)", re.IGNORECASE)
-_URL = re.compile(r"\+?https?://|\+?www\.|\S@\S", re.IGNORECASE)
+_ANY_WORD = re.compile(r"\w[^\s/;,()\[\]+:\"']*")
+_LETTERS = re.compile(r"[^\W\d_]|\d+[^\W\d_]{3}")
+"""How a name begins that is no version: ``Foobot``, ``360Spider``."""
+_VERSION = re.compile(r"[-_.]v?\d[\w.-]*$")
+"""``larbin_2.6.2`` is larbin."""
+_COMMENT = re.compile(r"\(([^()]*)\)")
+_COMPATIBLE = re.compile(r"\bcompatible\b([^()]*)", re.IGNORECASE)
+_PRODUCT = re.compile(r"\s*\w[^\s/]*/\S*\s*")
+"""``Foobot/1.0``, perhaps with more behind it."""
+_ADDRESS = re.compile(
+    r"\+?(?:https?:|www\.)[^\s;,()]*|[^\s;,()/]+(?:@|\[at\])[^\s;,()]*", re.IGNORECASE
+)
+_LIKE = re.compile(r"\blike\s+[^\s;,()]+", re.IGNORECASE)
+"""Names another: ``like Gecko``, ``like Googlebot``."""
+
+_MOZILLA = "mozilla"
+_NAMED_MOZILLA = re.compile(r"\bcompatible;\s*mozilla", re.IGNORECASE)
+
+_LONGEST = 1000
+"""Characters of a header that are read."""
+_MOST_WORDS = 64
+"""Words of a header that may be names."""
+_DEEPEST = 4
+"""How deep parentheses may be nested."""
 
 # Products and words in browsers' headers that never name a crawler.
 _BROWSERS = frozenset(
@@ -42,6 +66,7 @@ _BROWSERS = frozenset(
         "edga",
         "edge",
         "edgios",
+        "electron",
         "firefox",
         "fxios",
         "gecko",
@@ -65,6 +90,7 @@ _BROWSERS = frozenset(
         "samsungbrowser",
         "seamonkey",
         "silk",
+        "thunderbird",
         "trident",
         "ubuntu",
         "ucbrowser",
@@ -74,6 +100,26 @@ _BROWSERS = frozenset(
         "yabrowser",
     ]
 )
+
+
+# What other words of a header say of any crawler, of its machine or in a sentence.
+_KINDS = frozenset(["agent", "bot", "crawler", "robot", "scraper", "spider"])
+_GENERIC = _KINDS.union(
+    [
+        "bots", "browser", "client", "compatible", "crawl", "crawlers", "robots", "search",
+        "server", "service", "site", "test", "tool", "url", "user-agent", "version", "web",
+        "website", "abuse", "admin", "at", "contact", "email", "gmail", "hello", "help", "info",
+        "mail", "mailto", "questions", "support", "webmaster", "com", "http", "https", "net",
+        "org", "www", "a", "an", "and", "are", "as", "by", "for", "from", "in", "is", "it",
+        "my", "no", "not", "of", "on", "only", "or", "our", "please", "see", "that", "the",
+        "this", "to", "using", "via", "we", "with", "you", "your", "amd64", "android", "arm",
+        "arm64", "armv7l", "centos", "cpu", "cros", "darwin", "debian", "fedora", "freebsd",
+        "i386", "i586", "i686", "intel", "ios", "ipad", "iphone", "ipod", "linux", "mac",
+        "macintosh", "macos", "nt", "openbsd", "os", "phone", "suse", "sv1", "symbianos",
+        "tablet", "unix", "win32", "win64", "wow64", "x11", "x64", "x86", "x86_64", "build",
+        "clr", "en", "en-gb", "en-us", "gzip", "net", "nokia", "release", "rv", "wv",
+    ]
+)  # fmt: skip
 
 
 def token_in(value: str) -> str:
@@ -111,28 +157,38 @@ def _lower(character: str) -> str:
 
 
 def product_tokens(agent: Agent, strict: bool = False) -> tuple[str, ...]:
-    """The tokens that a crawler answers to, in lower case and in order of preference (RFC 9309
-    2.2.1).
+    """The tokens that a crawler is known by, in lower case and in order of preference (RFC 9309
+    2.2.1): of each header, its likeliest name.
 
     Empty for ``*``, for a browser's header and for what holds no name at all. With ``strict``, a
     name that is neither a token nor stands in a header has none either.
     """
-    return _product_tokens(as_names(agent), strict)
+    tokens = (names[0] for names in _names_in(as_names(agent), strict) if names[0])
+    return tuple(dict.fromkeys(tokens))
+
+
+def names_of(agent: Agent, strict: bool = False) -> tuple[tuple[str, ...], ...]:
+    """The names by which a file may address a crawler, in lower case (RFC 9309 2.2.1): those in
+    each header, the likeliest first, in order of preference of the headers.
+
+    A token has itself alone. ``strict`` is as in :func:`product_tokens`.
+    """
+    held = (tuple(filter(None, names)) for names in _names_in(as_names(agent), strict))
+    return tuple(filter(None, held))
 
 
 @lru_cache(maxsize=256)
-def _product_tokens(names: str | tuple[str, ...], strict: bool) -> tuple[str, ...]:
+def _names_in(names: AgentNames, strict: bool) -> tuple[tuple[str, ...], ...]:
     headers = (names,) if isinstance(names, str) else names
-    tokens = (_token_of_header(header.strip(), strict) for header in headers)
-    return tuple(dict.fromkeys(token for token in tokens if token))
+    return tuple(_names_in_header(header.strip(), strict) for header in headers)
 
 
 def has_product_token(agent: Agent) -> bool:
-    """Whether any group but that for ``*`` can be meant for this crawler (RFC 9309 2.2.1).
+    """Whether sites can address this crawler by a name of its own (RFC 9309 2.2.1).
 
-    False for the header of a browser: its user should be told that sites cannot address it.
+    False for the name or the header of a browser: its user should be told.
     """
-    return bool(product_tokens(agent))
+    return not _BROWSERS.issuperset(product_tokens(agent))
 
 
 def as_names(agent: Agent) -> AgentNames:
@@ -152,40 +208,72 @@ def as_text(name: str | bytes | bytearray) -> str:
         return name.decode("iso-8859-1")
 
 
-def _token_of_header(header: str, strict: bool) -> str:
+def _names_in_header(header: str, strict: bool) -> tuple[str, ...]:
+    """The product token, which may be empty, and the other words that may be names."""
     if _TOKEN.fullmatch(header):
-        return header.lower()
-    if strict and "/" not in header and "(" not in header:
-        return ""
-    return next(filter(None, _candidates(header)), "")
+        return (header.lower(),)
+    if "/" not in header and "(" not in header and (strict or ";" not in header):
+        first = None if strict else _ANY_WORD.search(header)
+        return (_unless_browser(fold(first[0])) if first else "",)  # ``Foo Bar`` is no header
+    header = header[:_LONGEST]
+    if " " not in header:
+        header = header.replace("+", " ")  # as some write Mozilla/5.0+(compatible;+Foobot)
+    token = next(filter(None, _candidates(header)), "")
+    return tuple(dict.fromkeys((token, *islice(_words(header), _MOST_WORDS))))
 
 
 def _candidates(header: str) -> Iterator[str]:
-    """Names in a whole header, the likeliest first; some may be empty."""
+    """What may be the product token, the likeliest first; some may be empty."""
+    outside, comments = _split(header)
+    generic = ""
     for match in _COMPATIBLE.finditer(header):
-        # ``(compatible; MSIE 7.0; ...)`` is a browser; any other name here is meant to be read,
-        # even Mozilla's.
-        name = match.group(1)
-        if token_in(name) not in _BROWSERS - {"mozilla"} and not _URL.search(name):
-            yield word_in(name)
-    products = _COMMENT.sub(" ", header).split()
-    if products:
-        yield _unless_browser(products[0])
-    yield from _in_comments(header)
-    for product in products[1:]:
-        if "/" in product:
-            yield _unless_browser(product)
+        for part in re.split("[;,]", match[1]):
+            name = _name_in(part)
+            if name in _BROWSERS and name != _MOZILLA:
+                break  # ``(compatible; MSIE 7.0; ...)`` is a browser
+            yield _if_own(name)
+            if name in _KINDS or _PRODUCT.match(part):
+                generic = generic or _unless_browser(name)  # ``(compatible; Bot/1.0; ...)``
+    products = _ADDRESS.sub(" ", outside).split()
+    first = word_in(products[0]) if products else ""
+    yield _unless_browser(first)
+    yield generic
+    with_address = filter(_ADDRESS.search, comments)  # crawlers write one, browsers do not
+    for part in chain.from_iterable(comment.split(";") for comment in with_address):
+        if len(part.split()) == 1 or "/" in _ADDRESS.sub("", part):
+            yield _if_own(_name_in(part))
+    yield from (_if_own(word_in(product)) for product in products[1:] if _LETTERS.match(product))
+    for part in chain.from_iterable(comment.split(";") for comment in comments):
+        if _PRODUCT.fullmatch(part):
+            yield _if_own(_name_in(part))
+    yield _MOZILLA if _NAMED_MOZILLA.search(header) else ""
 
 
-def _unless_browser(product: str) -> str:
-    return "" if token_in(product) in _BROWSERS else word_in(product)
+def _split(header: str) -> tuple[str, list[str]]:
+    """What stands outside of parentheses, and what in each pair of them."""
+    comments: list[str] = []
+    for _ in range(_DEEPEST):
+        comments += _COMMENT.findall(header)
+        header = _COMMENT.sub(" ", header)
+    outside, _, unclosed = header.partition("(")
+    return outside, [*comments, unclosed]
 
 
-def _in_comments(header: str) -> Iterator[str]:
-    """Names in comments with a URL or an address: crawlers write these, browsers do not."""
-    for comment in _COMMENT.findall(header):
-        if not _URL.search(comment):
-            continue
-        for part in comment.split(";"):
-            if "/" in part and not _URL.search(part):
-                yield _unless_browser(part.strip())
+def _name_in(part: str) -> str:
+    return word_in(_ADDRESS.sub("", part).strip())
+
+
+def _words(header: str) -> Iterator[str]:
+    for word in _ANY_WORD.findall(_LIKE.sub(" ", _ADDRESS.sub(" ", header))):
+        if _LETTERS.match(word):
+            yield from map(_if_own, dict.fromkeys((fold(word), fold(_VERSION.sub("", word)))))
+
+
+def _if_own(name: str) -> str:
+    """*name* if it may be one crawler's own, else nothing."""
+    generic = name in _GENERIC or (len(name) == 1 and name.isascii())
+    return "" if generic else _unless_browser(name)
+
+
+def _unless_browser(name: str) -> str:
+    return "" if token_in(name) in _BROWSERS else name

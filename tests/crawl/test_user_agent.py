@@ -45,6 +45,23 @@ async def test_the_setting_may_be_a_whole_header(sites: Sites) -> None:
     assert host.fetched == ["/a"]
 
 
+@reads_headers
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Mozilla/5.0 (compatible; foobot/1.0 +https://e.example/bot)",
+        "Mozilla/5.0 (X11; Linux; foobot/1.0) AppleWebKit/537.36 (KHTML, like Gecko) Safari/537.36",
+        "Mozilla/5.0+(compatible;+foobot;++https://e.example)",
+        "Barbot/1.0 (compatible; Mozilla/5.0; +https://e.example) foobot",
+    ],
+)
+@pytest_twisted.ensureDeferred
+async def test_a_group_for_any_name_in_a_header_is_obeyed(sites: Sites, header: str) -> None:
+    host = sites.host(f"{NOT_FOOBOT}\nUser-agent: *\nAllow: /\n")
+    await crawl(host.url("/a"), USER_AGENT=header)
+    assert host.fetched == []
+
+
 @pytest_twisted.ensureDeferred
 async def test_without_it_each_request_goes_by_its_own_header(sites: Sites) -> None:
     host = sites.host(NOT_FOOBOT)

@@ -31,6 +31,18 @@ NAMED = [
     "Mozilla/5.0 Foobot/1.0",
     "Mozilla/5.0 (COMPATIBLE; Foobot/2.1)",
     "*/* Foobot/1.0",
+    "Mozilla/5.0 (compatible; Foobot/1.0 +https://foo.example/bot)",
+    "Mozilla/5.0 (compatible; Foobot me@foo.example)",
+    "Mozilla/5.0 (compatible; Foobot/1.0; +https://foo.example/bot",
+    "Mozilla/5.0 (compatible; Linux; Foobot/3.1 +https://foo.example)",
+    "Mozilla/5.0 (compatible, Foobot)",
+    f"{CHROME} Foobot",
+    f"Mozilla/5.0 (X11; Linux; Foobot/1.0) {WEBKIT}) Chrome/1 Safari/537.36",
+    "Mozilla/5.0+(compatible;+Foobot/1.0;++https://foo.example/bot)",
+    "Foobot/1.0 (compatible; Mozilla/5.0; +https://foo.example)",
+    "compatible; Foobot/1.0; +https://foo.example",
+    "Foobot;me@foo.example",
+    "@Foobot twitter",
 ]
 
 
@@ -100,8 +112,12 @@ def test_the_names_of_browsers_name_no_crawler(browser: str) -> None:
         ("Foo bot/1.0; +https://foo.example", ("foo",)),
         ("Chrome/1.0; Foobot/1.0; +https://foo.example", ("foobot",)),
         ("+https://foo.example", ()),
-        ("Foobot; +https://foo.example", ()),
-        ("Foobot/1.0", ()),
+        ("Foobot; +https://foo.example", ("foobot",)),
+        ("Foobot/1.0", ("foobot",)),
+        ("X11; Linux x86_64; Foobot/1.0", ("foobot",)),
+        ("Windows NT 10.0; Win64; x64; +https://foo.example", ()),
+        ("Linux; Android 9; SM-G950U Build/PPR1.180610.011", ()),
+        ("X11; U; Linux i686 (x86_64); en-US; rv:1.8.1.11", ()),
     ],
 )
 def test_a_comment_with_an_address_names_the_crawler(comment: str, tokens: tuple[str, ...]) -> None:
@@ -128,6 +144,19 @@ def test_strictly_a_name_is_a_token_or_stands_in_a_header(
 
 def test_not_strictly_any_word_is_a_name() -> None:
     assert product_tokens(["008", "go!zilla"]) == ("008", "go!zilla")
+
+
+def test_of_a_kind_of_program_after_compatible_there_may_be_only_one() -> None:
+    assert product_tokens("Mozilla/5.0 (compatible; Bot/1.0; +https://b.example)") == ("bot",)
+    assert product_tokens("Mozilla/5.0 (compatible; The/2.1; +https://t.example)") == ("the",)
+    assert product_tokens("Mozilla/5.0 (compatible; Bot/1.0; Foobot)") == ("foobot",)
+    assert product_tokens("Foobot/1.0 (compatible; Bot/1.0)") == ("foobot",)
+
+
+@pytest.mark.parametrize("agent", ["Chrome", "mozilla", ["Safari", "AppleWebKit"], CHROME])
+def test_the_name_of_a_browser_is_not_a_crawlers_own(agent: str | list[str]) -> None:
+    assert not has_product_token(agent)
+    assert has_product_token([*([agent] if isinstance(agent, str) else agent), "Foobot"])
 
 
 def test_mozilla_may_be_a_name_of_its_own() -> None:

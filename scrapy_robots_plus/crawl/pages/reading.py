@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from itertools import chain
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -22,7 +23,7 @@ from scrapy_robots_plus.protocol.directives import (
 )
 from scrapy_robots_plus.protocol.directives.html_head import robots_metas
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.protocol.product_token import product_tokens
+from scrapy_robots_plus.protocol.product_token import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,13 +101,13 @@ def directives_of(response: Response, agent: AgentNames) -> PageDirectives:
     """What the X-Robots-Tag headers and the robots meta tags of *response* ask of *agent*."""
     statements = [*header_statements(response.headers.getlist("X-Robots-Tag"))]
     if isinstance(response, HtmlResponse):
-        statements += _in_page(response, product_tokens(agent))
+        statements += _in_page(response, tuple(chain(*names_of(agent))))
     return PageDirectives.of(statements, agent)
 
 
-def _in_page(response: HtmlResponse, tokens: tuple[str, ...]) -> Iterator[PageStatement]:
+def _in_page(response: HtmlResponse, names: tuple[str, ...]) -> Iterator[PageStatement]:
     kind = (response.headers.get("Content-Type") or b"").decode("latin-1")
     body = response.body[:MOST_OCTETS]
     page = html_to_unicode(kind, body)[1] if any(each in body for each in _NOT_ASCII) else body
-    for name, content in dict.fromkeys(robots_metas(page, tokens, xml="xhtml" in kind.lower())):
+    for name, content in dict.fromkeys(robots_metas(page, names, xml="xhtml" in kind.lower())):
         yield from meta_statements(name, content)

@@ -83,8 +83,9 @@ class _Shared:
             return
         self._warned = True
         logger.warning(
-            "The user agent %r holds no product token of its own, so only the robots.txt rules for "
-            "all crawlers (*) are obeyed. Name your crawler in USER_AGENT or ROBOTSTXT_USER_AGENT.",
+            "The user agent %r holds no product token of its own, so sites can only address it by "
+            "the robots.txt rules for all crawlers (*). Name your crawler in USER_AGENT or "
+            "ROBOTSTXT_USER_AGENT.",
             agent,
             extra={"spider": self._spider()},
         )

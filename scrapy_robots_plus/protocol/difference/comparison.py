@@ -137,13 +137,14 @@ def difference(
     sides = _judged(before, after, agent), _judged(after, before, agent)
     found = Search(sides[0].side, sides[1].side, most_steps).run()
     paths: Iterable[bytes] = chain.from_iterable(found.examples.values())
-    if not found.complete:
+    complete = found.complete and all(side.is_whole for side in sides)
+    if not complete:
         paths = chain(paths, _likely(*sides, most_steps))
     return Difference(
         _changes(sides, paths),
         _terms(before, agent),
         _terms(after, agent),
-        found.complete,
+        complete,
         found.states,
     )
 
@@ -153,6 +154,8 @@ class _Judged(NamedTuple):
 
     side: Side
     verdict: Callable[[bytes], Verdict]
+    is_whole: bool = True
+    """Whether the patterns alone decide: not if groups of several names must all allow."""
 
 
 def _judged(file: RobotsTxt | Reason, other: RobotsTxt | Reason, agent: Agent) -> _Judged:
@@ -165,7 +168,7 @@ def _judged(file: RobotsTxt | Reason, other: RobotsTxt | Reason, agent: Agent) -
         patterns[pattern] = max(rank, patterns.get(pattern, NO_RANK))
     if file.dialect.robots_txt_allowed:
         patterns[_ROBOTS_TXT] = _ABOVE_ALL
-    return _Judged(Side(patterns, _escapes(file)), rules.verdict)
+    return _Judged(Side(patterns, _escapes(file)), rules.verdict, not rules.is_strictest)
 
 
 def _escapes(file: RobotsTxt | Reason) -> Escapes:

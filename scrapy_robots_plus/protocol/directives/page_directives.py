@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.protocol.product_token import product_tokens, token_in
+from scrapy_robots_plus.protocol.product_token import names_of, token_in
 
 from .moments import moment_in
 from .page_statements import (
@@ -40,8 +41,8 @@ class PageDirectives:
     def of(cls, statements: Iterable[PageStatement], agent: Agent) -> PageDirectives:
         """Those of the *statements* that count for a crawler that goes by *agent*: those for all,
         and those for any of its names."""
-        tokens = product_tokens(agent)
-        return cls(tuple(dict.fromkeys(each for each in statements if _is_for(tokens, each.agent))))
+        names = frozenset(chain(*names_of(agent)))
+        return cls(tuple(dict.fromkeys(each for each in statements if _is_for(names, each.agent))))
 
     def __bool__(self) -> bool:
         return bool(self.statements)
@@ -90,8 +91,8 @@ class PageDirectives:
         return self.says(NOINDEX) or (self.says(UNAVAILABLE_AFTER) if over else None)
 
 
-def _is_for(tokens: tuple[str, ...], agent: str) -> bool:
-    return not agent or agent in tokens or token_in(agent) in tokens
+def _is_for(names: frozenset[str], agent: str) -> bool:
+    return not agent or agent in names or token_in(agent) in names
 
 
 def _number(value: str) -> float:

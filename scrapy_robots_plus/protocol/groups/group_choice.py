@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from scrapy_robots_plus.protocol.dialect import Choice, Dialect, Names
-from scrapy_robots_plus.protocol.product_token import AgentNames, product_tokens
+from scrapy_robots_plus.protocol.product_token import AgentNames, names_of
 
 from .sections import STAR, Section
 
@@ -40,28 +40,32 @@ class GroupChoice:
 
     def names_for(self, agent: AgentNames) -> tuple[str, ...]:
         """The names under which a crawler looks for its groups, in order of preference."""
+        return tuple(dict.fromkeys(chain.from_iterable(self._names_of(agent))))
+
+    def _names_of(self, agent: AgentNames) -> tuple[tuple[str, ...], ...]:
+        """The names in each header, in order of preference of the headers."""
         if self._dialect.names is Names.TOKEN:
             # The reference parser compares whatever it is given, even an empty name.
             if agent == "" and self._dialect.tokens_only:
-                return ("",)
-            return product_tokens(agent, self._dialect.tokens_only)
+                return (("",),)
+            return names_of(agent, self._dialect.tokens_only)
         names = (agent,) if isinstance(agent, str) else agent
-        return tuple(name.strip().lower() for name in names)
+        return tuple((name.strip().lower(),) for name in names)
 
-    def groups_for(self, agent: AgentNames) -> Chosen:
+    def groups_for(self, agent: AgentNames) -> tuple[Chosen, ...]:
         """The groups whose rules count for a crawler, in file order; empty if none applies.
 
-        2.2.1: all groups that name it, else all groups for ``*``, else none. If it has several
-        names, the first that any group names counts.
+        2.2.1: all groups that name it, else all groups for ``*``, else none. Of several headers,
+        the first with a name that any group names counts. Which of the names in a header is the
+        product token is not certain: the groups of each of them are apart, and all must allow.
         """
-        names = self.names_for(agent)
         if self._dialect.choice is Choice.IN_ORDER:
-            return self._in_order(names)
-        for name in names:
-            chosen = self._named(name)
-            if chosen:
-                return self._counted(chosen)
-        return self._counted(tuple(self._by_name.get(STAR, ())))
+            return (self._in_order(self.names_for(agent)),)
+        for names in self._names_of(agent):
+            named = dict.fromkeys(filter(None, map(self._named, names)))
+            if named:
+                return tuple(map(self._counted, named))
+        return (self._counted(tuple(self._by_name.get(STAR, ()))),)
 
     def _counted(self, chosen: Chosen) -> Chosen:
         return chosen if self._dialect.choice is Choice.MERGED else chosen[:1]

@@ -40,7 +40,8 @@ class LintedFile:
 
     def groups_of(self, agent: Agent) -> tuple[int, ...]:
         """The numbers, from 1, of the groups that count for a crawler; empty if none does."""
-        return tuple(position + 1 for position in self._choice.groups_for(as_names(agent)))
+        chosen = set().union(*self._choice.groups_for(as_names(agent)))
+        return tuple(position + 1 for position in sorted(chosen))
 
     def with_finding(self, finding: Finding) -> LintedFile:
         """The same file with one more *finding*, of somebody who knows more about it."""

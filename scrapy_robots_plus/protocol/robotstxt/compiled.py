@@ -32,7 +32,7 @@ class CompiledRules:
         self._choice = choice
         self._lines = lines
         self._dialect = dialect
-        self._by_groups: dict[Chosen, Rules] = {}
+        self._by_groups: dict[tuple[Chosen, ...], Rules] = {}
         self.asked: dict[Agent, Rules] = {}
         """Those of the crawlers that have asked."""
 
@@ -59,15 +59,15 @@ class CompiledRules:
             self.of(largest.names[0][0])
             self.of("*")
 
-    def _compile(self, chosen: Chosen, rules: Rules | None) -> Rules:
+    def _compile(self, chosen: tuple[Chosen, ...], rules: Rules | None) -> Rules:
         """Compiles the rules of these groups, and drops all others if there are too many."""
-        sections = tuple(self._sections[position] for position in chosen)
-        size = sum(len(section.rules) for section in sections)
+        parties = [[self._sections[position] for position in each] for each in chosen]
+        size = sum(len(section.rules) for party in parties for section in party)
         kept = sum(each.size for each in self._by_groups.values())
         if len(self.asked) >= _MAX_ASKED or size + kept > _MAX_COMPILED:
             self.asked.clear()
             self._by_groups.clear()
         if rules is None:
-            rules = Rules(sections, self._lines, self._dialect)
+            rules = Rules(parties, self._lines, self._dialect)
         self._by_groups[chosen] = rules
         return rules

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from .places import Places
 from .rank import NO_RANK, Rank, allows, line_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.groups.sections import Section
@@ -29,6 +30,8 @@ _ROBOTS_TXT = b"/robots.txt"
 _OF_ROBOTS_TXT = Verdict(True, Reason.ROBOTS_TXT)
 _WITHOUT_GROUP = Verdict(True, Reason.NO_GROUP)
 _WITHOUT_RULE = Verdict(True, Reason.NO_RULE)
+
+_START = itemgetter(0)
 
 _MOST_VERDICTS = 64
 """How many verdicts are kept."""
@@ -63,10 +66,19 @@ def _is_robots_txt(path: bytes, dialect: Dialect) -> bool:
     return path == _ROBOTS_TXT and dialect.robots_txt_allowed
 
 
+def _strictest(matchers: Sequence[Callable[[bytes], Rank]]) -> Callable[[bytes], Rank]:
+    def best(path: bytes) -> Rank:
+        ranks = [matcher(path) for matcher in matchers]
+        return max((rank for rank in ranks if not allows(rank)), default=max(ranks))
+
+    return best
+
+
 class Rules:
     """What the file says to one crawler: its groups, merged and compiled.
 
-    ``chosen`` are the groups that apply to the crawler; without any, everything is allowed.
+    ``chosen`` are the groups that apply to the crawler; without any, everything is allowed. Those
+    of each of its *names* are merged, and a URL must be allowed to all names.
     """
 
     __slots__ = (
@@ -79,11 +91,16 @@ class Rules:
         "_starts",
         "_verdicts",
         "chosen",
+        "is_strictest",
     )
 
-    def __init__(self, chosen: tuple[Section, ...], lines: list[bytes], dialect: Dialect) -> None:
-        self.chosen = chosen
-        self._starts = [(each.rules[0], each) for each in chosen if each.rules]
+    def __init__(
+        self, names: Sequence[Sequence[Section]], lines: list[bytes], dialect: Dialect
+    ) -> None:
+        self.chosen = tuple(dict.fromkeys(chain.from_iterable(names)))
+        self._starts = sorted(
+            ((each.rules[0], each) for each in self.chosen if each.rules), key=_START
+        )
         self._shown: dict[int, tuple[str, ...]] = {}
         """Agents as text, by the first rule of their group, shared by all verdicts."""
         self._verdicts: dict[Rank, Verdict] = {}
@@ -91,7 +108,10 @@ class Rules:
         self._lines = lines
         self._dialect = dialect
         self._safe, self._form = URL_FORM[dialect.escapes]
-        self._best = compile_rules(chosen, lines, dialect).best
+        found = [compile_rules(sections, lines, dialect).best for sections in names]
+        self.is_strictest = len(found) > 1
+        """Whether the groups of several names must all allow."""
+        self._best = _strictest(found) if self.is_strictest else found[0]
 
     @property
     def size(self) -> int:
@@ -124,7 +144,9 @@ class Rules:
         return self._best(path) & 1 == 1 or self._is_robots_txt(path)
 
     def compact(self) -> bytes | None:
-        """The rules for :func:`allowed_by_compact_rules`; None if there are too many."""
+        """The rules for :func:`allowed_by_compact_rules`; None if they do not fit."""
+        if self.is_strictest:
+            return None
         return compact_rules_of(ranked(self._read(), self._dialect), self._dialect.wildcards)
 
     def verdict(self, url: str | bytes) -> Verdict:
@@ -170,7 +192,7 @@ class Rules:
 
     def _agents_above(self, number: int) -> tuple[str, ...]:
         """The user-agent values of the group with the rule on this line."""
-        start, section = self._starts[bisect_right(self._starts, number, key=itemgetter(0)) - 1]
+        start, section = self._starts[bisect_right(self._starts, number, key=_START) - 1]
         if start not in self._shown:
             self._shown[start] = texts(section.agents)
         return self._shown[start]
