@@ -67,10 +67,13 @@ def run_by_a_test(page: Path) -> list[str]:
 
 
 async def run_as_it_is(spider: type) -> Any:
-    """Runs a spider of the docs, which takes no URLs from a test."""
+    """Runs a spider of the docs, which takes no URLs from a test, and whose callbacks must work."""
 
     class Spider(spider):
         def __init__(self, urls: object) -> None:
             super().__init__()
 
-    return await crawl(spider=Spider)
+    crawler = await crawl(spider=Spider)
+    stats = crawler.stats.get_stats()
+    assert [key for key in stats if key.startswith("spider_exceptions/")] == []
+    return crawler

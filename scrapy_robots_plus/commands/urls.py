@@ -22,7 +22,7 @@ _POLL = 0.01
 """Seconds between two looks for another line, while a slow producer writes standard input."""
 
 _LONGEST = 65_536
-"""Octets of a line that are read; no server takes a longer URL."""
+"""Bytes of a line that are read; no server takes a longer URL."""
 
 _SHOWN = 100
 """Characters that stand for a line that is too long."""
@@ -58,14 +58,18 @@ class Urls:
 
     def _lines(self, name: str) -> Iterator[str]:
         stream = standard_input() if name == "-" else open(name, "rb")  # noqa: SIM115 - see below
+        number = 0
         with stream:
             while line := stream.readline(_LONGEST):
+                number += 1
                 text = line.decode("utf-8", "backslashreplace").removeprefix("\ufeff").strip()
                 if len(line) == _LONGEST and not line.endswith(b"\n"):
                     _skip_line(stream)
-                    text = f"a line of more than {_LONGEST:,} octets: {text[:_SHOWN]}..."
-                if text and not text.startswith("#"):
-                    yield text
+                    text = f"line {number} has more than {_LONGEST:,} bytes: {text[:_SHOWN]}..."
+                if not text or text.startswith("#"):
+                    continue
+                # What is not a URL is for the command to tell, like any other line that is none.
+                yield text if _is_utf8(line) else f"line {number} is not in UTF-8: {text}"
 
     async def arriving(self) -> AsyncIterator[str]:
         """All of them, while the loop goes on beside a slow producer. Raises UnreadableError."""
@@ -94,6 +98,14 @@ class Urls:
             lines.put(None)
         except Exception as error:  # noqa: BLE001 - raised where the lines are used
             lines.put(error)
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _skip_line(stream: BinaryIO) -> None:

@@ -85,6 +85,32 @@ def test_urls_from_a_file_or_standard_input(sites: Sites, alone: Robots) -> None
         assert [answer["result"] for answer in done.json] == ["denied", "allowed"]
 
 
+def test_a_line_that_is_not_in_utf_8_is_named_and_not_judged(alone: Robots) -> None:
+    (alone.folder / "some.txt").write_text("User-agent: *\nDisallow: /%FC\n")
+    (alone.folder / "urls.txt").write_bytes(
+        b"http://site.invalid/a\n\n# caf\xe9\nhttp://site.invalid/\xfc\nhttp://site.invalid/b\n"
+    )
+    done = alone("check", "--file", "some.txt", "--input", "urls.txt")
+    assert [line.split()[0] for line in done.lines] == ["allowed", "undecided", "allowed"]
+    named = "undecided line 4 is not in UTF-8: http://site.invalid/\\xfc  ("
+    assert done.lines[1].startswith(named)
+    assert done.status == 2
+
+
+def test_an_argument_that_is_not_in_utf_8_is_not_judged(alone: Robots) -> None:
+    (alone.folder / "some.txt").write_text(RULES)
+    done = alone("check", "--file", "some.txt", "http://site.invalid/\udcfc")
+    assert (done.status, done.lines[0].split()[0]) == (2, "undecided")
+
+
+def test_a_line_that_is_too_long_is_named(alone: Robots) -> None:
+    (alone.folder / "some.txt").write_text(RULES)
+    urls = f"http://site.invalid/{'a' * 70_000}\nhttp://site.invalid/b\n"
+    done = alone("check", "--file", "some.txt", "--input", "-", stdin=urls)
+    assert done.lines[0].startswith("undecided line 1 has more than 65,536 bytes: http://site")
+    assert (len(done.lines), done.status) == (2, 2)
+
+
 def test_hosts_are_asked_side_by_side(sites: Sites, robots: Robots) -> None:
     """One that never answers holds up its own answer, not the fetches of the others."""
     dead, hosts = sites.host(RULES), [sites.host(RULES) for _ in range(20)]

@@ -56,7 +56,8 @@ def policy(
 
 
 RULES = policy("200, rules")
-DEAD = policy("timeout, all denied", access=Access.UNREACHABLE)
+UNREACHABLE = Access.UNREACHABLE
+DEAD = policy("timeout, all denied", access=UNREACHABLE)
 
 
 def numbers(text: str) -> list[list[str]]:
@@ -141,6 +142,41 @@ def test_thirty_dead_hosts_do_not_hide_the_rest() -> None:
     (rest,) = (line for line in lines if "more" in line and "200, rules" in line)
     assert rest.split() == ["33", "more", "200,", "rules", "-", "-", "33", "0"]
     assert added_up(text) == (40 + 6, 270 + 1 + 6)
+
+
+def more_in(text: str) -> list[list[str]]:
+    """The cells of the lines that are sums."""
+    return [re.split(r"\s{2,}", line) for line in text.splitlines() if " more " in line]
+
+
+def test_a_sum_says_how_many_of_its_sites_have_the_delay() -> None:
+    slow = policy("200, rules", 1.0, Delay(1.0, 1.0))
+    rows = {f"plain{number}": Row(1, 2, RULES) for number in range(80)}
+    rows |= {f"slow{number}": Row(1, 1, slow) for number in range(7)}
+    assert more_in(table(tally(**rows))) == [
+        ["68 more", "200, rules", "1 s for 7", "1 s for 7", "68", "129"]
+    ]
+
+
+def test_a_sum_says_how_many_of_its_sites_are_closed() -> None:
+    rows = {f"partly{number}": Row(1, 9, RULES) for number in range(326)}
+    rows |= {f"closed{number}": Row(0, 1, RULES) for number in range(50)}
+    assert more_in(table(tally(**rows))) == [
+        ["357 more", "200, rules, 50 all denied", "-", "-", "307", "2,813"]
+    ]
+
+
+def test_a_sum_of_small_groups_says_how_many_cannot_be_read() -> None:
+    rows = {f"open{number}": Row(9, 0, RULES) for number in range(30)}
+    for status in range(500, 531):
+        rows[f"dead{status}"] = Row(0, 1, policy(f"{status}, all denied", access=UNREACHABLE))
+    skipped = policy("200, rules", None, Delay(100.0, 60.0, skip=True))
+    rows |= {f"skipped{number}": Row(0, 1, skipped) for number in range(20)}
+    text = table(tally(**rows))
+    shown = sum("all denied  " in line and "more" not in line for line in text.splitlines())
+    words = [(count, words) for count, words, *_ in more_in(text)]
+    assert (f"{31 - shown} more", f"various, {31 - shown} unreadable") in words
+    assert [words for _, words in words if words.endswith(" skipped")] == ["200, rules, 16 skipped"]
 
 
 @pytest.mark.parametrize("seed", range(50))

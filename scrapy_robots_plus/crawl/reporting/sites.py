@@ -61,6 +61,11 @@ class Site(NamedTuple):
         return self.failure is not None or self._is_unreachable
 
     @property
+    def is_closed(self) -> bool:
+        """Whether its robots.txt was read, and denied all of its requests."""
+        return self.kind is Kind.DENIED and not (self.allowed or self.is_unreadable)
+
+    @property
     def failure(self) -> Outcome | None:
         """Why it cannot be read now."""
         return None if self.policy is None else self.policy.record.failure

@@ -136,10 +136,9 @@ def _line(site: Site) -> Line:
 
 
 def _sum(sites: Sequence[Site]) -> Line:
-    happened = {site.in_words for site in sites}
     return Line(
         f"{len(sites):,} more",
-        printable(happened.pop()) if len(happened) == 1 else "various",
+        ", ".join(_in_sum(sites)),
         _range(site.delay_asked for site in sites),
         _range(site.delay for site in sites),
         sum(site.allowed for site in sites),
@@ -147,13 +146,30 @@ def _sum(sites: Sequence[Site]) -> Line:
     )
 
 
+def _in_sum(sites: Sequence[Site]) -> Iterator[str]:
+    """What happened, with the number of those that a sum must not hide."""
+    happened = {site.in_words for site in sites}
+    yield printable(happened.pop()) if len(happened) == 1 else "various"
+    unread = sum(site.is_unreadable for site in sites)
+    closed = sum(site.is_closed for site in sites)
+    if unread and happened:
+        yield f"{unread:,} unreadable"
+    skipped = sum(site.is_skipped for site in sites)
+    if closed:
+        yield f"{closed:,} all denied"
+    if skipped:
+        yield f"{skipped:,} skipped"
+
+
 def _range(delays: Iterable[float | None]) -> str:
-    """``-``, ``2 s``, ``0.5 to 60 s``"""
-    known = sorted(delay for delay in delays if delay is not None)
+    """``-``, ``2 s``, ``0.5 to 60 s``; ``2 s for 7`` if so many of them have one."""
+    all_of_them = list(delays)
+    known = sorted(delay for delay in all_of_them if delay is not None)
     if not known:
         return "-"
     low, high = in_seconds(known[0]), in_seconds(known[-1])
-    return high if low == high else f"{low.removesuffix(' s')} to {high}"
+    range_ = high if low == high else f"{low.removesuffix(' s')} to {high}"
+    return range_ if len(known) == len(all_of_them) else f"{range_} for {len(known):,}"
 
 
 def _forgotten(forgotten: Forgotten) -> Line:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest_twisted
 
 from tests.crawling import make_crawler, run, stat
 from tests.samples import block_with, run_as_it_is
-from tests.sites import Host, Sites
+from tests.sites import Host, Sites, answer
 
 from .listings import listing
 
@@ -41,10 +43,16 @@ async def test_any_other_spider(sites: Sites) -> None:
 @pytest_twisted.ensureDeferred
 async def test_the_sitemaps_of_every_host(sites: Sites) -> None:
     host = shop(sites)
+    host.robots(f"Sitemap: {host.url('/map.xml')}\nSitemap: {host.url('/index.xml')}\n")
+    host.pages["/index.xml"] = listing("sitemapindex", host.url("/more.xml.gz"))
+    more = f"<urlset><url><loc>{host.url('/product/2')}</loc></url></urlset>"
+    compressed = gzip.compress(more.encode())
+    host.pages["/more.xml.gz"] = answer(compressed, content_type="application/gzip")
     spider = block_with("EverySpider", "docs/sitemaps.md", shop=host.origin)["EverySpider"]
     crawler = await run_as_it_is(spider)
-    assert sorted(host.fetched) == ["/", "/about", "/map.xml", "/product/1"]
-    assert stat(crawler, "item_scraped_count") == 3
+    pages = ["/", "/about", "/product/1", "/product/2"]
+    assert sorted(host.fetched) == sorted([*pages, "/index.xml", "/map.xml", "/more.xml.gz"])
+    assert stat(crawler, "item_scraped_count") == len(pages)
 
 
 @pytest_twisted.ensureDeferred
