@@ -83,6 +83,18 @@ PARSER_ERRORS = _stat(
     "robotstxt/parser_errors",
     "times `ROBOTSTXT_PARSER` failed, on a file, a URL or a delay",
 )
+_section("Open files and connections")
+SHORTAGES = _stat(
+    "robotstxt/own_shortage/<of>",
+    "times that a connection could not be opened because [this machine](limits.md#open-files) was ",
+    "short of `files`, `ports` or `memory`; the request was sent again later",
+)
+IDLE_CLOSED = _stat(
+    "robotstxt/idle_closed",
+    "connections that were kept open for later requests, and closed so that a quarter of the ",
+    "files that this process may open stay free",
+)
+
 _section("Verdicts")
 FORBIDDEN = _stat("robotstxt/forbidden", "requests that were denied")
 FORBIDDEN_BY_REASON = _stat("robotstxt/forbidden/<reason>", "the same by [reason](#reasons)")

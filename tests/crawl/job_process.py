@@ -10,10 +10,11 @@ import os
 import resource
 import signal
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import scrapy
-from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 
 from tests.crawling import BASE_SETTINGS
 from tests.forks import Forks
@@ -125,7 +126,10 @@ def main() -> None:
     for name, most in task.get("limits", {}).items():
         resource.setrlimit(getattr(resource, name), (most, most))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    process = AsyncCrawlerProcess({**BASE_SETTINGS, "LOG_LEVEL": "INFO", **task["settings"]})
+    warnings.filterwarnings("ignore", "Passing method to twisted")  # by Scrapy 2.14
+    settings = {**BASE_SETTINGS, "LOG_LEVEL": "INFO", **task["settings"]}
+    select = "Select" in settings.get("TWISTED_REACTOR", "")
+    process = (CrawlerProcess if select else AsyncCrawlerProcess)(settings)
     crawler = process.create_crawler(SPIDERS[sys.argv[1]])
     most = 0
 

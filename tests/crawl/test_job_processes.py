@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
 import sqlite3
-import threading
 import time
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from scrapy_robots_plus.frontier import FILE_NAME, JobFile, overview
+from tests.everywhere import Everywhere
 from tests.programs import Program
 from tests.sites import hang
 
@@ -185,49 +183,6 @@ def test_when_the_disk_is_full_the_crawl_is_closed_and_nothing_is_lost(
 
 
 # Many hosts, few files
-
-
-class Everywhere:
-    """A server on all addresses of loopback: two pages each, no robots.txt."""
-
-    def __init__(self) -> None:
-        self.hits: Counter[tuple[str, str]] = Counter()
-        self.port = 0
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-
-    def __enter__(self) -> Everywhere:
-        self._thread.start()
-        asyncio.run_coroutine_threadsafe(self._serve(), self._loop).result(10)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._server.close()
-        self._loop.close()
-
-    async def _serve(self) -> None:
-        self._server = await asyncio.start_server(self._connected, "0.0.0.0", 0, backlog=4096)
-        self.port = self._server.sockets[0].getsockname()[1]
-
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            head = await reader.readuntil(b"\r\n\r\n")
-            path = head.split(b" ", 2)[1].decode()
-            status = "404 Not Found" if path == "/robots.txt" else "200 OK"
-            self.hits[writer.get_extra_info("sockname")[0], path] += 1
-            lines = f"HTTP/1.1 {status}\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
-            writer.write(lines.encode())
-            await writer.drain()
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            writer.close()
-
-    @property
-    def pages(self) -> Counter[tuple[str, str]]:
-        return Counter({key: n for key, n in self.hits.items() if key[1] != "/robots.txt"})
 
 
 @pytest.fixture

@@ -1,21 +1,27 @@
-"""Download handlers: intercepting them, and the size of their connection pools."""
+"""Download handlers: intercepting them, and their connection pools."""
 
 from __future__ import annotations
 
 import logging
+from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
+from scrapy.utils.asyncio import call_later
 from scrapy.utils.httpobj import urlparse_cached
+from twisted.internet.defer import Deferred
 
+from .coroutines import run_in_background
 from .crawler import engine_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
 
     from scrapy import Request
     from scrapy.core.downloader import Downloader
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from twisted.python.failure import Failure
 
 logger = logging.getLogger(__name__)
 
@@ -34,25 +40,81 @@ class StandIn(Protocol):
     ) -> Coroutine[Any, Any, Response]: ...
 
 
+class Retries(Protocol):
+    """Called with a :class:`DownloadFunction` and the request to hand over to it."""
+
+    def __call__(
+        self, download: DownloadFunction, request: Request, /
+    ) -> Coroutine[Any, Any, Response]: ...
+
+
+class _Handover:
+    """``DownloadHandlers.download_request_async``, with all that stands before it.
+
+    Needed by 2.14 to 2.19: no public name takes a request away from its handler.
+    """
+
+    def __init__(self, handlers: Any) -> None:
+        self.handlers = handlers
+        self.inner: DownloadFunction = handlers.download_request_async
+        self.outer: Retries | None = None
+        self._seen: set[int] = set()
+
+    def __call__(self, request: Request) -> Coroutine[Any, Any, Response]:
+        self._look_at(self.handlers._get_handler(urlparse_cached(request).scheme))  # noqa: SLF001
+        return self.inner(request) if self.outer is None else self.outer(self.inner, request)
+
+    def _look_at(self, handler: object) -> None:
+        """Mends *handler* when it is seen for the first time: handlers are made when needed."""
+        if id(handler) not in self._seen:
+            self._seen.add(id(handler))
+            pool = getattr(handler, "_pool", None)
+            if _is_of_http2(pool):
+                _report_failures(pool)
+
+    @classmethod
+    def of(cls, downloader: Downloader) -> _Handover | None:
+        """None for a downloader of another kind."""
+        handlers: Any = getattr(downloader, "handlers", None)
+        download = getattr(handlers, "download_request_async", None)
+        if download is None:
+            return None
+        if not isinstance(download, cls):
+            handlers.download_request_async = download = cls(handlers)
+        return download
+
+
+def retry_handovers(downloader: Downloader, retries: Retries) -> None:
+    """Calls *retries* in place of all that :func:`stand_before_handlers` has placed, or will place:
+    it may hand over the same request several times.
+
+    Connections of HTTP/2 that cannot be opened fail from now on, which takes until the timeout in
+    2.14 to 2.19 (H2ConnectionPool hears of connections alone). That can go when they do by
+    themselves.
+    """
+    handover = _Handover.of(downloader)
+    if handover is not None:
+        handover.outer = retries
+
+
 def stand_before_handlers(crawler: Crawler, stand_in: StandIn) -> None:
     """Calls *stand_in* wherever the downloader calls a download handler.
 
-    Needed by 2.14 to 2.19: no public name takes a request away from its handler, and a handler's
-    timeout may restart with each byte. Can go when ``download_timeout`` limits the whole response
-    in all handlers, and a download can be cancelled.
+    Needed by 2.14 to 2.19: a handler's timeout may restart with each byte. Can go when
+    ``download_timeout`` limits the whole response in all handlers, and a download can be cancelled.
 
     *stops*: whether the handler can be stopped with StopDownload, as far as known.
     """
-    handlers: Any = getattr(engine_of(crawler).downloader, "handlers", None)
-    download = getattr(handlers, "download_request_async", None)
-    if download is None:  # a downloader of another kind
+    handover = _Handover.of(engine_of(crawler).downloader)
+    if handover is None:
         return
+    download = handover.inner
 
     def instead(request: Request) -> Coroutine[Any, Any, Response]:
-        handler = handlers._get_handler(urlparse_cached(request).scheme)  # noqa: SLF001
+        handler = handover.handlers._get_handler(urlparse_cached(request).scheme)  # noqa: SLF001
         return stand_in(download, request, stops=_can_be_stopped(handler))
 
-    handlers.download_request_async = instead
+    handover.inner = instead
 
 
 def watch_handovers(crawler: Crawler, listener: Callable[[Request], None]) -> bool:
@@ -61,17 +123,16 @@ def watch_handovers(crawler: Crawler, listener: Callable[[Request], None]) -> bo
     False if the downloader is of another kind. Needed by 2.14 to 2.19, whose last signal before,
     ``request_reached_downloader``, is sent before the delay of the slot. Can go when there is one.
     """
-    handlers: Any = getattr(engine_of(crawler).downloader, "handlers", None)
-    download = getattr(handlers, "download_request_async", None)
-    if download is None:
+    handover = _Handover.of(engine_of(crawler).downloader)
+    if handover is None:
         return False
+    download = handover.inner
 
     def instead(request: Request) -> Coroutine[Any, Any, Response]:
         listener(request)
-        coroutine: Coroutine[Any, Any, Response] = download(request)
-        return coroutine
+        return download(request)
 
-    handlers.download_request_async = instead
+    handover.inner = instead
     return True
 
 
@@ -132,3 +193,107 @@ def _pools(handler: Any) -> list[tuple[Any, str]]:
         (getattr(handler, "_limits", None), "max_connections"),  # of clients for proxies
     ]
     return [(pool, limit) for pool, limit in pools if hasattr(pool, limit)]
+
+
+def close_idle_connections(downloader: Downloader, most: int) -> int:
+    """Closes at most *most* connections that are kept open for later requests.
+
+    Those that have been idle for the longest time come first. They are closed in one of the next
+    turns of the loop. Returns how many.
+
+    Needed by 2.14 to 2.19, which limit the idle connections of a host, but not of all hosts
+    together. Can go when a setting does.
+    """
+    idle = [each for handler in _handlers_of(downloader) for each in _idle(handler)]
+    idle.sort(key=itemgetter(0))
+    for _, close in idle[:most]:
+        close()
+    return len(idle[:most])
+
+
+def _handlers_of(downloader: Downloader) -> list[Any]:
+    handlers = getattr(downloader, "handlers", None)
+    return list(getattr(handlers, "_handlers", {}).values())
+
+
+def _idle(handler: Any) -> Iterator[tuple[float, Callable[[], object]]]:
+    """The idle connections of *handler*: since when, by its clock, and what closes each."""
+    pool: Any = getattr(handler, "_pool", None)
+    timers = getattr(pool, "_timeouts", None)
+    if isinstance(timers, dict):  # of Twisted, which HTTP11DownloadHandler uses
+        kept: float = getattr(pool, "cachedConnectionTimeout", 0.0)
+        for timer in timers.values():
+            yield timer.getTime() - kept, partial(timer.reset, 0)
+    elif _is_of_http2(pool):
+        for connection in pool._connections.values():  # noqa: SLF001
+            if _is_idle(connection):
+                timer = getattr(connection, "_TimeoutMixin__timeoutCall", None)
+                since = timer.getTime() - connection.IDLE_TIMEOUT if timer else 0.0
+                yield since, connection.transport.abortConnection
+    connector = getattr(getattr(handler, "_session", None), "connector", None)
+    for connections in getattr(connector, "_conns", {}).values():  # aiohttp
+        for each in connections:
+            yield each[1], partial(_close_in_aiohttp, connections, each)
+    clients = [
+        getattr(handler, "_default_client", None),
+        *getattr(handler, "_proxy_clients", {}).values(),
+    ]
+    for client in clients:  # httpx
+        pool = getattr(getattr(client, "_transport", None), "_pool", None)
+        for connection in getattr(pool, "_connections", ()):
+            if connection.is_idle():
+                inner = getattr(connection, "_connection", None)
+                yield (
+                    getattr(inner, "_expire_at", None) or 0.0,
+                    partial(_close_in_httpx, connection),
+                )
+
+
+def _is_idle(connection: Any) -> bool:
+    """Whether no request uses *connection*, an ``H2ClientProtocol``."""
+    used = connection.metadata["active_streams"] or connection._pending_request_stream_pool  # noqa: SLF001
+    return bool(connection.transport.connected) and not used
+
+
+def _close_in_aiohttp(connections: Any, connection: Any) -> None:
+    connections.remove(connection)
+    connection[0].close()
+
+
+def _close_in_httpx(connection: Any) -> None:
+    run_in_background(connection.aclose())
+
+
+def _is_of_http2(pool: object) -> bool:
+    return type(pool).__name__ == "H2ConnectionPool"
+
+
+def _report_failures(pool: Any) -> None:
+    """Lets requests fail when their connection of *pool* cannot be opened."""
+    connect = pool._new_connection  # noqa: SLF001
+
+    def instead(key: Any, uri: object, endpoint: Any) -> Any:
+        def fail(failure: Failure) -> None:
+            for waiter in pool._pending_requests.pop(key, ()):  # noqa: SLF001
+                waiter.errback(failure)
+
+        return connect(key, uri, _Endpoint(endpoint, fail))
+
+    pool._new_connection = instead  # noqa: SLF001
+
+
+class _Endpoint:
+    """Tells *failed*, in a later turn of the loop, when a connection cannot be opened."""
+
+    def __init__(self, endpoint: Any, failed: Callable[[Failure], None]) -> None:
+        self._endpoint = endpoint
+        self._failed = failed
+
+    def connect(self, factory: object) -> Deferred[Any]:
+        connected: Deferred[Any] = Deferred()
+
+        def later(failure: Failure) -> None:
+            call_later(0, self._failed, failure)
+
+        self._endpoint.connect(factory).addCallbacks(connected.callback, later)
+        return connected

@@ -1,29 +1,51 @@
-"""How many files and sockets the system lets a process open.
+"""How many files and sockets the system lets a process open, and how many are open.
 
 The same for all Scrapy versions: what differs is the system, and the reactor.
 """
 
 from __future__ import annotations
 
+import os
+import sys
+
 from scrapy.utils.reactor import is_reactor_installed
+
+_OPEN_FILES = "/proc/self/fd" if sys.platform == "linux" else "/dev/fd"
+"""The folder that lists the open files of this process."""
 
 
 def most_sockets() -> int:
     """How many sockets robots.txt may use: a quarter of the files that may be open."""
-    files = _most_files()
-    # select() takes no more than 1,024 files, whatever the limit.
-    if is_reactor_installed() and "SelectReactor" in type(_reactor()).__name__:
-        files = min(files, 1024)
-    return max(min(files, 65_536) // 4, 32)
+    return max(min(most_files(), 65_536) // 4, 32)
 
 
 def most_queue_files() -> int:
     """How many files queues may open: five eighths of all; an eighth is left for pages."""
-    return _most_files() * 5 // 8
+    return _limit() * 5 // 8
 
 
-def _most_files() -> int:
-    """How many files this process may have open."""
+def most_files() -> int:
+    """How many files this process may have open, and its reactor can watch."""
+    # select() takes no more than 1,024 files, whatever the limit.
+    if is_reactor_installed() and "SelectReactor" in type(_reactor()).__name__:
+        return min(_limit(), 1024)
+    return _limit()
+
+
+def free_files() -> int:
+    """How many more files may be opened; :func:`most_files` where the system does not tell.
+
+    Takes time for each open file: 0.1 ms for a thousand.
+    """
+    try:
+        return most_files() - len(os.listdir(_OPEN_FILES))
+    except FileNotFoundError:
+        return most_files()
+    except OSError:  # it takes a file to look
+        return 0
+
+
+def _limit() -> int:
     try:
         import resource  # not on Windows
     except ImportError:

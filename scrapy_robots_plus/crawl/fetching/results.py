@@ -97,6 +97,8 @@ class Results:
         if isinstance(exception, CancelledError):  # asyncio's passes through
             return FetchResult(Failure.ERROR, url, interrupted=True, detail=detail)
         self._tell(url, exception, detail)
+        if compat.shortage_in(exception):  # says nothing about the site
+            return FetchResult(Failure.ERROR, url, interrupted=True, detail=detail)
         if raw is not None:
             return self._result(url, raw, Failure.UNDECODABLE, detail=detail)
         failure = compat.failure_of(exception, headers_received=tap.started)

@@ -9,6 +9,8 @@ from scrapy import Request
 from scrapy.core.downloader import Downloader
 
 from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.fetching.own_shortage import OwnShortage
+from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 
 from .crawl import Crawl
@@ -74,6 +76,9 @@ class RobotsDownloader(Downloader):
         super().__init__(crawler)
         self._crawl = crawl = Crawl.of(crawler)
         self.active = ActiveRequests(lambda: not crawl.has_middleware or crawl.policies.awaited)
+        held = HeldAtClosing if crawl.has_middleware else None
+        shortage = OwnShortage(crawler, self, crawl.clock, held)
+        compat.retry_handovers(self, shortage.download)
         if crawl.has_middleware:
             compat.make_room(self, crawl.budget.ceiling)
 

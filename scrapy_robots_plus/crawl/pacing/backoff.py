@@ -24,12 +24,13 @@ GONE = 0.05
 
 
 class HeldAtClosing(IgnoreRequest):
-    """The spider closed while the request waited for a host that was left alone."""
+    """The spider closed while the request waited for a host that was left alone, or for a
+    connection of this machine."""
 
     def __init__(self) -> None:
         super().__init__(
             "the spider closed while the request waited for a Retry-After or Visit-time or for "
-            "other crawls, or its host refused requests"
+            "other crawls, its host refused requests, or this machine was short of connections"
         )
 
 

@@ -1,0 +1,367 @@
+"""A crawl that may open few files: what it cannot open is no failure of a site."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from itertools import pairwise
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import scrapy
+from pytest_twisted import ensureDeferred
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from twisted.internet import error as tx
+from twisted.python import failure
+from twisted.web import client
+
+from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.fetching.own_shortage import OwnShortage
+from tests.certificates import self_signed
+from tests.crawl_process import MODES
+from tests.crawling import IN_FILES, ProbeSpider, crawl
+from tests.everywhere import Everywhere
+from tests.nginx import nginx
+from tests.sending import HICCUP, TimedSpider
+from tests.sites import after, answer
+
+from .job_process import Ended, Links, TwoPages, run_job
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from tests.sites import Sites
+
+CannotListenError: Any = tx.CannotListenError
+ConnectBindError: Any = tx.ConnectBindError
+ConnectError: Any = tx.ConnectError
+DNSLookupError: Any = tx.DNSLookupError
+Failure: Any = failure.Failure
+ResponseFailed: Any = client.ResponseFailed
+
+RULES = "User-agent: *\nDisallow: /never\n"
+FIRST = 2 << 16 | 1
+"""The number of the first host: 127.2.0.1."""
+HOSTS = 150
+FILES = 96
+"""A process of the tests has some thirty open before it crawls."""
+SHORT = "robotstxt/own_shortage/files"
+
+
+@pytest.fixture
+def server() -> Iterator[Everywhere]:
+    with Everywhere(keep_alive=True) as running:
+        yield running
+
+
+def crawl_many(port: int, hosts: int = HOSTS, files: int = FILES, **settings: Any) -> Ended:
+    return run_job(
+        TwoPages,
+        [str(FIRST), str(FIRST + hosts), str(port)],
+        limits={"RLIMIT_NOFILE": files},
+        **settings,
+    )
+
+
+# More hosts than files, each with a connection that is kept open
+
+
+@pytest.mark.parametrize(
+    ("mode", "job"),
+    [*((mode, None) for mode in MODES), ("asyncio", {}), ("asyncio", IN_FILES)],
+    ids=[*MODES, "job", "job in files"],
+)
+def test_all_pages_of_more_hosts_than_files_come(
+    server: Everywhere, tmp_path: Path, mode: str, job: dict[str, Any] | None
+) -> None:
+    kept = {} if job is None else {"JOBDIR": str(tmp_path), **job}
+    done = crawl_many(server.port, **MODES[mode], **kept)
+    assert len(server.pages) == 2 * HOSTS, done.log
+    assert "robotstxt/forbidden" not in done.stats
+    assert done.stats["robotstxt/idle_closed"] > 0
+    assert done.log.count("are closed early: this process may open no more than 96 files") == 1
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("job", [None, {}, IN_FILES], ids=["no job", "job", "job in files"])
+def test_all_pages_of_5000_hosts_come_with_1024_files_and_nginx(
+    tmp_path: Path, job: dict[str, Any] | None
+) -> None:
+    kept = {} if job is None else {"JOBDIR": str(tmp_path / "job"), **job}
+    with nginx(tmp_path) as server:
+        done = crawl_many(server.port, 5_000, 1_024, CONCURRENT_REQUESTS=64, **kept)
+    pages = {key: n for key, n in server.hits.items() if key[1] != "/robots.txt"}
+    assert len(pages) == 10_000, done.log
+    assert set(pages.values()) == {1}
+    assert "robotstxt/forbidden" not in done.stats
+    assert "downloader/exception_count" not in done.stats
+    assert done.stats["finish_reason"] == "finished"
+
+
+def test_over_http2_too(sites: Sites) -> None:
+    hosts = [sites.host(tls=self_signed(http2=True)) for _ in range(100)]
+    done = run_job(
+        Links,
+        [host.url("/page") for host in hosts],
+        limits={"RLIMIT_NOFILE": FILES},
+        DOWNLOAD_HANDLERS={"https": "scrapy.core.downloader.handlers.http2.H2DownloadHandler"},
+    )
+    assert [host.fetched for host in hosts] == [["/page"]] * 100, done.log
+    assert "robotstxt/forbidden" not in done.stats
+    assert done.stats["robotstxt/idle_closed"] > 0
+
+
+@ensureDeferred
+async def test_over_http2_a_connection_that_is_refused_fails_at_once(sites: Sites) -> None:
+    url = sites.closed_host().replace("http:", "https:") + "/page"
+    handler = "scrapy.core.downloader.handlers.http2.H2DownloadHandler"
+    settings: dict[str, Any] = {"ROBOTS_STATUS_POLICY": "fail-open", "ROBOTS_FETCH_RETRIES": 0}
+    crawler = await crawl(url, DOWNLOAD_HANDLERS={"https": handler}, **settings)
+    assert "refused" in str(crawler.spider.failures[url])
+    assert crawler.stats.get_value("robotstxt/failure_count/connection") == 1
+
+
+def test_with_httpx_too(server: Everywhere) -> None:
+    """It keeps no more idle connections than there may be requests."""
+    handler = "scrapy.core.downloader.handlers._httpx.HttpxDownloadHandler"
+    pytest.importorskip(handler.rpartition(".")[0])
+    done = crawl_many(server.port, DOWNLOAD_HANDLERS={"http": handler}, CONCURRENT_REQUESTS=60)
+    assert len(server.pages) == 2 * HOSTS, done.log
+    assert "robotstxt/forbidden" not in done.stats
+    assert done.stats["robotstxt/idle_closed"] > 0
+
+
+# More requests than files
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_requests_that_find_no_file_wait_for_one(sites: Sites, mode: str) -> None:
+    """All of them are asked at once, and answered late."""
+    hosts = [sites.host(after(0.5, answer(RULES))) for _ in range(80)]
+    for host in hosts:
+        host.pages["/page"] = after(0.5, answer("a page"))
+    done = run_job(
+        Links,
+        [host.url("/page") for host in hosts],
+        limits={"RLIMIT_NOFILE": 64},
+        CONCURRENT_REQUESTS=80,
+        ROBOTS_FETCH_CONCURRENCY=80,
+        **MODES[mode],
+    )
+    assert [host.fetched for host in hosts] == [["/page"]] * 80, done.log
+    assert "robotstxt/forbidden" not in done.stats
+    assert done.stats[SHORT] > 0
+    assert done.log.count("This machine is short of files") == 1
+    assert "ulimit -n" in done.log
+
+
+# Whatever a machine is short of
+
+
+class Short(HTTP11DownloadHandler):
+    """Cannot open a connection at the first tries of each URL."""
+
+    error: Exception
+    tries: float = 3
+
+    def tries_of(self, request: Request) -> float:
+        return self.tries
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._left: dict[str, float] = {}
+        self._sent = getattr(crawler.spider, "sent", [])
+
+    async def download_request(self, request: Request) -> Response:
+        left = self._left.setdefault(request.url, self.tries_of(request))
+        if left > 0:
+            self._left[request.url] = left - 1
+            raise self.error
+        self._sent.append((time.monotonic(), request.url))
+        response: Response = await super().download_request(request)
+        return response
+
+
+def short_of(error: Exception, tries: float = 3) -> dict[str, type[Short]]:
+    return {"http": type("ShortOf", (Short,), {"error": error, "tries": tries})}
+
+
+def no_files() -> OSError:
+    return OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+def caused_by(error: BaseException, outer: Exception) -> Exception:
+    outer.__cause__ = error
+    return outer
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (no_files(), compat.FILES),
+        (OSError(errno.ENFILE, "too many files of the system"), compat.FILES),
+        (ConnectBindError(errno.EMFILE, "no socket"), compat.FILES),
+        (CannotListenError("", 0, no_files()), compat.FILES),
+        (caused_by(no_files(), OSError("All connection attempts failed")), compat.FILES),
+        (caused_by(caused_by(no_files(), ValueError()), RuntimeError()), compat.FILES),
+        (ResponseFailed([Failure(no_files())]), compat.FILES),
+        (ConnectError(errno.EADDRNOTAVAIL, "no port"), compat.PORTS),
+        (ConnectBindError(errno.EADDRINUSE, "no port"), compat.PORTS),
+        (OSError(errno.ENOBUFS, "no buffers"), compat.MEMORY),
+        (ConnectError(errno.ENOMEM, "no memory"), compat.MEMORY),
+        (ConnectBindError(errno.EADDRNOTAVAIL, "an address of another machine"), None),
+        (ConnectError(errno.ECONNREFUSED, "refused"), None),
+        (ConnectionResetError(errno.ECONNRESET, "reset"), None),
+        (OSError("Too many open files"), None),
+        (ConnectError(), None),
+        (ValueError(24), None),
+    ],
+    ids=repr,
+)
+def test_which_errors_are_a_shortage_of_this_machine(error: Exception, kind: str | None) -> None:
+    assert compat.shortage_in(error) == kind
+
+
+def test_errors_that_cause_each_other_and_odd_ones_are_looked_through() -> None:
+    class OddError(Exception):
+        __hash__ = None  # type: ignore[assignment]
+        reasons = 5
+
+        def __init__(self) -> None:
+            self.errno = [errno.EMFILE]
+
+    one, other = OddError(), OddError()
+    one.__cause__, other.__cause__ = other, one
+    assert compat.shortage_in(one) is None
+
+
+@ensureDeferred
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EADDRNOTAVAIL, errno.ENOBUFS])
+async def test_a_request_that_got_no_connection_is_sent_again_and_no_retry_is_used(
+    sites: Sites, number: int
+) -> None:
+    host = sites.host(RULES)
+    crawler = await crawl(
+        host.url("/page"),
+        host.url("/never"),
+        DOWNLOAD_HANDLERS=short_of(OSError(number, os.strerror(number))),
+        RETRY_ENABLED=True,
+        RETRY_TIMES=1,
+        ROBOTS_FETCH_RETRIES=0,
+    )
+    assert host.fetched == ["/page"]
+    stats = crawler.stats.get_stats()
+    assert stats["robotstxt/forbidden"] == stats["robotstxt/forbidden/rule"] == 1
+    assert "retry/count" not in stats
+    assert sum(count for key, count in stats.items() if "own_shortage" in key) == 6
+
+
+@ensureDeferred
+async def test_a_crawl_ends_though_the_shortage_does_not(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(OwnShortage, "MOST_SECONDS", 0.3)
+    hosts = [sites.host(RULES) for _ in range(20)]
+    urls = [host.url("/page") for host in hosts]
+    crawler = await crawl(*urls, DOWNLOAD_HANDLERS=short_of(no_files(), inf))
+    assert all(not host.hits for host in hosts)
+    assert set(crawler.spider.failures) == set(urls)
+    assert caplog.text.count("requests no longer wait for one, and fail, for") == 1
+    stats = crawler.stats.get_stats()
+    assert "robotstxt/failure_count/connection" not in stats  # nothing is known of the sites
+
+
+@ensureDeferred
+async def test_after_a_shortage_has_ended_the_next_one_is_waited_for(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OwnShortage, "MOST_SECONDS", 0.6)
+    host = sites.host(RULES)
+    urls = [host.url(f"/{number}") for number in range(8)]  # in all they wait for longer than that
+    crawler = await crawl(
+        *urls, DOWNLOAD_HANDLERS=short_of(no_files()), CONCURRENT_REQUESTS_PER_DOMAIN=1
+    )
+    assert len(host.fetched) == 8
+    assert not crawler.spider.failures
+
+
+@ensureDeferred
+@pytest.mark.parametrize(("free", "got"), [(3, ["/page"]), (10_000, [])])
+async def test_a_name_is_looked_up_again_if_files_may_be_why_it_was_not_found(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch, free: int, got: list[str]
+) -> None:
+    """A resolver needs files too, and does not say that it found none."""
+    monkeypatch.setattr(compat, "free_files", lambda: free)
+    host = sites.host(RULES)
+    error = DNSLookupError("no results for hostname lookup: site.example")
+    await crawl(host.url("/page"), DOWNLOAD_HANDLERS=short_of(error), ROBOTS_FETCH_RETRIES=0)
+    assert host.fetched == got
+
+
+@ensureDeferred
+async def test_an_address_that_this_machine_does_not_have_is_told_at_once(sites: Sites) -> None:
+    """As ``bindaddress`` may ask for one."""
+    url = sites.host(RULES).url("/page")
+    error = ConnectBindError(errno.EADDRNOTAVAIL, "Cannot assign requested address")
+    began = time.monotonic()
+    crawler = await crawl(url, DOWNLOAD_HANDLERS=short_of(error, inf))
+    assert url in crawler.spider.failures
+    assert time.monotonic() - began < OwnShortage.MOST_SECONDS / 4
+    assert not [key for key in crawler.stats.get_stats() if "own_shortage" in key]
+
+
+@ensureDeferred
+async def test_what_waits_for_a_file_does_not_keep_a_stopped_crawl_open(
+    sites: Sites, tmp_path: Path
+) -> None:
+    host = sites.host(RULES)
+    settings: dict[str, Any] = {"JOBDIR": str(tmp_path), "ROBOTSTXT_OBEY": True}
+
+    class Some(Short):
+        error = no_files()
+
+        def tries_of(self, request: Request) -> float:
+            return 0 if "robots" in request.url else inf
+
+    began = time.monotonic()
+    stopped = await crawl(
+        *[host.url(f"/{number}") for number in range(30)],
+        spider=Kept,
+        DOWNLOAD_HANDLERS={"http": Some},
+        CLOSESPIDER_TIMEOUT=1,
+        **settings,
+    )
+    assert stopped.stats.get_value("finish_reason") == "closespider_timeout"
+    assert time.monotonic() - began < OwnShortage.MOST_SECONDS / 4
+    await crawl(spider=Kept, **settings)
+    assert sorted(host.fetched) == sorted(f"/{number}" for number in range(30))
+
+
+class Kept(ProbeSpider):
+    """Its requests can be written to disk."""
+
+    def request(self, url: str, **arguments: Any) -> scrapy.Request:
+        return scrapy.Request(url, **arguments)
+
+
+@ensureDeferred
+async def test_a_delay_holds_between_requests_that_got_no_connection_at_first(sites: Sites) -> None:
+    class Some(Short):
+        error = no_files()
+
+        def tries_of(self, request: Request) -> float:
+            return 7 if request.url.endswith(("/1", "/3")) else 0
+
+    host = sites.host(RULES + "Crawl-delay: 0.5\n")
+    urls = [host.url(f"/{number}") for number in range(5)]
+    crawler = await crawl(*urls, spider=TimedSpider, DOWNLOAD_HANDLERS={"http": Some})
+    times = [at for at, url in crawler.spider.sent if "robots" not in url]
+    assert len(times) == 5
+    assert min(later - earlier for earlier, later in pairwise(times)) > 0.5 - HICCUP
