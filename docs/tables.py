@@ -99,11 +99,19 @@ def _described(declared: Setting[Any, Any]) -> str:
     return f"""\
 ### {declared.name}
 
-{declared.doc}
+{declared.doc}{_needs(declared)}
 
 - Type: {declared.check.type}
 - Default: `{shown(declared.default)}`
 - Example: `{declared.name} = {shown(declared.example)}`"""
+
+
+def _needs(declared: Setting[Any, Any]) -> str:
+    """What other settings must be, which a crawl warns of."""
+    if not declared.needs:
+        return ""
+    others = " and ".join(f"`{need.name}`" for need in declared.needs)
+    return f" It has no effect without {others}; a crawl warns of that."
 
 
 def shown(value: object) -> str:

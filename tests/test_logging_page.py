@@ -55,7 +55,9 @@ async def test_denials_can_be_seen_alone(sites: Sites, caplog: pytest.LogCapture
     caplog.set_level(logging.DEBUG)
     host = sites.host(CLOSED)
     silent = block_with("setLevel(logging.INFO)", "docs/logging.md")["MySpider"]
-    spider = type("Spider", (silent,), {"start_urls": [host.url("/"), host.url("/private/")]})
+    urls = [host.url("/"), host.url("/private/")]
+    own = {"start_urls": urls, "parse": lambda self, response: None}
+    spider = type("Spider", (silent,), own)
     await run_as_it_is(spider)
     debug = [record for record in caplog.records if record.levelno == logging.DEBUG]
     found = [record.getMessage() for record in debug if record.name.startswith("scrapy")]

@@ -19,7 +19,10 @@ from scrapy_robots_plus.crawl.exceptions import (
 from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing, HeldAtGivingUp
 from scrapy_robots_plus.crawl.preferences.stamp import remove_stamp
 from scrapy_robots_plus.crawl.requests import asks_for_sitemaps, origin_to_ask
-from scrapy_robots_plus.crawl.settings import report_unknown_settings
+from scrapy_robots_plus.crawl.settings import (
+    report_settings_without_effect,
+    report_unknown_settings,
+)
 from scrapy_robots_plus.policy.judging import objection_of
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -57,6 +60,7 @@ class RobotsMiddleware:
 
     def __init__(self, crawler: Crawler, clock: Clock = DEFAULT_CLOCK) -> None:
         self.crawl = crawl = Crawl.of(crawler, clock)
+        report_settings_without_effect(crawler.settings, crawl.settings)
         if not crawl.is_on:
             raise NotConfigured  # without a message, like Scrapy's own
         report_unknown_settings(crawler.settings)

@@ -24,7 +24,6 @@ from scrapy_robots_plus.crawl.settings import (
     queue_class,
     scheduler_class,
 )
-from scrapy_robots_plus.policy.options import AiPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,8 +68,6 @@ def _mistakes(crawler: Crawler, settings: RobotsSettings) -> list[str]:
             f"alongside {' and '.join(names)}. Remove it from DOWNLOADER_MIDDLEWARES: "
             f"{', '.join(f'{name!r}: None' for name in names)}."
         )
-    if settings.ai_policy is AiPolicy.SKIP and not _is_for_any_use(settings):
-        found.append('ROBOTS_AI_POLICY = "skip" has no effect, because ROBOTS_AI_USES is empty.')
     if names_our_queue(crawler.settings) and not has_workers(crawler.settings):
         scheduler = global_object_name(scheduler_class(crawler.settings))
         found.append(
@@ -97,10 +94,6 @@ def _for_our_parser_alone(crawler: Crawler, settings: RobotsSettings) -> Iterato
             f"{global_object_name(parser_class(crawler.settings))}. To change that, set "
             'ROBOTSTXT_PARSER = "scrapy_robots_plus.RobotsParser".'
         )
-
-
-def _is_for_any_use(settings: RobotsSettings) -> bool:
-    return bool(settings.ai_uses) or any(each.ai_uses for each in settings.overrides.values())
 
 
 def _inactive(crawl: Crawl) -> list[str]:

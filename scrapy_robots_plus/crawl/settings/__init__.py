@@ -32,3 +32,5 @@ from .scrapys_own import throttles_automatically as throttles_automatically
 from .scrapys_own import user_agent_in_headers as user_agent_in_headers
 from .unknown import report_unknown_settings as report_unknown_settings
 from .unknown import unknown_settings as unknown_settings
+from .without_effect import report_settings_without_effect as report_settings_without_effect
+from .without_effect import settings_without_effect as settings_without_effect

@@ -60,10 +60,10 @@ def _read(settings: BaseSettings, declared: Setting[Any, Any], default: object) 
     except WrongPartsError as error:
         return [part._replace(name=declared.name) for part in error.parts]
     except ValueError as error:
-        return SettingProblem(declared.name, _shown(value), str(error))
+        return SettingProblem(declared.name, without_secrets(value), str(error))
 
 
-def _shown(value: object) -> object:
+def without_secrets(value: object) -> object:
     """*value*, which may be the URL of a server, without its password."""
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
     shown = without_password(text) if isinstance(text, str) else text

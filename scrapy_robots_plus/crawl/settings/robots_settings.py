@@ -131,7 +131,7 @@ class RobotsSettings(
     @cached_property
     def is_on(self) -> bool:
         """Whether rules or delays are obeyed, of any origin."""
-        return self.keeps_any_delays or any(each.obey for each in self._of_all_origins)
+        return self.keeps_any_delays or any(each.obey for each in self.of_all_origins)
 
     @cached_property
     def on_nofollow(self) -> PageAction:
@@ -151,7 +151,7 @@ class RobotsSettings(
     @cached_property
     def reads_any_pages(self) -> bool:
         """Whether those of any origin are."""
-        return any(each.reads_pages for each in self._of_all_origins)
+        return any(each.reads_pages for each in self.of_all_origins)
 
     def _on_pages(self, key: str, action: PageAction) -> PageAction:
         """A host whose robots.txt an override switches off is not asked by its pages either, unless
@@ -163,10 +163,11 @@ class RobotsSettings(
     @property
     def keeps_any_delays(self) -> bool:
         """Whether delays are kept, of any origin."""
-        return any(each.keeps_delays or each.own_delay for each in self._of_all_origins)
+        return any(each.keeps_delays or each.own_delay for each in self.of_all_origins)
 
     @property
-    def _of_all_origins(self) -> tuple[RobotsSettings, ...]:
+    def of_all_origins(self) -> tuple[RobotsSettings, ...]:
+        """These settings, and those under each override."""
         return (self, *self._by_override.values())
 
     # What follows from several settings

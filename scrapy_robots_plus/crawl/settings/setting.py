@@ -24,6 +24,16 @@ class Check(Generic[_W, _T]):
 
 
 @dataclass(frozen=True)
+class Need:
+    """What another setting must be, for a setting to have an effect."""
+
+    name: str
+    """Of the other setting."""
+    is_met: Callable[[Any], object]
+    """Of the :class:`RobotsSettings` of a crawl, or of an override."""
+
+
+@dataclass(frozen=True)
 class Setting(Generic[_W, _T]):
     """The declaration of one setting."""
 
@@ -35,6 +45,8 @@ class Setting(Generic[_W, _T]):
     """Another value, as a user would write it."""
     doc: str
     """A paragraph of Markdown for docs/settings.md. The README shows only its first sentence."""
+    needs: tuple[Need, ...] = ()
+    """Without one of these, another value than the default has no effect."""
 
     @property
     def summary(self) -> str:
@@ -50,12 +62,14 @@ def setting(
     example: _W,
     doc: str,
     secret: bool = False,
+    needs: tuple[Need, ...] = (),
 ) -> _T:
     """A dataclass field that declares the setting *name*, of the type that *check* returns.
 
-    *secret*: a password may be part of it, so that its value is left out of a ``repr``.
+    *secret*: a password may be part of it, so that its value is left out of a ``repr``. *needs*:
+    what other settings must be, or it has no effect, which is warned of.
     """
-    declared = Setting(name, check, default, example, doc)
+    declared = Setting(name, check, default, example, doc, needs)
     made: _T = field(metadata={"setting": declared}, repr=not secret)
     return made
 

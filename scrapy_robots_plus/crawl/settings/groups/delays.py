@@ -13,7 +13,7 @@ from scrapy_robots_plus.crawl.settings.checks.kinds import (
     whole_number,
 )
 from scrapy_robots_plus.crawl.settings.checks.places import shared_pace
-from scrapy_robots_plus.crawl.settings.setting import setting
+from scrapy_robots_plus.crawl.settings.setting import Need, setting
 from scrapy_robots_plus.policy.delay import TooLong
 from scrapy_robots_plus.policy.options import OnVisitTime, Politeness
 
@@ -56,6 +56,7 @@ class Delays:
         example=10,
         doc="The longest Crawl-delay, in seconds, that is honoured as it is. "
         "`ROBOTS_CRAWL_DELAY_TOO_LONG` says what happens to a longer one.",
+        needs=(Need("ROBOTS_CRAWL_DELAY", lambda its: its.keeps_delays),),
     )
     crawl_delay_too_long: TooLong = setting(
         "ROBOTS_CRAWL_DELAY_TOO_LONG",
@@ -64,6 +65,7 @@ class Delays:
         example="skip",
         doc="If a Crawl-delay is longer than `ROBOTS_CRAWL_DELAY_MAX`, `clamp` shortens it to "
         "the maximum, `skip` drops the requests to the host, and `obey` honours it as it is.",
+        needs=(Need("ROBOTS_CRAWL_DELAY", lambda its: its.keeps_delays),),
     )
     retry_after: bool = setting(
         "ROBOTS_RETRY_AFTER",
@@ -79,6 +81,7 @@ class Delays:
         default=300,
         example=60,
         doc="Upper limit of the time for which a host is left alone because of Retry-After.",
+        needs=(Need("ROBOTS_RETRY_AFTER", lambda its: its.retry_after),),
     )
     backoff: bool = setting(
         "ROBOTS_BACKOFF",
@@ -96,6 +99,7 @@ class Delays:
         example=60,
         doc="Upper limit of the time for which a host is left alone because it refuses requests "
         "without saying for how long.",
+        needs=(Need("ROBOTS_BACKOFF", lambda its: its.backoff),),
     )
     give_up_after: int = setting(
         "ROBOTS_GIVE_UP_AFTER",
@@ -106,6 +110,7 @@ class Delays:
         "given up: its requests are denied with the reason `given_up`. An answer of another kind "
         "starts the count again. With 0 no host is given up. See "
         "[backing off](backing-off.md#giving-up).",
+        needs=(Need("ROBOTS_BACKOFF", lambda its: its.backoff),),
     )
     visit_time: OnVisitTime = setting(
         "ROBOTS_VISIT_TIME",
@@ -114,6 +119,7 @@ class Delays:
         example="obey",
         doc="Whether a Visit-time in robots.txt is obeyed. `obey` sends requests to the host only "
         "in these hours, which are in UTC. `ignore` sends them at any time.",
+        needs=(Need("ROBOTSTXT_OBEY", lambda its: its.needs_file),),
     )
     shared_pace: str = setting(
         "ROBOTS_SHARED_PACE",

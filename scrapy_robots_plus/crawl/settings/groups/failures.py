@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.settings.checks.kinds import DAY, FOREVER, number, one_of
 from scrapy_robots_plus.crawl.settings.checks.reading_rules import status_policy
-from scrapy_robots_plus.crawl.settings.setting import setting
+from scrapy_robots_plus.crawl.settings.setting import Need, setting
 from scrapy_robots_plus.policy.options import Unreachable
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class Failures:
         example="defer",
         doc="Requests to a host whose robots.txt cannot be read: `drop` makes them fail with "
         "`RobotsUnreachable`, `defer` keeps them in the queue until the file can be read.",
+        needs=(Need("ROBOTSTXT_OBEY", lambda its: its.obey),),
     )
     defer_max: float = setting(
         "ROBOTS_DEFER_MAX",
@@ -41,6 +42,7 @@ class Failures:
         example=600,
         doc="How long requests are deferred, counted from the first failure to read the "
         'robots.txt. Then they fail. Used if `ROBOTS_UNREACHABLE` is `"defer"`.',
+        needs=(Need("ROBOTS_UNREACHABLE", lambda its: its.defers),),
     )
     error_ttl: float = setting(
         "ROBOTS_ERROR_TTL",

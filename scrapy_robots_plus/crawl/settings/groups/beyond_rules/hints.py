@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scrapy_robots_plus.crawl.settings.checks.kinds import boolean, one_of, whole_number
-from scrapy_robots_plus.crawl.settings.setting import setting
+from scrapy_robots_plus.crawl.settings.setting import Need, setting
 from scrapy_robots_plus.policy.options import SitemapScope
 
 
@@ -20,6 +20,7 @@ class Hints:
         example=True,
         doc="Request the sitemaps that robots.txt files name, with the spider's `parse_sitemap` "
         "as callback. See [sitemaps](sitemaps.md).",
+        needs=(Need("ROBOTSTXT_OBEY", lambda its: its.needs_file),),
     )
     sitemaps_scope: SitemapScope = setting(
         "ROBOTS_SITEMAPS_SCOPE",
@@ -45,6 +46,7 @@ class Hints:
         example=True,
         doc="Of URLs that a site's Clean-param lines call equal, request the first and drop the "
         "others. See [Clean-param and Host](clean-param.md).",
+        needs=(Need("ROBOTSTXT_OBEY", lambda its: its.needs_file),),
     )
     clean_param_max: int = setting(
         "ROBOTS_CLEAN_PARAM_MAX",
@@ -54,4 +56,5 @@ class Hints:
         doc="How many URLs on paths with Clean-param are remembered for `ROBOTS_CLEAN_PARAM`. "
         "Beyond that, those that were asked for longest ago are forgotten, and may be requested "
         "again.",
+        needs=(Need("ROBOTS_CLEAN_PARAM", lambda its: its.clean_param),),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scrapy_robots_plus.crawl.settings.checks.kinds import one_of, or_unset, text
 from scrapy_robots_plus.crawl.settings.checks.uses import ai_uses, use_tokens
-from scrapy_robots_plus.crawl.settings.setting import setting
+from scrapy_robots_plus.crawl.settings.setting import Need, setting
 from scrapy_robots_plus.policy.options import AiPolicy
 
 
@@ -31,6 +31,10 @@ class Preferences:
         doc="What happens to pages whose site objects to a use in `ROBOTS_AI_USES`. `observe` "
         "counts them. `skip` drops the request if robots.txt says so, and the page if its headers "
         "do. See [preferences](preferences.md#skipping).",
+        needs=(
+            Need("ROBOTS_AI_USES", lambda its: its.ai_uses),
+            Need("ROBOTSTXT_OBEY", lambda its: its.obey),
+        ),
     )
     use_tokens: tuple[str, ...] = setting(
         "ROBOTS_USE_TOKENS",
@@ -39,6 +43,7 @@ class Preferences:
         example=["Google-Extended", "Applebot-Extended"],
         doc="Names of groups in a robots.txt that are about training and not about a crawler: what "
         "such a group disallows counts as `train-ai=n`.",
+        needs=(Need("ROBOTSTXT_OBEY", lambda its: its.needs_file),),
     )
     item_field: str | None = setting(
         "ROBOTS_ITEM_FIELD",
