@@ -48,8 +48,8 @@ DONT_OBEY_META_KEY = _of_pages(
 )
 _of_pages(
     compat.SLOT_META_KEY,
-    "Read and set: the downloader slot. One that you set is kept, unless the host has a delay: "
-    "then all its requests go to the slot of the first.",
+    "Read, and set by Scrapy: the downloader slot. One that you set is kept; one that a redirect "
+    "took along from another host is removed.",
 )
 REDIRECT_META_KEY = _of_pages(
     "redirect_urls",
@@ -222,8 +222,6 @@ def slot_is_left_over(request: Request) -> bool:
     origin = Origin.of(before[-1])
     if origin is None:
         return False
-    if key == str(origin):  # a slot that it has alone, because it has refused requests
-        return origin_of(request) != origin
     return bool(key == origin.host != urlparse_cached(request).hostname)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_twisted
@@ -14,20 +14,21 @@ from scrapy.settings import Settings
 from scrapy.signalmanager import SignalManager
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.defer import deferred_from_coro
-from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from scrapy_robots_plus.cluster.pace.hosts import Hosts
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.pacing.given_up import GivenUp
-from scrapy_robots_plus.crawl.pacing.pacing import Pacing
 from scrapy_robots_plus.crawl.pacing.shared.in_process import PaceInProcess
 from scrapy_robots_plus.crawl.settings import RobotsSettings
+from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.policy.origin import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from scrapy_robots_plus.hosts.pace import Pace
 
 NOW = 1_000_000.0
 URL = "http://a.example/"
@@ -46,11 +47,6 @@ def crawls_end() -> Iterator[None]:
         pytest_twisted.blockon(deferred_from_coro(closing))
 
 
-def key_of(request: Request) -> str:
-    """As the downloader does it."""
-    return request.meta.get("download_slot") or urlparse_cached(request).hostname or ""
-
-
 class Crawl:
     """As much of a crawl as delays need: signals, and downloader slots that nobody empties."""
 
@@ -58,7 +54,7 @@ class Crawl:
         self.now = NOW
         self.slots: dict[str, Slot] = {}
         made = Settings({"ROBOTS_BACKOFF": False, **settings})  # Retry-After alone
-        downloader = SimpleNamespace(slots=self.slots, get_slot_key=key_of)
+        downloader = SimpleNamespace(slots=self.slots, _process_queue=lambda _: None)
         self.engine_slot = SimpleNamespace(closing=None)
         engine = SimpleNamespace(downloader=downloader, _slot=self.engine_slot)
         self.spider = Spider("held")
@@ -68,64 +64,76 @@ class Crawl:
         self.stats = crawler.stats = StatsCollector(with_settings)
         self.signals = crawler.signals
         running.append(self)
-        clock = Clock(
-            wall=lambda: self.now,
-            monotonic=lambda: self.now,
-            slots=lambda: self.now - NOW,
-            jitter=lambda: 0.0,
-        )
+        clock = Clock(wall=lambda: self.now, monotonic=lambda: self.now, jitter=lambda: 0.0)
         self.given_up = GivenUp(10, clock.monotonic)
         self.pace = PaceInProcess(Hosts(), lambda: self.now)
         checked = RobotsSettings.from_settings(made)
-        self.pacing = Pacing(crawler, checked, clock, self.given_up, self.pace)
+        self.pacing = Door(crawler, checked, clock, self.given_up, self.pace)
 
     def queue(self, slot: str, url: str = URL) -> Slot:
         """A request waits in a slot, which has no delay of its own."""
         made = self.slots.setdefault(slot, Slot(8, 0.0, 0.0))
+        made.lastseen = 1.0
         made.queue.append((Request(url), Deferred()))
         return made
 
     def hold(
         self, delay: float | None, url: str = URL, opens_in: float = 0.0, **meta: object
     ) -> Request:
+        """A request passes under a policy with this delay."""
         request = Request(url, meta=meta)
         origin = Origin.of(url)
         assert origin is not None
         policy: Any = SimpleNamespace(delay=delay, opens_in=opens_in)
-        self.pacing.assign_slot(request, origin, policy)
-        slot = request.meta.get("download_slot")
-        if slot is not None:
-            self.slots.setdefault(slot, Slot(8, 0.0, 0.0))
-            self._tell(signals.request_reached_downloader, request=request)
+        self.pacing.expect(request, origin, policy)
         return request
 
-    def answer(self, slot: str, status: int = 429, url: str = URL, **headers: str) -> Request:
+    def answer(self, host: str, status: int = 429, url: str = URL, **headers: str) -> Request:
         """To a request that was sent when the slot was free."""
-        request = Request(url, meta={"download_slot": slot})
+        request = Request(url, meta={"download_slot": host})
         self.answer_to(request, status, **headers)
         return request
 
     def answer_to(self, request: Request, status: int = 429, **headers: str) -> None:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         response = Response(request.url, status=status, headers=named)
-        self._tell(signals.response_downloaded, response=response, request=request)
+        pace = self.pace_of(request.url)
+        if pace is not None:
+            pace.answered(request, self.now)
+        self.tell(signals.response_downloaded, response=response, request=request)
 
-    def _tell(self, signal: object, **what: object) -> None:
+    def tell(self, signal: object, **what: object) -> None:
         for _, result in self.signals.send_catch_log(signal, **what):
             assert not isinstance(result, Failure), result
 
     def send(self, slot: str, url: str = URL) -> Request:
         """A download handler has received it."""
         request = Request(url, meta={"download_slot": slot})
-        self.slots[slot].transferring.add(request)
+        self.pacing._line(self._host(url)).handed_over(request)
         return request
 
-    def due_in(self, slot: str) -> float:
-        """Seconds until the downloader may send what waits in a slot; not over 0 if it may."""
-        held = self.slots[slot]
-        delay = held.download_delay()
-        return held.lastseen + delay - (self.now - NOW) if delay else 0.0
+    def stand(self, url: str = URL) -> Deferred[None]:
+        """A request comes to the door; the Deferred ends when it goes, or with its error."""
+        line = self.pacing._line(self._host(url))
+        return deferred_from_coro(line.let_through(Request(url)))
+
+    def pace_of(self, url: str = URL) -> Pace | None:
+        return self.pacing.pace_of(self._host(url))
+
+    def gap(self, url: str = URL) -> float:
+        """Seconds that are kept between two requests."""
+        pace = self.pace_of(url)
+        return 0.0 if pace is None else pace.delay
+
+    def due_in(self, host: str) -> float:
+        """Seconds until a request may be handed over; 0 if it may."""
+        return max(0.0, self.pacing.due_in(host))
+
+    @staticmethod
+    def _host(url: str) -> str:
+        origin = Origin.of(url)
+        return "" if origin is None else origin.host
 
     def held(self, urls: list[str]) -> list[str]:
-        """Those whose requests must go to one slot."""
-        return [url for url in urls if self.pacing.slot_of(cast("Origin", Origin.of(url)))]
+        """Those whose hosts have a pace."""
+        return [url for url in urls if self.pace_of(url)]

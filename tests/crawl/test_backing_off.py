@@ -152,7 +152,7 @@ async def test_a_redirect_slows_down_the_host_that_refuses(sites: Sites) -> None
     assert crawler.spider.got == [busy.url("/page?1")]
     assert busy.gaps[0] >= 0.29
     pacing = crawler.get_downloader_middleware(RobotsMiddleware).crawl.pacing
-    assert pacing._floors.get(other.address) is None
+    assert pacing.pace_of(other.address) is None
 
 
 @pytest_twisted.ensureDeferred

@@ -15,12 +15,12 @@ from scrapy_robots_plus.cluster.pace import hosts as turns_of_hosts
 from scrapy_robots_plus.cluster.pace import turns
 from scrapy_robots_plus.crawl import requests as requests_module
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.pacing.floors import Floors
-from scrapy_robots_plus.crawl.pacing.slot_floor import SlotFloor
 from scrapy_robots_plus.crawl.parsers import our_parser
 from scrapy_robots_plus.crawl.parsers.hot_files import HotFiles
 from scrapy_robots_plus.crawl.reporting.audit import recorder
 from scrapy_robots_plus.crawl.scheduling.outage_starts import OutageStarts
+from scrapy_robots_plus.hosts.door import Door
+from scrapy_robots_plus.hosts.pace import Pace
 from scrapy_robots_plus.policy import host_patterns
 from scrapy_robots_plus.policy.origin import Origin
 from tests.crawling import StepSpider, crawl, make_crawler, run, stat
@@ -146,15 +146,15 @@ async def test_of_twice_the_hosts_no_more_is_kept(
     monkeypatch.setattr(host_patterns, "_REMEMBERED", KEPT)
     monkeypatch.setattr(our_parser, "_hot", HotFiles(1, KEPT))
     monkeypatch.setattr(recorder, "BATCH", KEPT)
-    monkeypatch.setattr(Floors, "TRIM_SECONDS", 0.0)
+    monkeypatch.setattr(Door, "TRIM_SECONDS", 0.0)
     monkeypatch.setattr(turns, "REMEMBERED", 0.0)
     monkeypatch.setattr(turns_of_hosts, "LEAST", KEPT)
-    monkeypatch.setattr(SlotFloor, "ON_THE_WAY_SECONDS", 0.0)
+    monkeypatch.setattr(Pace, "ON_THE_WAY_SECONDS", 0.0)
     some = await crawl_of(sites, hosts, tmp_path)
     more = await crawl_of(sites, 2 * hosts, tmp_path)
     grown = {key: (some.get(key, 0), size) for key, size in more.items() if size > some.get(key, 0)}
     assert {key: sizes for key, sizes in grown.items() if sizes[1] > KEPT + OF_THE_CRAWL} == {}
-    assert {"Tally._rows", "RecentPolicies._policies", "Floors._floors"} <= set(more)
+    assert {"Tally._rows", "RecentPolicies._policies", "Door._lines"} <= set(more)
 
 
 @pytest_twisted.ensureDeferred

@@ -34,16 +34,14 @@ def refuse(crawl: Crawl, times: int, status: int = 429) -> None:
     for _ in range(times):
         request = crawl.send(HOST)
         crawl.answer_to(request, status)
-        crawl.slots[HOST].transferring.remove(request)
         crawl.now += crawl.due_in(HOST)
 
 
 def test_a_host_that_refuses_is_left_alone_and_then_asked_slowly() -> None:
     crawl = slowed()
-    crawl.queue("b.example", OTHER)
     crawl.answer(HOST)
     assert crawl.due_in(HOST) == pytest.approx(1.0)
-    assert crawl.slots[HOST].delay == 0.5
+    assert crawl.gap() == 0.5
     assert crawl.due_in("b.example") == 0.0
     assert crawl.stats.get_stats() == {stats.REFUSED: 1, stats.BACKOFFS: 1}
 
@@ -77,7 +75,7 @@ def test_an_answer_makes_it_faster_again() -> None:
     delays = [0.5]
     for _ in range(30):
         crawl.answer_to(crawl.send(HOST), 200)
-        delays.append(crawl.slots[HOST].delay)
+        delays.append(crawl.gap())
         crawl.now += 1.0
     assert delays == sorted(delays, reverse=True)
     assert delays[1] == pytest.approx(0.4)
@@ -107,23 +105,11 @@ def test_only_the_third_503_in_a_row_is_a_refusal() -> None:
         assert crawl.stats.get_value(stats.REFUSED) == refusals
 
 
-def test_a_host_in_a_slot_that_others_share_gets_one_of_its_own() -> None:
+def test_a_host_in_a_slot_that_others_share_is_slowed_down_alone() -> None:
     crawl = slowed()
-    crawl.queue("proxy")
     crawl.answer("proxy")
-    assert crawl.pacing.slot_of(ORIGIN) == "http://a.example"
-    assert crawl.due_in("proxy") == 0.0
-
-
-def test_it_keeps_the_delay_of_its_robots_txt_there() -> None:
-    crawl = slowed()
-    crawl.hold(2.0, download_slot="proxy")
-    crawl.answer("proxy")
-    crawl.queue("http://a.example")
-    request = crawl.hold(2.0)
-    assert request.meta["download_slot"] == "http://a.example"
-    assert crawl.slots["http://a.example"].delay == 2.0
-    assert crawl.slots["proxy"].delay == 0.0
+    assert crawl.due_in(HOST) == pytest.approx(1.0)
+    assert crawl.due_in("proxy") == crawl.due_in("b.example") == 0.0
 
 
 def test_what_has_no_host_refuses_nothing() -> None:
@@ -168,8 +154,8 @@ def test_a_host_that_refuses_all_is_given_up(caplog: pytest.LogCaptureFixture) -
     assert crawl.stats.get_value(stats.GIVEN_UP) == 1
     assert [type(each.value) for each in failures] == [HeldAtGivingUp]
     assert not crawl.slots[HOST].queue
-    assert crawl.pacing.slot_of(ORIGIN) is None
-    assert crawl.due_in(HOST) == crawl.slots[HOST].delay == 0.0
+    assert crawl.pace_of() is None
+    assert crawl.due_in(HOST) == 0.0
     (said,) = caplog.records
     assert said.getMessage() == (
         "http://a.example is given up: it has answered nothing but 429, 3 times in a row"

@@ -106,15 +106,22 @@ PARTS = (
         "crawl/pacing/**/*.py",
         tests=(
             "crawl/test_backoff.py",
-            "crawl/test_departures.py",
             "crawl/test_kinds_of_shared_pace.py",
-            "crawl/test_pacing.py",
             "crawl/test_refusals.py",
-            "crawl/test_slot_floor.py",
             "crawl/test_slowing.py",
             "crawl/test_throttle.py",
-            "crawl/test_turn.py",
             "crawl/test_wait_alone.py",
+        ),
+    ),
+    of_crawl(
+        "hosts",
+        "hosts/*.py",
+        tests=(
+            "hosts/test_departures.py",
+            "hosts/test_door.py",
+            "hosts/test_line.py",
+            "hosts/test_pace.py",
+            "hosts/test_slots.py",
         ),
     ),
     of_crawl(

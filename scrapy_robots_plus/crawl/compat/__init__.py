@@ -59,15 +59,14 @@ from .queues import scheduler_persists as scheduler_persists
 from .queues import take_out as take_out
 from .sitemaps import parse_sitemap as parse_sitemap
 from .slots import SLOT_META_KEY as SLOT_META_KEY
+from .slots import Slots as Slots
+from .slots import is_untouched as is_untouched
 from .slots import least_delay as least_delay
-from .slots import longest_delay as longest_delay
-from .slots import look_again as look_again
 from .slots import new_slot as new_slot
 from .slots import set_slot_jitter as set_slot_jitter
 from .slots import slot_clock as slot_clock
 from .slots import slot_jitter as slot_jitter
 from .slots import slot_key as slot_key
-from .slots import watch_transfers as watch_transfers
 from .threads import Courier as Courier
 from .threads import CourierClosedError as CourierClosedError
 from .threads import CourierError as CourierError

@@ -1,21 +1,21 @@
-"""Downloader slots: their keys, their clock, their delays, and their transfers.
+"""Downloader slots: their keys, their clock, their delays, their places and their queues.
 
 Needed by 2.14 to 2.19. Slots are to be deprecated by the throttler of
-https://github.com/scrapy/scrapy/pull/6931; then the floors of delays move into it.
+https://github.com/scrapy/scrapy/pull/6931.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import scrapy.core.downloader as downloader_module
-from scrapy import Request
+from scrapy.utils.asyncio import call_later
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
+    from scrapy import Request
     from scrapy.core.downloader import Downloader, Slot
 
 
@@ -78,61 +78,82 @@ def set_slot_jitter(slot: Slot, jitter: float) -> None:
         slot.randomize_delay = bool(jitter)
 
 
-def longest_delay(slot: Slot) -> float:
-    """The longest delay in seconds that *slot* can draw at random."""
-    return slot.delay * (1 + slot_jitter(slot))
+def is_untouched(slot: Slot) -> bool:
+    """Whether *slot* has sent nothing yet.
 
-
-class _Transfers(set[Request]):
-    """``Slot.transferring``: reports each request that is added or removed.
-
-    The downloader asks for its length when the next request of the slot could go: it does not, if
-    there seem to be as many as the slot allows.
+    It counts its delay from the beginning of its clock: from 2.16 that may be when the machine was
+    started, and a delay that is longer holds back even the first request.
     """
+    return not slot.lastseen
 
-    def __init__(
-        self,
-        requests: Iterable[Request],
-        begun: Callable[[Request], None],
-        ended: Callable[[Request], None],
-        may_begin: Callable[[int], bool],
+
+class Slots:
+    """The downloader slots of a crawl, as the door sees them: by key, if they exist."""
+
+    def __init__(self, downloader: Downloader) -> None:
+        self._downloader = downloader
+        self._looks_soon: set[str] = set()
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._downloader.slots
+
+    def get(self, key: str) -> Slot | None:
+        return self._downloader.slots.get(key)
+
+    def least_delay(self, key: str) -> float:
+        """The shortest delay in seconds that the slot can draw."""
+        slot = self.get(key)
+        return least_delay(slot.delay, slot_jitter(slot)) if slot is not None and slot.delay else 0
+
+    def has_place(self, key: str) -> bool:
+        """Whether fewer requests are under way than the slot allows."""
+        slot = self.get(key)
+        return slot is None or slot.concurrency <= 0 or slot.free_transfer_slots() > 0
+
+    def leave_place(self, key: str, request: Request) -> None:
+        """*request*, which the downloader takes to be under way, lets the next of its slot go."""
+        slot = self.get(key)
+        if slot is None or request not in slot.transferring:
+            return
+        slot.transferring.remove(request)
+        if key not in self._looks_soon:  # each one that goes may leave its place, too
+            self._looks_soon.add(key)
+            call_later(0, self._look, key)
+
+    def take_place(self, key: str, request: Request) -> None:
+        """*request* is under way again, or the downloader is to take it to be so."""
+        slot = self.get(key)
+        if slot is not None:
+            slot.transferring.add(request)
+
+    def queued(self, key: str) -> list[Request]:
+        """The requests that wait in the slot, in their order."""
+        slot = self.get(key)
+        return [] if slot is None else [request for request, _ in slot.queue]
+
+    def fail_queued(
+        self, error: type[Exception], fails: Callable[[Request], bool], key: str | None = None
     ) -> None:
-        super().__init__(requests)
-        self._begun = begun
-        self._ended = ended
-        self._may_begin = may_begin
+        """The queued requests of a slot, or of all, that *fails* is true of end in *error*."""
+        for slot in self._of(key):
+            failing = [each for each in slot.queue if fails(each[0])]
+            if not failing:
+                continue
+            slot.close()  # its timer: the others need not wait for what has ended
+            for each in failing:  # first: a callback may queue another one
+                slot.queue.remove(each)
+            for _, waiter in failing:
+                waiter.errback(error())
+            self._downloader._process_queue(slot)  # noqa: SLF001
 
-    def __len__(self) -> int:
-        under_way = super().__len__()
-        return under_way if self._may_begin(under_way) else sys.maxsize
+    def _of(self, key: str | None) -> list[Slot]:
+        if key is None:
+            return list(self._downloader.slots.values())
+        slot = self.get(key)
+        return [] if slot is None else [slot]
 
-    def add(self, request: Request) -> None:
-        super().add(request)
-        self._begun(request)
-
-    def remove(self, request: Request) -> None:
-        super().remove(request)
-        self._ended(request)
-
-
-def watch_transfers(
-    slot: Slot,
-    begun: Callable[[Request], None],
-    ended: Callable[[Request], None],
-    may_begin: Callable[[int], bool],
-) -> None:
-    """Calls *begun* just before a request of *slot* is handed to its download handler.
-
-    Calls *ended* when the handler is done, just before the downloader decides when the next one may
-    go. Scrapy sends no signal at these moments.
-
-    Calls *may_begin*, with the number of requests under way, when the delay has passed and the
-    first request in the queue could go: if that returns False, it stays until :func:`look_again`.
-    """
-    slot.transferring = _Transfers(slot.transferring, begun, ended, may_begin)
-
-
-def look_again(downloader: Downloader, slot: Slot) -> None:
-    """Makes *downloader* send the next request of *slot* if it may go, or set a timer for it."""
-    slot.close()  # its timer, which may ring too late
-    downloader._process_queue(slot)  # noqa: SLF001
+    def _look(self, key: str) -> None:
+        self._looks_soon.discard(key)
+        slot = self.get(key)
+        if slot is not None:
+            self._downloader._process_queue(slot)  # noqa: SLF001

@@ -17,7 +17,6 @@ from scrapy_robots_plus.crawl.hints.equal_urls import EqualUrls
 from scrapy_robots_plus.crawl.hints.sitemap_feed import SitemapFeed
 from scrapy_robots_plus.crawl.hints.sitemaps import Sitemaps
 from scrapy_robots_plus.crawl.pacing.given_up import GivenUp
-from scrapy_robots_plus.crawl.pacing.pacing import Pacing
 from scrapy_robots_plus.crawl.pacing.shared.choosing import shared_pace
 from scrapy_robots_plus.crawl.policies.archive import Archive
 from scrapy_robots_plus.crawl.policies.cache import Policies
@@ -27,6 +26,7 @@ from scrapy_robots_plus.crawl.preferences.page_preferences import PagePreference
 from scrapy_robots_plus.crawl.request_settings import RequestSettings
 from scrapy_robots_plus.crawl.requests import origin_to_ask
 from scrapy_robots_plus.crawl.settings import RobotsSettings
+from scrapy_robots_plus.hosts.door import Door
 
 from .judge import Judge
 from .requeue import Requeue
@@ -66,7 +66,7 @@ class Crawl:
     3. ``RobotsPriorityQueue``, one in memory, and one on disk if there is a job. The first of them
        creates the state they share, and calls :meth:`use_readiness`.
 
-    Policies, floors and so on are created on first use, by the middleware.
+    Policies, the door and so on are created on first use, by the middleware.
     """
 
     def __init__(self, crawler: Crawler, clock: Clock = DEFAULT_CLOCK) -> None:
@@ -189,9 +189,9 @@ class Crawl:
         return EqualUrls(self.crawler, self.settings) if on else None
 
     @cached_property
-    def pacing(self) -> Pacing:
+    def pacing(self) -> Door:
         pace = shared_pace(self.crawler, self.settings, self.agents)
-        return Pacing(self.crawler, self.settings, self.clock, self.given_up, pace)
+        return Door(self.crawler, self.settings, self.clock, self.given_up, pace)
 
     @cached_property
     def given_up(self) -> GivenUp:

@@ -1,4 +1,4 @@
-"""Counts towards ``CONCURRENT_REQUESTS`` only what is sent, not what waits for a robots.txt."""
+"""Counts towards ``CONCURRENT_REQUESTS`` only what is sent, not what waits."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ class RobotsDownloader(Downloader):
 
     These are the requests for robots.txt, which have a limit of their own
     (``ROBOTS_FETCH_CONCURRENCY``), and up to ``ROBOTS_MAX_WAITING`` requests that wait for one in
-    the middleware: those of ``engine.download_async()``, and all requests if
-    ``RobotsPriorityQueue`` is not in use.
+    the middleware, or for the pace of their host at the door: those of ``engine.download_async()``,
+    and all requests if ``RobotsPriorityQueue`` is not in use.
     """
 
     active: ActiveRequests
@@ -91,7 +91,8 @@ class RobotsDownloader(Downloader):
     def capacity(self) -> float:
         """How many more requests it can take now."""
         waiting = 0
-        if self._crawl.has_middleware:
-            waiting = min(self._crawl.judge.waiting, self._crawl.settings.max_waiting)
+        crawl = self._crawl
+        if crawl.holds_requests:
+            waiting = min(crawl.judge.waiting + crawl.pacing.waiting, crawl.settings.max_waiting)
         busy = len(self.active) - self.active.robots - waiting
         return (self.total_concurrency or inf) - busy

@@ -81,11 +81,10 @@ class RobotsMiddleware:
             crawler.signals.connect(self._append_last_process_request, signals.spider_opened)
             return
         self._audit_mode = None
-        # It connects to signals after the extensions, so that its floors have the last word.
         self._pacing = crawl.pacing
         self._late_errbacks = LateErrbacks(crawler, crawl.clock)
         crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
-        if self._agents.fixed is None or self.settings.may_delay:
+        if self._agents.fixed is None:
             crawler.signals.connect(self._append_last_process_request, signals.spider_opened)
 
     @classmethod
@@ -150,7 +149,7 @@ class RobotsMiddleware:
                 if self._equal_urls is not None:
                     self._equal_urls.let_through(request, policy)
                 policy.paces.enforce(agent)
-                self._pacing.assign_slot(request, origin, policy)
+                self._pacing.expect(request, origin, policy)
                 self._outcomes.passed(request, origin, agent, decision)
                 return None
             case Unasked():
@@ -164,26 +163,20 @@ class RobotsMiddleware:
                 assert_never(decision)
 
     async def _process_request_last(self, request: Request) -> Request | None:
-        """Runs after all middlewares, which may have changed the User-Agent or the slot."""
+        """Runs after all middlewares, which may have changed the User-Agent."""
         if self._audit_mode is not None:
             self._audit_mode.judge_again(request)
             return None
         agent = self._agents.changed(request)
-        if agent is None and not self._pacing.assigns_slots:
-            return None
-        origin = origin_to_ask(request)
-        if origin is None:
-            return None
-        if agent is None:
-            if not self._judge.is_exempt(request, origin):
-                self._pacing.pin(request, origin)
+        origin = None if agent is None else origin_to_ask(request)
+        if agent is None or origin is None:
             return None
         settings = self._checked_settings(request, origin)
         decision = await self._judge.judge(request, origin, agent, settings, again=True)
         match decision:
             case Passes(policy):
                 policy.paces.enforce(agent)
-                self._pacing.assign_slot(request, origin, policy)
+                self._pacing.expect(request, origin, policy)
                 self._outcomes.passed(request, origin, agent, decision, again=True)
                 return None
             case Unasked():

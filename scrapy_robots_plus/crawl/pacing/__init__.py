@@ -1,6 +1,5 @@
-"""How soon a request may be sent: floors under the delays of downloader slots.
+"""What answers say of the pace of a host: Retry-After (``backoff.py``) and refusals.
 
-``pacing.py`` is what others ask. It ties an origin to a slot (``floors.py``), and ``slot_floor.py``
-sets the delay of that slot: from a Crawl-delay, from a Retry-After (``backoff.py``), or from
-refusals (``refusals.py`` counts them, ``slowing.py`` acts on them, ``throttle.py`` finds the pace).
+``refusals.py`` counts refusals, ``slowing.py`` acts on them, ``throttle.py`` finds the pace.
+``shared`` is what crawls that keep one pace ask each other.
 """

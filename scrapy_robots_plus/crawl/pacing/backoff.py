@@ -24,13 +24,15 @@ GONE = 0.05
 
 
 class HeldAtClosing(IgnoreRequest):
-    """The spider closed while the request waited for a host that was left alone, or for a
-    connection of this machine."""
+    """The spider closed while the request waited for its host, or for a connection of this
+    machine.
+    """
 
     def __init__(self) -> None:
         super().__init__(
-            "the spider closed while the request waited for a Retry-After or Visit-time or for "
-            "other crawls, its host refused requests, or this machine was short of connections"
+            "the spider closed while the request waited for a Retry-After, a Visit-time, a long "
+            "delay or other crawls, its host refused requests, or this machine was short of "
+            "connections"
         )
 
 

@@ -30,8 +30,8 @@ def summary(crawl: Crawl, started: float, reason: str) -> Iterator[str]:
     yield head.removesuffix("\n}") + ',\n "sites": ['
     between = "\n"
     for site in sites_of(crawl.tally):
-        gap = None if site.delay is None else crawl.pacing.shortest_gap(site.origin)
-        yield between + json.dumps(_site(site, gap))
+        pace = None if site.delay is None else crawl.pacing.pace_of(site.origin.host)
+        yield between + json.dumps(_site(site, None if pace is None else pace.shortest_gap))
         between = ",\n"
     yield "\n]}\n"
 

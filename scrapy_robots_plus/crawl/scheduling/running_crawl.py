@@ -163,7 +163,10 @@ class RobotsSurroundings(CrawlSurroundings):
 
     def origin_state(self, origin: Origin) -> OriginState | None:
         policy = self._policies.usable(origin)
-        return self._just_fetched.get(origin) if policy is None else self._state_under(policy)
+        state = self._just_fetched.get(origin) if policy is None else self._state_under(policy)
+        if state is not None and state.delay:
+            self._pacing.keep(origin, state.delay)
+        return state
 
     def _state_under(self, policy: Policy) -> OriginState:
         policy.paces.enforce(self._agents.default_under(policy.settings))
@@ -193,11 +196,15 @@ class RobotsSurroundings(CrawlSurroundings):
 
     def slot_key(self, lane: Lane) -> str:
         origin, slot = lane.address
-        return slot if origin is None else self._pacing.slot_of(origin) or slot
+        paced = origin is not None and self._pacing.pace_of(origin.host) is not None
+        return origin.host if paced and origin is not None else slot
 
-    def turn_in(self, key: str, lane: Lane) -> float:
-        origin = lane.address.origin
-        return 0.0 if origin is None else self._pacing.turn_in(key, origin)
+    def slot_state(self, key: str) -> SlotState:
+        state, pace = super().slot_state(key), self._pacing.pace_of(key)
+        return state if pace is None else state._replace(delay=max(state.delay, pace.delay))
+
+    def turn_in(self, key: str, lane: Lane) -> float:  # noqa: ARG002
+        return self._pacing.due_in(key)
 
     def _fetch_ended(self, origin: Origin, policy: Policy | None) -> None:
         if policy is not None and self.readiness.awaits(origin):

@@ -172,11 +172,6 @@ class RobotsSettings(
 
     # What follows from several settings
 
-    @property
-    def may_delay(self) -> bool:
-        """Whether requests may have to wait in their slots."""
-        return self.keeps_any_delays or self.retry_after or self.backoff or bool(self.overrides)
-
     @cached_property
     def skipped_uses(self) -> tuple[str, ...]:
         """The uses because of which pages are skipped whose site objects to them."""

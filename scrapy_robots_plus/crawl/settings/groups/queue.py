@@ -25,8 +25,9 @@ class Queue:
         whole_number("requests", 0, 1_000_000),
         default=1_000,
         example=200,
-        doc="How many requests waiting in the middleware for a robots.txt are exempt from "
-        "`CONCURRENT_REQUESTS`. See [the queue](queue.md).",
+        doc="How many requests that wait in the middleware for a robots.txt, or in the downloader "
+        "for the pace of their host, are exempt from `CONCURRENT_REQUESTS`. See "
+        "[the queue](queue.md).",
     )
     worker_lifetime: float = setting(
         "ROBOTS_WORKER_LIFETIME",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Departures:
-    """The requests of one downloader slot, from handover to answer.
+    """The requests to one host, from handover to answer.
 
     Only the handover to a download handler is known. After it, a browser may start, a name may be
     resolved, a proxy or a TLS handshake may take time; only then does the host see the request. A
@@ -29,7 +29,7 @@ class Departures:
     answer took that long. From then on the host sees the delay as long as the connection times of
     two requests do not differ by more than that, and a slow page costs no more than that.
 
-    Times are seconds by the clock of downloader slots; *delay* is the one to keep.
+    Times are seconds by one clock; *delay* is the one to keep.
     """
 
     KEPT = 8
@@ -43,7 +43,8 @@ class Departures:
         self._under_way: dict[Request, float] = {}
         self._newest: Request | None = None
         """The last request handed over, until it is answered."""
-        self._handed_over_at = -inf
+        self.handed_over_at = -inf
+        """The last handover."""
         self._left_by = -inf
         """All answered requests left no later than this."""
         self._took: deque[float] = deque(maxlen=self.KEPT)
@@ -59,8 +60,8 @@ class Departures:
         self._waited_in_vain = self._waited_in_vain or bool(self._under_way)
         self._under_way[request] = now
         self._newest = request
-        self.shortest_gap = min(self.shortest_gap, now - self._handed_over_at)
-        self._handed_over_at = now
+        self.shortest_gap = min(self.shortest_gap, now - self.handed_over_at)
+        self.handed_over_at = now
 
     def answered(self, request: Request, now: float) -> bool:
         """The answer to *request*, or its headers, have arrived. Returns whether that is news."""
@@ -79,10 +80,10 @@ class Departures:
 
     def latest(self, delay: float) -> float:
         """The newest request left no later than this, unless its answer comes later still."""
-        known = max(self._handed_over_at, self._left_by)
+        known = max(self.handed_over_at, self._left_by)
         if self._newest is None:
             return known
-        return max(known, self._handed_over_at + self.patience(delay))
+        return max(known, self.handed_over_at + self.patience(delay))
 
     def patience(self, delay: float) -> float:
         """For how many seconds a request that is not answered may not have left."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 from scrapy import Request
 
-from scrapy_robots_plus.crawl.pacing.departures import Departures
+from scrapy_robots_plus.hosts.departures import Departures
 
 
 class Trip(NamedTuple):

@@ -1,0 +1,311 @@
+"""The wait between a downloader slot and the download handler: what leaves here, leaves in time."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from itertools import count
+from math import inf
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+
+from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.compat import ClosingWatch
+from scrapy_robots_plus.crawl.pacing.backoff import (
+    HeldAtClosing,
+    HeldAtGivingUp,
+    wait_asked_for,
+)
+from scrapy_robots_plus.crawl.pacing.refusals import Refusals
+from scrapy_robots_plus.crawl.pacing.slowing import Slowing
+from scrapy_robots_plus.crawl.requests import (
+    TAP_META_KEY,
+    origin_of,
+    slot_is_left_over,
+    valid_origin_of,
+)
+
+from .line import Doorway, Line
+from .slots import SlotTimes
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.crawl.compat import DownloadFunction
+    from scrapy_robots_plus.crawl.pacing.given_up import GivenUp
+    from scrapy_robots_plus.crawl.pacing.shared.shared_pace import SharedPace
+    from scrapy_robots_plus.crawl.policies.policy import Policy
+    from scrapy_robots_plus.crawl.settings import RobotsSettings
+    from scrapy_robots_plus.policy.origin import Origin
+
+    from .pace import Pace
+
+
+class Door:
+    """Keeps the pace of each host at the handover to the download handler.
+
+    That is the only moment from which a site can measure a gap: whatever slot, queue, redirect,
+    retry or extension a request comes from, it comes through here. A host has a line if it has a
+    pace: while robots.txt asks for a delay, or after it has asked for patience or refused requests.
+    At most *most* hosts have one, unless more are needed: the least recently used go first.
+
+    A slot of Scrapy keeps its own delay, its jitter and AutoThrottle. The one that is a host's own
+    shows the Crawl-delay, too.
+    """
+
+    DRAINS_SECONDS = 5.0
+    """When the spider closes, requests that wait for nothing but short delays still go for so
+    long."""
+    TRIM_SECONDS = 1.0
+    """Minimum seconds between two searches for lines that are no longer needed."""
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        settings: RobotsSettings,
+        clock: Clock,
+        given_up: GivenUp,
+        pace: SharedPace,
+    ) -> None:
+        self._crawler = crawler
+        self._settings = settings
+        self._clock = clock
+        self._given_up = given_up
+        self._stats = compat.stats_of(crawler)
+        self._closing_watch = ClosingWatch(crawler, self._fail_waiting)
+        self._pace = pace
+        self._doorway: Doorway | None = None
+        """None until a host has a pace, so that a crawl without delays pays nothing."""
+        self._lines: OrderedDict[str, Line] = OrderedDict()
+        self._numbers = count()
+        self._trim_at = 0.0
+        self._closing_since = inf
+        self._refusals = Refusals(settings.cache_size)
+        start = self._closing_watch.start
+        self._slowing = Slowing(crawler, settings, clock, given_up, start, self._drop)
+        crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
+        crawler.signals.connect(self._spider_closed, signals.spider_closed)
+
+    # For the middleware and the queue
+
+    @property
+    def waiting(self) -> int:
+        """How many requests stand here. They do not count as concurrent ones."""
+        return 0 if self._doorway is None else self._doorway.waiting
+
+    def expect(self, request: Request, origin: Origin, policy: Policy) -> None:
+        """*request* has passed under *policy*: it leaves at least the policy's delay after the last
+        request to its host, and during its visiting hours.
+        """
+        if slot_is_left_over(request):
+            del request.meta[compat.SLOT_META_KEY]
+        delay, opens_in = policy.delay or 0.0, policy.opens_in
+        line = self._lines.get(origin.host) if self._lines else None
+        if line is None:
+            if not (delay or opens_in):
+                return
+            line = self._line(origin.host)
+        now = self._clock.monotonic()
+        line.pace.keep(origin, delay)
+        line.pace.expect(now)
+        self._lines.move_to_end(origin.host)
+        self._closing_watch.start()
+        if opens_in:
+            line.pace.shut_for(opens_in, now)
+        elif not line.pace.has_effect(now):
+            self._end(line)
+        self._trim()
+
+    def keep(self, origin: Origin, delay: float) -> None:
+        """Keeps *delay* seconds, which the robots.txt of *origin* asks for, from now on."""
+        self._line(origin.host).pace.keep(origin, delay)
+
+    def pace_of(self, host: str) -> Pace | None:
+        """The pace of the host with this name; None if nothing delays it."""
+        line = self._lines.get(host)
+        return None if line is None else line.pace
+
+    def due_in(self, host: str) -> float:
+        """Seconds until another request to *host* should come; not over 0 if it may now."""
+        line = self._lines.get(host)
+        return 0.0 if line is None else line.due_in()
+
+    def share(self, pace: SharedPace) -> None:
+        """Keeps *pace* together with other crawls. Called before any request is sent."""
+        self._pace = pace
+        if self._doorway is not None:
+            self._doorway.pace = pace
+
+    # What happens to a request
+
+    async def _download(
+        self,
+        download: DownloadFunction,
+        request: Request,
+        *,
+        stops: bool,  # noqa: ARG002
+    ) -> Response:
+        """Runs in place of *download*."""
+        if TAP_META_KEY in request.meta or self._doorway is None:
+            return await download(request)
+        line = self._line_of(request)
+        key = request.meta.get(compat.SLOT_META_KEY, "")
+        try:
+            if line is not None:
+                await line.let_through(request)
+                line.handed_over(request)
+            elif key in self._doorway.times:
+                await self._wait_for_slot(key, self._doorway)
+            response = await download(request)
+        except BaseException:
+            if line is not None and line.pace.failed(request, self._clock.monotonic()):
+                line.changed()
+            raise
+        finally:
+            if self._doorway.wanting:
+                self._doorway.place_is_free(key)
+        if line is not None and line.pace.answered(request, self._clock.monotonic()):
+            line.changed()
+        return response
+
+    async def _wait_for_slot(self, key: str, doorway: Doorway) -> None:
+        """Keeps the slot's own delay after requests of it that have waited here."""
+        now = self._clock.monotonic()
+        while (due := doorway.times.due_at(key)) > now:
+            await compat.sleep(due - now)
+            now = self._clock.monotonic()
+        doorway.times.handed_over(key, now)
+
+    def _request_reached_downloader(self, request: Request) -> None:
+        line = self._line_of(request)
+        if line is not None:
+            line.show()
+
+    def _headers_received(self, request: Request, **_: object) -> None:
+        line = self._line_of(request)
+        if line is not None and line.pace.answered(request, self._clock.monotonic()):
+            line.changed()
+
+    def _response_downloaded(self, response: Response, request: Request) -> None:
+        if TAP_META_KEY in request.meta:  # that of a robots.txt says nothing about pages
+            return
+        now = self._clock.monotonic()
+        wait = 0.0
+        if self._settings.retry_after:
+            wait = wait_asked_for(request, response, self._clock.wall())
+            wait = min(wait, self._settings.retry_after_max)
+        origin = origin_of(request)
+        host = "" if origin is None else origin.host
+        is_refused = self._slowing.is_on and self._refusals.refuses(response, host)
+        if wait:
+            self._stats.inc_value(stats.RETRY_AFTER)
+        if origin is not None and is_refused:
+            self._slowing.refused(request, response, origin, lambda: self._line(host).pace)
+        if origin is not None and wait and origin not in self._given_up:
+            self._line(host).pace.leave_alone(wait, now)
+        line = self._lines.get(host)
+        if line is not None:
+            if wait or is_refused:
+                self._pause(line, now)
+            else:
+                line.pace.went_well(request, now)
+            line.pace.is_over(request)
+            line.show()  # again, after AutoThrottle
+            if not line.pace.has_effect(now):
+                self._end(line)
+        self._trim()
+
+    def _pause(self, line: Line, now: float) -> None:
+        """The host is to be left alone: other crawls hear of it, too."""
+        seconds = line.pace.backoff.until - now
+        if seconds > 0:
+            self._pace.leave_alone(line.host, seconds)
+        self._closing_watch.start()
+        line.look()
+
+    # The lines
+
+    def _line_of(self, request: Request) -> Line | None:
+        origin = valid_origin_of(request) if self._lines else None
+        return None if origin is None else self._lines.get(origin.host)
+
+    def _line(self, host: str) -> Line:
+        """The line of *host*, made if there is none."""
+        line = self._lines.get(host)
+        if line is None:
+            line = self._lines[host] = Line(host, self._open(), next(self._numbers))
+        return line
+
+    def _open(self) -> Doorway:
+        if self._doorway is None:
+            slots = compat.Slots(compat.engine_of(self._crawler).downloader)
+            self._doorway = Doorway(
+                self._clock,
+                slots,
+                SlotTimes(slots),
+                self._pace,
+                self._closing_watch.start,
+                self._wait_for_others,
+            )
+            connect = self._crawler.signals.connect
+            connect(self._request_reached_downloader, signals.request_reached_downloader)
+            connect(self._headers_received, signals.headers_received)
+            compat.stand_before_handlers(self._crawler, self._download)
+        return self._doorway
+
+    def _wait_for_others(self) -> None:
+        self._stats.inc_value(stats.SHARED_PACE_WAITS)
+
+    def _end(self, line: Line) -> None:
+        """Nothing delays its host any more."""
+        line.show()
+        line.look()
+        if line.is_empty:
+            line.give_back()
+            self._lines.pop(line.host, None)
+
+    def _trim(self) -> None:
+        """Forgets hosts that need no pace, if there are too many."""
+        if len(self._lines) <= self._settings.cache_size:
+            return
+        now = self._clock.monotonic()
+        if now < self._trim_at:
+            return
+        self._trim_at = now + self.TRIM_SECONDS
+        for line in list(self._lines.values()):
+            if len(self._lines) <= self._settings.cache_size:
+                return
+            if line.is_empty and not line.pace.is_needed(now):
+                line.forget()
+                del self._lines[line.host]
+
+    # The end of waiting
+
+    def _drop(self, origin: Origin) -> None:
+        """*origin* is given up: its requests fail, and no others of its host."""
+        line = self._line(origin.host)
+        line.pace.end_backoff()
+        line.pace.keep(origin, 0.0)
+
+        def is_of_it(request: Request) -> bool:
+            return valid_origin_of(request) == origin
+
+        self._open().slots.fail_queued(HeldAtGivingUp, is_of_it)
+        line.fail(HeldAtGivingUp, is_of_it)
+
+    def _fail_waiting(self) -> None:
+        """The spider closes: no host that is left alone, or has a long delay, keeps it open."""
+        now = self._clock.monotonic()
+        self._closing_since = min(self._closing_since, now)
+        for line in list(self._lines.values()):
+            line.fail_at_closing(HeldAtClosing, self._closing_since + self.DRAINS_SECONDS)
+
+    async def _spider_closed(self) -> None:
+        for line in self._lines.values():
+            line.give_back()
+        closed = self._pace.close()
+        if closed is not None:
+            await compat.wait_for(closed)

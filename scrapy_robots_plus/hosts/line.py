@@ -1,0 +1,363 @@
+"""The requests that stand at the door for one host, and their turn among other crawls."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from functools import partial
+from math import inf
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from twisted.internet.defer import Deferred
+
+from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.clock import Alarm
+from scrapy_robots_plus.crawl.pacing.shared.shared_pace import GO_SECONDS, Ask
+
+from .pace import Pace
+from .slots import ShownDelay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy import Request
+
+    from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.crawl.pacing.shared.shared_pace import SharedPace
+
+    from .slots import SlotTimes
+
+
+@dataclass
+class Doorway:
+    """What all lines of a crawl share."""
+
+    clock: Clock
+    slots: compat.Slots
+    times: SlotTimes
+    pace: SharedPace
+    """Asked for a turn among other crawls."""
+    on_wait: Callable[[], None]
+    """Called when a request begins to wait."""
+    on_wait_for_others: Callable[[], None]
+    """Called when a request has to wait for other crawls."""
+    worker: str = field(default_factory=lambda: uuid4().hex)
+    waiting: int = 0
+    """How many requests stand in all lines."""
+    wanting: dict[str, deque[Line]] = field(default_factory=dict)
+    """By slot: the lines whose first may go as soon as the slot has a place for it."""
+
+    def place_is_free(self, key: str) -> None:
+        """A request of the slot *key* is over: its place goes to one that stands at the door, or to
+        the next in the slot if none wants it.
+        """
+        lines = self.wanting.pop(key, None)
+        while lines:
+            if lines.popleft().look(free=key):
+                break
+        if lines:
+            self.wanting[key] = lines
+
+
+class _Waiter:
+    """A request in a line."""
+
+    __slots__ = ("is_aside", "may_go", "request", "slot")
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.slot: str = request.meta.get(compat.SLOT_META_KEY, "")
+        self.may_go: Deferred[None] = Deferred()
+        self.is_aside = False
+        """Whether others of its slot may go meanwhile."""
+
+
+class Line:
+    """Lets one request at a time go, when its moment has come.
+
+    A request leaves the line in one turn of the loop and is handed over in the next: nobody else
+    may go meanwhile (``leaving``). The moment is that of the host's pace, of the slot's own delay,
+    and of the turn among other crawls, which only the first in the line asks for.
+
+    In a slot that is not the host's own, a request that waits leaves its place to others. It takes
+    a free one before it goes.
+    """
+
+    __slots__ = (
+        "_alarm",
+        "_ask_at",
+        "_asked",
+        "_asked_at",
+        "_doorway",
+        "_is_granted",
+        "_is_untold",
+        "_leaving",
+        "_ticket",
+        "_waiting",
+        "_waits_for_others",
+        "host",
+        "pace",
+        "shown",
+    )
+
+    LEAST_WAIT = 0.05
+    """Seconds after which the queue looks again whether a line has gone."""
+
+    def __init__(self, host: str, doorway: Doorway, number: int) -> None:
+        """*host*: its name, in lower case and without the port; *number*: no other line has it."""
+        self.host = host
+        self.pace = Pace()
+        self.shown = ShownDelay()
+        self._doorway = doorway
+        self._ticket = f"{doorway.worker}/{number}"
+        self._waiting: deque[_Waiter] = deque()
+        self._leaving: Request | None = None
+        self._alarm: Alarm | None = None
+        self._asked: Ask | None = None
+        """The last question to other crawls, until its turn is used or given back."""
+        self._asked_at = 0.0
+        self._ask_at: float | None = -inf
+        """When to ask again; None while the answer is on its way."""
+        self._is_granted = False
+        """Whether the one that leaves has its turn."""
+        self._is_untold = False
+        """Whether other crawls are still to hear when the last request left. While the answer to a
+        question is on its way, the host would seem free although the next one may have been let go.
+        """
+        self._waits_for_others = False
+
+    # For the door
+
+    async def let_through(self, request: Request) -> None:
+        """Waits for the moment at which *request* may be handed over. :meth:`handed_over` follows
+        at once.
+
+        Raises what :meth:`fail` was given.
+        """
+        waiter = _Waiter(request)
+        self._waiting.append(waiter)
+        self.look()
+        if self._leaving is request:
+            return
+        self._doorway.waiting += 1
+        self._doorway.on_wait()
+        if waiter.slot != self.host:
+            self._step_aside(waiter)
+        try:
+            await compat.wait_for(waiter.may_go)
+        except BaseException:
+            self._gave_up(waiter)
+            raise
+        finally:
+            self._doorway.waiting -= 1
+
+    def handed_over(self, request: Request) -> None:
+        """A download handler gets *request*."""
+        now = self._doorway.clock.monotonic()
+        self.pace.handed_over(request, now)
+        self._doorway.times.handed_over(request.meta.get(compat.SLOT_META_KEY, ""), now)
+        self._leaving = None
+        if self._is_granted:
+            self._is_granted = self._is_untold = False
+        else:
+            self._tell_left()
+        self.show()
+        self.look()
+
+    def show(self) -> None:
+        """Shows the delay in the slot of the host, if there is one."""
+        slot = self._doorway.slots.get(self.host)
+        if slot is not None:
+            self.shown.show(slot, self.pace.robots_delay)
+
+    def changed(self) -> None:
+        """It may be known better when the last request left."""
+        self._tell_left()
+        self.look()
+
+    def look(self, *, free: str = "") -> bool:
+        """Lets the first one go if it may, or arranges to look again. Returns whether it may, or
+        asks for its turn. *free*: a slot in which a place becomes free.
+        """
+        if not self._waiting or self._leaving is not None or self._ask_at is None:
+            return False
+        self._cancel_alarm()
+        waiter, now = self._waiting[0], self._doorway.clock.monotonic()
+        due = self._due_at(waiter)
+        if due <= now and self.pace.delay:
+            due = self._ask_at
+        if due > now:
+            self._set_alarm(due)
+            return False
+        if waiter.is_aside:
+            if free != waiter.slot and not self._doorway.slots.has_place(waiter.slot):
+                self._doorway.wanting.setdefault(waiter.slot, deque()).append(self)
+                return False
+            self._take_place(waiter)
+        if self.pace.delay:
+            self._ask(waiter.request, now)
+        else:
+            self.give_back()
+            self._let_go()
+        return True
+
+    def due_in(self) -> float:
+        """Seconds until another request should come; not over 0 if it may now."""
+        now = self._doorway.clock.monotonic()
+        wait = self.pace.due_at() - now
+        if self.is_empty:
+            return wait
+        looks_at = self._alarm.at if self._alarm is not None else None
+        return max(wait, self.LEAST_WAIT, 0.0 if looks_at is None else looks_at - now)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._waiting and self._leaving is None
+
+    # The end of waiting
+
+    def forget(self) -> None:
+        """Nothing waits, and nothing needs to: what it has done to its slot is undone."""
+        slot = self._doorway.slots.get(self.host)
+        if slot is not None:
+            self.shown.show(slot, 0.0)
+        self.give_back()
+
+    def fail(self, error: type[Exception], fails: Callable[[Request], bool]) -> None:
+        """The requests that *fails* is true of end in an *error*."""
+        failing = [each for each in self._waiting if fails(each.request)]
+        for each in failing:
+            self._waiting.remove(each)
+        if not self._waiting:
+            self._cancel_alarm()
+            self.give_back()
+        for each in failing:
+            each.may_go.errback(error())
+        self.look()
+
+    def fail_at_closing(self, error: type[Exception], latest: float) -> None:
+        """The spider closes: what waits for a pause, for other crawls or until after the moment
+        *latest* ends in *error*, here and in the slot of the host.
+        """
+        now, slots = self._doorway.clock.monotonic(), self._doorway.slots
+        queued = slots.queued(self.host)
+        if not (self._waiting or queued):
+            return
+        if self.pace.backoff.holds(now) or self._waits_for_others:
+            late = {*self._requests(), *queued}
+        elif self.pace.robots_delay:
+            delay = self.pace.robots_delay
+            next_at = max(now, self.pace.departures.handed_over_at + delay)
+            in_time = int((latest - next_at) / delay) + 1 if next_at <= latest else 0
+            late = {*[*self._requests(), *queued][in_time:]}
+        else:
+            return
+        if late:
+            self.fail(error, late.__contains__)
+            slots.fail_queued(error, late.__contains__, self.host)
+
+    def give_back(self) -> None:
+        """No request waits for the turn that was asked for."""
+        asked, self._asked = self._asked, None
+        self._ask_at, self._is_granted, self._waits_for_others = -inf, False, False
+        if asked is not None:
+            since = self._doorway.clock.monotonic() - self.pace.departures.latest(asked.delay)
+            self._doorway.pace.unused(asked.host, asked.ticket, since)
+            if self._is_untold:
+                self._tell_left()
+
+    # One request
+
+    def _due_at(self, waiter: _Waiter) -> float:
+        return max(self.pace.due_at(), self._doorway.times.due_at(waiter.slot))
+
+    def _let_go(self) -> None:
+        waiter = self._waiting.popleft()
+        self._leaving = waiter.request
+        # Now, for the lines of other hosts look before it is handed over.
+        self._doorway.times.handed_over(waiter.slot, self._doorway.clock.monotonic())
+        waiter.may_go.callback(None)
+
+    def _gave_up(self, waiter: _Waiter) -> None:
+        """It failed or was cancelled, in the line or just after it was let go."""
+        if waiter.is_aside:  # the downloader will take it out of its slot
+            self._take_place(waiter)
+        if waiter in self._waiting:
+            self._waiting.remove(waiter)
+        elif self._leaving is waiter.request:
+            self._leaving = None
+        if not self._waiting:
+            self._cancel_alarm()
+        if self._is_granted or not self._waiting:
+            self.give_back()
+        self.look()
+
+    def _step_aside(self, waiter: _Waiter) -> None:
+        waiter.is_aside = True
+        self._doorway.slots.leave_place(waiter.slot, waiter.request)
+
+    def _take_place(self, waiter: _Waiter) -> None:
+        waiter.is_aside = False
+        self._doorway.slots.take_place(waiter.slot, waiter.request)
+
+    def _requests(self) -> list[Request]:
+        return [each.request for each in self._waiting]
+
+    def _set_alarm(self, at: float) -> None:
+        if self._alarm is None:
+            clock = self._doorway.clock
+            self._alarm = Alarm(self._ring, clock.monotonic, clock.call_later)
+        self._alarm.set(at)
+
+    def _cancel_alarm(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+
+    def _ring(self) -> None:
+        self.look()
+
+    # Other crawls
+
+    def _ask(self, request: Request, now: float) -> None:
+        departures, delay = self.pace.departures, self.pace.delay
+        since, patience = now - departures.latest(delay), departures.patience(delay)
+        asked = self._asked = Ask(self.host, self._ticket, delay, patience, since, request)
+        self._asked_at, self._ask_at = now, None
+        self._doorway.pace.ask(asked, partial(self._answered, asked))
+
+    def _answered(self, asked: Ask, wait: float) -> None:
+        if asked is not self._asked:
+            return  # given back meanwhile
+        now = self._doorway.clock.monotonic()
+        self._ask_at = now + wait
+        if not wait and self._may_use(asked, now):
+            self._asked, self._ask_at, self._waits_for_others = None, -inf, False
+            self._is_granted = True
+            self._let_go()
+            return
+        if not wait or not self._waiting:
+            self.give_back()
+        elif not self._waits_for_others:
+            self._waits_for_others = True
+            self._doorway.on_wait_for_others()
+        if self._is_untold:
+            self._tell_left()
+        first = self._waiting[0] if self._waiting else None
+        if first is not None and first.slot != self.host and not first.is_aside:
+            self._step_aside(first)
+        self.look()
+
+    def _may_use(self, asked: Ask, now: float) -> bool:
+        """Whether the request that was asked for is still the first, and may still go."""
+        if not self._waiting or self._waiting[0].request is not asked.request:
+            return False
+        return now < self._asked_at + GO_SECONDS and self._due_at(self._waiting[0]) <= now
+
+    def _tell_left(self) -> None:
+        """Tells other crawls when the last request left, as far as known."""
+        delay = self.pace.delay
+        self._is_untold = bool(delay) and (self._ask_at is None or self._is_granted)
+        if delay and not self._is_untold:
+            ago = self._doorway.clock.monotonic() - self.pace.departures.latest(delay)
+            self._doorway.pace.left(self.host, self._ticket, ago, delay)

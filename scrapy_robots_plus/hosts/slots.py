@@ -1,0 +1,95 @@
+"""Downloader slots at the door: their own delays and places, and the delays that they show."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy_robots_plus.crawl import compat
+
+if TYPE_CHECKING:
+    from scrapy.core.downloader import Slot
+
+
+class SlotTimes:
+    """When each slot with paced hosts has handed over its last request.
+
+    What waits at the door has left its slot before: two requests that the slot let go one after the
+    other may come to leave together. So the least delay of the slot is kept here once more. A slot
+    without a delay has no entry.
+    """
+
+    LEAST = 1_000
+    """With fewer slots than this, none is searched for that is gone."""
+
+    def __init__(self, slots: compat.Slots) -> None:
+        self._slots = slots
+        self._last: dict[str, float] = {}
+        self._full = self.LEAST
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._last
+
+    def due_at(self, key: str) -> float:
+        """The moment from which the slot lets a request go."""
+        last = self._last.get(key)
+        return -inf if last is None else last + self._slots.least_delay(key)
+
+    def handed_over(self, key: str, now: float) -> None:
+        """A request of the slot leaves the door."""
+        if key in self._last or self._slots.least_delay(key):
+            if len(self._last) >= self._full:
+                self._last = {each: at for each, at in self._last.items() if each in self._slots}
+                self._full = max(self.LEAST, 2 * len(self._last))
+            self._last[key] = now
+
+
+class SlotDelay(NamedTuple):
+    """How soon a slot sends one request after another."""
+
+    delay: float
+    """Seconds."""
+    jitter: float
+    """The largest part of the delay that is subtracted or added at random."""
+
+    @classmethod
+    def of(cls, slot: Slot) -> SlotDelay:
+        return cls(slot.delay, compat.slot_jitter(slot))
+
+    def at_least(self, delay: float) -> SlotDelay:
+        """This delay, or one without jitter if jitter could draw one below *delay*."""
+        if compat.least_delay(self.delay, self.jitter) >= delay:
+            return self
+        return SlotDelay(max(self.delay, delay), 0.0)
+
+    def apply(self, slot: Slot) -> None:
+        slot.delay = self.delay
+        compat.set_slot_jitter(slot, self.jitter)
+
+
+class ShownDelay:
+    """The delay of a host in the slot that is its own, for those who look at it.
+
+    The telnet console, extensions and the code of a project do. The door keeps the delay whatever
+    the slot says. The slot's own delay is remembered, and restored when the host has none.
+    """
+
+    __slots__ = ("_own", "_set", "_slot")
+
+    def __init__(self) -> None:
+        self._slot: Slot | None = None
+        self._own: SlotDelay | None = None
+        self._set = 0.0
+
+    def show(self, slot: Slot, delay: float) -> None:
+        """Raises the delay of *slot* to *delay*, unless it is longer; 0 restores its own."""
+        own = self._own if slot is self._slot else None
+        if own is None:
+            if compat.is_untouched(slot) or not delay:
+                return
+            own = SlotDelay.of(slot)
+        elif slot.delay != self._set:  # AutoThrottle, or the project's own code
+            own = own._replace(delay=slot.delay)
+        own.at_least(delay).apply(slot)
+        self._set = slot.delay
+        self._slot, self._own = (slot, own) if delay else (None, None)

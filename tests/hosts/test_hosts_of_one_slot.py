@@ -1,0 +1,107 @@
+"""Hosts that go through one downloader slot, that of a proxy for example, keep their own paces."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+from scrapy import Request
+from scrapy.utils.reactor import is_asyncio_reactor_installed
+
+from tests.crawling import crawl, parts_of_seconds
+from tests.sending import HICCUP, TimedSpider, gaps
+from tests.sites import after, answer
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from tests.sites import Host, Sites
+
+QUEUES: list[dict[str, Any]] = [
+    {},
+    {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"},
+    {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue"},
+]
+NAMES = ["ours", "Scrapy's", "downloader-aware"]
+PAGES = 5
+FREE = "User-agent: *\nDisallow: /never\n"
+SLOW = f"{FREE}Crawl-delay: 1\n"
+
+
+def through_proxy(hosts: list[Host]) -> list[Any]:
+    """The hosts in turn."""
+    return [
+        Request(host.url(f"/{number}"), meta={"download_slot": "proxy"})
+        for number in range(PAGES)
+        for host in hosts
+    ]
+
+
+def sent_to(crawler: Crawler, hosts: list[Host]) -> list[float]:
+    addresses = [f"//{host.address}:" for host in hosts]
+    return [at for at, url in crawler.spider.sent if any(each in url for each in addresses)]
+
+
+@parts_of_seconds
+@pytest.mark.parametrize("queue", QUEUES, ids=NAMES)
+@pytest_twisted.ensureDeferred
+async def test_a_slow_host_holds_up_no_other(sites: Sites, queue: dict[str, Any]) -> None:
+    hosts = [sites.host(SLOW if number % 4 == 0 else FREE) for number in range(16)]
+    slow, free = hosts[::4], [host for number, host in enumerate(hosts) if number % 4]
+    crawler = await crawl(*through_proxy(hosts), spider=TimedSpider, **queue)
+    assert [len(host.fetched) for host in hosts] == [PAGES] * 16
+    began = min(sent_to(crawler, hosts))
+    assert max(sent_to(crawler, free)) - began < 3
+    for host in slow:
+        assert min(gaps(crawler.spider.sent, host)) >= 1 - HICCUP
+    assert max(sent_to(crawler, slow)) - began < 3 * PAGES  # nor do they wait for each other
+
+
+@parts_of_seconds
+@pytest.mark.parametrize("queue", QUEUES[1:], ids=NAMES[1:])
+@pytest_twisted.ensureDeferred
+async def test_no_more_than_the_slot_allows_are_under_way(
+    sites: Sites, queue: dict[str, Any]
+) -> None:
+    if is_asyncio_reactor_installed():
+        pytest.skip("Scrapy itself (2.14 to 2.19) sends more than a slot allows")
+    hosts = [sites.host(FREE + "Crawl-delay: 0.2\n") for _ in range(8)]
+    hosts += [sites.host(FREE) for _ in range(2)]
+    under_way, most = 0, 0
+
+    async def page(hit: Any, writer: Any) -> None:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await after(0.1, answer("A page"))(hit, writer)
+        under_way -= 1
+
+    for host in hosts:
+        host.pages |= {f"/{number}": page for number in range(PAGES)}
+    slots = {"proxy": {"concurrency": 2, "delay": 0}}
+    crawler = await crawl(*through_proxy(hosts), spider=TimedSpider, DOWNLOAD_SLOTS=slots, **queue)
+    assert [len(host.fetched) for host in hosts] == [PAGES] * 10
+    assert most == 2
+    for host in hosts[:8]:
+        assert min(gaps(crawler.spider.sent, host)) >= 0.2 - HICCUP
+
+
+@parts_of_seconds
+@pytest.mark.parametrize("queue", QUEUES, ids=NAMES)
+@pytest_twisted.ensureDeferred
+async def test_the_delay_of_the_slot_holds_for_all_in_it(
+    sites: Sites, queue: dict[str, Any]
+) -> None:
+    hosts = [sites.host(FREE + f"Crawl-delay: {delay}\n") for delay in (0.9, 1.1)]
+    hosts.append(sites.host(FREE))
+    no_jitter = {"jitter": 0, "randomize_delay": False}  # from 2.19, up to 2.18
+    slots = {"proxy": {"delay": 0.3, **no_jitter}}
+    requests = [each for each in through_proxy(hosts) if not each.url.endswith("/4")]
+    crawler = await crawl(*requests, spider=TimedSpider, DOWNLOAD_SLOTS=slots, **queue)
+    times = sorted(at for at, url in crawler.spider.sent if not url.endswith("robots.txt"))
+    assert len(times) == 12
+    assert min(later - at for at, later in pairwise(times)) >= 0.3 - HICCUP
+    for host, delay in zip(hosts, (0.9, 1.1), strict=False):
+        assert min(gaps(crawler.spider.sent, host)) >= delay - HICCUP

@@ -1,0 +1,416 @@
+"""The line before one host: what is asked of a pace whose answers come late, and told to it."""
+
+from __future__ import annotations
+
+from math import inf
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request
+from scrapy.core.downloader import Slot
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.clock import Clock
+from scrapy_robots_plus.crawl.pacing.shared.shared_pace import GO_SECONDS
+from scrapy_robots_plus.hosts.departures import Departures
+from scrapy_robots_plus.hosts.line import Doorway, Line
+from scrapy_robots_plus.hosts.slots import SlotTimes
+from scrapy_robots_plus.policy.origin import Origin
+from tests.crawl.hand_clock import HandClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from scrapy_robots_plus.crawl.pacing.shared.shared_pace import Ask
+
+HOST = "a.example"
+A = Origin("http", HOST, 80)
+OTHER_PORT = A._replace(port=8080)
+
+
+class Pace:
+    """Answers when the test says so; at once if it *agrees*."""
+
+    def __init__(self) -> None:
+        self.asked: list[Ask] = []
+        self.told: list[tuple[str, str, float]] = []
+        self.agrees = False
+        self._answers: list[Callable[[float], None]] = []
+
+    def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
+        self.asked.append(asked)
+        self._answers.append(answer)
+        if self.agrees:
+            self.answer(0.0)
+
+    def answer(self, wait: float) -> None:
+        self._answers.pop(0)(wait)
+
+    def left(self, host: str, ticket: str, ago: float, delay: float) -> None:
+        assert ticket.endswith("/7")
+        self.told.append(("left", host, ago))
+
+    def unused(self, host: str, ticket: str, ago: float) -> None:
+        assert ticket.endswith("/7")
+        self.told.append(("unused", host, ago))
+
+    def leave_alone(self, host: str, seconds: float) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+
+class Standing:
+    """Requests in a line, each a coroutine that goes on in the next turn of the loop."""
+
+    def __init__(self, delay: float = 1.0) -> None:
+        self.time = HandClock()
+        self.pace = Pace()
+        self.waited = self.waited_for_others = 0
+        self.slots: dict[str, Slot] = {}
+        downloader: Any = SimpleNamespace(slots=self.slots, _process_queue=lambda _: None)
+        slots = compat.Slots(downloader)
+        self.doorway = Doorway(
+            Clock(monotonic=self.time.clock, call_later=self.time.call_later),
+            slots,
+            SlotTimes(slots),
+            self.pace,
+            self._waits,
+            self._waits_for_others,
+        )
+        self.line = Line(HOST, self.doorway, 7)
+        if delay:
+            self.line.pace.keep(A, delay)
+        self.let_go: list[Request] = []
+        """They reach a download handler in the next turn of the loop."""
+        self.failed: list[BaseException] = []
+        self._coroutines: dict[Request, Coroutine[Any, Any, None]] = {}
+
+    def _waits(self) -> None:
+        self.waited += 1
+
+    def _waits_for_others(self) -> None:
+        self.waited_for_others += 1
+
+    def slot(self, key: str = "proxy", places: int = 8, delay: float = 0.0) -> Slot:
+        slot = self.slots[key] = Slot(places, delay, 0.0)
+        slot.lastseen = 1.0
+        return slot
+
+    def come(self, slot: str = HOST) -> Request:
+        """A request reaches the line."""
+        request = Request(f"http://{HOST}/", meta={"download_slot": slot})
+        if slot in self.slots:
+            self.slots[slot].transferring.add(request)
+        coroutine = self.line.let_through(request)
+        self._coroutines[request] = coroutine
+        self._go_on(request)
+        return request
+
+    def _go_on(self, request: Request, error: BaseException | None = None) -> None:
+        coroutine = self._coroutines[request]
+        try:
+            waiter: Any = coroutine.send(None) if error is None else coroutine.throw(error)
+        except StopIteration:
+            self.let_go.append(request)
+        except BaseException as raised:  # noqa: BLE001
+            self.failed.append(raised)
+        else:
+            waiter.addBoth(lambda result: self._ended(request, result))
+
+    def _ended(self, request: Request, result: Any) -> None:
+        self._go_on(request, result.value if isinstance(result, Failure) else None)
+
+    def cancel(self, request: Request) -> None:
+        self._go_on(request, GeneratorExit())
+
+    def hand_over(self) -> None:
+        for request in list(self.let_go):
+            self.let_go.remove(request)
+            self.line.handed_over(request)
+
+    def answer(self, request: Request) -> None:
+        if self.line.pace.answered(request, self.time.now):
+            self.line.changed()
+
+
+@pytest.fixture(autouse=True)
+def no_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def wait_for(waiter: Deferred[Any]) -> Any:
+        return await waiter
+
+    monkeypatch.setattr(compat, "wait_for", wait_for)
+
+
+def test_a_request_leaves_when_the_answer_allows_it() -> None:
+    held = Standing()
+    request = held.come()
+    assert held.let_go == []
+    assert held.pace.asked[0].host == HOST
+    assert held.pace.asked[0].since == inf
+    held.pace.answer(0.0)
+    assert held.let_go == [request]
+    held.hand_over()
+    assert held.pace.told == []  # the pace knows since it has allowed it
+    assert held.waited_for_others == 0
+
+
+def test_a_request_that_has_to_wait_asks_again_when_it_was_told_to() -> None:
+    held = Standing()
+    held.come()
+    held.pace.answer(2.5)
+    held.time.pass_time(2.4)
+    assert len(held.pace.asked) == 1
+    held.time.pass_time(0.2)
+    assert len(held.pace.asked) == 2
+    held.pace.answer(0.5)
+    held.time.pass_time(0.6)
+    held.pace.answer(0.0)
+    assert len(held.let_go) == 1
+    assert held.waited_for_others == 1
+
+
+def test_one_at_a_time_goes_each_after_the_delay() -> None:
+    held = Standing(2.0)
+    held.pace.agrees = True
+    first, second, third = held.come(), held.come(), held.come()
+    assert held.let_go == [first]
+    held.hand_over()
+    held.answer(first)
+    held.time.pass_time(1.9)
+    assert held.let_go == []
+    held.time.pass_time(0.2)
+    assert held.let_go == [second]
+    held.hand_over()
+    held.answer(second)
+    held.time.pass_time(2.1)
+    assert held.let_go == [third]
+    assert held.doorway.waiting == 0
+
+
+def test_nobody_goes_while_one_is_on_its_way_to_its_handler() -> None:
+    held = Standing(0.0)
+    first, second = held.come(), held.come()
+    assert held.let_go == [first]
+    held.hand_over()
+    assert held.let_go == [second]
+    assert held.pace.asked == []  # a host without a delay is asked about nobody
+
+
+def test_an_answer_that_comes_too_late_is_not_used() -> None:
+    held = Standing()
+    held.come()
+    held.time.pass_time(GO_SECONDS)
+    held.pace.answer(0.0)
+    assert held.let_go == []
+    assert held.pace.told == [("unused", HOST, inf)]
+    held.pace.answer(0.0)
+    assert len(held.let_go) == 1
+
+
+def test_a_turn_is_not_used_in_a_pause_that_began_while_it_was_asked_for() -> None:
+    held = Standing()
+    request = held.come()
+    held.line.pace.leave_alone(30.0, held.time.now)
+    held.pace.answer(0.0)
+    assert held.pace.told == [("unused", HOST, inf)]
+    held.time.pass_time(29)
+    assert held.let_go == []
+    held.pace.agrees = True
+    held.time.pass_time(2)
+    assert held.let_go == [request]
+
+
+def test_a_turn_whose_request_is_cancelled_is_given_back() -> None:
+    held = Standing()
+    request = held.come()
+    held.cancel(request)
+    assert held.pace.told == [("unused", HOST, inf)]
+    held.pace.answer(0.0)
+    assert held.let_go == []
+    assert held.line.is_empty
+    assert held.doorway.waiting == 0
+
+
+def test_a_request_that_is_cancelled_behind_others_changes_nothing_for_them() -> None:
+    held = Standing()
+    first, second = held.come(), held.come()
+    held.cancel(second)
+    assert held.pace.told == []
+    held.pace.answer(0.0)
+    assert held.let_go == [first]
+
+
+def test_an_answer_for_what_was_given_back_is_ignored() -> None:
+    held = Standing()
+    held.come()
+    held.line.give_back()
+    held.pace.answer(0.0)
+    assert held.let_go == []
+
+
+def test_what_is_learned_while_asking_is_told_after_the_answer() -> None:
+    """Before it, the host might seem free when the next request has been allowed."""
+    held = Standing(0.1)
+    first = held.come()
+    held.pace.answer(0.0)
+    held.hand_over()
+    held.time.pass_time(20)
+    held.come()
+    assert len(held.pace.asked) == 2
+    held.answer(first)
+    assert held.pace.told == []
+    held.pace.answer(1.0)
+    ((what, host, ago),) = held.pace.told
+    assert (what, host) == ("left", HOST)
+    assert 5.0 <= ago <= 20.0
+
+
+def test_a_request_that_leaves_without_a_turn_is_told() -> None:
+    held = Standing(0.0)
+    held.come()
+    held.line.pace.keep(A, 1.0)
+    held.hand_over()
+    assert held.pace.told == [("left", HOST, -Departures.LONGEST)]
+
+
+def test_what_waits_goes_when_there_is_no_delay_any_more() -> None:
+    held = Standing()
+    request = held.come()
+    held.pace.answer(50.0)
+    held.line.pace.keep(A, 0.0)
+    held.line.look()
+    assert held.let_go == [request]
+    assert held.pace.told == [("unused", HOST, inf)]
+
+
+def test_the_longest_delay_of_the_origins_of_a_host_holds() -> None:
+    held = Standing(1.0)
+    held.line.pace.keep(OTHER_PORT, 3.0)
+    held.come()
+    assert held.pace.asked[0].delay == 3.0
+    held.line.pace.keep(OTHER_PORT, 0.0)
+    assert held.line.pace.delay == 1.0
+
+
+class HeldError(Exception):
+    pass
+
+
+def test_what_fails_leaves_the_others_in_their_order() -> None:
+    held = Standing()
+    first, second, third = held.come(), held.come(), held.come()
+    held.line.fail(HeldError, lambda request: request is not second)
+    assert [type(each) for each in held.failed] == [HeldError, HeldError]
+    held.pace.answer(0.0)  # to the first, which is gone: its turn goes back, and the next one asks
+    held.pace.answer(0.0)
+    assert held.let_go == [second]
+    assert held.pace.asked[-1].request is second
+    assert first is not third
+
+
+# When the spider closes
+
+
+def test_short_delays_drain_and_no_others() -> None:
+    held = Standing(2.0)
+    held.pace.agrees = True
+    first = held.come()
+    held.hand_over()
+    held.answer(first)
+    for _ in range(4):
+        held.come()
+    held.line.fail_at_closing(HeldError, held.time.now + 5)
+    assert len(held.failed) == 2  # those due after 6 and after 8 seconds
+
+
+@pytest.mark.parametrize("what", ["pause", "others", "long", "late"])
+def test_nothing_else_is_waited_for(what: str) -> None:
+    held = Standing(1_000_000_000.0 if what == "long" else 1.0)
+    held.pace.agrees = what != "others"
+    held.come()
+    if what == "others":
+        held.pace.answer(3.0)
+    else:
+        held.hand_over()
+        held.come()
+    if what == "pause":
+        held.line.pace.leave_alone(3.0, held.time.now)
+    held.line.fail_at_closing(HeldError, held.time.now + (0.5 if what == "late" else 5))
+    assert [type(each) for each in held.failed] == [HeldError]
+    assert held.line.is_empty
+
+
+def test_nothing_is_waited_for_in_the_slot_of_the_host_either() -> None:
+    held = Standing(86_400.0)
+    held.pace.agrees = True
+    slot = held.slot(HOST)
+    held.come()
+    held.hand_over()
+    failures: list[Failure] = []
+    for _ in range(2):
+        waiter: Deferred[Any] = Deferred()
+        waiter.addErrback(failures.append)
+        slot.queue.append((Request(f"http://{HOST}/"), waiter))
+    held.line.fail_at_closing(HeldError, held.time.now + 5)
+    assert [each.type for each in failures] == [HeldError, HeldError]
+    assert not slot.queue
+
+
+# In a slot that hosts share
+
+
+def test_what_waits_leaves_its_place_and_takes_one_before_it_goes() -> None:
+    held = Standing()
+    slot = held.slot(places=1)
+    request = held.come("proxy")
+    held.pace.answer(3.0)
+    assert not slot.transferring
+    other = Request("http://b.example/")
+    slot.transferring.add(other)
+    held.pace.agrees = True
+    held.time.pass_time(4.0)
+    assert held.let_go == []
+    held.doorway.place_is_free("proxy")  # just before the downloader takes it out
+    slot.transferring.remove(other)
+    assert held.let_go == [request]
+    assert slot.transferring == {request}
+
+
+def test_in_the_slot_of_the_host_it_keeps_its_place() -> None:
+    held = Standing()
+    slot = held.slot(HOST)
+    request = held.come()
+    held.pace.answer(3.0)
+    assert slot.transferring == {request}
+
+
+@pytest.mark.parametrize("how", ["fails", "is cancelled"])
+def test_the_downloader_finds_what_does_not_go_in_its_place(how: str) -> None:
+    held = Standing()
+    slot = held.slot()
+    request = held.come("proxy")
+    held.pace.answer(3.0)
+    if how == "fails":
+        held.line.fail(HeldError, lambda _: True)
+    else:
+        held.cancel(request)
+    assert slot.transferring == {request}
+
+
+def test_the_delay_of_the_slot_is_kept_too() -> None:
+    held = Standing(1.0)
+    held.pace.agrees = True
+    held.slot(delay=3.0)
+    first = held.come("proxy")
+    held.hand_over()
+    held.answer(first)
+    second = held.come("proxy")
+    held.time.pass_time(2.9)
+    assert held.let_go == []
+    held.time.pass_time(0.2)
+    assert held.let_go == [second]
