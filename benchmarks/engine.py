@@ -1,7 +1,8 @@
 """Measures the rule engine beside its peers, in one run: see ``--help``.
 
-Parse time, decision time, memory per host and hostile files. Each number is the best of several
-passes, with the peers taking turns, so that what else the machine does hits all alike.
+Parse time, time of the first decisions and of later ones, memory per host and hostile files. Each
+number is the best of several passes, with the peers taking turns, so that what else the machine
+does hits all alike.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parents[1]
+PARTS = ["parse", "first", "decide", "memory", "hostile"]
 FIRST_URL = "https://www.example.com/some/path/page.html?x=1"
 
 
@@ -104,6 +106,66 @@ def measure_decisions(found: list[Peer], sites: list[Site], passes: int, most: i
     times = best(works, passes)
     title = f"Deciding, {len(questions):,} questions"
     table(title, "us a decision", {name: t / len(questions) * 1e6 for name, t in times.items()})
+
+
+def scrapys() -> list[Peer]:
+    """Our parser and Protego as Scrapy's parsers, with all that a crawl of many hosts does."""
+    from scrapy.robotstxt import ProtegoRobotParser
+    from scrapy.utils.test import get_crawler
+
+    from scrapy_robots_plus.crawl.parsers.our_parser import RobotsParser
+
+    crawler = get_crawler()
+
+    def peer(name: str, parser: Any) -> Peer:
+        return Peer(
+            name,
+            lambda body: parser.from_crawler(crawler, body),
+            lambda parsed, url, agent: parsed.allowed(url, agent),
+        )
+
+    return [peer(OURS, RobotsParser), peer("Protego", ProtegoRobotParser)]
+
+
+STAGES = {"parsing and 1 decision": 1, "parsing and 10": 10, "the next 40": 50}
+
+
+def measure_first(found: list[Peer], sites: list[Site], passes: int) -> None:
+    """The first questions about a file, beside Protego. The two take turns at each file."""
+    pair = [peer for peer in found if peer.name in {OURS, "Protego"}]
+    for title, peers_ in (("", pair), (", as Scrapy's parsers", scrapys())):
+        fastest: dict[str, list[float]] = {}
+        for _ in range(passes):
+            for name, times in first_answers(peers_, sites).items():
+                fastest[name] = list(map(min, times, fastest.get(name, times)))
+        for at, stage in enumerate(STAGES):
+            rows = {name: times[at] / len(sites) * 1e6 for name, times in fastest.items()}
+            table(f"First decisions{title}: {stage}", "us a file", rows)
+
+
+def first_answers(found: list[Peer], sites: list[Site]) -> dict[str, list[float]]:
+    """Seconds of processor time for each stage, over all files."""
+    times = {peer.name: [0.0] * len(STAGES) for peer in found}
+    gc.collect()
+    gc.disable()
+    for number, site in enumerate(sites):
+        urls = (site.urls * 50)[: max(STAGES.values())]
+        for turn in range(len(found)):
+            peer = found[(number + turn) % len(found)]
+            allowed, asked, since = peer.allowed, 0, time.process_time()
+            parsed = peer.parse(site.body)
+            for at, until in enumerate(STAGES.values()):
+                for url in urls[asked:until]:
+                    allowed(parsed, url, STRANGER)
+                now = time.process_time()
+                # The second stage has the first one in it, the third none.
+                times[peer.name][at] += now - since
+                if until >= 10:
+                    since = now
+                asked = until
+            del parsed  # or another peer's time would hold that of taking it apart
+    gc.enable()
+    return times
 
 
 def measure_memory(sites: list[Site]) -> None:
@@ -220,7 +282,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--limit", type=float, default=20, help="seconds a peer has for a hostile file"
     )
-    parser.add_argument("--only", choices=["parse", "decide", "memory", "hostile"], action="append")
+    parser.add_argument("--only", choices=PARTS, action="append")
     return parser.parse_args()
 
 
@@ -231,9 +293,11 @@ def main() -> None:
     size = sum(len(site.body) for site in sites) / 1e6
     print(f"Python {platform.python_version()}, {name}, {size:.1f} MB")
     print("not installed:", ", ".join(missing) or "none")
-    wanted = options.only or ["parse", "decide", "memory", "hostile"]
+    wanted = options.only or PARTS
     if "parse" in wanted:
         measure_parsing(found, sites, options.passes)
+    if "first" in wanted:
+        measure_first(found, sites, options.passes)
     if "decide" in wanted:
         measure_decisions(found, sites, options.passes, options.questions)
     if "memory" in wanted:

@@ -206,6 +206,44 @@ class TestMemory:
             assert second._file is not None
         assert first.allowed("/foo", "other") is second.allowed("/foo", "other")
 
+    def test_a_file_is_compressed_when_it_is_no_longer_kept_parsed(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        packed: list[bytes] = []
+
+        def compress(body: bytes, level: int) -> bytes:
+            packed.append(body)
+            return b""
+
+        monkeypatch.setattr("zlib.compress", compress)
+        monkeypatch.setattr(module, "_hot", HotFiles(octets=10, least=3))
+        crawler = get_crawler()
+        found = [RobotsParser.from_crawler(crawler, BODY + b"#%d" % n) for n in range(3)]
+        for each in found:
+            assert not each.allowed("/foo", "foobot")
+        assert packed == []
+        parser()
+        assert packed == [BODY + b"#0"]
+        assert [each._body is None for each in found] == [True, False, False]
+
+    def test_one_that_nobody_asks_is_compressed_as_well(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(module, "_hot", HotFiles(octets=10, least=0))
+        found = parser()
+        assert found._body is None
+        assert found.read_as(GOOGLE).allowed("/foo", "foobot") is False
+        assert not found.allowed("/foo", "foobot")
+        assert found._file is None
+
+    def test_it_is_compressed_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(module, "_hot", HotFiles(octets=10, least=0))
+        found = parser()
+        packed = found._packed
+        for _ in range(3):
+            assert not found.verdict("/foo", "foobot")
+            assert found._packed is packed
+
     def test_a_rule_that_has_decided_is_named_without_reading_the_file_again(self) -> None:
         rules = b"".join(b"Disallow: /%d/\n" % n for n in range(40))
         found = parser(body=b"User-agent: *\n" + rules)

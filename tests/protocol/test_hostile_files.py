@@ -7,7 +7,9 @@ They are those of a file of 500 KiB; a quarter of the file gets a quarter of the
 
 from __future__ import annotations
 
+import random
 import tracemalloc
+from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,7 +26,7 @@ from scrapy_robots_plus.protocol import (
 from scrapy_robots_plus.protocol.lines import Kind
 from scrapy_robots_plus.robotparser import RobotFileParser
 from tests.protocol.hostile_files import FILES, hostile
-from tests.protocol.worst_cases import FILE_OCTETS, Plan, climb, full, loop, seconds
+from tests.protocol.worst_cases import FILE_OCTETS, LETTERS, Plan, climb, full, loop, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -187,6 +189,62 @@ def peaks(body: bytes, url: str, mib: float, names: set[str] | None = None) -> N
                 assert tracemalloc.get_traced_memory()[1] < mib * 2**20, name
     finally:
         tracemalloc.stop()
+
+
+LONG_URL = 16_000
+LONG_URL_MIB = 10
+
+
+def long_url(octets: int) -> str:
+    """As long as a redirect's URL may be, and hardly a few octets of it stand in it twice."""
+    return "/" + "".join(random.Random(1).choices(LETTERS, k=octets - 1))
+
+
+def parts_of_all_lengths(url: str, octets: int) -> bytes:
+    """Rules with wildcards, whose parts the URL has."""
+    random_ = random.Random(2)
+
+    def rule(number: int) -> str:
+        size, at = 2 + number % 31, random_.randrange(1, len(url) - 40)
+        return f"Disallow: /*{url[at : at + size]}*{number}%00"
+
+    return full(map(rule, count()), size=octets).encode()
+
+
+@pytest.mark.parametrize("octets", [1_000, FILE_OCTETS])
+def test_a_long_url_costs_no_more_than_a_usual_one_of_a_hostile_file(
+    octets: int, unit: float
+) -> None:
+    url = long_url(LONG_URL)
+    file = RobotsTxt.parse(parts_of_all_lengths(url, octets))
+    assert file.allowed(url, AGENT)
+    for name in ("allowed", "verdict", "explain"):
+        ask = questions(file, url)[name]
+        assert seconds(ask) < most(name, unit, FILE_OCTETS if octets == FILE_OCTETS else 10_000)
+        tracemalloc.start()
+        try:
+            ask()
+            assert tracemalloc.get_traced_memory()[1] < LONG_URL_MIB << 20, name
+        finally:
+            tracemalloc.stop()
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("name", FILES)
+def test_no_hostile_file_makes_a_url_of_64_kib_take_50_mib_or_cost_ten_times_as_much(
+    name: str, unit: float
+) -> None:
+    url = (FILES[name][1] * 64)[: 64 << 10]
+    file = RobotsTxt.parse(hostile(name))
+    for question in ("allowed", "verdict"):
+        ask = questions(file, url)[question]
+        assert seconds(ask, 1) < 10 * most(question, unit), question
+        tracemalloc.start()
+        try:
+            ask()
+            assert tracemalloc.get_traced_memory()[1] < 50 << 20, question
+        finally:
+            tracemalloc.stop()
 
 
 @pytest.mark.stress

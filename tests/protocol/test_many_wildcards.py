@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from scrapy_robots_plus.protocol import RobotsTxt
-from scrapy_robots_plus.protocol.rules.matcher import Compiler
-from scrapy_robots_plus.protocol.rules.rank import rank_of
+from scrapy_robots_plus.protocol.rules.index import Index
+from scrapy_robots_plus.protocol.rules.rank import NO_RANK, rank_of
+from scrapy_robots_plus.protocol.rules.scan import Scan
 
 MANY = 600
 """More than are tried one by one."""
@@ -97,30 +98,37 @@ def test_of_many(pattern: str, padding: str) -> None:
             assert line_that_decides(f"{rules}\n{others}", asked) == line, (rules, asked)
 
 
-def texts(count: int, size: int) -> list[bytes]:
-    return [b"%0*d" % (size, number) for number in range(count)]
+def matcher(literal: int = 0, starred: int = 0) -> Scan | Index:
+    lines = [f"Disallow: /{number:05}" for number in range(literal)]
+    lines += [f"Disallow: /*{number:05}" for number in range(starred)]
+    compiled = RobotsTxt.parse("\n".join(["User-agent: *", *lines])).rules_for("bot").compile()
+    assert isinstance(compiled, (Scan, Index))
+    return compiled
 
 
-def is_indexed(*patterns: tuple[tuple[bytes, ...], bytes | None]) -> bool:
-    compiler = Compiler()
-    for number, (parts, tail) in enumerate(patterns, 1):
-        compiler.add((b"/", parts, tail), rank_of(1, number, allow=False))
-    return compiler.seal()._index is not None
+@pytest.mark.parametrize(("literal", "starred"), [(128, 0), (0, 128), (64, 64)])
+def test_so_many_rules_are_tried_one_by_one_and_more_are_looked_up(
+    literal: int, starred: int
+) -> None:
+    assert isinstance(matcher(literal, starred), Scan)
+    assert isinstance(matcher(literal + 1, starred), Index)
+    assert isinstance(matcher(literal, starred + 1), Index)
 
 
-def test_rules_with_many_parts_are_indexed() -> None:
-    one_part = [((text,), None) for text in texts(257, 3)]
-    two_parts = [((text, b"a"), None) for text in texts(171, 3)]
-    assert not is_indexed(*one_part[:256])
-    assert is_indexed(*one_part)
-    assert not is_indexed(*two_parts[:170])
-    assert is_indexed(*two_parts)
+def test_of_many_rules_few_with_wildcards_are_tried_one_by_one_and_more_looked_up() -> None:
+    few, many = matcher(1, 128), matcher(0, 129)
+    assert isinstance(few, Index)
+    assert isinstance(many, Index)
+    assert (len(few._few.rules), len(few._sought)) == (128, 0)
+    assert (len(many._few.rules), sum(map(len, many._sought[4].values()))) == (0, 129)
+    for number in (0, 128):
+        assert many.best(b"/a%05d" % number) == rank_of(14, number + 2, allow=False)
+    assert many.best(b"/a00129") == NO_RANK
 
 
-def test_rules_with_long_parts_are_indexed() -> None:
-    parts = [((text,), None) for text in texts(16, 1024)]
-    tails = [((), text) for text in texts(16, 1024)]
-    for rules in (parts, tails):
-        assert not is_indexed(*rules)
-        assert is_indexed(*rules, ((b"a",), None))
-        assert is_indexed(*rules, ((), b"a"))
+def test_the_same_rule_a_thousand_times_is_looked_up_once() -> None:
+    rules = "Disallow: /*same\n" * 1000
+    index = RobotsTxt.parse(f"User-agent: *\n{rules}").rules_for("bot").compile()
+    assert isinstance(index, Index)
+    assert [len(each) for each in index._sought[4].values()] == [1]
+    assert line_that_decides(rules, "/same") == 1

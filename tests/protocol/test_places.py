@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 
 import pytest
 
-from scrapy_robots_plus.protocol.rules.pattern import matches, take_apart
-from scrapy_robots_plus.protocol.rules.places import LONGEST, Places, usual_size
+from scrapy_robots_plus.protocol.rules import places as module
+from scrapy_robots_plus.protocol.rules.pattern import matches, put_together, take_apart
+from scrapy_robots_plus.protocol.rules.places import Places
 
 SIZES = (1, 2, 3, 31, 32, 33, 63, 64, 65, 96, 97, 130)
 LENGTHS = (0, 1, 40, 256, 257, 400)
@@ -23,27 +25,33 @@ def parts_of(path: bytes) -> list[bytes]:
     return [*found, *(part[:-1] + b"c" for part in found), b"c" * 40]
 
 
-def end_of(path: bytes, part: bytes, at: int) -> int:
-    found = path.find(part, at)
-    return found + len(part) if found >= 0 else -1
-
-
 def ends_of(path: bytes, parts: list[bytes], at: int) -> int:
     for part in parts:
-        if at >= 0:
-            at = end_of(path, part, at)
+        found = path.find(part, at)
+        if found < 0:
+            return -1
+        at = found + len(part)
     return at
 
 
+@pytest.fixture(params=[0, 10_000_000], ids=["looked up", "searched for"])
+def searched(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(module, "_SEARCHED", request.param)
+    assert isinstance(request.param, int)
+    return request.param
+
+
+@pytest.mark.usefixtures("searched")
 @pytest.mark.parametrize("length", LENGTHS)
 def test_a_part_ends_where_searching_for_it_says(length: int) -> None:
     path = random_path(length)
     places = Places(path)
     for part in parts_of(path):
         for at in (0, 1, length // 2, length):
-            assert places.behind(part, at) == end_of(path, part, at), (part, at)
+            assert places.walk([part], at) == ends_of(path, [part], at), (part, at)
 
 
+@pytest.mark.usefixtures("searched")
 @pytest.mark.parametrize("length", LENGTHS)
 def test_parts_follow_each_other(length: int) -> None:
     path = random_path(length)
@@ -55,27 +63,62 @@ def test_parts_follow_each_other(length: int) -> None:
         assert places.walk(parts, at) == ends_of(path, parts, at), (parts, at)
 
 
-@pytest.mark.parametrize("length", [40, 400])
-@pytest.mark.parametrize("size", [2, 32])
-def test_a_table_holds_each_sequence_of_its_size_with_all_its_places(
-    length: int, size: int
-) -> None:
-    path = random_path(length)
-    table = Places(path).table(size)
-    starts = range(length - size + 1)
-    assert {(sequence, at) for sequence, found in table.items() for at in found} == {
-        (path[at : at + size], at) for at in starts
-    }
-    assert all(found == sorted(found) for found in table.values())
+@pytest.mark.parametrize("last", [b"a", b"\xff"])
+def test_octets_of_any_value_are_looked_up(last: bytes) -> None:
+    path = (b"/" + b"\xff\x00" * 20 + b"\xff" * 40 + b"\x00\xff" * 100)[:-1] + last
+    places = Places(path)
+    for at in range(len(path)):
+        for size in (1, 2, 31, 32, 33, 50):
+            part = path[at : at + size]
+            for start in (0, at, at + 1):
+                assert places.walk([part], start) == ends_of(path, [part], start)
+                places._left = 0
 
 
-def test_a_path_that_is_shorter_than_a_sequence_has_none() -> None:
-    assert Places(b"/a").table(4) == {}
+def test_a_long_path_is_sorted_once_many_octets_were_searched_for() -> None:
+    path = b"/" + b"ab" * 200
+    places = Places(path)
+    for _ in range(64):
+        assert places.walk([b"ab" * 16], 0) == 33
+        assert not places._sorted
+    assert places.walk([b"ab"], 0) == 3
+    assert len(places._sorted) == len(path)
+
+
+def test_a_short_path_is_never_sorted() -> None:
+    places = Places(b"/" + b"a" * 255)
+    for _ in range(100):
+        assert places.walk([b"a" * 40, b"b"], 0) == -1
+    assert not places._sorted
+
+
+def test_few_sets_of_places_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_SEARCHED", 0)
+    monkeypatch.setattr(module, "_MOST_BITS", 10 * 400)
+    path = random_path(400)
+    places = Places(path)
+    for part in parts_of(path):
+        assert places.walk([part], 3) == ends_of(path, [part], 3)
+        assert len(places._masks) <= 12
+
+
+@pytest.mark.parametrize("letters", ["a", "ab", "abcdefghijklmnopqrstuvwxyz0123456789"])
+def test_a_path_takes_memory_in_proportion_to_it_whatever_is_looked_up(letters: str) -> None:
+    path = random_path(16_000, letters)
+    parts = [path[at : at + 2 + at % 31] for at in range(0, 16_000, 3)]
+    tracemalloc.start()
+    try:
+        places = Places(path)
+        for part in parts:
+            assert places.walk([part], 0) >= 0
+        assert tracemalloc.get_traced_memory()[1] < 600 * len(path)
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_pattern_matches_as_it_does_by_itself() -> None:
     path = b"/" + random_path(300)
-    whole = (path + b"$", path[:-1] + b"$", b"/*" + path[-9:] + b"$")
+    whole = (path + b"$", path[:-1] + b"$", b"/*" + path[-9:] + b"$", b"/*" + path[-9:-1] + b"$")
     for pattern in (b"*", b"/", b"/*", b"/b$", *whole):
         assert Places(path).match(take_apart(pattern)) is matches(take_apart(pattern), path)
     overlapping = take_apart(b"/*" + path[-70:-2] + b"*" + path[-4:] + b"$")
@@ -84,8 +127,7 @@ def test_a_pattern_matches_as_it_does_by_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("length", "size"),
-    [(0, 0), (1, 1), (2, 2), (3, 2), (4, 4), (31, 16), (32, 32), (33, LONGEST), (99, LONGEST)],
+    "pattern", ["", "/", "/$", "/a", "*a", "/a*b", "/a*b$", "/*$b", "/a*b*cd$"]
 )
-def test_parts_are_indexed_by_a_power_of_two(length: int, size: int) -> None:
-    assert usual_size(b"x" * length) == size
+def test_a_pattern_is_put_together_as_it_was(pattern: str) -> None:
+    assert put_together(take_apart(pattern.encode())) == pattern.encode()

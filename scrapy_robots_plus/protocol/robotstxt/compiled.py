@@ -1,4 +1,4 @@
-"""The rules of a file, compiled for the crawlers that ask for them."""
+"""The rules of a file, put together for the crawlers that ask for them."""
 
 from __future__ import annotations
 
@@ -56,18 +56,17 @@ class CompiledRules:
         """
         largest = max(self._sections, key=lambda each: len(each.rules), default=None)
         if largest is not None:
-            self.of(largest.names[0][0])
-            self.of("*")
+            self.of(largest.names[0][0]).compile()
+            self.of("*").compile()
 
     def _compile(self, chosen: tuple[Chosen, ...], rules: Rules | None) -> Rules:
-        """Compiles the rules of these groups, and drops all others if there are too many."""
-        parties = [[self._sections[position] for position in each] for each in chosen]
-        size = sum(len(section.rules) for party in parties for section in party)
-        kept = sum(each.size for each in self._by_groups.values())
-        if len(self.asked) >= _MAX_ASKED or size + kept > _MAX_COMPILED:
+        """The rules of these groups; drops all others if there are too many."""
+        if rules is None:
+            parties = [[self._sections[position] for position in each] for each in chosen]
+            rules = Rules(parties, self._lines, self._dialect)
+        kept = sum([each.size for each in self._by_groups.values()])
+        if len(self.asked) >= _MAX_ASKED or rules.size + kept > _MAX_COMPILED:
             self.asked.clear()
             self._by_groups.clear()
-        if rules is None:
-            rules = Rules(parties, self._lines, self._dialect)
         self._by_groups[chosen] = rules
         return rules

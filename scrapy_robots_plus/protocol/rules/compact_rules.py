@@ -6,20 +6,14 @@ but take some twenty times the memory; without either, the whole file would be p
 
 from __future__ import annotations
 
-from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from .pattern import matches, take_apart
+from .pattern import matches, put_together, take_apart
 from .rank import allows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from .rank import Rank
-
-MOST_RULES = 128
-"""Maximum number of rules: each may have to be tried."""
+    from .scan import Scan
 
 MOST_OCTETS = 8192
 
@@ -27,19 +21,14 @@ MOST_OCTETS = 8192
 _ALLOW, _DISALLOW, _ALLOW_WILD, _DISALLOW_WILD = b"a", b"d", b"A", b"D"
 
 
-def compact_rules_of(ranked: Iterable[tuple[bytes, Rank]], wildcards: bool) -> bytes | None:
-    """The rules in compact form; None if they are too many or too long."""
-    rules = list(islice(ranked, MOST_RULES + 1))
-    if len(rules) > MOST_RULES:
-        return None
-    lines: list[bytes] = []
-    for pattern, rank in sorted(rules, key=itemgetter(1), reverse=True):
-        if wildcards and (b"*" in pattern or pattern.endswith(b"$")):
-            mark = _ALLOW_WILD if allows(rank) else _DISALLOW_WILD
-        else:
-            mark = _ALLOW if allows(rank) else _DISALLOW
-        lines.append(mark + pattern)
-    compact = b"\n".join(lines)
+def compact_rules_of(rules: Scan) -> bytes | None:
+    """The rules in compact form; None if they are too long."""
+    lines = [((_ALLOW if allows(rank) else _DISALLOW) + path, rank) for rank, path in rules.literal]
+    for rank, _, pattern in rules.starred:
+        mark = _ALLOW_WILD if allows(rank) else _DISALLOW_WILD
+        lines.append((mark + put_together(pattern), rank))
+    lines.sort(key=itemgetter(1), reverse=True)
+    compact = b"\n".join([line for line, _ in lines])
     return compact if len(compact) <= MOST_OCTETS else None
 
 

@@ -49,3 +49,11 @@ def take_apart(pattern: bytes, wildcards: bool = True) -> Pattern:
     # The part before ``*$`` is open at its end.
     tail = (parts.pop() or None) if anchored else None
     return prefix, tuple(filter(None, parts)), tail
+
+
+def put_together(pattern: Pattern) -> bytes:
+    """The path-pattern that :func:`take_apart` makes such a pattern of."""
+    prefix, parts, tail = pattern
+    if not tail:
+        return b"*".join((prefix, *parts)) + (b"" if tail is None else b"$")
+    return b"*".join((prefix, *parts, tail)) + b"$"

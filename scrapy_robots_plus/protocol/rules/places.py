@@ -1,15 +1,13 @@
-"""Where the parts of wildcard rules occur in a path: looked up instead of searched for.
+"""Where the parts of wildcard rules occur in a path.
 
-Searching a path of 2,000 octets for each part of each rule of a hostile file would take time in
-proportion to their product: ``aa...ab`` nearly matches everywhere in ``aa...aa``. Here the path is
-indexed once for each size of parts, and every lookup after that costs the same, whatever the
-octets are.
+A few parts are searched for: nearly all paths are short, and nearly all files have few wildcards.
+For many in a long path that would take time in proportion to their product: ``aa...ab`` nearly
+matches everywhere in ``aa...aa``. Then the beginnings of all rests of the path are sorted, once.
+Those that begin with a part stand next to each other, so a binary search finds its places.
 
-- A single octet is searched for, which is as fast as a lookup. So is a part of up to 32 octets in a
-  short path.
-- Any other part of up to 32 octets is looked up among all sequences of its size.
-- A longer part is looked up 32 octets at a time. Each piece gives the set of its places, as the
-  bits of a number; the part occurs where all these sets, each shifted back by its offset, agree.
+A part of more than 32 octets is looked up 32 octets at a time. Each piece gives the set of its
+places, as the bits of a number; the part occurs where all these sets, each shifted back by its
+offset, agree.
 """
 
 from __future__ import annotations
@@ -24,66 +22,56 @@ if TYPE_CHECKING:
 
     from .pattern import Pattern
 
-Table = dict[bytes, list[int]]
-"""Sequences of one size, each with its places in order."""
-
 LONGEST = 32
-"""Length in octets of the longest sequences that are looked up whole."""
+"""Length in octets of the longest parts that are looked up whole."""
 
-_SHORT_PATH = 256
-"""Up to this length in octets, a path is searched: most paths are that short, and building tables
-would take longer."""
+_HIGHEST = b"\xff" * (LONGEST + 1)
+"""Appended to a part, comes after all that begins with the part."""
 
+SHORT_PATH = 256
+"""Up to this length in octets, a path is always searched: sorting would take longer."""
 
-def usual_size(part: bytes) -> int:
-    """How many octets of a part to index it by: 1, 2, 4 ... 32, so that a path needs few tables."""
-    return 1 << (min(len(part), LONGEST).bit_length() - 1) if part else 0
+_SEARCHED = 2048
+"""So many octets of parts are searched for in a longer path before it is sorted."""
+
+_MOST_BITS = 1 << 25
+"""So many bits of places are kept."""
 
 
 class Places:
     """The places of all parts in one path."""
 
-    __slots__ = ("_known", "_long", "_masks", "_searched", "_tables", "path")
+    __slots__ = ("_found", "_left", "_masks", "_sorted", "_starts", "path")
 
     def __init__(self, path: bytes) -> None:
         self.path = path
-        self._searched = 1 if len(path) > _SHORT_PATH else LONGEST
-        """Up to this length, parts are searched for."""
-        self._tables: dict[int, Table] = {}
-        self._known: Table = {}
-        """All the tables in one."""
+        self._left = _SEARCHED
+        """How many octets of parts may still be searched for."""
+        self._sorted: list[bytes] = []
+        """The first octets of each rest of the path, in order."""
+        self._starts: list[int] = []
+        """Where each of them begins."""
+        self._found: dict[bytes, list[int]] = {}
+        """The places of the parts that were looked up, in order."""
         self._masks: dict[bytes, int] = {}
-        self._long: dict[bytes, int] = {}
 
-    def table(self, size: int) -> Table:
-        """The places of all sequences of a size of up to 32 octets."""
-        table = self._tables.get(size)
-        if table is None:
-            path = self.path
-            table = self._tables[size] = {}
-            for at in range(len(path) - size + 1):
-                table.setdefault(path[at : at + size], []).append(at)
-            self._known.update(table)
-        return table
-
-    def behind(self, part: bytes, at: int) -> int:
-        """The end of the first ``part`` at or after ``at``; -1 if there is none."""
-        size = len(part)
-        if size > LONGEST:
-            return self._behind_long(part, at)
-        if size <= self._searched:
-            found = self.path.find(part, at)
-            return found + size if found >= 0 else -1
-        places = self.table(size).get(part)
-        if places is None or places[-1] < at:
-            return -1
-        return places[bisect_left(places, at)] + size
+    def match(self, pattern: Pattern) -> bool:
+        """Whether the path matches a pattern."""
+        prefix, parts, tail = pattern
+        path = self.path
+        if tail == b"":
+            return path == prefix
+        if not path.startswith(prefix) or (tail is not None and not path.endswith(tail)):
+            return False
+        at = self.walk(parts, len(prefix)) if parts else len(prefix)
+        return at >= 0 and (tail is None or ends_with(path, tail, at))
 
     def walk(self, parts: Sequence[bytes], at: int) -> int:
         """The end of the last part, if each part is taken at its first place after the one before,
         starting at ``at``; -1 if they do not all follow each other."""
-        # Hostile files spend most time here, so :meth:`behind` is inlined.
-        find, known, searched = self.path.find, self._known.get, self._searched
+        # Hostile files spend most time here, so the lookup of a part that is known is inlined.
+        find, known = self.path.find, self._found.get
+        searched = self._searched(parts)
         for part in parts:
             size = len(part)
             if size <= searched:
@@ -93,49 +81,65 @@ class Places:
                 continue
             places = known(part)
             if places is None:
-                at = self.behind(part, at)
+                at = self._behind(part, at)
                 if at < 0:
                     return -1
-            elif places[-1] < at:
+            elif not places or places[-1] < at:
                 return -1
             else:
                 at = places[bisect_left(places, at)] + size
         return at
 
-    def match(self, pattern: Pattern) -> bool:
-        """Whether the path matches a pattern."""
-        prefix, parts, tail = pattern
-        if tail == b"":
-            return self.path == prefix
-        if not self.path.startswith(prefix):
-            return False
-        at = self.walk(parts, len(prefix))
-        return at >= 0 and (tail is None or ends_with(self.path, tail, at))
+    def _searched(self, parts: Sequence[bytes]) -> int:
+        """Up to which length these parts are searched for. A single octet always is: that is as
+        fast as a lookup."""
+        size = len(self.path)
+        if size > SHORT_PATH:
+            self._left -= sum(map(len, parts))
+            if self._left < 0:
+                return 1
+        return size
+
+    def _behind(self, part: bytes, at: int) -> int:
+        """The end of the first ``part`` at or after ``at``; -1 if there is none."""
+        if len(part) > LONGEST:
+            return self._behind_long(part, at)
+        places = self._found[part] = self._all(part)
+        first = bisect_left(places, at)
+        return places[first] + len(part) if first < len(places) else -1
+
+    def _all(self, part: bytes) -> list[int]:
+        """All places of a part of up to 32 octets, in order."""
+        if not self._sorted:
+            self._sort()
+        low = bisect_left(self._sorted, part)
+        return sorted(self._starts[low : bisect_left(self._sorted, part + _HIGHEST, low)])
+
+    def _sort(self) -> None:
+        path = self.path
+        rests = [path[at : at + LONGEST] for at in range(len(path))]
+        self._starts = sorted(range(len(path)), key=rests.__getitem__)
+        self._sorted = [rests[at] for at in self._starts]
 
     def _behind_long(self, part: bytes, at: int) -> int:
-        mask = self._long.get(part)
-        if mask is None:
-            mask = self._long[part] = self._mask_of_long(part)
+        mask = self._mask(part[-LONGEST:]) >> (len(part) - LONGEST)
+        for offset in range(0, len(part) - LONGEST, LONGEST):
+            if not mask:
+                break
+            mask &= self._mask(part[offset : offset + LONGEST]) >> offset
         mask >>= at
         if not mask:
             return -1
         lowest = (mask & -mask).bit_length() - 1
         return at + lowest + len(part)
 
-    def _mask_of_long(self, part: bytes) -> int:
-        mask = self._mask(part[-LONGEST:]) >> (len(part) - LONGEST)
-        for offset in range(0, len(part) - LONGEST, LONGEST):
-            if not mask:
-                break
-            mask &= self._mask(part[offset : offset + LONGEST]) >> offset
-        return mask
-
-    def _mask(self, sequence: bytes) -> int:
-        mask = self._masks.get(sequence)
+    def _mask(self, piece: bytes) -> int:
+        mask = self._masks.get(piece)
         if mask is None:
-            mask = 0
-            for at in self.table(LONGEST).get(sequence, ()):
-                mask |= 1 << at
-            if mask:
-                self._masks[sequence] = mask
+            bits = bytearray(len(self.path) // 8 + 1)
+            for at in self._all(piece):
+                bits[at >> 3] |= 1 << (at & 7)
+            if len(self._masks) * len(self.path) > _MOST_BITS:
+                self._masks.clear()
+            mask = self._masks[piece] = int.from_bytes(bits, "little")
         return mask

@@ -16,13 +16,15 @@ from .escapes import URL_FORM, path_of, usual_url
 from .pattern import take_apart
 from .places import Places
 from .rank import NO_RANK, Rank, allows, line_of
+from .scan import Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.groups.sections import Section
 
+    from .compiling import Matcher
     from .pattern import Pattern
 
 _ROBOTS_TXT = b"/robots.txt"
@@ -66,12 +68,17 @@ def _is_robots_txt(path: bytes, dialect: Dialect) -> bool:
     return path == _ROBOTS_TXT and dialect.robots_txt_allowed
 
 
-def _strictest(matchers: Sequence[Callable[[bytes], Rank]]) -> Callable[[bytes], Rank]:
-    def best(path: bytes) -> Rank:
-        ranks = [matcher(path) for matcher in matchers]
-        return max((rank for rank in ranks if not allows(rank)), default=max(ranks))
+class _Strictest:
+    """The rules for several names, all of which must allow."""
 
-    return best
+    __slots__ = ("_matchers",)
+
+    def __init__(self, matchers: list[Matcher]) -> None:
+        self._matchers = matchers
+
+    def best(self, path: bytes) -> Rank:
+        ranks = [matcher.best(path) for matcher in self._matchers]
+        return max((rank for rank in ranks if not allows(rank)), default=max(ranks))
 
 
 class Rules:
@@ -82,25 +89,31 @@ class Rules:
     """
 
     __slots__ = (
-        "_best",
         "_dialect",
         "_form",
         "_lines",
+        "_matcher",
+        "_names",
         "_safe",
         "_shown",
         "_starts",
         "_verdicts",
         "chosen",
         "is_strictest",
+        "size",
     )
 
     def __init__(
         self, names: Sequence[Sequence[Section]], lines: list[bytes], dialect: Dialect
     ) -> None:
         self.chosen = tuple(dict.fromkeys(chain.from_iterable(names)))
-        self._starts = sorted(
-            ((each.rules[0], each) for each in self.chosen if each.rules), key=_START
-        )
+        self.size = sum([len(section.rules) for sections in names for section in sections])
+        """The number of rules."""
+        self.is_strictest = len(names) > 1
+        """Whether the groups of several names must all allow."""
+        self._names = names
+        self._starts: list[tuple[int, Section]] = []
+        """The groups, each with its first rule; empty until a rule is to be named."""
         self._shown: dict[int, tuple[str, ...]] = {}
         """Agents as text, by the first rule of their group, shared by all verdicts."""
         self._verdicts: dict[Rank, Verdict] = {}
@@ -108,15 +121,7 @@ class Rules:
         self._lines = lines
         self._dialect = dialect
         self._safe, self._form = URL_FORM[dialect.escapes]
-        found = [compile_rules(sections, lines, dialect).best for sections in names]
-        self.is_strictest = len(found) > 1
-        """Whether the groups of several names must all allow."""
-        self._best = _strictest(found) if self.is_strictest else found[0]
-
-    @property
-    def size(self) -> int:
-        """The number of rules."""
-        return sum(len(section.rules) for section in self.chosen)
+        self._matcher: Matcher | _Strictest | None = None
 
     def _read(self) -> Iterator[tuple[int, bool, bytes]]:
         for section in self.chosen:
@@ -126,6 +131,13 @@ class Rules:
         """The patterns of the rules, each with its rank; one rule may have two."""
         for pattern, rank in ranked(self._read(), self._dialect):
             yield take_apart(pattern, self._dialect.wildcards), rank
+
+    def compile(self) -> Matcher | _Strictest:
+        """Compiles the rules, which otherwise the first question does."""
+        if self._matcher is None:
+            found = [compile_rules(each, self._lines, self._dialect) for each in self._names]
+            self._matcher = _Strictest(found) if self.is_strictest else found[0]
+        return self._matcher
 
     def _path(self, url: str | bytes) -> bytes:
         return path_in_form(url, self._dialect)
@@ -141,13 +153,13 @@ class Rules:
         path = usual[1] if usual else path_of(octets)
         if path.translate(None, self._safe):
             path = self._form(path)
-        return self._best(path) & 1 == 1 or self._is_robots_txt(path)
+        best = (self._matcher or self.compile()).best(path)
+        return best & 1 == 1 or self._is_robots_txt(path)
 
     def compact(self) -> bytes | None:
-        """The rules for :func:`allowed_by_compact_rules`; None if they do not fit."""
-        if self.is_strictest:
-            return None
-        return compact_rules_of(ranked(self._read(), self._dialect), self._dialect.wildcards)
+        """The rules for :func:`allowed_by_compact_rules`; None if there are too many."""
+        matcher = self.compile()
+        return compact_rules_of(matcher) if isinstance(matcher, Scan) else None
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Whether the URL may be fetched, and which rule decides."""
@@ -156,7 +168,7 @@ class Rules:
             return _OF_ROBOTS_TXT
         if not self.chosen:
             return _WITHOUT_GROUP
-        rank = self._best(path)
+        rank = self.compile().best(path)
         if rank == NO_RANK:
             return _WITHOUT_RULE
         verdict = self._verdicts.get(rank)
@@ -192,6 +204,9 @@ class Rules:
 
     def _agents_above(self, number: int) -> tuple[str, ...]:
         """The user-agent values of the group with the rule on this line."""
+        if not self._starts:
+            self._starts = [(each.rules[0], each) for each in self.chosen if each.rules]
+            self._starts.sort(key=_START)
         start, section = self._starts[bisect_right(self._starts, number, key=_START) - 1]
         if start not in self._shown:
             self._shown[start] = texts(section.agents)
