@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from string import ascii_letters, digits
 from typing import TYPE_CHECKING
-from urllib.parse import urlunparse
+from urllib.parse import quote, urlunparse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,7 +23,9 @@ _HEX = "0123456789ABCDEF"
 _UNRESERVED = f"{ascii_letters}{digits}-._~"
 _AIOHTTP_PATH = frozenset(f"{_UNRESERVED}!$&'()*,:;=@")
 _AIOHTTP_QUERY = frozenset(f"{_UNRESERVED}!$'()*,/:?@")
-_CURL = frozenset(_UNRESERVED)
+_CURL = "!#$&'()*+,/:;=?@[]~|"
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_NO_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})[^\W_]{2}")
 
 _SKIPPED = dict.fromkeys(map(ord, "\t\r\n"))
 """What every parser of URLs skips (https://url.spec.whatwg.org 4.4, and urllib)."""
@@ -68,13 +70,14 @@ def sent_forms(url: str) -> tuple[str, ...]:
 
 def _forms_of(url: str) -> tuple[str, ...]:
     forms = dict[str, None]()
+    senders = (*_SENDERS, _curl_again) if _NO_ESCAPE.search(url) else _SENDERS
     for cleaned in dict.fromkeys((url, *_cleaned(url))):
         parts = _PARTS.match(cleaned)
         if parts is None:
             return ()
         head, path, query = parts[1], parts[2] or "/", parts[3]
         forms[head + path + query] = None
-        forms.update(dict.fromkeys(head + send(path, query) for send in _SENDERS))
+        forms.update(dict.fromkeys(head + send(path, query) for send in senders))
     return tuple(forms)[1:]
 
 
@@ -131,8 +134,24 @@ def _browser(path: str, query: str) -> str:
 
 
 def _curl(path: str, query: str) -> str:
-    """curl_cffi: also decodes escapes of unreserved characters."""
-    return _without_dot_segments(_undone(path, _CURL)) + _undone(query, _CURL)
+    """curl_cffi: also decodes escapes of unreserved characters, and makes missing ones."""
+    path, query = _ESCAPE.sub(_unescape, path), _ESCAPE.sub(_unescape, query)
+    return _without_dot_segments(_quoted(path, f"{_CURL}%")) + _quoted(query, f"{_CURL}%")
+
+
+def _curl_again(path: str, query: str) -> str:
+    """curl_cffi, if anything in the URL looks like an escape and is none, such as ``%u00e9``:
+    escapes each ``%`` of it."""
+    return _without_dot_segments(_quoted(path, _CURL)) + _quoted(query, _CURL)
+
+
+def _quoted(text: str, safe: str) -> str:
+    return quote(text, safe, errors="surrogatepass")
+
+
+def _unescape(match: re.Match[str]) -> str:
+    character = _chr(match[1])
+    return character if character in _UNRESERVED else match[0]
 
 
 def _aiohttp(path: str, query: str) -> str:

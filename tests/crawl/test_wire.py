@@ -6,6 +6,7 @@ would tell.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,15 +19,17 @@ from scrapy_robots_plus.protocol.robotstxt import RobotsTxt
 from tests.certificates import self_signed
 from tests.crawl_process import MODES, crawl_in_process
 from tests.crawling import OTHER_PARSER, crawl, stat
+from tests.sites import answer
 
 from .wire import ASCII, PLAIN, SHORT, wire_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import asyncio
+    from collections.abc import Callable, Iterable
 
     from scrapy.crawler import Crawler
 
-    from tests.sites import Host, Sites
+    from tests.sites import Hit, Host, Reply, Sites
 
     from .wire import Wire
 
@@ -35,8 +38,10 @@ HANDLERS = {
     "HTTP/2": "http2.H2DownloadHandler",
     "aiohttp": "_aiohttp.AiohttpDownloadHandler",
     "httpx": "_httpx.HttpxDownloadHandler",
+    "curl": "scrapy_impersonate.ImpersonateDownloadHandler",
 }
-"""Those of Scrapy; the last two are there from 2.18 on, and need asyncio."""
+"""Those of Scrapy, of which aiohttp and httpx are there from 2.18 on and need asyncio, and that of
+scrapy-impersonate where it is installed."""
 
 ALONE: dict[str, Any] = {"ADDONS": {}, "ROBOTSTXT_OBEY": True}
 """Scrapy's own middleware, with its own parser."""
@@ -47,6 +52,8 @@ FAST: dict[str, Any] = {
     "LOG_LEVEL": "INFO",
 }
 
+ROBOTS_TXT = b"User-agent: *\nAllow: /$\nDisallow: /\n"
+
 short_or_all = pytest.mark.parametrize(
     "octets",
     [pytest.param(SHORT, id="short"), pytest.param(ASCII, id="all", marks=pytest.mark.stress)],
@@ -54,7 +61,25 @@ short_or_all = pytest.mark.parametrize(
 ours_alone = pytest.mark.skipif(OTHER_PARSER is not None, reason="the log is held against ours")
 
 
+class Impersonates:
+    """A middleware that makes scrapy-impersonate send all requests."""
+
+    def process_request(self, request: scrapy.Request) -> None:
+        request.meta["impersonate"] = "chrome"
+
+
 def settings_for(handler: str) -> dict[str, Any]:
+    if handler == "curl":
+        pytest.importorskip("scrapy_impersonate")
+        if not is_asyncio_reactor_installed():
+            pytest.skip("needs asyncio")
+        handlers = dict.fromkeys(("http", "https"), HANDLERS[handler])
+        return {
+            **FAST,
+            "DOWNLOAD_HANDLERS": handlers,
+            "DOWNLOADER_MIDDLEWARES": {Impersonates: 1},
+            "USER_AGENT": None,
+        }
     if handler in ("aiohttp", "httpx"):
         pytest.importorskip(f"scrapy.core.downloader.handlers._{handler}")
         if not is_asyncio_reactor_installed():
@@ -89,7 +114,8 @@ async def test_nothing_disallowed_arrives(
     host = site_for(sites, wire, handler)
     crawler = await crawl_wire(host, wire, **settings)
     assert disallowed_in(host.fetched, wire) == []
-    assert_open_pages_came(crawler, host, wire)
+    if handler != "curl":  # whose responses have the URLs that were sent
+        assert_open_pages_came(crawler, host, wire)
     await assert_questions_get_the_same_answer(crawler)
 
 
@@ -139,6 +165,50 @@ async def test_scrapy_alone_lets_disallowed_pages_through(sites: Sites, handler:
     host = site_for(sites, wire, handler)
     await crawl_wire(host, wire, **settings, **ALONE)
     assert len(disallowed_in(host.fetched, wire)) > 0
+
+
+def cut(coding: str, compress: str) -> Reply:
+    """The file compressed, with a Content-Length that fits what is left of it."""
+    body = bytes(pytest.importorskip(compress).compress(ROBOTS_TXT * 20))
+    return answer(body[: len(body) // 2], content_encoding=coding)
+
+
+def doubled(hit: Hit, writer: asyncio.StreamWriter) -> Any:
+    two = {"location": "/empty.txt\r\nLocation: /rules.txt"}
+    return answer("", 302, **two)(hit, writer)
+
+
+WITHOUT_RULES: dict[str, Callable[[], Reply]] = {
+    "zstd, cut off": partial(cut, "zstd", "backports.zstd"),
+    "br, cut off": partial(cut, "br", "brotli"),
+    "two Locations": lambda: doubled,
+    "a Location without a host": partial(answer, "", 302, location="http://"),
+}
+"""What has been read as a file that allows more than the site does."""
+
+
+@ours_alone
+@pytest.mark.parametrize("kind", WITHOUT_RULES)
+@pytest.mark.parametrize("handler", HANDLERS)
+@pytest_twisted.ensureDeferred
+async def test_what_is_no_whole_file_lets_nothing_through(
+    sites: Sites, handler: str, kind: str
+) -> None:
+    if handler == "curl" and "cut" in kind:
+        pytest.skip("curl decodes by itself, and hands over what it has")
+    settings, wire = settings_for(handler), wire_of(b"@;[")
+    host = site_for(sites, wire, handler)
+    host.robots(WITHOUT_RULES[kind]())
+    host.pages["/rules.txt"] = answer(wire.robots_txt)
+    host.pages["/empty.txt"] = answer("")
+    await crawl_wire(host, wire, **settings, ROBOTS_FETCH_RETRIES=0)
+    assert disallowed_in(host.fetched, wire) == []
+    if kind == "two Locations" and handler != "curl":  # which takes them for an attack
+        assert host.fetched[0] == "/rules.txt"
+        assert len(host.fetched) > 1
+    else:
+        assert host.fetched == []
+    assert host.robots_hits == 1
 
 
 @pytest_twisted.ensureDeferred

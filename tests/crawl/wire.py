@@ -35,13 +35,14 @@ SEQUENCES = {
     "/s7?q=@": ["/s7?q=@", "/s7?q=%40", "/a/../s7?q=%40"],
     "//s8": ["//s8", "//a/../s8", "/.//s8"],
     "/s9?g[0]=o'b": ["/s9?g[0]=o'b", "/s9?g%5B0%5D=o%27b", "/s9?g%5b0%5d=o'b"],
+    "/sa/b%2520c": ["/sa/b%20c?x=%u00e9", "/sa/b%20c?%zz", "/sa/./b%20c?1%x1", "/sa/b%2520c"],
 }  # fmt: skip
 """Rules, and what comes to the same with at least one download handler or by RFC 9309 2.2.2."""
 
 NOT_THE_SAME = [
     "/s1/..%2Fx", "/s1/.../x", "/s1/..;/x", "/s1?/../x", "/a?/../s1/x", "/s1/.x", "/s2;a/b",
     "/s2/a", "/s3/a;b", "/s4;b", "/s6/%2540", "/s7?q=%2540",
-    "/s9?g[1]=o'b", "/s1%2Fx", "/s6/..%40/x",
+    "/s9?g[1]=o'b", "/s1%2Fx", "/s6/..%40/x", "/sa/b%20c", "/sa/b%20c?100%", "/sa/b%20c?x=%E9",
 ]  # fmt: skip
 """URLs that no handler makes into a disallowed one."""
 

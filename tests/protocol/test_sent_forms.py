@@ -119,6 +119,8 @@ def test_every_octet_literal_and_escaped(sent_by: Callable[[Request], str], pref
         ("/a;b;c", ["/a"]),
         ("/100%", ["/100%25"]),
         ("/%0X", ["/%250X"]),
+        ("/a%20b?x=%u00e9", ["/a%20b?x=%25u00e9", "/a%2520b?x=%25u00e9"]),
+        ("/%61/%2e%2e/%zz", ["/%zz", "/%25zz", "/%2561/%252e%252e/%25zz"]),
         ("/%2540", []),
         ("/?n=o%27b", ["/?n=o'b"]),
         ("/ordinary/page.html?a=b&c[]=d/e", []),
@@ -128,6 +130,17 @@ def test_the_forms_of(target: str, forms: list[str]) -> None:
     own, *others = judged(HOST + target)
     assert own == target
     assert sorted(others) == sorted(forms)
+
+
+@tried(200, 1_000, pieces=targets)
+@example(pieces=["/a%20b?x=%u00e9"])
+@example(pieces=["/a%20b#%zz"])
+@example(pieces=["/%61%"])
+def test_what_curl_cffi_sends_is_among_what_is_judged(pieces: list[str]) -> None:
+    utils = pytest.importorskip("curl_cffi.requests.utils")
+    url = Request(f"{HOST}/{''.join(pieces)}").url
+    if "/." not in utils.requote_uri(url):  # libcurl resolves dot segments afterwards
+        assert target_of(utils.requote_uri(url)) in judged(url)
 
 
 def test_scheme_host_and_fragment_are_no_part_of_a_form() -> None:
