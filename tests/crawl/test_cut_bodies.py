@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 import zlib
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,13 @@ from scrapy.exceptions import StopDownload
 from scrapy.http import Response, TextResponse
 
 from scrapy_robots_plus import RobotsUnreachable
+from scrapy_robots_plus.crawl.fetching import decoding
 from tests.crawling import crawl, stat
 from tests.sites import Hit, Reply, answer, gzipped, redirect, response_bytes
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Callable
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -218,6 +221,129 @@ async def test_what_a_handler_hands_over_whole_is_the_file(sites: Sites, kind: s
     handler = handing_over(RULES, **WHOLE[kind])
     await crawl(host.url("/open"), host.url("/closed"), DOWNLOAD_HANDLERS={"http": handler})
     assert host.fetched == ["/open"]
+
+
+def zstandard(body: bytes) -> bytes:
+    """A frame, if this version of Scrapy reads them with a package that we know."""
+    module = pytest.importorskip("backports.zstd")
+    return bytes(module.compress(body))
+
+
+def brotli(body: bytes) -> bytes:
+    return bytes(pytest.importorskip("brotli").compress(body))
+
+
+SKIPPABLE = b"\x50\x2a\x4d\x18\x04\0\0\0abcd"
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "br": brotli,
+    "zstd": zstandard,
+}
+INCOMPRESSIBLE = RULES.encode() + b"# " + random.Random(1).randbytes(2000).hex().encode()
+
+
+def encoded(body: bytes, coding: str) -> Reply:
+    return answer(body, content_encoding=coding)
+
+
+@pytest.mark.parametrize("ends", ["by Content-Length", "by closing the connection"])
+@pytest.mark.parametrize("coding", COMPRESS)
+@pytest_twisted.ensureDeferred
+async def test_a_compressed_body_that_is_cut_off_is_a_cut_body(
+    sites: Sites, coding: str, ends: str
+) -> None:
+    body = COMPRESS[coding](INCOMPRESSIBLE)
+    reply = encoded if ends == "by Content-Length" else closing_after
+    kept = (3, 30, len(body) // 2, len(body) - 9, len(body) - 1)
+    cut = [sites.host(reply(body[:length], coding)) for length in kept]
+    whole = sites.host(reply(body, coding))
+    crawler = await crawl(
+        *(host.url(path) for host in (*cut, whole) for path in ("/open", "/closed")),
+        ROBOTS_FETCH_RETRIES=0,
+    )
+    assert [host.fetched for host in cut] == [[]] * len(cut)
+    assert stat(crawler, "robotstxt/failure_count/cut") == len(cut)
+    assert whole.fetched == ["/open"]
+
+
+def closing_after(body: bytes, coding: str) -> Reply:
+    """As HTTP/1.0: the end of the connection is the end of the body."""
+
+    async def reply(hit: Hit, writer: asyncio.StreamWriter) -> None:
+        sent = response_bytes(body, 200, {"content_encoding": coding})
+        writer.write(sent.replace(b"content-length", b"x-length"))
+
+    return reply
+
+
+LAYERS = ["gzip, zstd", "zstd, br", "br, gzip", "deflate, identity, br", "zstd,zstd", "x-gzip, BR"]
+
+
+@pytest.mark.parametrize("codings", LAYERS)
+@pytest_twisted.ensureDeferred
+async def test_of_several_codings_each_may_be_cut_off(sites: Sites, codings: str) -> None:
+    outer, inner = (
+        COMPRESS[name.strip().lower().removeprefix("x-")]
+        for name in (codings.split(",")[-1], codings.split(",")[0])
+    )
+    replies = [outer(inner(INCOMPRESSIBLE)), outer(inner(INCOMPRESSIBLE)[:-9])]
+    replies.append(replies[0][:-9])
+    hosts = [sites.host(encoded(body, codings)) for body in replies]
+    crawler = await crawl(
+        *(host.url(path) for host in hosts for path in ("/open", "/closed")),
+        ROBOTS_FETCH_RETRIES=0,
+    )
+    assert [host.fetched for host in hosts] == [["/open"], [], []]
+    assert stat(crawler, "robotstxt/failure_count/cut") == 2
+
+
+@pytest_twisted.ensureDeferred
+async def test_zstd_is_a_series_of_frames(sites: Sites) -> None:
+    first, second = zstandard(b"User-agent: *\n"), zstandard(b"Disallow: /closed\n")
+    empty = zstandard(b"")
+    bodies = {
+        "two": (first + second, ["/open"]),
+        "with empty ones": (empty + first + empty + second + empty, ["/open"]),
+        "with one to skip": (SKIPPABLE + first + SKIPPABLE + second, ["/open"]),
+        "the second cut": (first + second[:-4], []),
+        "the second cut in its mark": (first + second[:3], []),
+        "one to skip, cut": (first + SKIPPABLE[:6], []),
+        "zeros behind it": (first + second + bytes(64), ["/open"]),
+        "very many": (empty * 10_000 + first + second, []),
+        "no zstd": (RULES.encode(), []),
+        "a window of 2 GiB": (b"\x28\xb5\x2f\xfd\x00\xa8" + second[6:], []),
+        "only an empty one": (empty, ["/closed", "/open"]),
+    }
+    hosts = {name: sites.host(encoded(body, "zstd")) for name, (body, _) in bodies.items()}
+    await crawl(
+        *(host.url(path) for host in hosts.values() for path in ("/closed", "/open")),
+        ROBOTS_FETCH_RETRIES=0,
+        CONCURRENT_REQUESTS=100,
+    )
+    fetched = {name: sorted(host.fetched) for name, host in hosts.items()}
+    assert fetched == {name: expected for name, (_, expected) in bodies.items()}
+
+
+@pytest.mark.parametrize("coding", COMPRESS)
+@pytest_twisted.ensureDeferred
+async def test_a_bomb_is_read_up_to_the_limit(sites: Sites, coding: str) -> None:
+    body = RULES.encode() + b"# filler\n" * 5_000_000  # 45 MB
+    host = sites.host(encoded(COMPRESS[coding](body), coding))
+    await crawl(host.url("/open"), host.url("/closed"))
+    assert host.fetched == ["/open"]
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd"])
+@pytest_twisted.ensureDeferred
+async def test_what_scrapy_alone_decodes_is_not_the_file(
+    sites: Sites, coding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = sites.host(encoded(COMPRESS[coding](RULES.encode()), coding))
+    monkeypatch.delitem(decoding._DECODERS, coding.encode())
+    crawler = await crawl(host.url("/open"), host.url("/closed"), ROBOTS_FETCH_RETRIES=0)
+    assert host.fetched == []
+    assert stat(crawler, "robotstxt/failure_count/undecodable") == 1
 
 
 def chunked(*chunks: bytes, end: bool) -> Reply:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 import pytest_twisted
 
-from scrapy_robots_plus import RobotsUnreachable
+from scrapy_robots_plus import RobotsMiddleware, RobotsUnreachable
 from tests.certificates import self_signed
 from tests.crawling import crawl, stat
 from tests.sites import (
@@ -206,6 +206,69 @@ async def test_five_redirects_are_followed_and_the_rules_apply_to_the_first(site
     assert first.fetched == ["/open"]
     assert sorted(too_far.fetched) == ["/closed", "/open"]
     assert last.robots_hits == 1  # the sixth redirect is not followed
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["http://", "https://", "HTTP://", "//", "http:///r.txt", "//?x", "http://#x", "http://:80/",
+     "", " ", "ftp://x.example/r.txt", "mailto:a@x.example", "http://[/", "http://x.example:0x/"],
+)  # fmt: skip
+@pytest_twisted.ensureDeferred
+async def test_a_redirect_to_nowhere_is_not_followed_and_closes_the_site(
+    sites: Sites, location: str
+) -> None:
+    host = sites.host(redirect(location))
+    crawler = await crawl(host.url("/open"))
+    assert host.fetched == []
+    assert host.robots_hits == 1
+    assert stat(crawler, "robotstxt/failure_count/bad_redirect") == 1
+
+
+def twice(name: str, first: str, second: str, status: int = 200, body: str | bytes = "") -> Reply:
+    return answer(body, status, **{name: f"{first}\r\n{name.replace('_', '-')}: {second}"})
+
+
+@pytest_twisted.ensureDeferred
+async def test_of_two_locations_the_last_is_followed_as_for_pages(sites: Sites) -> None:
+    for first, second in (("/other.txt", "/rules.txt"), ("/rules.txt", "/rules.txt")):
+        host = sites.host(twice("location", first, second, 302))
+        host.pages |= {"/rules.txt": answer(RULES), "/other.txt": answer("")}
+        host.pages["/page"] = twice("location", "/other", "/open", 302)
+        await crawl(host.url("/page"), host.url("/closed"))
+        assert host.fetched == ["/rules.txt", "/page", "/open"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_location_may_hold_a_comma(sites: Sites) -> None:
+    host = sites.host(redirect("/a, b.txt"))
+    host.pages["/a,%20b.txt"] = answer(RULES)
+    await crawl(host.url("/closed"))
+    assert host.fetched == ["/a,%20b.txt"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_a_robots_txt_says_twice_in_its_headers(sites: Sites) -> None:
+    """RFC 9110 5.3: lists are joined; of the others the last counts, or none where it is doubt."""
+    caching = sites.host(twice("cache_control", "public", "max-age=7200", body=RULES))
+    body = RULES.encode("utf-16")
+    types = ("text/plain; charset=utf-8", "text/plain; charset=utf-16")
+    charset = sites.host(twice("content_type", *types, body=body))
+    length = sites.host(twice("content_length", str(len(RULES)), "500", body=RULES))
+    later = sites.host(twice("retry_after", "700", "900", 503))
+    crawler = await crawl(
+        *(
+            host.url(path)
+            for host in (caching, charset, length, later)
+            for path in ("/open", "/closed")
+        ),
+        ROBOTS_FETCH_RETRIES=0,
+    )
+    assert caching.fetched == charset.fetched == ["/open"]
+    assert length.fetched == later.fetched == []
+    policies = crawler.get_downloader_middleware(RobotsMiddleware).policies
+    fresh_for = {str(policy.origin): policy.fresh_for for policy in policies}
+    assert 7_000 < fresh_for[caching.origin] <= 7_200
+    assert 700 < fresh_for[later.origin] <= 900
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zlib
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
@@ -11,6 +10,8 @@ from scrapy.exceptions import StopDownload
 
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.requests import MAXSIZE_META_KEY, TAP_META_KEY, TIMEOUT_META_KEY
+
+from .decoding import CutOffError, can_decode, codings_in, decoded, may_hide_a_cut
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
 
     from .download import Download
 
-_DECODED_HERE = (b"gzip", b"x-gzip", b"deflate")
-_GZIP = b"\x1f\x8b"
-_DEFLATE = b"\x08"
-_MOST_MEMBERS = 100
 _PART = 206
 _LONGEST_NUMBER = 19
 _CODING_OVERHEAD = 64
@@ -53,8 +50,13 @@ class Tap:
 
     @property
     def compressed(self) -> bool:
-        """Whether the body has a content encoding that :meth:`inflated` decodes."""
-        return self.encoding in _DECODED_HERE
+        """Whether the body has content codings that :meth:`inflated` undoes."""
+        return can_decode(codings_in(self.encoding))
+
+    @property
+    def cannot_be_checked(self) -> bool:
+        """Whether nobody can tell if the body was cut off: Scrapy may decode it all the same."""
+        return may_hide_a_cut(codings_in(self.encoding))
 
     def came_from(self, url: str) -> bool:
         """Whether the body is exactly what *url* sent, rather than a browser's version of it.
@@ -91,50 +93,24 @@ class Tap:
 
     @property
     def _promised(self) -> int:
-        """The Content-Length that the handler saw; 0 if there was none."""
-        value = b"" if self.response is None else self.response.headers.get("Content-Length") or b""
-        return int(value) if value.isdigit() and len(value) < _LONGEST_NUMBER else 0
+        """The Content-Length that the handler saw, the largest of several (RFC 9110 8.6); 0 if
+        there was none."""
+        values = [] if self.response is None else self.response.headers.getlist("Content-Length")
+        numbers = (value.strip() for value in b",".join(values).split(b","))
+        lengths = (int(each) for each in numbers if each.isdigit() and len(each) < _LONGEST_NUMBER)
+        return max(lengths, default=0)
 
     def inflated(self, raw: bytes) -> bytes:
-        """The first ``limit`` bytes of the body *raw*, inflated.
+        """The first ``limit`` bytes of the body *raw*, decompressed.
 
-        Inflating stops at the limit, so a decompression bomb costs no more than any other body.
-        Raises ValueError if the body is damaged or cut off.
+        Raises CutOffError if the body is cut off, ValueError if it is damaged.
         """
-        # 47: gzip or zlib, detected; -15: raw deflate, without the zlib header it should have
-        bare = self.encoding == b"deflate" and not _has_zlib_header(raw)
-        body, has_end = _inflated(raw, -15 if bare else 47, self.limit + 1)
+        body = decoded(raw, codings_in(self.encoding) or (b"gzip",), self.limit)
         # A download may have been stopped exactly where a gzip member ends.
         was_stopped = self.response is not None and "download_stopped" in self.response.flags
-        is_whole = has_end and not was_stopped
-        if not is_whole and len(body) <= self.limit:
-            raise ValueError("the compressed body is cut off")
-        if is_gzip(body):
-            raise ValueError("the body is compressed twice")
+        if was_stopped and len(body) <= self.limit:
+            raise CutOffError("the download of the compressed body was stopped")
         return body
-
-
-def _inflated(raw: bytes, window: int, limit: int) -> tuple[bytes, bool]:
-    """Inflates *raw* up to *limit* bytes; also returns whether the end was reached.
-
-    RFC 1952 2.2: a gzip file is a series of members. Raises ValueError if one is damaged.
-    """
-    body = b""
-    for _ in range(_MOST_MEMBERS):
-        decoder = zlib.decompressobj(window)
-        try:
-            body += decoder.decompress(raw, limit - len(body))
-        except zlib.error as error:
-            raise ValueError(str(error)) from None
-        raw = decoder.unused_data
-        if not decoder.eof or len(body) >= limit or not raw.startswith(_GZIP):
-            return body, decoder.eof
-    raise ValueError(f"more than {_MOST_MEMBERS} gzip members")
-
-
-def is_gzip(body: bytes) -> bool:
-    """Whether *body* begins as a gzip file does (RFC 1952 2.3.1). No text begins like that."""
-    return body.startswith(_GZIP + _DEFLATE)
 
 
 def content_encoding(response: Response) -> bytes:
@@ -145,11 +121,6 @@ def _is_all(content_range: bytes) -> bool:
     """Whether a Content-Range (RFC 9110 14.4) covers the whole file."""
     found = re.fullmatch(rb"\s*bytes 0-(\d{1,18})/(\d{1,18})\s*", content_range)
     return found is not None and int(found[1]) + 1 == int(found[2])
-
-
-def _has_zlib_header(raw: bytes) -> bool:
-    """RFC 1950 2.2: method 8, and the first two bytes are a multiple of 31."""
-    return len(raw) > 1 and raw[0] & 0x0F == 8 and (raw[0] << 8 | raw[1]) % 31 == 0
 
 
 class BodyTaps:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.record import RobotsRecord
 
 _NOT_MODIFIED = 304
+_NO_HOST = re.compile(r"\s*(?:https?:)?//(?:[/?#\s]|$)", re.IGNORECASE)
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TRANSIENT = frozenset({Failure.DNS, Failure.CONNECTION, Failure.CUT})
 _NO_ANSWER = _TRANSIENT | {Failure.TIMEOUT, Failure.ERROR}
@@ -221,13 +223,15 @@ class Fetcher:
 
 
 def _redirect_target(url: str, location: str) -> str | None:
-    """The absolute URL that *location* names; None if it is not http or https.
+    """The absolute URL that *location* names; None if it is not http or https, or has no host
+    (RFC 9110 4.2.1): joined with *url*, ``http://`` would be *url* itself.
 
     A Location that is not ASCII names the octets that were sent, as in redirects of pages.
     """
     try:
         target = urljoin(url, safe_url_string(location.encode("latin-1")))
-        return target if location and Origin.of(target) else None
+        leads_somewhere = location.strip() and not _NO_HOST.match(location)
+        return target if leads_somewhere and Origin.of(target) else None
     except ValueError:
         return None
 

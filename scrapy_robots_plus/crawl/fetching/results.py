@@ -15,8 +15,9 @@ from scrapy_robots_plus.policy.record import FetchResult
 from scrapy_robots_plus.protocol.lines.octets import whole_lines
 from scrapy_robots_plus.protocol.printable import printable
 
-from .body_tap import content_encoding, is_gzip
+from .body_tap import content_encoding
 from .browser_text import is_html, text_in
+from .decoding import CutOffError, is_gzip
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -50,7 +51,8 @@ class Results:
             return self._result(url, response, Failure.CUT, detail=missing)
         if raw is not None and raw.status == response.status and tap.compressed:
             return self._inflated(url, raw, raw.body, tap)
-        if _is_file(response) and (encoding := content_encoding(response)) not in _NOT_ENCODED:
+        encoding = tap.encoding if tap.cannot_be_checked else content_encoding(response)
+        if _is_file(response) and encoding not in _NOT_ENCODED:
             detail = f"Content-Encoding: {encoding.decode('latin-1')}"
             return self._result(url, response, Failure.UNDECODABLE, detail=detail)
         body = tap.whole(response)
@@ -117,6 +119,8 @@ class Results:
             return self._result(url, response, response.status)
         try:
             return self._result(url, response, response.status, tap.inflated(body))
+        except CutOffError as error:
+            return self._result(url, response, Failure.CUT, detail=str(error))
         except ValueError as error:
             return self._result(url, response, Failure.UNDECODABLE, detail=str(error))
 
@@ -137,9 +141,17 @@ def _is_file(response: Response) -> bool:
     return 200 <= response.status < 300 and bool(response.body)
 
 
+_LAST_COUNTS = frozenset({b"location", b"retry-after", b"content-type"})
+"""What has one value, which may hold a comma. If it is repeated, Scrapy's own redirects and the
+charset go by the last (RFC 9110 8.3). A repeated date or ETag counts as none when it is joined."""
+
+
 def _text(headers: Headers) -> dict[str, str]:
-    """Names in lower case; repeated headers joined with commas (RFC 9110 5.3)."""
-    return {
-        name.decode("latin-1").lower(): b", ".join(values).decode("latin-1")
-        for name, values in headers.items()
-    }
+    """Names in lower case; repeated headers joined with commas, if they may be (RFC 9110 5.3)."""
+    found = {}
+    for name, values in headers.items():
+        key = name.lower()
+        found[key.decode("latin-1")] = b", ".join(
+            values[-1:] if key in _LAST_COUNTS else values
+        ).decode("latin-1")
+    return found
