@@ -33,6 +33,7 @@ from .failures import shortage_in as shortage_in
 from .handlers import DownloadFunction as DownloadFunction
 from .handlers import StandIn as StandIn
 from .handlers import close_idle_connections as close_idle_connections
+from .handlers import codec as codec
 from .handlers import make_room as make_room
 from .handlers import retry_handovers as retry_handovers
 from .handlers import stand_before_handlers as stand_before_handlers

@@ -7,6 +7,7 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
+from scrapy.utils import _compression
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.defer import Deferred
@@ -297,3 +298,9 @@ class _Endpoint:
 
         self._endpoint.connect(factory).addCallbacks(connected.callback, later)
         return connected
+
+
+def codec(name: str) -> Any:
+    """The module that Scrapy undoes a content coding with: ``zstd``, as Python 3.14 has it, or
+    ``brotli``. None if it is not installed, or this version has another (2.14: ``zstandard``)."""
+    return getattr(_compression, name, None)

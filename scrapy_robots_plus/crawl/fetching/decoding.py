@@ -9,20 +9,7 @@ import zlib
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-try:
-    from compression import zstd  # Python 3.14
-except ImportError:
-    try:
-        from backports import zstd
-    except ImportError:  # older versions of Scrapy have zstandard instead, or nothing
-        zstd = None
-try:
-    import brotli
-except ImportError:
-    try:
-        import brotlicffi as brotli
-    except ImportError:
-        brotli = None
+from scrapy_robots_plus.crawl import compat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -89,14 +76,17 @@ _DECODERS: dict[bytes, Callable[[bytes, int], tuple[bytes, bool]]] = {
 }
 
 
-if zstd is not None:
+if (zstd := compat.codec("zstd")) is not None:
     _options = {zstd.DecompressionParameter.window_log_max: _LARGEST_WINDOW}
     _frame = partial(zstd.ZstdDecompressor, options=_options)
     _DECODERS[b"zstd"] = partial(_members, decoder=_frame, begins=(_ZSTD, *_SKIPPABLE))
 
 
+_brotli = compat.codec("brotli")
+
+
 def _unbrotli(raw: bytes, limit: int) -> tuple[bytes, bool]:
-    decoder = brotli.Decompressor()
+    decoder = _brotli.Decompressor()
     body: bytes = decoder.process(raw, output_buffer_limit=limit)
     while not decoder.is_finished() and len(body) < limit:
         more = decoder.process(b"", output_buffer_limit=limit - len(body))
@@ -106,7 +96,7 @@ def _unbrotli(raw: bytes, limit: int) -> tuple[bytes, bool]:
     return body, decoder.is_finished()
 
 
-if hasattr(getattr(brotli, "Decompressor", None), "can_accept_more_data"):  # 1.2, as for Scrapy
+if hasattr(getattr(_brotli, "Decompressor", None), "can_accept_more_data"):  # 1.2, as for Scrapy
     _DECODERS[b"br"] = _unbrotli
 
 
