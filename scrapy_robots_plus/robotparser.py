@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.robotparser import RequestRate
 from urllib.robotparser import RobotFileParser as _RobotFileParser
 
-from .protocol import RFC9309, Dialect, RobotsTxt
+from .protocol import RFC9309, Dialect, RobotsTxt, dialect_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,12 +34,12 @@ class RobotFileParser(_RobotFileParser):
 
     last_checked: float
 
-    def __init__(self, url: str = "", dialect: Dialect = RFC9309) -> None:
+    def __init__(self, url: str = "", dialect: Dialect | str = RFC9309) -> None:
         super().__init__(url)
-        self.dialect = dialect
+        self.dialect = dialect_named(dialect)
         """How the file is read, a :class:`~scrapy_robots_plus.protocol.Dialect`: by default RFC
-        9309."""
-        self._file = RobotsTxt.parse(b"", dialect)
+        9309. May be given by its name."""
+        self._file = RobotsTxt.parse(b"", self.dialect)
 
     def read(self) -> None:
         """Fetches the URL and parses the response.

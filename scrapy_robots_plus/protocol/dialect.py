@@ -182,11 +182,14 @@ DIALECTS = {each.name: each for each in (RFC9309, GOOGLE, GYM2008, MK1996, FIRST
 """Dialects by their names, which are those of ``ROBOTS_DIALECT``."""
 
 
-def dialect_named(name: str) -> Dialect:
-    """The dialect of this name, in any case, as ``ROBOTS_DIALECT`` takes it.
+def dialect_named(name: str | Dialect) -> Dialect:
+    """Return the dialect of this name, in any case, as ``ROBOTS_DIALECT`` takes it; or the dialect
+    itself.
 
-    Raises ValueError, listing the names there are, for any other.
+    Raises ValueError, listing the names there are, for anything else.
     """
+    if isinstance(name, Dialect):
+        return name
     try:
         return DIALECTS[name.upper()]
     except (KeyError, AttributeError):

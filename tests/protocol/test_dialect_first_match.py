@@ -35,6 +35,13 @@ class TestExamples:
     def test_basics(self, url: str, want: bool) -> None:
         assert allowed(self.BASICS, url) is want
 
+    def test_all_agents_of_a_run_share_the_rules(self) -> None:
+        """As the README of the library says; its code has the rules for the last of them only."""
+        body = "User-agent: Google\nUser-agent: Bing\nDisallow: /secret\n"
+        for agent in ("Google", "Bing"):
+            assert not allowed(body, "/secret", agent)
+            assert allowed(body, "/", agent)
+
     def test_sitemaps(self) -> None:
         file = RobotsTxt.parse(self.BASICS, FIRST_MATCH)
         assert file.sitemaps == ("http://example.com/sitemap.xml",)

@@ -51,6 +51,16 @@ class TestEscapes:
 
 
 class TestAgents:
+    @pytest.mark.parametrize("dialect", [GOOGLE, RFC9309])
+    def test_of_several_names_the_first_that_is_named_counts(self, dialect: Dialect) -> None:
+        """google/robotstxt merges the groups of all names."""
+        body = "user-agent: foo\ndisallow: /foo\n\nuser-agent: bar\ndisallow: /bar\n"
+        file = RobotsTxt.parse(body, dialect)
+        for names, denied in ((["foo", "bar"], "/foo"), (["bar", "foo"], "/bar")):
+            for url in ("/foo", "/bar"):
+                assert file.allowed(url, names) is (url != denied)
+        assert not file.allowed("/bar", ["other", "bar"])
+
     def test_a_name_that_is_no_token_fits_nothing(self) -> None:
         body = "user-agent: Foo Bar\ndisallow: /"
         assert not allowed(body, "/", "Foo")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.protocol import GYM2008, MK1996, RobotsTxt
+from scrapy_robots_plus.protocol import GYM2008, MK1996, Dialect, RobotsTxt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -266,3 +266,17 @@ def test_a_group_for_all_comes_last_even_to_those_it_names() -> None:
     body = group("User-agent: x", "User-agent: *", "Disallow: /", "", "User-agent: xy", "Allow: /")
     assert answers(body, "xy", "/a") == [(True, True)] * 2
     assert answers(body, "x", "/a") == [(False, False)] * 2
+
+
+@pytest.mark.parametrize("url", ["/a?", "/a;", "/a?#b"])
+@pytest.mark.parametrize(("dialect", "syntax"), SYNTAXES)
+def test_an_empty_query_is_compared_and_the_library_drops_it(
+    url: str, dialect: Dialect, syntax: int
+) -> None:
+    for rule, ours, librarys in (("/a" + url[2], False, True), ("/a", False, False)):
+        body = f"User-agent: *\nDisallow: {rule}\n"
+        library = rerp.RobotExclusionRulesParser()
+        library.parse(body)
+        assert RobotsTxt.parse(body, dialect).allowed(url, "bot") is ours
+        assert library.is_allowed("bot", "http://e.example" + url, syntax) is librarys
+    assert RobotsTxt.parse("User-agent: *\nDisallow: /a$\n", dialect).allowed(url, "bot")

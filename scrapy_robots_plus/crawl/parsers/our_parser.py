@@ -11,7 +11,7 @@ from scrapy.robotstxt import RobotParser
 
 from scrapy_robots_plus.crawl.settings import dialect_in
 from scrapy_robots_plus.protocol import RFC9309, RobotsTxt, has_product_token
-from scrapy_robots_plus.protocol.dialect import Names
+from scrapy_robots_plus.protocol.dialect import Names, dialect_named
 from scrapy_robots_plus.protocol.product_token import as_names
 from scrapy_robots_plus.protocol.robotstxt.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.rules.rules import allowed_by_compact_rules, deciding_line
@@ -174,9 +174,10 @@ class RobotsParser(RobotParser):
         """How the file is read."""
         return self._shared.dialect
 
-    def read_as(self, dialect: Dialect) -> Self:
-        """The same file, read in another dialect."""
-        return type(self)(self._whole(), self._shared.in_dialect(dialect), self._charset)
+    def read_as(self, dialect: Dialect | str) -> Self:
+        """The same file, read in another dialect, which may be given by its name."""
+        shared = self._shared.in_dialect(dialect_named(dialect))
+        return type(self)(self._whole(), shared, self._charset)
 
     def cool(self) -> None:
         """Keeps only the compressed file and the compact rules, until the next question."""

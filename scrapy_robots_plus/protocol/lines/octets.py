@@ -30,6 +30,22 @@ unreadable if it is labelled so by mistake."""
 _WIDE = {"utf_16": "", "utf_16_le": "-le", "utf_16_be": "-be"}
 
 
+Body = bytes | bytearray | memoryview | str
+"""What a robots.txt may be given as."""
+
+
+def as_body(body: Body) -> bytes | str:
+    """Return the body as octets or text. Raises TypeError for anything else, such as a path."""
+    if isinstance(body, (bytes, str)):
+        return body
+    if isinstance(body, (bytearray, memoryview)):
+        return bytes(body)
+    raise TypeError(
+        "the body of a robots.txt is bytes, bytearray, memoryview or str, not "
+        f"{type(body).__name__}; of a file on disk, pass what Path.read_bytes() returns"
+    )
+
+
 def to_utf8(body: bytes | str, charset: str) -> bytes:
     """The body in UTF-8, without its byte order mark, which takes precedence over *charset*."""
     if isinstance(body, str):

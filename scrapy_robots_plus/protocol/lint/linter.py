@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect
+from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
+from scrapy_robots_plus.protocol.lines.octets import as_body
 from scrapy_robots_plus.protocol.product_token import as_names
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
@@ -20,6 +21,7 @@ from .reading import read
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.groups.group_choice import GroupChoice
+    from scrapy_robots_plus.protocol.lines.octets import Body
     from scrapy_robots_plus.protocol.product_token import Agent
 
     from .findings import Finding
@@ -49,12 +51,15 @@ class LintedFile:
 
 
 def lint(
-    body: bytes | str,
-    dialect: Dialect = RFC9309,
+    body: Body,
+    dialect: Dialect | str = RFC9309,
     charset: str | None = None,
     max_bytes: int | None = MAX_BYTES,
 ) -> LintedFile:
     """Explains and checks a robots.txt. Never raises, whatever it contains.
+
+    ``dialect`` may be a name, as ``ROBOTS_DIALECT`` takes it. Raises ValueError, listing the names
+    there are, for any other; TypeError for a body of another type, such as a path.
 
     ``charset`` is from the Content-Type header, if it has one. Of a longer body, only the lines
     that end within the first ``max_bytes`` octets are read (RFC 9309 2.5; by default 512,000).
@@ -62,7 +67,8 @@ def lint(
     A file that is made to take long is not searched for all rules that change nothing; it then has
     a finding ``not-checked``.
     """
-    reading = read(body, dialect, charset, max_bytes)
+    dialect = dialect_named(dialect)
+    reading = read(as_body(body), dialect, charset, max_bytes)
     lines = tuple(meanings(reading))
     findings = sorted(_findings(reading, lines), key=lambda each: (each.line or 0, each.code))
     return LintedFile(dialect, lines, tuple(findings), reading.choice)

@@ -6,23 +6,24 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol import pace
-from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect
+from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
 from scrapy_robots_plus.protocol.groups.group_choice import GroupChoice
 from scrapy_robots_plus.protocol.groups.scanner import Scanner
 from scrapy_robots_plus.protocol.groups.sections import STAR, Section
 from scrapy_robots_plus.protocol.lines.kinds import Kind
 from scrapy_robots_plus.protocol.lines.lines import Line, read_line, to_lines
-from scrapy_robots_plus.protocol.lines.octets import text, texts, to_utf8, whole_lines
+from scrapy_robots_plus.protocol.lines.octets import as_body, text, texts, to_utf8, whole_lines
 from scrapy_robots_plus.protocol.product_token import Agent, as_names
 from scrapy_robots_plus.protocol.rules.compiling import read_rules
 
 from .compiled import CompiledRules
-from .values import CleanParam, Group, Rule, clean_param, is_whole_url
+from .values import CleanParam, Group, Rule, clean_param, is_url, is_whole_url
 from .writing import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from scrapy_robots_plus.protocol.lines.octets import Body
     from scrapy_robots_plus.protocol.pace import RequestRate, VisitTime
     from scrapy_robots_plus.protocol.rules.rules import Rules
     from scrapy_robots_plus.protocol.verdict import Explanation, Verdict
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _LARGE = 65_536
 """From this many octets on, parsing also compiles the rules, because that takes long."""
 
+_PATHS_BEGIN = ("", "/", "?", b"", b"/", b"?")
 
 OVERHEAD = 512
 """Octets that a parsed file takes in memory besides its lines, about."""
@@ -56,19 +58,21 @@ class RobotsTxt:
     @classmethod
     def parse(
         cls,
-        body: bytes | bytearray | memoryview | str,
-        dialect: Dialect = RFC9309,
+        body: Body,
+        dialect: Dialect | str = RFC9309,
         charset: str | None = None,
         max_bytes: int | None = None,
     ) -> RobotsTxt:
         """Parses a body. Never raises, whatever it contains.
 
+        ``dialect`` may be a name, as ``ROBOTS_DIALECT`` takes it. Raises ValueError, listing the
+        names there are, for any other; TypeError for a body of another type, such as a path.
+
         ``charset`` is from the Content-Type header, if it has one. Of a longer body, only the lines
         that end within the first ``max_bytes`` octets are read; None, the default, reads all. A
         crawl applies its limit (2.5) when it fetches the file.
         """
-        if not isinstance(body, (bytes, str)):
-            body = bytes(body)
+        body, dialect = as_body(body), dialect_named(dialect)
         if max_bytes is not None:
             body = whole_lines(body, max_bytes)
         octets = to_utf8(body, charset or dialect.charset)
@@ -82,20 +86,28 @@ class RobotsTxt:
         return self._compiled.of(agent)
 
     def allowed(self, url: str | bytes, agent: Agent) -> bool:
-        """Whether the crawler may fetch the URL."""
+        """Whether the crawler may fetch the URL. Raises ValueError if the two are exchanged."""
+        # A crawl asks this of each URL, so the lookup of :meth:`rules_for` is inlined.
         try:
             rules = self._compiled.asked[agent]
         except (KeyError, TypeError):
-            rules = self.rules_for(agent)
+            rules = self._rules_for(agent, url)
         return rules.allowed(url)
 
+    def _rules_for(self, agent: Agent, url: str | bytes) -> Rules:
+        if is_url(agent) and not is_url(url) and url[:1] not in _PATHS_BEGIN:
+            raise ValueError(f"{agent!r} is a URL and {url!r} is none: were the two exchanged?")
+        return self.rules_for(agent)
+
     def verdict(self, url: str | bytes, agent: Agent) -> Verdict:
-        """Whether the crawler may fetch the URL, and which rule on which line decides."""
-        return self.rules_for(agent).verdict(url)
+        """Whether the crawler may fetch the URL, and which rule on which line decides. Raises
+        ValueError if the two are exchanged."""
+        return self._rules_for(agent, url).verdict(url)
 
     def explain(self, url: str | bytes, agent: Agent) -> Explanation:
-        """The verdict, and every matching rule that it beat."""
-        return self.rules_for(agent).explain(url)
+        """The verdict, and every matching rule that it beat. Raises ValueError if URL and agent are
+        exchanged."""
+        return self._rules_for(agent, url).explain(url)
 
     def rules(self, agent: Agent) -> tuple[Rule, ...]:
         """The rules that apply to the crawler, in file order."""

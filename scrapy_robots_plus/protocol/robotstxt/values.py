@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from scrapy_robots_plus.protocol.product_token import as_text
+
 _WHOLE_URL = re.compile(rb"https?://[^/]", re.IGNORECASE)
 
 
@@ -44,6 +46,12 @@ def clean_param(value: str) -> CleanParam:
     """``ref&sort /shop/``: parameters, and the path they apply to."""
     params, path = (*value.split(None, 1), "", "")[:2]
     return CleanParam(tuple(filter(None, params.split("&"))), path)
+
+
+def is_url(value: object) -> bool:
+    """Whether a user agent, or what should be a URL, is a URL with a scheme and an authority."""
+    text = as_text(value) if isinstance(value, (str, bytes)) else ""
+    return text[:8].lower().startswith(("http://", "https://"))
 
 
 def is_whole_url(value: bytes) -> bool:

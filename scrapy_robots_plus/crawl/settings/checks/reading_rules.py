@@ -25,9 +25,7 @@ status_policy: Check[str | Mapping[str, str], StatusTable] = Check(
 
 
 def _dialect(value: object) -> Dialect:
-    if isinstance(value, Dialect):
-        return value
-    if not isinstance(value, str):
+    if not isinstance(value, (str, Dialect)):
         raise ValueError("expected the name of a dialect or a Dialect")
     return dialect_named(value)
 
