@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.lines.kinds import FILE_WIDE, INITIALS, Kind
+from scrapy_robots_plus.protocol.lines.kinds import ABOUT_USES, FILE_WIDE, INITIALS, Kind
 from scrapy_robots_plus.protocol.lines.lines import Line, read_line
 
 from .sections import STAR, Section, names_in
@@ -29,6 +29,8 @@ class Scanner:
         self.sections: list[Section] = []
         self.globals: list[Line] = []
         """Lines that belong to no group (2.2.4)."""
+        self.is_about_uses = False
+        """Whether there is a Content-Usage or Content-Signal line anywhere."""
         self._current: Section | None = None
         self._collecting = False  # whether another agent would belong to this group
 
@@ -96,6 +98,7 @@ class Scanner:
             return
         if self.dialect.delay_ends_agents and line.kind in _ENDS_AGENTS:
             self._collecting = False
+        self.is_about_uses = self.is_about_uses or line.kind in ABOUT_USES
         if line.kind in FILE_WIDE:
             self.globals.append(line)
         elif self._current is not None:

@@ -39,6 +39,9 @@ class Kind(IntEnum):
 FILE_WIDE = frozenset({Kind.SITEMAP, Kind.HOST, Kind.CLEAN_PARAM, Kind.LICENSE})
 """What belongs to no group, wherever it stands (2.2.4)."""
 
+ABOUT_USES = frozenset({Kind.CONTENT_USAGE, Kind.CONTENT_SIGNAL})
+"""What says what pages may be used for."""
+
 # In the reference parser's order: a key means the first of these that it starts with.
 _PREFIXES = (
     (b"user-agent", Kind.USER_AGENT),

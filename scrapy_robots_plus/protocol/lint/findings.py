@@ -68,8 +68,8 @@ class Code(str, Enum):
     OUTSIDE_GROUP = (
         "outside-group",
         (
-            "A rule or a Crawl-delay is in no group, because no user-agent line comes before it "
-            "(RFC 9309 2.2.2)."
+            "A rule, a Crawl-delay or a Content-Signal is in no group, because no user-agent line "
+            "comes before it (RFC 9309 2.2.2)."
         ),
     )
     NAMES_NOBODY = "names-nobody", "A user-agent line without a name that a crawler can have."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.lines import Kind
@@ -28,10 +29,14 @@ class FilePreferences:
     ``Google-Extended``, for which no crawler fetches: where a group that names one disallows a URL,
     that is a statement about training.
 
+    Lines that stand apart from all groups are in none, or in the one above, as the drafts have it;
+    but sites mean all crawlers by them. So what they disallow counts for all, and what they allow
+    only if they are in a group of the crawler.
+
     It is true if there is anything to say of any URL.
     """
 
-    __slots__ = ("_agent", "_file", "_signals", "_tokens", "_usage", "_vocabulary")
+    __slots__ = ("_agent", "_apart", "_file", "_signals", "_tokens", "_usage", "_vocabulary")
 
     def __init__(
         self,
@@ -44,18 +49,23 @@ class FilePreferences:
         self._agent = agent
         self._vocabulary = vocabulary
         usage = tuple(file.members(agent, Kind.CONTENT_USAGE))
+        apart = file.uses_for_all
+        usage_apart = tuple(line for line in apart if line.kind is Kind.CONTENT_USAGE)
         self._usage = UsageRules(usage, file.dialect, vocabulary) if usage else None
-        self._signals = first_of_each(_said(file.members(agent, Kind.CONTENT_SIGNAL), vocabulary))
+        self._apart = UsageRules(usage_apart, file.dialect, vocabulary) if usage_apart else None
+        signals = _said(file.members(agent, Kind.CONTENT_SIGNAL), vocabulary)
+        signals_apart = (line for line in apart if line.kind is Kind.CONTENT_SIGNAL)
+        self._signals = first_of_each(chain(signals, _objections(_said(signals_apart, vocabulary))))
         self._tokens = tuple(filter(file.is_named, use_tokens))
 
     def __bool__(self) -> bool:
-        return bool(self._usage or self._signals or self._tokens)
+        return bool(self._usage or self._apart or self._signals or self._tokens)
 
     @property
     def everywhere(self) -> tuple[Statement, ...] | None:
         """What is said about each URL that the crawler may fetch; None if that depends on the
         URL."""
-        return None if self._usage or self._tokens else self._signals
+        return None if self._usage or self._apart or self._tokens else self._signals
 
     def statements(self, url: str | bytes) -> tuple[Statement, ...]:
         """What is said about a URL, absolute or a path and query.
@@ -65,7 +75,10 @@ class FilePreferences:
         """
         if not self or not self._file.allowed(url, self._agent):
             return ()
-        usage = self._usage.statements(path_in_form(url, self._file.dialect)) if self._usage else ()
+        path = path_in_form(url, self._file.dialect) if self._usage or self._apart else b""
+        usage = self._usage.statements(path) if self._usage else ()
+        if self._apart:
+            usage = first_of_each((*usage, *_objections(self._apart.statements(path))))
         return (*usage, *self._signals, *self._of_tokens(url))
 
     def _of_tokens(self, url: str | bytes) -> Iterator[Statement]:
@@ -87,6 +100,10 @@ def statements_in(file: RobotsTxt, vocabulary: Vocabulary = CURRENT) -> tuple[St
     :meth:`FilePreferences.statements`.
     """
     return tuple(_said(file.lines, vocabulary))
+
+
+def _objections(statements: Iterable[Statement]) -> Iterator[Statement]:
+    return (each for each in statements if each.preference is Preference.DISALLOW)
 
 
 def _said(lines: Iterable[Line], vocabulary: Vocabulary) -> Iterator[Statement]:

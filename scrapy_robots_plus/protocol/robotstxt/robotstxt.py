@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol import pace
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
+from scrapy_robots_plus.protocol.groups.apart import lines_apart
 from scrapy_robots_plus.protocol.groups.group_choice import GroupChoice
 from scrapy_robots_plus.protocol.groups.scanner import Scanner
 from scrapy_robots_plus.protocol.groups.sections import STAR, Section
@@ -146,6 +147,14 @@ class RobotsTxt:
             for members in section.members:
                 if not meant.isdisjoint(members.names):
                     yield from (line for line in members.lines if line.kind is kind)
+
+    @property
+    def uses_for_all(self) -> tuple[Line, ...]:
+        """The Content-Usage and Content-Signal lines that stand apart from all groups, in file
+        order: above the first, or behind a blank line. Sites mean all crawlers by them."""
+        if not self._scanner.is_about_uses:
+            return ()
+        return tuple(lines_apart(self._lines, self.dialect))
 
     def is_named(self, agent: Agent) -> bool:
         """Whether a group names the crawler, so that those for ``*`` do not apply to it (2.2.1)."""

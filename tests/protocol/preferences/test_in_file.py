@@ -16,6 +16,7 @@ from scrapy_robots_plus.protocol.preferences import (
     Preference,
     Source,
     Statement,
+    combine,
     statements_in,
 )
 from scrapy_robots_plus.protocol.printable import printable
@@ -23,6 +24,8 @@ from tests.protocol.worst_cases import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from scrapy_robots_plus.protocol import Dialect
 
 ALLOW, DISALLOW, UNKNOWN = Preference.ALLOW, Preference.DISALLOW, Preference.UNKNOWN
 
@@ -47,7 +50,7 @@ class TestGroups:
         assert said(self.BODY, agent="another") == "2 train-ai disallow, 3 search allow"
 
     def test_a_file_that_says_nothing_is_false(self) -> None:
-        for body in ("", "User-agent: *\nDisallow: /x", "Content-Usage: train-ai=n", "<html>"):
+        for body in ("", "User-agent: *\nDisallow: /x", "Content-Signal: search=yes", "<html>"):
             assert not FilePreferences(RobotsTxt.parse(body), "foobot")
         assert FilePreferences(RobotsTxt.parse(self.BODY), "foobot")
         assert FilePreferences(RobotsTxt.parse("User-agent: *\nContent-Signal: use=full"), "x")
@@ -72,6 +75,74 @@ class TestGroups:
         assert said("User-agent: *\n" + lines) == (
             "3 train-ai disallow, 2 search allow, 2 use unknown"
         )
+
+
+class TestApart:
+    """Real files have such lines above the first group or behind a blank line, and mean all."""
+
+    GROUPS = "User-agent: foobot\nDisallow: /x\n\nUser-agent: *\nAllow: /\n"
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "Content-Signal: ai-train=no\n" + GROUPS,
+            "# our policy\n\nContent-Signal: ai-train=no, search=yes\n\n" + GROUPS,
+            "Disallow: /y\nContent-Signal: ai-train=no\n" + GROUPS,
+            "Sitemap: https://x.example/s\nContent-Usage: train-ai=n, search=y\n" + GROUPS,
+            GROUPS + "\nContent-Signal: ai-train=no",
+            GROUPS + "\n# for all\nSitemap: https://x.example/s\nContent-Usage: train-ai=n",
+            GROUPS.replace("\n\n", "\n \t\nContent-Signal: ai-train=no\n\n"),
+            GROUPS.replace("\n\n", "\r\n\r\nContent-Signal: ai-train=no\r\n"),
+            "Content-Signal: ai-train=no",
+            "Content-Signal: search=no\nContent-Signal: search=yes\nContent-Usage: train-ai=n",
+            "Content-Usage: /a train-ai=n",
+        ],
+    )
+    @pytest.mark.parametrize("agent", ["foobot", "another"])
+    @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+    def test_what_they_disallow_counts_for_all(
+        self, body: str, agent: str, dialect: Dialect
+    ) -> None:
+        file = RobotsTxt.parse(body, dialect)
+        preferences = combine(FilePreferences(file, agent).statements("/a"))
+        assert preferences.of("train-ai") is DISALLOW
+        assert preferences.of("search") is (DISALLOW if "search=no" in body else UNKNOWN)
+
+    @pytest.mark.parametrize(
+        "said_apart", ["Content-Signal: search=yes, use=full", "Content-Usage: search=y, ai-use=x"]
+    )
+    def test_what_they_allow_counts_for_nobody(self, said_apart: str) -> None:
+        assert said(f"{said_apart}\n{self.GROUPS}") == ""
+        assert said(f"{self.GROUPS}\n{said_apart}") == ""
+
+    def test_the_group_that_they_are_in_has_all_that_they_say_once(self) -> None:
+        body = f"{self.GROUPS}\nContent-Signal: search=yes, ai-train=no\nContent-Usage: ai-use=n"
+        assert said(body) == "8 ai-use disallow, 7 train-ai disallow"
+        assert said(body, agent="x") == "8 ai-use disallow, 7 search allow, 7 train-ai disallow"
+
+    def test_a_path_counts(self) -> None:
+        body = "Content-Usage: train-ai=n\nContent-Usage: /open/ train-ai=y\n" + self.GROUPS
+        assert said(body, "/a") == "1 train-ai disallow"
+        assert said(body, "/open/") == ""
+        assert said(body, "/x") == ""
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "User-agent: another\nDisallow: /x\nContent-Signal: ai-train=no\n",
+            "User-agent: another\n\nContent-Signal: ai-train=no\n",
+            "User-agent: another\n\n# why\n\nContent-Signal: ai-train=no\nAllow: /",
+            "User-agent: another\nAllow: /\n\nDisallow: /x\nContent-Usage: train-ai=n\n",
+            "User-agent: another\nAllow: /\n# Content-Signal: ai-train=no",
+            "User-agent: another\nFoo: bar\nContent-Signal: ai-train=no\n",
+        ],
+    )
+    def test_lines_that_stand_in_a_group_do_not(self, body: str) -> None:
+        assert said(body) == ""
+
+    def test_many_of_them_are_read_once_in_linear_time(self) -> None:
+        body = "\nContent-Usage: /a{} train-ai=n\n\nContent-Signal: ai-train=no" * 10_000
+        assert seconds(lambda: FilePreferences(RobotsTxt.parse(body), "foobot").statements("/")) < 2
 
 
 class TestPaths:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.lines.kinds import kind_of
+from scrapy_robots_plus.protocol.lines.kinds import ABOUT_USES, Kind, kind_of
 from scrapy_robots_plus.protocol.lines.octets import text
 from scrapy_robots_plus.protocol.lint.findings import Code, Finding, quoted
 from scrapy_robots_plus.protocol.lint.meanings import PACES, RULES, Meaning, Role
@@ -83,7 +83,10 @@ class _Unknown:
 def _known(line: Meaning, reading: Reading) -> Iterator[Finding]:
     yield from _key_fault(line, reading)
     if line.group is None and line.number not in reading.file_wide:
-        words = f"{line.role.capitalize()} belongs to no group, so it is ignored."
+        words = "so it is ignored."
+        if Kind[line.role.name] in ABOUT_USES:
+            words = "so most ignore it. What it disallows, a crawl with this package takes for all."
+        words = f"{line.role.capitalize()} belongs to no group, {words}"
         yield Finding(line.number, Code.OUTSIDE_GROUP, words)
     another = _ANOTHER_KEY.search(line.value)
     if another:
