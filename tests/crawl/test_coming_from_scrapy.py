@@ -108,7 +108,7 @@ async def test_a_job_of_a_queue_without_hosts_is_refused_and_kept(
     sites: Sites, tmp_path: Path
 ) -> None:
     host = sites.host("User-agent: *\nDisallow: /never\n")
-    queue = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"}
+    queue = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue", **IN_FILES}
     job = {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 2, "DOWNLOAD_DELAY": 0.1}
     await run_a_bit([host], **job, **queue)
     assert fetched([host]) < all_pages([host])
