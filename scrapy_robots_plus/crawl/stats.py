@@ -294,7 +294,17 @@ SHARED_QUEUE_MOVED = _stat(
 SHARED_QUEUE_FORGOTTEN = _stat(
     "robotstxt/shared_queue/forgotten",
     "times that the server did not know this worker any more: it was not heard of for longer than ",
-    "`ROBOTS_WORKER_LIFETIME`, so that others got its requests, or the server had lost its data",
+    "`ROBOTS_WORKER_LIFETIME`, so that others got its requests",
+)
+SHARED_QUEUE_LOSSES = _stat(
+    "robotstxt/shared_queue/losses",
+    "times that this worker found that the server had been started again, that another one had ",
+    "taken over, or that keys were missing",
+)
+SHARED_QUEUE_LOST = _stat(
+    "robotstxt/shared_queue/lost",
+    "requests that are known to have been lost on the server, in this run or before, see ",
+    "[lost requests](cluster.md#when-something-dies)",
 )
 _section("Audit log")
 AUDIT_LINES = _stat("robotstxt/audit/lines", "lines that were written to the audit log")

@@ -5,13 +5,15 @@
 -- the worker is not known to be alive, so that nobody would take the turn of a dead one back.
 
 local worker, id, host, delay, instead_of = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
+look(true)
 if not call('ZSCORE', WORKERS, worker) then return -1 end
 local pace = pace_of(host)
-if pace.holder == id then return 0 end
+local hold = hold_of(worker, id)
+if pace.holder == hold then return 0 end
 if pace.delay < delay then pace.delay = delay end
-if pace.next > now() then return pace.next - now() end
-if pace.holder ~= '' and pace.holder ~= instead_of then return math.max(1, math.min(pace.delay, 500)) end
-pace.holder = id
+if next_of(pace) > now() then return next_of(pace) - now() end
+if pace.holder ~= '' and pace.holder ~= hold_of(worker, instead_of) then return math.max(1, math.min(pace.delay, 500)) end
+pace.holder = hold
 call('HSET', out_of(worker), id, cmsgpack.pack(host, '', ''))
 settle(host, pace)
 return 0

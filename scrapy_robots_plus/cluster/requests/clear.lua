@@ -1,15 +1,29 @@
--- Removes up to 1000 hosts with their requests, and in the end all the rest.
+-- Removes all requests that wait, of up to 1000 hosts at once. What is known of hosts and workers stays: others
+-- may have just sent something.
 --
 -- Returns whether there is more.
 
+look()
+write_even_if_full()
+
 for _, set in ipairs({DUE, NEW}) do
-  local hosts = call('ZRANGE', set, 0, 999)
+  local hosts = call('ZRANGEBYSCORE', set, '-inf', '(' .. MARKS_SCORE, 'LIMIT', 0, 1000)
   if #hosts > 0 then
-    for _, host in ipairs(hosts) do call('UNLINK', requests_of(host)) end
-    call('ZREM', set, unpack(hosts))
+    for _, host in ipairs(hosts) do
+      call('UNLINK', requests_of(host))
+      place(host, pace_of(host))
+    end
     return 1
   end
 end
-for _, worker in ipairs(call('ZRANGE', WORKERS, 0, -1)) do call('UNLINK', out_of(worker)) end
-call('UNLINK', PACE, IDLE, WORKERS, PUSHED, TAKEN, ASIDE, CLOCK)
+for _, host in ipairs(call('ZRANGEBYSCORE', DUE, '+inf', '+inf')) do call('UNLINK', requests_of(host)) end
+-- What is under way is no longer given back. Who has it holds its hosts as before.
+for _, worker in ipairs(call('ZRANGE', WORKERS, 0, -1)) do
+  local out = call('HGETALL', out_of(worker))
+  for i = 1, #out, 2 do
+    call('HSET', out_of(worker), out[i], cmsgpack.pack(cmsgpack.unpack(out[i + 1]), '', ''))
+  end
+end
+call('UNLINK', WAITING, ASIDE, LOST)
+expire()
 return 0

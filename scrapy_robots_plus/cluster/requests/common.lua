@@ -4,12 +4,15 @@
 -- A host with requests is in one of two sorted sets: DUE if its pace is known, NEW if not. Its score
 -- is when it may be asked next, in milliseconds by the clock of the queue. A host that is held is in DUE
 -- with the score +inf: one request to it is under way, and nobody knows yet when the next may follow.
+-- Scores say when to look at a host; what its pace says counts.
 
 local call = redis.call
 local base = string.sub(KEYS[1], 1, -4)
 local DUE, NEW, PACE, IDLE = base .. 'due', base .. 'new', base .. 'pace', base .. 'idle'
-local WORKERS, PUSHED, TAKEN = base .. 'workers', base .. 'pushed', base .. 'taken'
-local ASIDE, CLOCK = base .. 'aside', base .. 'clock'
+local WORKERS, PUSHED, WAITING = base .. 'workers', base .. 'pushed', base .. 'waiting'
+local ASIDE, CLOCK, LOST = base .. 'aside', base .. 'clock', base .. 'lost'
+local MARK = '//mark' -- in DUE, NEW, WORKERS and PACE; no name of a host has slashes
+local MARKS_SCORE = 9000000000000000 -- later than any time
 local UNKNOWN = -1
 local REMEMBERED = 3600000 -- for so long after its last request the pace of a host is kept
 
@@ -41,6 +44,71 @@ local function note_time()
   call('SET', CLOCK, string.format('%.0f %.0f', now(), now() - servers))
 end
 
+-- What is known. A server may come back with older data, evict keys, or be told to delete some; nobody
+-- tells of it. So there is a mark in each of the four keys that all depend on, and the one in PACE says
+-- which process of the server wrote it. If one is missing, or the process is another one, a new era
+-- begins: departures may have been forgotten, so each host is left alone for its delay once, and
+-- hosts and workers that are no longer in their sets are looked for among all keys.
+--
+-- Workers know in which era they were last. One that comes from an earlier one may have sent
+-- something until then, and hosts are left alone from then on. Workers come at least twice a second: so
+-- no host is left alone for less than GRACE, and where nothing was found at all, and nobody may
+-- ever have been, just for that.
+
+local GRACE = 1000
+local lifetime = 60000 -- of a worker: for so long one that may be alive has time to say so
+local AT_ONCE = 1000 -- keys that are looked at in one go
+
+-- born, since: milliseconds; is_lost: whether there was anything before; cursor: how far keys were looked
+-- through, '-' for all of them
+local era
+
+-- Empty if the user may not ask
+local function process()
+  local told = redis.pcall('INFO', 'server')
+  return type(told) == 'string' and string.match(told, 'run_id:(%w+)') or ''
+end
+
+local function write_era()
+  write_even_if_full()
+  local text = string.format('%.0f %.0f %d %s %s', era.born, era.since, era.is_lost, era.cursor, era.run)
+  call('HSET', PACE, MARK, text)
+end
+
+local function begin_era()
+  local is_lost = call('EXISTS', PACE, DUE, NEW, WORKERS) > 0 and 1 or 0
+  era = {born = now(), since = now(), is_lost = is_lost, cursor = '0', run = process()}
+  write_era()
+  for _, worker in ipairs(call('ZRANGE', WORKERS, 0, -1)) do
+    call('ZADD', WORKERS, now() + lifetime, worker)
+  end
+  for _, set in ipairs({DUE, NEW, WORKERS}) do call('ZADD', set, MARKS_SCORE, MARK) end
+end
+
+-- Each script looks first; at the process if it may hand something out
+local function look(hands_out)
+  local born, since, is_lost, cursor, run =
+    string.match(call('HGET', PACE, MARK) or '', '^(%S+) (%S+) (%d) (%S+) (%S*)$')
+  era = {born = tonumber(born), since = tonumber(since), is_lost = tonumber(is_lost), cursor = cursor, run = run}
+  for _, set in ipairs({DUE, NEW, WORKERS}) do
+    if not call('ZSCORE', set, MARK) then return begin_era() end
+  end
+  if not run or hands_out and run ~= process() then begin_era() end
+end
+
+local function begin_to_leave_alone()
+  era.since, era.is_lost = now(), 1
+  write_era()
+end
+
+-- Numbers of requests are never used again, whatever is lost
+local function next_numbers(number)
+  local last = call('INCRBY', PUSHED, number)
+  if last >= era.born * 1000 then return last end
+  call('SET', PUSHED, string.format('%.0f', now() * 1000 + number))
+  return now() * 1000 + number
+end
+
 -- A sorted set, the most urgent first.
 local function requests_of(host) return base .. 'host:' .. host end
 local function out_of(worker) return base .. 'out:' .. worker end
@@ -57,10 +125,27 @@ local function written_pace(pace)
   return string.format('%.0f %.0f %s', pace.delay, pace.next, pace.holder)
 end
 
+-- When the host may be asked next
+local function next_of(pace)
+  if pace.delay <= 0 then return pace.next end
+  local alone = era.is_lost == 1 and math.max(pace.delay, GRACE) or math.min(pace.delay, GRACE)
+  return math.max(pace.next, era.since + alone)
+end
+
+-- Which request of which worker
+local function hold_of(worker, id) return id .. '@' .. worker end
+
 local function pace_of(host) return read_pace(call('HGET', PACE, host)) end
 
 local function forget_later(host, pace)
-  call('ZADD', IDLE, math.max(now(), pace.next) + REMEMBERED, host)
+  call('ZADD', IDLE, math.max(now(), next_of(pace)) + REMEMBERED, host)
+end
+
+-- Milliseconds until the first host of a set is due
+local function until_first(set)
+  local first = call('ZRANGE', set, 0, 0, 'WITHSCORES')
+  if not first[1] or first[1] == MARK or first[2] == 'inf' then return math.huge end
+  return math.max(0, tonumber(first[2]) - now())
 end
 
 -- Puts a host that is not held where it belongs
@@ -71,10 +156,10 @@ local function place(host, pace)
     forget_later(host, pace)
   elseif pace.delay == UNKNOWN then
     call('ZREM', DUE, host)
-    call('ZADD', NEW, math.max(now(), pace.next), host)
+    call('ZADD', NEW, math.max(now(), next_of(pace)), host)
   else
     call('ZREM', NEW, host)
-    call('ZADD', DUE, math.max(now(), pace.next), host)
+    call('ZADD', DUE, math.max(now(), next_of(pace)), host)
   end
 end
 
@@ -89,12 +174,23 @@ local function settle(host, pace)
   end
 end
 
-local function release(host, id, left_by)
+local function release(host, hold, left_by)
   local pace = pace_of(host)
-  if pace.holder ~= id then return end
+  if pace.holder ~= hold then return end
   pace.holder = ''
   if left_by then pace.next = math.max(pace.next, left_by + math.max(pace.delay, 0)) end
   settle(host, pace)
+end
+
+-- Puts a host where it belongs. Who held it may be gone, with its key; if not, it says so in time
+local function look_at(host)
+  local pace = pace_of(host)
+  local id, worker = string.match(pace.holder, '^(.*)@(.*)$')
+  if not id or call('HEXISTS', out_of(worker), id) == 1 and call('ZSCORE', WORKERS, worker) then
+    settle(host, pace)
+  else
+    release(host, pace.holder, now() + lifetime)
+  end
 end
 
 -- Adds a request to those of its host; whether it may be due at once
@@ -104,9 +200,9 @@ local function add(host, score, member)
   if call('ZCARD', requests) > 1 then return false end
   local pace = pace_of(host)
   if pace.holder == '' then
-    call('ZADD', pace.delay == UNKNOWN and NEW or DUE, 'NX', math.max(now(), pace.next), host)
+    call('ZADD', pace.delay == UNKNOWN and NEW or DUE, 'NX', math.max(now(), next_of(pace)), host)
   end
-  return pace.holder == '' and pace.next <= now()
+  return pace.holder == '' and next_of(pace) <= now()
 end
 
 -- A request under way waits again, where it was. It left its worker by then, if it did at all
@@ -115,9 +211,9 @@ local function give_back(worker, id, packed, left_by)
   call('HDEL', out_of(worker), id)
   if member ~= '' then
     add(host, score, member)
-    call('DECR', TAKEN)
+    call('INCR', WAITING)
   end
-  release(host, id, left_by)
+  release(host, hold_of(worker, id), left_by)
 end
 
 -- Up to 100 requests of a worker; whether it has more
@@ -127,4 +223,36 @@ local function give_back_all(worker, left_by)
   if call('EXISTS', out_of(worker)) == 1 then return true end
   call('ZREM', WORKERS, worker)
   return false
+end
+
+-- How many requests wait. Keys may have been lost, so what is there counts, not what was counted
+local function waiting()
+  local counted = tonumber(call('GET', WAITING) or 0)
+  local held = call('ZCOUNT', DUE, '+inf', '+inf')
+  local free = call('ZCARD', DUE) - 1 - held + call('ZCARD', NEW) - 1
+  if free > 0 or era.cursor ~= '-' or held > AT_ONCE then return math.max(1, counted) end
+  local found = 0
+  for _, host in ipairs(call('ZRANGEBYSCORE', DUE, '+inf', '+inf')) do
+    found = found + call('ZCARD', requests_of(host))
+  end
+  if counted ~= found then
+    write_even_if_full()
+    if counted > found then call('INCRBY', LOST, counted - found) end
+    call('SET', WAITING, found)
+  end
+  return found
+end
+
+-- If nobody comes back, hosts are forgotten when they would have been
+local function expire()
+  if call('ZCARD', WORKERS) > 1 or call('ZCARD', DUE) > 1 or call('ZCARD', NEW) > 1 then return end
+  local last = call('ZREVRANGE', IDLE, 0, 0, 'WITHSCORES')
+  local left = string.format('%.0f', #last == 0 and REMEMBERED or math.max(1, last[2] - now()))
+  for _, key in ipairs({DUE, NEW, WORKERS, PACE, IDLE, CLOCK, PUSHED, WAITING}) do
+    call('PEXPIRE', key, left)
+  end
+end
+
+local function persist()
+  for _, key in ipairs({DUE, NEW, WORKERS, PACE, IDLE, CLOCK, PUSHED, WAITING}) do call('PERSIST', key) end
 end

@@ -1,38 +1,51 @@
 -- All that a worker says and asks in one go.
 --
--- ARGV: worker, known, lifetime, reap, most, unknown, reports...
---   known: 1 if the worker has been alive before
---   lifetime: milliseconds for which the worker is alive from now on; 0: as before
+-- ARGV: worker, era, lifetime, renew, reap, most, unknown, reports...
+--   era: the one in which the worker was last alive, '' if it has not been
+--   lifetime: milliseconds for which a worker is alive that renews
+--   renew: 1 if the worker is alive from now on
 --   reap: 1 to give back what a dead worker has
 --   most: how many requests it takes of hosts whose pace is known
 --   unknown: how many of other hosts, one each
 --   reports: what has become of requests, see below
--- Returns whether there is more to give back or to forget, whether the worker was forgotten,
--- milliseconds until a host is due (-1: nobody knows, or it can take no more), how many requests wait
--- (-1: it can take no more), and id, host, '1' if it holds the host, delay, data of each request.
+-- Returns whether there is more to give back, to forget or to find; 1 if the worker was forgotten, 2 if the
+-- server has lost data since the worker was last alive; the era; milliseconds since something was lost, and
+-- whether there was anything; milliseconds until a host is due (-1: nobody knows, or it can take no more);
+-- how many requests wait (-1: it can take no more); and id, host, '1' if it holds the host, delay, data
+-- of each request.
 
-local worker, known, lifetime, reap = ARGV[1], ARGV[2] == '1', tonumber(ARGV[3]), ARGV[4] == '1'
-local most, unknown = tonumber(ARGV[5]), tonumber(ARGV[6])
-local out = out_of(worker)
+local worker, known = ARGV[1], ARGV[2]
+lifetime = tonumber(ARGV[3])
+local renew, reap = ARGV[4] == '1', ARGV[5] == '1'
+local most, unknown = tonumber(ARGV[6]), tonumber(ARGV[7])
+look(true)
+local out, this_era = out_of(worker), string.format('%.0f', era.born)
 
--- It was taken for dead, so that others have its requests; or the server has lost its data, and
--- counts requests from 1 again. What it says of hosts is true, its ids mean nothing, and it gets
--- nothing before it has heard of that.
-local forgotten = known and not call('ZSCORE', WORKERS, worker)
-if forgotten then lifetime, reap, most, unknown = 0, false, 0, 0 end
+-- Either the server has lost what it had been told, and maybe requests that the worker has. It gets nothing
+-- before it has heard of that, and compares.
+local is_from_before = known ~= '' and known ~= this_era
+if is_from_before then
+  renew, reap, most, unknown = true, false, 0, 0
+  begin_to_leave_alone()
+end
+
+-- Or it was taken for dead, so that others have its requests. What it says of hosts is true, its
+-- ids mean nothing.
+local forgotten = known == this_era and not call('ZSCORE', WORKERS, worker)
+if forgotten then renew, reap, most, unknown = false, false, 0, 0 end
 
 note_time()
-if lifetime > 0 or #ARGV > 6 then write_even_if_full() end
+if renew or #ARGV > 7 then write_even_if_full() end
 
 local ended = {}
-local at = 7
+local at = 8
 local function arguments(number)
   at = at + number + 1
   return unpack(ARGV, at - number, at - 1)
 end
 
 local function let_go(pace, id)
-  if pace.holder == id and not forgotten then pace.holder = '' end
+  if pace.holder == hold_of(worker, id) and not forgotten then pace.holder = '' end
 end
 
 local reports = {
@@ -42,7 +55,7 @@ local reports = {
   freed = function()
     local id, host = arguments(2)
     ended[#ended + 1] = id
-    if not forgotten then release(host, id) end
+    if not forgotten then release(host, hold_of(worker, id)) end
   end,
   -- id: it was not sent
   back = function()
@@ -58,7 +71,7 @@ local reports = {
     local host, _, member = cmsgpack.unpack(packed)
     call('RPUSH', ASIDE, string.sub(member, 9))
     call('HDEL', out, id)
-    release(host, id)
+    release(host, hold_of(worker, id))
   end,
   -- id, host, delay: what is asked of requests to the host
   pace = function()
@@ -103,15 +116,49 @@ local function forget_idle_hosts()
   return #hosts == 1000
 end
 
-local more = false
-if lifetime > 0 then
-  local is_new = call('ZADD', WORKERS, now() + lifetime, worker) == 1
-  if is_new then -- see leave.lua
-    for _, key in ipairs({PACE, IDLE, CLOCK}) do call('PERSIST', key) end
+-- Hosts that nobody holds any more; all of them, unless they are very many
+local function look_at_held_hosts()
+  local number = call('ZCOUNT', DUE, '+inf', '+inf')
+  local first = number > AT_ONCE and now() % number or 0
+  local hosts = call('ZRANGEBYSCORE', DUE, '+inf', '+inf', 'LIMIT', first, AT_ONCE)
+  for _, host in ipairs(hosts) do look_at(host) end
+end
+
+-- What there is of the queue, in whatever keys
+local function look_for_the_lost()
+  local pattern = string.gsub(base, '[%[%]%*%?\\]', '\\%0') .. '*'
+  local cursor, keys = unpack(call('SCAN', era.cursor, 'MATCH', pattern, 'COUNT', AT_ONCE))
+  local hosts, outs = requests_of(''), out_of('')
+  for _, key in ipairs(keys) do
+    if string.sub(key, 1, #hosts) == hosts then look_at(string.sub(key, #hosts + 1)) end
+    if string.sub(key, 1, #outs) == outs then
+      call('ZADD', WORKERS, 'NX', now() + lifetime, string.sub(key, #outs + 1))
+    end
   end
+  if cursor == '0' then
+    cursor = '-'
+    local number = 0
+    for _, set in ipairs({DUE, NEW}) do
+      for _, host in ipairs(call('ZRANGE', set, 0, -1)) do number = number + call('ZCARD', requests_of(host)) end
+    end
+    call('SET', WAITING, number)
+  end
+  era.cursor = cursor
+  write_era()
+end
+
+local more = false
+if renew then
+  local is_new = call('ZADD', WORKERS, now() + lifetime, worker) == 1
+  if is_new then persist() end -- see expire()
   more = forget_idle_hosts()
 end
+if era.cursor ~= '-' then
+  look_for_the_lost()
+  more = more or era.cursor ~= '-'
+end
 if reap then
+  look_at_held_hosts()
   local dead = call('ZRANGEBYSCORE', WORKERS, '-inf', '(' .. now(), 'WITHSCORES', 'LIMIT', 0, 1)
   if #dead > 0 then
     give_back_all(dead[1], tonumber(dead[2]))
@@ -126,7 +173,7 @@ local taken, out_args = {}, {}
 local function hand_out(host, member, score, pace)
   local id = string.format('%.0f', (struct.unpack('>I8', member)))
   local holds = pace.delay ~= 0
-  if holds then pace.holder = id end
+  if holds then pace.holder = hold_of(worker, id) end
   out_args[#out_args + 1] = id
   out_args[#out_args + 1] = cmsgpack.pack(host, score, member)
   local delay = string.format('%.0f', pace.delay)
@@ -161,10 +208,17 @@ local function take_from(host, pace, share)
     hold(host, pace)
   elseif #got < 2 * number then
     change('no_longer_due', host)
-    change('idle', math.max(now(), pace.next) + REMEMBERED, host)
+    change('idle', math.max(now(), next_of(pace)) + REMEMBERED, host)
   else
     change('due', now(), host)
   end
+end
+
+-- Whether its score was right
+local function is_due(set, host, pace)
+  local is_right = pace.holder == '' and next_of(pace) <= now() and (pace.delay == UNKNOWN) == (set == NEW)
+  if not is_right then settle(host, pace) end
+  return is_right
 end
 
 local function take_round(set, room)
@@ -174,9 +228,12 @@ local function take_round(set, room)
   local paces = call('HMGET', PACE, unpack(hosts))
   local before = #taken / 5
   for i, host in ipairs(hosts) do
-    if set == NEW then change('no_longer_new', host) end
-    local share = math.ceil((room - (#taken / 5 - before)) / (#hosts - i + 1))
-    take_from(host, read_pace(paces[i]), share)
+    local pace = read_pace(paces[i])
+    if is_due(set, host, pace) then
+      if set == NEW then change('no_longer_new', host) end
+      local share = math.ceil((room - (#taken / 5 - before)) / (#hosts - i + 1))
+      take_from(host, pace, share)
+    end
   end
   write_changes()
   return true
@@ -184,32 +241,27 @@ end
 
 local function take(set, most)
   local before = #taken / 5
-  for _ = 1, 3 do -- a host may have had no requests left
+  for _ = 1, 20 do -- a host may have had no requests left, or not have been due
     local room = most - (#taken / 5 - before)
     if room < 1 or not take_round(set, room) then return end
   end
 end
 
-local function until_first(set)
-  local first = call('ZRANGE', set, 0, 0, 'WITHSCORES')
-  if #first == 0 or first[2] == 'inf' then return math.huge end
-  return math.max(0, tonumber(first[2]) - now())
-end
-
-local wait, waiting = -1, -1
+local wait, are_waiting = -1, -1
 if unknown > 0 then take(NEW, unknown) end
 local of_unknown = #taken / 5
 if most > 0 then take(DUE, most) end
 local number = #taken / 5
-if number > 0 then call('INCRBY', TAKEN, number) end
+if number > 0 then call('DECRBY', WAITING, number) end
 if number - of_unknown < most or most == 0 then
   wait = math.min(until_first(DUE), unknown > 0 and until_first(NEW) or math.huge)
   if wait == math.huge then wait = -1 end
-  local totals = call('MGET', PUSHED, TAKEN)
-  waiting = (totals[1] or 0) - (totals[2] or 0)
+  are_waiting = waiting()
 end
 for i = 1, #out_args, 2000 do
   call('HSET', out, unpack(out_args, i, math.min(i + 1999, #out_args)))
 end
 
-return {more and 1 or 0, forgotten and 1 or 0, wait, waiting, unpack(taken)}
+local status = is_from_before and 2 or forgotten and 1 or 0
+local ago = now() - era.since
+return {more and 1 or 0, status, this_era, ago, era.is_lost, wait, are_waiting, unpack(taken)}

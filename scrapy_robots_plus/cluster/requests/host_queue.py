@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from .reports import Report
 
 
+GRACE = 1.0
+"""Seconds within which each worker comes to a server that has lost data. See ``common.lua``."""
+
+
 class Stored(NamedTuple):
     """A request as the server keeps it."""
 
@@ -47,11 +51,28 @@ class Exchange(NamedTuple):
     waiting: int | None
     """How many requests wait; None if it got as much as it can take."""
     more: bool
-    """Whether the next exchange would give back more requests of a dead worker, or forget more
-    hosts."""
+    """Whether the next exchange would give back more requests of a dead worker, forget more hosts,
+    or look for more that was lost."""
     forgotten: bool
-    """Whether the server does not know the worker any more: others may have what it had. It got
-    nothing, and is not alive."""
+    """Whether the worker was taken for dead: others have what it had. It got nothing, and is not
+    alive."""
+    lost: bool
+    """Whether the server has lost data since the worker was last alive: it may not know what the
+    worker has, or count as the worker's what that has never got. It got nothing, and is alive."""
+    loss: Loss
+
+
+class Loss(NamedTuple):
+    """Since when a server knows what happens."""
+
+    ago: float
+    """Seconds."""
+    is_known: bool
+    """Whether there was anything to be lost; else the queue is new."""
+
+    def silence(self, delay: float) -> float:
+        """Seconds from then for which a host with *delay* is left alone."""
+        return max(delay, GRACE) if self.is_known else min(delay, GRACE)
 
 
 class State(NamedTuple):
@@ -63,6 +84,17 @@ class State(NamedTuple):
     """Requests that other workers have."""
     workers: int
     """Other workers that are alive."""
+
+
+class Outlook(NamedTuple):
+    """Why nothing can be sent."""
+
+    lost: int
+    """Requests that were lost with their keys."""
+    wait: float | None
+    """Seconds until the first host may be asked; None if nobody knows."""
+    held: int
+    """Hosts to which a request is under way."""
 
 
 class HostQueue:
@@ -86,6 +118,8 @@ class HostQueue:
         self._scripts = Scripts(client)
         self._lifetime = round(lifetime * 1000)
         self._moved_key = key
+        self._era: bytes | str = ""
+        """What the server knew without a gap when it was last asked."""
         self.worker = worker
         self.keys = Keys(key)
 
@@ -122,17 +156,21 @@ class HostQueue:
         on. *reap*: what a dead one has is given back; if None, like *renew*.
         """
         reap = renew if reap is None else reap
-        arguments: list[Any] = [self.worker, int(known), self._lifetime if renew else 0, int(reap)]
+        era = (self._era or "none") if known else ""
+        arguments: list[Any] = [self.worker, era, self._lifetime, int(renew), int(reap)]
         arguments += [min(most, self.MOST), min(unknown, self.MOST)]
         for report in reports:
             arguments += report.arguments
-        more, forgotten, wait, waiting, *taken = self._run("exchange", arguments)
+        told = self._run("exchange", arguments)
+        more, status, self._era, ago, is_known, wait, waiting, *taken = told
         return Exchange(
             [_taken(*taken[at : at + 5]) for at in range(0, len(taken), 5)],
             None if wait < 0 else wait / 1000,
             None if waiting < 0 else waiting,
             bool(more),
-            bool(forgotten),
+            forgotten=status == 1,
+            lost=status == 2,
+            loss=Loss(ago / 1000, bool(is_known)),
         )
 
     def ask(self, id_: bytes, host: str, delay: float, instead_of: bytes = b"") -> float:
@@ -159,10 +197,15 @@ class HostQueue:
 
     def state(self) -> State:
         """What waits, and what the other workers are and have."""
-        return State(*self._run("state", [self.worker]))
+        return State(*self._run("state", [self.worker])[:3])
+
+    def outlook(self) -> Outlook:
+        """What becomes of what waits."""
+        lost, wait, held = self._run("state", [self.worker])[3:]
+        return Outlook(lost, None if wait < 0 else wait / 1000, held)
 
     def clear(self) -> None:
-        """Removes everything, in pieces."""
+        """Removes all requests, in pieces."""
         while self._run("clear", []):
             pass
 

@@ -45,6 +45,11 @@ class Keys:
         return f"{self.base}:aside"
 
     @property
+    def lost(self) -> str:
+        """String: how many requests were lost with their keys."""
+        return f"{self.base}:lost"
+
+    @property
     def clock(self) -> str:
         """String: when the time was last written, and how far ahead of the server's it is."""
         return f"{self.base}:clock"

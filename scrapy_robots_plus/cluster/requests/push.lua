@@ -4,8 +4,9 @@
 -- ARGV: host, score, data, fingerprint of each; the fingerprint is '' if it does not count
 -- Returns for each: -1 it was seen before, 1 it may be due at once, 0 it waits
 
+look()
 local number = #ARGV / 4
-local last = call('INCRBY', PUSHED, number)
+local last = next_numbers(number)
 local answers, seen = {}, 0
 for i = 1, number do
   local host, score, data, fingerprint = unpack(ARGV, i * 4 - 3, i * 4)
@@ -17,5 +18,5 @@ for i = 1, number do
     answers[i] = add(host, score, member) and 1 or 0
   end
 end
-if seen > 0 then call('INCRBY', TAKEN, seen) end
+call('INCRBY', WAITING, number - seen)
 return answers

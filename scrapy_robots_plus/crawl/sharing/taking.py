@@ -86,6 +86,11 @@ class Taking:
         return len(self._supply)
 
     @property
+    def parked(self) -> int:
+        """How many of these wait for a robots.txt."""
+        return len(self._supply) - self._supply.ready
+
+    @property
     def any_waits_there(self) -> bool:
         """Whether the server has requests, as far as is known."""
         return bool(self._waiting)

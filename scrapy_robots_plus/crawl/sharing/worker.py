@@ -23,6 +23,7 @@ from .held.leases import Leases
 from .held.reports import QueueReports
 from .held.turns import QueuePace
 from .pushing import Pushing, Serialization
+from .standstill import Standstill
 from .taking import Taking
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ class Worker:
             crawl.clock,
             self._reports,
             ids=self._ids,
-            forgotten=self._was_forgotten,
+            void=self._void,
+            tell_again=lambda: self._leases.tell_departures_again(),
         )
         self._leases = Leases(crawler, account, self._hosts)
         self._pace = QueuePace(account, self._leases, crawl.settings.workers)
@@ -77,6 +79,7 @@ class Worker:
         )
         account.on_flush = self._taking.exchange
         self._feeding = Feeding(crawler, crawl.clock)
+        self._standstill = Standstill(account, self._reports, self._now)
         self._pushed: Request | None = None
         self._seen_key = ""
         self.patience = 0.0
@@ -86,6 +89,7 @@ class Worker:
         self._has_left = False
         self._connect()
         _workers[crawler] = self
+        account.begin()
         moved = account.attempt(partial(move_all, account.queue, self.pushing.stored))
         if moved:
             self._reports.moved(moved, key)
@@ -193,12 +197,13 @@ class Worker:
         if self._taking.fetch_ended(origin, policy):
             compat.wake_engine(self._crawler)
 
-    def _was_forgotten(self) -> None:
+    def _void(self, ids: set[bytes]) -> None:
         for lease in self._all_leases:
-            lease.void()
+            if lease.id in ids:
+                lease.void()
 
     def _ids(self) -> set[bytes]:
-        return {lease.id for lease in self._all_leases} | self._pace.ids
+        return {lease.id for lease in self._all_leases if lease.id} | self._pace.ids
 
     @property
     def _all_leases(self) -> Iterable[Lease]:
@@ -219,15 +224,23 @@ class Worker:
         if at_once or self._account.has_news:
             self._taking.exchange()
         self.pushing.try_again()
+        self._standstill.look(
+            has_work=any(True for _ in self._leases),
+            waiting=len(self._taking) + len(self.pushing),
+            parked=self._taking.parked,
+        )
 
     def _idle(self) -> None:
         """The engine has nothing to do; other workers may have, and leave it some."""
         self._look(at_once=True)
         state = self._taking.state()
-        if state is None or state.waiting or state.elsewhere or len(self):
+        account = self._account
+        if state is None or state.waiting or state.elsewhere or account.is_unsure or len(self):
             self._idle_since = None
             self._stay_open(Taking.LONGEST_WAIT)
-        self._idle_since = self._idle_since or self._now()
+        if self._idle_since is None:
+            self._idle_since = self._now()
+            account.outlook()
         left = self._idle_since + self.patience - self._now()
         if left > 0:
             self._stay_open(min(left, Taking.LONGEST_WAIT))

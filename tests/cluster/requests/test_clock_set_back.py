@@ -9,7 +9,7 @@ import pytest
 
 from scrapy_robots_plus.cluster.requests import Report
 
-from .workers import HOUR, Crew, make_known, names, stored, take, tell
+from .workers import HOUR, MARK, Crew, make_known, names, stored, take, tell
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.cluster.requests import HostQueue
@@ -29,6 +29,8 @@ def set_clock_back(queue: HostQueue, client: Any) -> None:
         for member in client.zrange(key, 0, -1):
             client.zincrby(key, TEN_MINUTES, member)
     for host, text in client.hgetall(keys.pace).items():
+        if host == MARK:
+            continue
         delay, at, holder = text.split(b" ")
         client.hset(keys.pace, host, b"%s %d %s" % (delay, int(at) + TEN_MINUTES, holder))
     if clock := client.get(keys.clock):

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.cluster.requests import Taken
 
 HOUR = 3600.0
+MARK = b"//mark"
+"""Stands in keys, so that their loss is noticed."""
 
 
 class Crew:
@@ -22,7 +24,19 @@ class Crew:
         self._lifetime = lifetime
 
     def worker(self, name: str) -> HostQueue:
-        return HostQueue(self.client, self.key, name, self._lifetime)
+        """It comes to a queue that has been there for an hour."""
+        queue = HostQueue(self.client, self.key, name, self._lifetime)
+        if not self.client.exists(queue.keys.pace):
+            while queue.exchange().more:
+                pass
+            self.age(queue)
+        return queue
+
+    def age(self, queue: HostQueue) -> None:
+        """As if the last loss, or the beginning of the queue, had been an hour ago."""
+        born, since, *others = self.client.hget(queue.keys.pace, MARK).split(b" ")
+        since = b"%d" % (int(since) - 1000 * HOUR)
+        self.client.hset(queue.keys.pace, MARK, b" ".join([born, since, *others]))
 
     def declare_dead(self, worker: HostQueue) -> None:
         """As if it had not been heard of for long."""

@@ -32,7 +32,7 @@ def account(server: RedisServer, client: Any) -> Iterator[Account]:
     crawler = make_crawler(CrewSpider)
     crawler._apply_settings()
     reports = QueueReports(crawler)
-    opened = Account(client, "crew:requests", 60, Clock(), reports, ids=set, forgotten=list)
+    opened = Account(client, "crew:requests", 60, Clock(), reports, ids=set, void=list)
     yield opened
     opened.close()
 
@@ -48,15 +48,15 @@ def test_what_has_piled_up_is_told_in_pieces(account: Account, client: Any) -> N
         assert account.exchange() is not None
         pieces += 1
     assert pieces == 5_000 / Account.TOLD_AT_ONCE
-    assert client.hlen("{crew:requests}:pace") == 5_000
+    assert client.zcard("{crew:requests}:idle") == 5_000
 
 
 def test_what_is_left_is_told_at_the_end(account: Account, client: Any) -> None:
     for number in range(3 * Account.TOLD_AT_ONCE):
         account.left(b"", f"{number}.example", 0.0, 1.0)
     account.leave()
-    assert client.hlen("{crew:requests}:pace") == 3 * Account.TOLD_AT_ONCE
-    assert not client.exists("{crew:requests}:workers")
+    assert client.zcard("{crew:requests}:idle") == 3 * Account.TOLD_AT_ONCE
+    assert 0 < client.ttl("{crew:requests}:workers") <= 3601
 
 
 def kept(account: Account, number: int) -> Pushing:

@@ -7,7 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
-from scrapy_robots_plus.cluster.requests import HostQueue, Link, Report
+from scrapy_robots_plus.cluster.requests import HostQueue, Link, Loss, Report
 from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.server import ServerAwayError, ServerError
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from scrapy_robots_plus.cluster.requests import Exchange, State, Stored
+    from scrapy_robots_plus.cluster.requests import Exchange, Outlook, State, Stored
     from scrapy_robots_plus.crawl.clock import Clock
 
     from .reports import QueueReports
@@ -44,15 +44,18 @@ class Account:
         reports: QueueReports,
         *,
         ids: Callable[[], set[bytes]],
-        forgotten: Callable[[], object],
+        void: Callable[[set[bytes]], object],
+        tell_again: Callable[[], object] = list,
     ) -> None:
-        """*ids* returns those of all requests and turns that the worker has; *forgotten* is called
-        when these have become meaningless.
+        """*ids* returns those of all requests and turns that the worker has; *void* is called with
+        those that have become meaningless, *tell_again* when the server may have lost what it was
+        told of departures.
         """
         self._lifetime = lifetime
         self._reports = reports
         self._ids = ids
-        self._forgotten = forgotten
+        self._void = void
+        self._tell_again = tell_again
         self._link = Link(client)
         self.now = clock.monotonic
         self.queue = HostQueue(self._link.client, key, uuid4().hex, lifetime)
@@ -60,10 +63,29 @@ class Account:
         """Called when reports have waited for long enough; makes an exchange."""
         self._untold: list[Callable[[], Report]] = []
         self._flush = Alarm(self._flush_now, self.now, clock.call_later)
-        self._is_known = self._is_unsure = False
-        self._renew_at = self._reap_at = 0.0
+        self._is_known = False
+        self.is_unsure = False
+        """Whether the server may know something else of what the worker has than the worker."""
+        self._renew_at = self._reap_at = self._compare_at = 0.0
         self._tell_by = inf
-        self._valid_until = self._forgotten_at = -inf
+        self._valid_until = self._lost_at = -inf
+        self._loss = Loss(inf, is_known=False)
+
+    def begin(self) -> None:
+        """The worker is alive from now on."""
+        self.exchange()
+        policy = self.attempt(self._eviction_policy)
+        if policy is not None and policy.startswith("allkeys"):
+            self._reports.keys_may_be_evicted(policy)
+        self.outlook()
+
+    def _eviction_policy(self) -> str:
+        from redis.exceptions import ResponseError
+
+        try:
+            return str(self._link.client.info("memory").get("maxmemory_policy"))
+        except ResponseError:  # the user may not ask
+            return ""
 
     # Reports
 
@@ -98,7 +120,7 @@ class Account:
         """Seconds for which nothing may be sent to a host with *delay* of which the server knows
         nothing: it may have lost what other workers sent there.
         """
-        return max(0.0, self._forgotten_at + delay - self.now())
+        return max(0.0, self._lost_at + self._loss.silence(delay) - self.now())
 
     @property
     def has_news(self) -> bool:
@@ -130,22 +152,34 @@ class Account:
         if told is None:
             self._untold, self._tell_by = untold + self._untold, now + self.LATER
             return None
+        self._lost_at, self._loss = now - told.loss.ago, told.loss
         if told.forgotten:
             if not self._untold:  # what it has to tell of hosts still counts
                 self._was_forgotten()
-        elif renew:
+        elif renew or told.lost:
             self._renewed(told, now)
+        if told.lost:
+            self._reports.data_were_lost()
+            self.is_unsure = True
+            self._tell_again()
         return told
 
     def make_sure(self) -> None:
-        """After an answer was lost: the server may have handed out what has not arrived."""
-        if not self._is_unsure or self._untold:
+        """Compares what the worker has with what the server counts as the worker's: an answer may
+        have been lost, or the server may have come back with older data.
+        """
+        now = self.now()
+        if self._untold or not (self.is_unsure or now >= self._compare_at):
             return
         held = self.attempt(self.queue.held)
-        if held is not None:
-            self._is_unsure = False
-            for id_ in held - self._ids():
-                self.tell(partial(Report.back, id_))
+        if held is None:
+            return
+        self.is_unsure = False
+        self._compare_at = now + self._lifetime / self.HEARTBEATS
+        ids = self._ids()
+        for id_ in held - ids:
+            self.tell(partial(Report.back, id_))
+        self._void(ids - held)
 
     def renew(self) -> None:
         """Makes sure that the worker is alive."""
@@ -183,6 +217,13 @@ class Account:
         """See :meth:`.HostQueue.state`; None if the server is away."""
         return self.attempt(self.queue.state)
 
+    def outlook(self) -> Outlook | None:
+        """See :meth:`.HostQueue.outlook`; None if the server is away. Tells what was lost."""
+        outlook = self.attempt(self.queue.outlook)
+        if outlook is not None and outlook.lost:
+            self._reports.were_lost(outlook.lost, self.queue.keys.lost)
+        return outlook
+
     def delete(self, key: str) -> None:
         self.attempt(lambda: self._link.client.delete(key))
 
@@ -211,7 +252,7 @@ class Account:
     def _failed(self, error: ServerError) -> None:
         """While the server was away, no worker could report: the others get time to do so."""
         self._reports.failed(error)
-        self._is_unsure = True
+        self.is_unsure = True
         self._reap_at = self.now() + self._lifetime
 
     def _renewed(self, told: Exchange, now: float) -> None:
@@ -220,9 +261,9 @@ class Account:
         self._renew_at = now if told.more else now + self._lifetime / self.HEARTBEATS
 
     def _was_forgotten(self) -> None:
-        """Others have its requests, or the server has lost all it had."""
+        """Others have its requests."""
         self._reports.was_forgotten()
         self.queue.worker = uuid4().hex
         self._is_known, self._renew_at = False, 0.0
-        self._forgotten_at, self._valid_until = self.now(), -inf
-        self._forgotten()
+        self._valid_until = -inf
+        self._void(self._ids())

@@ -35,6 +35,8 @@ class Lease:
     """Whether its slot has asked for its turn, and will tell when it left."""
     sent_by: float | None = None
     """When it counts as sent, whatever its slot knows."""
+    departure: tuple[float, float] | None = None
+    """When it left, as the server was told, and the delay."""
 
     @property
     def has_turn(self) -> bool:
@@ -81,7 +83,7 @@ class Leases:
         lease = self._leases.get(request)
         if lease is None or not lease.has_turn or lease.host != host:
             return None
-        if not self._account.is_alive:
+        if self._account.is_unsure or not self._account.is_alive:
             self._account.renew()
         return lease if lease.has_turn else None
 
@@ -96,7 +98,16 @@ class Leases:
         if lease.holds:
             lease.holds, lease.sent_by = False, None
             delay = max(delay, self._hosts.drawn_delay(lease.host))
+            lease.departure = self._account.now() - ago, delay
             self._account.left(lease.id, lease.host, ago, delay)
+
+    def tell_departures_again(self) -> None:
+        """The server may have forgotten them, and that hosts are no longer held."""
+        now = self._account.now()
+        for lease in self._leases.values():
+            if lease.departure is not None:
+                at, delay = lease.departure
+                self._account.left(lease.id, lease.host, now - at, delay)
 
     def left_downloader(self, request: Request) -> None:
         """The downloader is done with *request*."""

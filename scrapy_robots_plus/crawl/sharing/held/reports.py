@@ -26,6 +26,7 @@ class QueueReports:
         self._stats = compat.stats_of(crawler)
         self._told_away = self._told_back = False
         self._told_of_memory = False
+        self._told_lost = 0
 
     def failed(self, error: ServerError) -> None:
         """The server did not do what it was asked."""
@@ -96,7 +97,51 @@ class QueueReports:
             logging.WARNING,
             "The server does not know this worker any more: it was not heard of for longer than "
             "ROBOTS_WORKER_LIFETIME, so that other workers have its requests now and some may be "
-            "sent twice, or the server has lost its data",
+            "sent twice",
+        )
+
+    def data_were_lost(self) -> None:
+        """The server came back, or has lost keys."""
+        self._stats.inc_value(stats.SHARED_QUEUE_LOSSES)
+        self._log(
+            logging.WARNING,
+            "The Redis server of the queue was started again, another one has taken over, or it "
+            "has lost keys. Requests that only it had may be lost, and some may be sent twice. "
+            "Each host with a delay is left alone for that long once",
+        )
+
+    def were_lost(self, number: int, key: str) -> None:
+        """In this run or in one before, which nobody has dealt with."""
+        if number == self._told_lost:
+            return
+        self._told_lost = number
+        self._stats.set_value(stats.SHARED_QUEUE_LOST, number)
+        self._log(
+            logging.WARNING,
+            "%s that waited in Redis were lost there: the server has deleted their keys. The "
+            "spider may have to be run again for these pages. Delete the key %s when you have "
+            "dealt with it, and this is no longer said",
+            counted(number, "request"),
+            key,
+        )
+
+    def keys_may_be_evicted(self, policy: str) -> None:
+        """By the settings of the server."""
+        self._log(
+            logging.WARNING,
+            "The Redis server of the queue has maxmemory-policy %s: it deletes requests, and what "
+            "was seen, when its memory is full. Set volatile-ttl or noeviction",
+            policy,
+        )
+
+    def nothing_to_do(self, seconds: float, waiting: int, why: str) -> None:
+        """Though requests wait."""
+        self._log(
+            logging.INFO,
+            "This worker has had nothing to do for %d s, while %s: %s",
+            seconds,
+            f"{counted(waiting, 'request')} wait" if waiting != 1 else "1 request waits",
+            why,
         )
 
     def cleared_under(self, others: int) -> None:

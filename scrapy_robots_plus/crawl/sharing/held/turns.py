@@ -39,6 +39,11 @@ class QueuePace:
             answer(0.0)
             return
         lease = self._leases.with_turn(asked.request, asked.host)
+        if lease is not None and self._account.is_unsure:
+            if self._account.is_alive:  # the server may come back without knowing of this turn
+                answer(self._account.LATER)
+                return
+            lease = None
         if lease is None:
             answer(self._ask_server(asked))
             return
@@ -76,8 +81,6 @@ class QueuePace:
         """A request that has the turn may wait behind this one in the same slot, each for the
         other: so it hands its turn over, and asks for another when it comes to that.
         """
-        if silent_for := self._account.silent_for(asked.delay):
-            return silent_for
         id_, holder = b"turn:" + asked.ticket.encode(), self._leases.unasked(asked.host)
         instead_of = b"" if holder is None else holder.id
         ask = partial(self._account.queue.ask, id_, asked.host, asked.delay, instead_of)
