@@ -50,7 +50,12 @@ end
 
 local reports = {
   -- id: it was dealt with, and holds nothing
-  ended = function() ended[#ended + 1] = arguments(1) end,
+  ended = function()
+    local id = arguments(1)
+    ended[#ended + 1] = id
+    local packed = is_from_before and call('HGET', out, id) -- that it has left may be forgotten
+    if packed then release((cmsgpack.unpack(packed)), hold_of(worker, id)) end
+  end,
   -- id, host: it was dealt with, and may hold the host
   freed = function()
     local id, host = arguments(2)

@@ -299,6 +299,22 @@ def test_what_a_forgotten_worker_says_of_a_host_counts(crew: Crew) -> None:
     assert two.exchange(10, 10).wait == pytest.approx(HOUR, abs=10)
 
 
+def test_a_host_is_free_though_the_server_has_forgotten_that_its_request_left(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    make_known(one, A, 0.1)
+    one.push(stored(A, "a", "b"))
+    (a,) = take(one)
+    crew.client.delete(one.keys.new)
+    told = one.exchange(5, 5, [Report.ended(a.id)], known=True)
+    assert told.lost
+    assert told.taken == []
+    assert two.outlook().held == 0
+    wait = two.exchange(5, 5).wait
+    assert 0.5 < (wait or 0) <= 1.0  # nobody knows who else was sent there
+    time.sleep(wait or 0)
+    assert names(take(two)) == ["b"]
+
+
 def test_a_request_hands_its_turn_over_to_another_of_its_worker(crew: Crew) -> None:
     worker, other = crew.worker("1"), crew.worker("2")
     make_known(worker, A, 1.0)

@@ -53,8 +53,13 @@ def crawling(hosts: dict[Host, int], server: Any, number: int = 4) -> Iterator[W
     with Workers(hosts, server, SETTINGS) as workers:
         workers.start(number)
         workers.go()
-        workers.wait_until(lambda: all(host.url("/0") in workers.handled for host in hosts), 20)
+        wait_until_all_are_found(workers)
         yield workers
+
+
+def wait_until_all_are_found(workers: Workers) -> None:
+    with workers.server.client() as client:
+        workers.wait_until(lambda: client.scard("worker:dupefilter") == workers.pages, 20)
 
 
 def pause(seconds: float) -> None:
@@ -101,7 +106,7 @@ def test_a_replica_that_takes_over_late(sites: Sites, lag: float) -> None:
         with Workers(hosts, server, {**SETTINGS, "REDIS_URL": road.url}) as workers:
             workers.start(4)
             workers.go()
-            workers.wait_until(lambda: all(host.url("/0") in workers.handled for host in hosts), 20)
+            wait_until_all_are_found(workers)
             with server.client() as client:
                 client.set("all that was found", "")
                 assert client.wait(1, 10_000) == 1
@@ -228,8 +233,7 @@ async def test_a_worker_that_has_nothing_to_do_says_why(
     close_when(lambda: caplog.text.count("had nothing to do") == 2, crawler)
     await crawler.crawl(urls=[host.url("/1"), host.url("/2")])
     assert re.search(
-        r"had nothing to do for 0 s, while 1 request waits: the first host may be asked in "
-        r"(30|29|28) s",
+        r"had nothing to do for \d s, while 1 request waits: the first host may be asked in \d+ s",
         caplog.text,
     )
 
