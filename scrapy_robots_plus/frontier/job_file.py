@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from scrapy_robots_plus.storage.sqlite.file import FAULTS
 
 from .keeper import Keeper
+from .tables.open_job import LOSSES, losses_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -30,6 +31,7 @@ def _guarded(
 
     @wraps(work)
     def guarded(self: JobFile, /, *arguments: _P.args, **named: _P.kwargs) -> _T:
+        self._keeper.check()
         while True:
             try:
                 return work(self, *arguments, **named)
@@ -161,7 +163,7 @@ class JobFile:
     @_guarded
     def set_aside(self, id_: int) -> None:
         """The request that was under way is not handed out any more."""
-        self._keeper.job.states.set_aside(id_)
+        self._keeper.job.set_aside(id_)
 
     @_guarded
     def retry(self, ids: Collection[int] | None = None) -> list[AsideRequest]:
@@ -169,9 +171,16 @@ class JobFile:
         return self._keeper.job.retry(ids)
 
     @_guarded
+    def accept_losses(self) -> list[str]:
+        """What damage has taken, and each run has told. No run will from now on."""
+        losses = losses_of(self._keeper.job)
+        self._keeper.job.set_note(LOSSES, "")
+        return losses
+
+    @_guarded
     def shrink(self) -> None:
         """Gives free space back to the disk. Takes time, and as much space again meanwhile."""
-        self._keeper.job.commit()
+        self._keeper.write()
         self._keeper.job.shrink()
 
     @_guarded
@@ -192,17 +201,17 @@ class JobFile:
     @_guarded
     def wake(self, most: int) -> list[LaneRow]:
         """Up to *most* lanes that are asleep, in turn. They are awake from now on."""
-        return self._keeper.job.lanes.wake(most)
+        return self._keeper.job.wake(most)
 
     @_guarded
     def wake_one(self, lane: str) -> None:
         """This one is awake from now on, if it holds a request."""
-        self._keeper.job.lanes.wake_one(lane)
+        self._keeper.job.wake_one(lane)
 
     @_guarded
     def sleep(self, lane: str) -> None:
         """It has its turn after all of its priority that are asleep now, if it holds a request."""
-        self._keeper.job.lanes.sleep(lane)
+        self._keeper.job.sleep(lane)
 
     @_guarded
     def holds(self, lane: str) -> bool:
@@ -221,7 +230,7 @@ class JobFile:
 
     @_guarded
     def commit(self) -> None:
-        """Everything since the last commit is in the file, together.
+        """Everything since the last commit outlives a kill from now on, together.
 
         Never call it between :meth:`see` and the :meth:`add` that belongs to it.
         """
@@ -238,7 +247,8 @@ class JobFile:
 
     def close(self) -> None:
         """Commits and closes. The next run finds what is under way now waiting."""
-        self._close()
+        if self._keeper.is_open:
+            self._close()
 
     @_guarded
     def _close(self) -> None:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CACHE_KIB = 64 * 1024
-WAL_PAGES = 8_000
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -70,8 +69,8 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
-        connection.execute(f"PRAGMA journal_size_limit = {WAL_PAGES * 4_096}")
+        # The log is copied into the file after each commit: there are few.
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
         layout.migrate(connection)
     except FAULTS as error:
         if is_damage(error):

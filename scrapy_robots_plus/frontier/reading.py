@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing, contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.storage.sqlite.file import FAULTS, identity, log_of
@@ -12,13 +11,18 @@ from scrapy_robots_plus.storage.sqlite.layout import pragma
 
 from .errors import JobFileError
 from .opening import check_layout, explained
+from .recent import read_recent, recent_of
 from .tables.counts import read_counts
+from .tables.fingerprints import DIGEST
+from .tables.open_job import LOSSES, OpenJob
 from .tables.states import State, States
 from .tables.transaction import Transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
+    from .recent import Found
     from .tables.rows import AsideRequest
 
 
@@ -37,6 +41,8 @@ class Overview(NamedTuple):
     last: int
     """Requests that wait until nothing else is left."""
     set_aside: list[AsideRequest]
+    losses: list[str]
+    """What damage has taken from it, in words, until somebody has accepted it."""
     fingerprints: int
     largest: list[tuple[str, int]]
     """The lanes with the most requests, and how many wait there."""
@@ -56,8 +62,9 @@ def overview(path: Path, most_lanes: int) -> Overview:
             lanes=_number(connection, _LANES),
             under_way=states.under_way,
             last=states.last,
+            losses=_losses(connection),
             set_aside=states.requests(State.ASIDE),
-            fingerprints=_number(connection, "SELECT count(*) FROM seen"),
+            fingerprints=_number(connection, _SEEN),
             largest=_largest(connection, most_lanes),
             free=pragma(connection, "freelist_count") * pragma(connection, "page_size"),
         )
@@ -68,6 +75,14 @@ _LANES = (
     "SELECT count(*) FROM lanes "
     "WHERE awake = 0 OR EXISTS (SELECT 1 FROM waiting WHERE lane = lanes.id)"
 )
+
+
+def _losses(connection: sqlite3.Connection) -> list[str]:
+    row = connection.execute("SELECT value FROM notes WHERE key = ?", (LOSSES,)).fetchone()
+    return [] if row is None else str(row[0]).splitlines()
+
+
+_SEEN = f"SELECT coalesce(sum(length(digests)), 0) / {DIGEST} FROM seen"  # noqa: S608
 
 
 def _largest(connection: sqlite3.Connection, most: int) -> list[tuple[str, int]]:
@@ -87,23 +102,35 @@ def _number(connection: sqlite3.Connection, select: str) -> int:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """With what was done since the file was last written. Nothing is changed."""
     if not path.is_file():
         raise JobFileError(path, "does not exist", "Name the JOBDIR of a crawl with the add-on")
-    index = Path(f"{path}-shm")
-    had_index = index.exists()
-    # Without a log the file is complete, and SQLite would leave an empty log beside it.
-    more = "" if identity(log_of(path), least_size=1) else "&immutable=1"
+    found, log = read_recent(recent_of(path)), log_of(path)
+    had_log, log_is_empty = log.exists(), identity(log, least_size=1) is None
+    # After a run that was closed the file is complete: SQLite need not lock it, and leave a log.
+    how = "mode=ro&immutable=1" if log_is_empty and found.generation is None else "mode=rw"
     try:
         with closing(
-            sqlite3.connect(
-                f"{path.as_uri()}?mode=ro{more}", uri=True, timeout=0, isolation_level=None
-            )
+            sqlite3.connect(f"{path.as_uri()}?{how}", uri=True, timeout=0, isolation_level=None)
         ) as connection:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")  # no index of the log
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
             check_layout(connection, path)
+            if found.generation is not None:
+                _redo(connection, found)
             yield connection
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
     except FAULTS as error:
         raise explained(path, error) from error
     finally:
-        if not had_index:
+        if had_log:
             with suppress(OSError):
-                index.unlink()
+                log.touch()
+
+
+def _redo(connection: sqlite3.Connection, found: Found) -> None:
+    job = OpenJob(connection)
+    if job.written.generation == found.generation:
+        job.redo(found.done)
+        job.stage(job.written.running)

@@ -32,7 +32,7 @@ from .sessions import Session, sessions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ACTIONS = [("show",), ("show", "--json"), ("retry",), ("convert",), ("shrink",)]
+ACTIONS = [("show",), ("show", "--json"), ("retry",), ("accept",), ("convert",), ("shrink",)]
 
 
 def data_of(url: str) -> bytes:
@@ -83,6 +83,26 @@ def test_a_job_is_shown_by_state_and_host(tmp_path: Path) -> None:
     assert "seen 3 fingerprints" in shown
     assert "3 a.example" in shown
     assert shown[-1] == ("http://b.example/: the process was killed 3 times while it was under way")
+
+
+def test_what_was_lost_is_shown_until_it_is_accepted(tmp_path: Path) -> None:
+    path, robots = tmp_path / "job" / FILE_NAME, Robots(tmp_path)
+    with JobFile(path) as file:
+        for number in range(40):
+            file.add("a.example", 0, data_of(f"http://a.example/{number}") + bytes(400))
+    data = bytearray(path.read_bytes())
+    place = data.index(b"a.example/20") // 4_096 * 4_096
+    data[place : place + 4_096] = bytes(4_096)
+    path.write_bytes(data)
+    with JobFile(path) as file:
+        file.search()
+        lost = file.lost
+    assert lost > 1
+    accepted = robots("job", "accept", "job")
+    assert accepted.status == 0
+    assert f"{lost} are lost" in accepted.lines[0]
+    assert accepted.lines[-1] == "1 message will not come again"
+    assert robots("job", "accept", "job").lines == ["0 messages will not come again"]
 
 
 def test_as_json(tmp_path: Path) -> None:
@@ -138,7 +158,7 @@ def test_a_file_shrinks_to_what_it_holds(tmp_path: Path) -> None:
         assert file.peek("a.example", 0, starts=False, newest=True) == b"left"
 
 
-@pytest.mark.parametrize("action", ACTIONS[:3] + ACTIONS[4:], ids=" ".join)
+@pytest.mark.parametrize("action", ACTIONS[:4] + ACTIONS[5:], ids=" ".join)
 def test_a_job_in_use_is_refused(tmp_path: Path, action: tuple[str, ...]) -> None:
     with JobFile(tmp_path / "job" / FILE_NAME) as file:
         file.add("a.example", 0, b"a")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.frontier import JobFile, JobFileError
+from scrapy_robots_plus.frontier.recent import recent_of
 from scrapy_robots_plus.frontier.tables import layout
 from scrapy_robots_plus.storage.sqlite.file import log_of
 
@@ -334,11 +335,11 @@ def test_without_its_log_a_killed_job_goes_on_from_the_last_copy(path: Path) -> 
     killed = kill_copy(path, path.parent / "killed")
     file.add("host-0", 0, b"50")
     file.close()
-    log_of(killed).unlink()
+    recent_of(killed).unlink()
     with JobFile(killed) as file:
         assert file.was_killed
         assert numbers(file) == list(range(50))
-        assert "its log (-wal) is gone" in file.troubles[0]
+        assert "frontier.sqlite-recent is gone" in file.troubles[0]
 
 
 def test_a_log_that_is_gone_in_the_middle_of_a_copy_is_noticed(path: Path) -> None:
@@ -350,6 +351,7 @@ def test_a_log_that_is_gone_in_the_middle_of_a_copy_is_noticed(path: Path) -> No
     old = path.read_bytes()
     file = JobFile(path)
     fill(file, chance)
+    file._keeper.write()
     killed = kill_copy(path, path.parent / "killed")
     file.close()
     new = bytearray(path.read_bytes())

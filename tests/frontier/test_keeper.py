@@ -10,6 +10,7 @@ import pytest
 
 from scrapy_robots_plus.frontier import JobFile, JobFileError, part_of
 from scrapy_robots_plus.frontier.mending.salvage import Salvaged
+from scrapy_robots_plus.frontier.recent import recent_of
 from scrapy_robots_plus.storage.sqlite.file import log_of
 
 from .jobs import kill_copy
@@ -52,7 +53,9 @@ def test_two_requests_at_one_place_are_damage(file: JobFile) -> None:
 
 def test_losses_add_up(file: JobFile) -> None:
     for lost in (1, 2):
+        file._keeper.write()
         file._keeper.job.transaction.run("DELETE FROM requests WHERE id = ?", (lost,))
+        file._keeper.job.transaction.commit()
         file.search()
         assert file.lost == lost
     assert "4 requests can be read, 1 are lost" in file.troubles[0]
@@ -101,7 +104,8 @@ def test_a_damaged_file_that_cannot_be_copied(file: JobFile, path: Path) -> None
 def test_a_mended_file_that_cannot_be_opened(
     file: JobFile, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def attach() -> None:
+    def attach(*, resumes: bool) -> None:
+        assert not resumes
         raise sqlite3.OperationalError("database is locked")
 
     monkeypatch.setattr(file._keeper, "_attach", attach)
@@ -109,19 +113,10 @@ def test_a_mended_file_that_cannot_be_opened(
         file.search()
 
 
-def test_what_damage_takes_back_to_the_last_commit(
-    file: JobFile, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def commit() -> None:
-        raise sqlite3.DatabaseError("malformed")
-
+def test_what_was_not_committed_when_damage_is_found_is_kept(file: JobFile) -> None:
     file.add("host", 0, b"not committed")
-    monkeypatch.setattr(file._keeper.job.transaction, "commit", commit)
-    words = "was damaged (requests are missing), and what was done since the last commit is not in"
-    with fails(path, f"{words} it. Resume the job"):
-        file.search()
-    with JobFile(path) as again:
-        assert (again.was_killed, again.held) == (False, 5)
+    file.search()
+    assert (file.held, file.lost) == (6, 0)
 
 
 def test_a_file_that_was_deleted(file: JobFile, path: Path) -> None:
@@ -185,15 +180,49 @@ def test_an_empty_file(path: Path) -> None:
         assert file.troubles == [f"{path} is empty: if the job had begun, all of it is lost"]
 
 
-def test_a_log_that_is_gone(file: JobFile, path: Path) -> None:
+def test_a_log_of_sqlite_that_is_gone_had_nothing(file: JobFile, path: Path) -> None:
     killed = kill_copy(path, path.parent / "killed")
     log_of(killed).unlink()
     with JobFile(killed) as again:
+        assert (again.held, again.troubles) == (5, [])
+
+
+@pytest.mark.parametrize("how", ["gone", "empty", "damaged", "of another time"])
+def test_without_what_was_done_since_it_is_done_again(path: Path, how: str) -> None:
+    file = JobFile(path)
+    file.add("host", 0, b"0")
+    file._keeper.write()
+    older = recent_of(path).read_bytes()
+    file.add("host", 0, b"1")
+    file.commit()
+    if how == "of another time":
+        file._keeper.write()
+        file._keeper.write()
+    killed = kill_copy(path, path.parent / "killed")
+    file.close()
+    recent = recent_of(killed)
+    data = {"gone": None, "empty": b"", "of another time": older}
+    damaged = recent.read_bytes()[:-1] + b"?"
+    if (left := data.get(how, damaged)) is None:
+        recent.unlink()
+    else:
+        recent.write_bytes(left)
+    with JobFile(killed) as again:
+        assert again.held == (2 if how == "of another time" else 1)
         (told,) = again.troubles
     assert told == (
-        f"{killed} was not closed, and its log (-wal) is gone: what was done since it was last "
-        "copied into the file will be done again"
+        f"{killed} was not closed, and frontier.sqlite-recent is gone, damaged or of another time: "
+        "what was done since the file was last written will be done again"
     )
+
+
+def test_what_a_kill_cut_off_is_done_again_without_a_word(file: JobFile, path: Path) -> None:
+    file.add("host", 0, b"5")
+    file.commit()
+    killed = kill_copy(path, path.parent / "killed")
+    recent_of(killed).write_bytes(recent_of(killed).read_bytes()[:-1])
+    with JobFile(killed) as again:
+        assert (again.held, again.troubles) == (5, [])
 
 
 def test_a_new_job_and_one_that_was_closed_are_no_trouble(path: Path) -> None:

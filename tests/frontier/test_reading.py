@@ -46,6 +46,7 @@ def test_all_states_are_counted(path: Path) -> None:
     assert (aside.id, aside.lane, aside.hard_ends) == (taken[28].id, "host-0", 0)
     assert sorted(each.name for each in killed.parent.iterdir()) == [
         killed.name,
+        f"{killed.name}-recent",
         f"{killed.name}-wal",
     ]
     assert overview(path, 0).was_closed

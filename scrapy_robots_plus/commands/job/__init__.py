@@ -20,9 +20,10 @@ class Job(Group):
     details = "No crawl may use the job meanwhile."
 
     def subcommands(self) -> Iterator[Subcommand]:
+        from .accept import Accept
         from .convert import Convert
         from .retry import Retry
         from .show import Show
         from .shrink import Shrink
 
-        yield from (Show(), Retry(), Convert(), Shrink())
+        yield from (Show(), Retry(), Accept(), Convert(), Shrink())

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scrapy_robots_plus.frontier.tables.counts import Counts, write_counts
+from scrapy_robots_plus.frontier.tables.counts import COPIES, Counts, write_counts
 from scrapy_robots_plus.frontier.tables.lanes import Lanes
 from scrapy_robots_plus.frontier.tables.layout import migrate
 from scrapy_robots_plus.frontier.tables.rows import Row
 from scrapy_robots_plus.frontier.tables.states import State
 from scrapy_robots_plus.frontier.tables.transaction import Transaction
 from scrapy_robots_plus.protocol.counting import counted
+from scrapy_robots_plus.storage.sqlite.file import FAULTS, log_of
 
 from .pages import Pages, Record
+from .wal import read_log
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
+
+    from scrapy_robots_plus.frontier.tables.open_job import OpenJob
 
 
 _STATES = frozenset(State)
@@ -43,26 +49,80 @@ class Salvaged(NamedTuple):
         return f"{whole}, {least}{self.lost:,} are lost"
 
 
-def salvage(damaged: Path, new: Path, stored: int | None = None) -> Salvaged | None:
-    """Makes a file at *new*. Returns None if *damaged* holds nothing of a job.
+MENDED = "mended"
+"""The note of a new file until it is told what is lost."""
 
-    *stored*: how many requests there must be, if it is known. Raises sqlite3.Error or OSError if
-    the new file cannot be written.
+
+class Mended(NamedTuple):
+    """What is known of the damage to the file that a new one was made of."""
+
+    why: str
+    is_exact: bool
+    knows_count: bool
+
+    @classmethod
+    def of(cls, job: OpenJob) -> Mended | None:
+        """None if it was not damaged, or all is told."""
+        note = job.note(MENDED)
+        return cls(*json.loads(note)) if note else None
+
+
+class Damaged(NamedTuple):
+    """A file, and what is known of it."""
+
+    path: Path
+    connection: sqlite3.Connection | None
+    """If it can be opened."""
+    why: str
+    """What is wrong with it."""
+    counts: Counts | None
+    """If they are known."""
+    generation: int | None
+    """Which one is waited for by what was done since; None if there is nothing."""
+
+
+def salvage(damaged: Damaged, new: Path) -> bool:
+    """Makes a file at *new*, with the note :data:`MENDED`. Its counter of requests is that of the
+    damaged one. Returns False if that holds nothing of a job.
+
+    Raises sqlite3.Error or OSError if the new file cannot be written.
     """
+    if damaged.connection is not None and read_log(log_of(damaged.path)).is_whole:
+        with suppress(*FAULTS):  # it is damaged
+            if _copied(damaged, _rows(damaged.connection), new, lambda: True) == 0:
+                return True
+    with closing(Pages(damaged.path)) as pages:
+        return _copied(damaged, pages.records(), new, lambda: pages.is_exact) is not None
+
+
+def _copied(
+    damaged: Damaged, records: Iterable[Record], new: Path, is_exact: Callable[[], bool]
+) -> int | None:
+    """Returns how many requests are missing; None if there is nothing of a job."""
     new.unlink(missing_ok=True)
     with closing(sqlite3.connect(new, isolation_level=None)) as connection:
         migrate(connection)
         copy = _Copy(Transaction(connection))
-        with closing(Pages(damaged)) as pages:
-            for record in pages.records():
-                copy.take(record)
-        if copy.is_empty:
+        for record in records:
+            copy.take(record)
+        if copy.is_empty and damaged.generation is None:
             return None
-        found = copy.finish()
-    if stored is None and copy.counts is not None:
-        stored = copy.counts.stored
-    lost = None if stored is None else max(0, stored - found)
-    return Salvaged(found, lost, pages.is_exact)
+        return copy.finish(damaged, is_exact=is_exact())
+
+
+def _rows(connection: sqlite3.Connection) -> Iterator[Record]:
+    """All in a file, as SQLite reads it."""
+    for id_, *fields in connection.execute("SELECT id, NULL, * FROM requests"):
+        yield Record(id_, (None, *fields[2:]))
+    for table in ("states", "seen"):
+        for id_, value in connection.execute(f"SELECT * FROM {table}"):  # noqa: S608
+            yield Record(id_, (None, value))
+    for copy in COPIES:
+        for values in connection.execute(f"SELECT * FROM {copy}"):  # noqa: S608
+            yield Record(1, values)
+    for table in ("notes", "lanes"):
+        for values in connection.execute(f"SELECT * FROM {table}"):  # noqa: S608
+            yield Record(None, values)
 
 
 class _Copy:
@@ -82,20 +142,26 @@ class _Copy:
                 self._take_request(Row(id_, *fields))
             case Record(int() as id_, (None, int() as state)) if state in _STATES:
                 self._put("INSERT OR IGNORE INTO states VALUES (?, ?)", id_, state)
-            case Record(int(), (int(), int(), int(), int(), int() as crc) as fields):
-                counts = Counts(*fields[:-1])
+            case Record(int(), (*numbers, int() as crc)) if len(numbers) == len(Counts._fields):
+                counts = Counts(*numbers)
                 self.counts = counts if counts.crc == crc else self.counts
-            case Record(None, (bytes() as fingerprint,)):
-                self._put("INSERT OR IGNORE INTO seen VALUES (?)", fingerprint)
+            case Record(int() as id_, (None, bytes() as digests)):
+                self._put("INSERT OR IGNORE INTO seen VALUES (?, ?)", id_, digests)
             case Record(None, (str() as key, str() as value)):
                 self._put("INSERT OR IGNORE INTO notes VALUES (?, ?)", key, value)
             case Record(None, (str() as name, int(), 1, int(), int())):
                 self._awake.append(name)
 
-    def finish(self) -> int:
-        """Puts each request at its place; returns how many there are."""
+    def finish(self, damaged: Damaged, *, is_exact: bool) -> int:
+        """Puts each request at its place; returns how many are missing, as far as it is known.
+
+        Of those under way their states are enough: the run may have them in its memory.
+        """
         run = self._run
-        run("DELETE FROM states WHERE id NOT IN (SELECT id FROM requests)")
+        run(
+            "DELETE FROM states WHERE id NOT IN (SELECT id FROM requests) AND state NOT IN (?, ?)",
+            (State.UNDER_WAY, State.ALONE),
+        )
         lanes, waiting = Lanes(self._transaction, 0), 0
         rows = run(
             "SELECT lane, priority, starts, id FROM requests "
@@ -109,10 +175,15 @@ class _Copy:
         for name in self._awake:
             lanes.wake_one(name)
         (stored,) = run("SELECT count(*) FROM requests").fetchone()
-        running = self.counts.running if self.counts is not None else 0
-        write_counts(self._transaction, Counts(waiting, stored, lanes.turns, running))
+        counts = damaged.counts or self.counts
+        note = json.dumps([damaged.why, is_exact, counts is not None])
+        run("REPLACE INTO notes VALUES (?, ?)", (MENDED, note))
+        if counts is None:
+            is_running = int(damaged.generation is not None)
+            counts = Counts(0, stored, 0, is_running, damaged.generation or 0)
+        write_counts(self._transaction, counts._replace(waiting=waiting, turns=lanes.turns))
         self._transaction.commit()
-        return int(stored)
+        return max(0, counts.stored - int(stored))
 
     def _take_request(self, row: Row) -> None:
         if row.is_whole:

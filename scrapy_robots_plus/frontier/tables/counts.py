@@ -23,6 +23,8 @@ class Counts(NamedTuple):
     """Given to lanes so far."""
     running: int
     """1 from when the file is opened until it is closed."""
+    generation: int
+    """Times that the file was written."""
 
     @property
     def crc(self) -> int:
@@ -43,12 +45,10 @@ def read_counts(transaction: Transaction) -> Counts:
 
 def write_counts(transaction: Transaction, counts: Counts) -> None:
     for copy in COPIES:
-        transaction.run(
-            f"UPDATE {copy} SET waiting = ?, stored = ?, turns = ?, running = ?, crc = ?",  # noqa: S608
-            (*counts, counts.crc),
-        )
+        values = ", ".join(f"{name} = ?" for name in (*Counts._fields, "crc"))
+        transaction.run(f"UPDATE {copy} SET {values}", (*counts, counts.crc))  # noqa: S608
 
 
 def begin_counts(copy: str) -> str:
     """The statement that puts the first counts into the table *copy*."""
-    return f"INSERT INTO {copy} VALUES (0, 0, 0, 0, {Counts(0, 0, 0, 0).crc})"  # noqa: S608
+    return f"INSERT INTO {copy} VALUES (0, 0, 0, 0, 0, {Counts(0, 0, 0, 0, 0).crc})"  # noqa: S608

@@ -58,9 +58,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         # Of all that do not wait in a lane.
         "CREATE TABLE states (id INTEGER PRIMARY KEY, state INTEGER NOT NULL)",
         "CREATE TABLE notes (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID",
-        "CREATE TABLE seen (fingerprint BLOB PRIMARY KEY NOT NULL) WITHOUT ROWID",
+        # Digests of fingerprints, one behind the other, in the order they came.
+        "CREATE TABLE seen (id INTEGER PRIMARY KEY, digests BLOB NOT NULL)",
         # A second copy, in another page: one damaged place cannot take both.
-        *(f"CREATE TABLE {copy} (waiting, stored, turns, running, crc)" for copy in COPIES),
+        *(
+            f"CREATE TABLE {copy} (waiting, stored, turns, running, generation, crc)"
+            for copy in COPIES
+        ),
         *(begin_counts(copy) for copy in COPIES),
     ),
 )

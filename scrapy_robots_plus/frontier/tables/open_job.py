@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from scrapy_robots_plus.frontier.recent import Done, Step
+
 from .counts import Counts, read_counts, write_counts
+from .fingerprints import Fingerprints
 from .lanes import Lanes
 from .rows import Row, Taken, checksum
 from .states import MOST_AT_ONCE, States
 from .transaction import Transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
-    from .rows import AsideRequest
+    from .rows import AsideRequest, LaneRow
 
 MOST_BYTES = 999_000_000
 """Of a request: a little less than what SQLite keeps in a row."""
 
 _BOOT, _GROUP = "boot", "suspects at once"
 """Notes."""
+LOSSES = "lost"
+"""The note of what damage has taken: a line for each time."""
 
 
 class OpenJob:
@@ -42,26 +48,69 @@ class OpenJob:
         self.states = States(self.transaction)
         self._ended = self.transaction.late("DELETE FROM requests WHERE id = ?")
         self._last_id: int = self._run("SELECT max(id) FROM requests").fetchone()[0] or 0
-        self._written = counts
+        self.states.group = int(self.note(_GROUP) or MOST_AT_ONCE)
+        self._fingerprints = Fingerprints(self.transaction)
+        self.written = counts
+        """What the file itself says."""
+        self.done = list[Done]()
+        """What has happened since it was last written, or since somebody has taken this away."""
 
-    def resume(self, boot: str) -> list[AsideRequest]:
-        """All lanes sleep, and what was under way waits. Returns what is set aside now.
+    def resume(self, boot: str) -> tuple[list[AsideRequest], int]:
+        """All lanes sleep, and what was under way waits.
 
         *boot*: the id of this start of the machine. If it was another when the last run was killed,
-        no request is to blame.
+        no request is to blame. Returns what is set aside now, and how many requests that were under
+        way are gone.
         """
+        self.transaction.settle()
+        gone = self.states.forget_what_is_gone()
+        self.stored -= gone
         self.lanes.all_asleep()
         for id_ in self.states.next():
             request = self._request(id_)
             self._take_out(self.lanes.id_of(request.lane), request)
-        self.states.group = int(self.note(_GROUP) or self.states.group)
         blame = self.was_killed and self.note(_BOOT) in (None, boot)
         waiting, aside = self.states.resume(was_killed=self.was_killed, blame=blame)
         for id_ in waiting:
             self._put_in_place(id_)
         self.set_note(_BOOT, boot)
         self._set_group(self.states.group if self.states.last and not aside else MOST_AT_ONCE)
-        return aside
+        return aside, gone
+
+    def redo(self, done: Iterable[Done]) -> None:
+        """Does again what was done after the file was written. What damage has taken is left."""
+        for step, *values in done:
+            match step:
+                case Step.ADD:
+                    if not self._run(_IS_THERE, (values[0],)).fetchone():
+                        self._last_id = values[0] - 1
+                        self.add(*values[1:])
+                case Step.OUT:
+                    self._set_out(*values)
+                case Step.END:
+                    if values[0] not in self._ended and not self.states.is_under_way(values[0]):
+                        self._set_out(*values)
+                    self.end(*values)
+                case Step.BACK:
+                    with suppress(sqlite3.DatabaseError):
+                        self.give_back(*values)
+                case Step.ASIDE:
+                    self.set_aside(*values)
+                case Step.LAST:
+                    self.states.set_out_last(*values)
+                case Step.RETRY:
+                    self.retry(*values)
+                case Step.SEE:
+                    self.see(*values)
+                case Step.FORGET:
+                    self.forget(*values)
+                case Step.WAKE:
+                    self.wake_one(*values)
+                case Step.SLEEP:
+                    self.sleep(*values)
+                case Step.NOTE:
+                    self.set_note(*values)
+                    self.states.group = int(self.note(_GROUP) or MOST_AT_ONCE)
 
     def _set_group(self, size: int) -> None:
         self.states.group = size
@@ -80,6 +129,7 @@ class OpenJob:
         self.states.added(id_, hard_ends)
         self._last_id = id_
         self.stored += 1
+        self.done.append((Step.ADD, id_, lane, priority, data, starts, hard_ends))
 
     def take(self, lane: str, priority: int, starts: bool, newest: bool) -> Taken | None:
         lane_id = self.lanes.id_of(lane)
@@ -88,6 +138,7 @@ class OpenJob:
             return None
         self._take_out(lane_id, request)
         self.states.set_out(request.id, request.hard_ends)
+        self.done.append((Step.OUT, request.id))
         return Taken(request.id, request.data, request.hard_ends)
 
     def peek(self, lane: str, priority: int, starts: bool, newest: bool) -> bytes | None:
@@ -97,32 +148,58 @@ class OpenJob:
     def take_last(self) -> Taken | None:
         if self.states.last == 1 and not self.stored - self.states.aside > 1:
             self._set_group(1)
-        id_ = self.states.set_out_last()
+        id_ = self.states.first_of_last()
         if id_ is None:
             return None
         found = self._request(id_)
+        self.states.set_out_last(id_)
+        self.done.append((Step.LAST, id_))
         return Taken(id_, found.data, found.hard_ends)
 
     def end(self, id_: int) -> None:
         if self.states.came_back(id_):
             self._ended[id_] = (id_,)
             self.stored -= 1
+            self.done.append((Step.END, id_))
 
     def give_back(self, id_: int) -> None:
         if self.states.came_back(id_):
             self._put_in_place(id_)
+            self.done.append((Step.BACK, id_))
+
+    def set_aside(self, id_: int) -> None:
+        if self.states.set_aside(id_):
+            self.done.append((Step.ASIDE, id_))
 
     def see(self, fingerprint: bytes) -> bool:
-        return self._run("INSERT OR IGNORE INTO seen VALUES (?)", (fingerprint,)).rowcount == 1
+        is_new = self._fingerprints.add(fingerprint)
+        if is_new:
+            self.done.append((Step.SEE, fingerprint))
+        return is_new
 
     def forget(self, fingerprint: bytes) -> None:
-        self._run("DELETE FROM seen WHERE fingerprint = ?", (fingerprint,))
+        self._fingerprints.forget(fingerprint)
+        self.done.append((Step.FORGET, fingerprint))
 
     def retry(self, ids: Collection[int] | None) -> list[AsideRequest]:
         requests = self.states.forgive(ids)
         for each in requests:
             self._put_in_place(each.id)
+        self.done.append((Step.RETRY, [each.id for each in requests]))
         return requests
+
+    def wake(self, most: int) -> list[LaneRow]:
+        rows = self.lanes.wake(most)
+        self.done += [(Step.WAKE, row.name) for row in rows]
+        return rows
+
+    def wake_one(self, lane: str) -> None:
+        self.lanes.wake_one(lane)
+        self.done.append((Step.WAKE, lane))
+
+    def sleep(self, lane: str) -> None:
+        self.lanes.sleep(lane)
+        self.done.append((Step.SLEEP, lane))
 
     def shrink(self) -> None:
         self._connection.execute("VACUUM")
@@ -134,17 +211,33 @@ class OpenJob:
 
     def set_note(self, key: str, value: str) -> None:
         self._run("REPLACE INTO notes VALUES (?, ?)", (key, value))
+        self.done.append((Step.NOTE, key, value))
+
+    def count_again(self) -> int:
+        """After damage: :attr:`stored` is what it must be. Returns how many requests are missing,
+        and leaves out those.
+        """
+        self.transaction.settle()
+        (found,) = self._run(_COUNT).fetchone()
+        missing = self.stored - int(found)
+        self.stored = int(found)
+        return missing
 
     def commit(self, running: int = 1) -> None:
-        counts = Counts(self.waiting, self.stored, self.lanes.turns, running)
-        if counts != self._written:
-            write_counts(self.transaction, counts)
+        """Everything goes into the file itself."""
+        self.written = self.stage(running)
         self.transaction.commit()
-        self._written = counts
+        self.done.clear()
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def copy_log(self) -> None:
-        """Into the file itself."""
-        self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+    def stage(self, running: int = 1) -> Counts:
+        """All but the commit: whoever asks the connection sees everything."""
+        self._fingerprints.write()
+        self.transaction.settle()
+        generation = self.written.generation + 1
+        counts = Counts(self.waiting, self.stored, self.lanes.turns, running, generation)
+        write_counts(self.transaction, counts)
+        return counts
 
     def copy_to(self, path: Path) -> None:
         """All that is committed, into a new file at *path*."""
@@ -154,8 +247,19 @@ class OpenJob:
     def give_up(self) -> None:
         """Drops what is not committed. What is under way is not to blame for the end."""
         self.transaction.drop()
-        write_counts(self.transaction, self._written._replace(running=0))
+        write_counts(self.transaction, self.written._replace(running=0))
         self.transaction.commit()
+
+    def _set_out(self, id_: int) -> None:
+        """The request is under way. Of one that damage has taken, only its state is kept."""
+        try:
+            request = self._request(id_)
+        except sqlite3.DatabaseError:
+            self.states.set_out(id_, 0)
+            return
+        self._take_out(self.lanes.id_of(request.lane), request)
+        self.states.set_out(id_, request.hard_ends)
+        self.done.append((Step.OUT, id_))
 
     def _next(self, lane_id: int | None, place: tuple[str, int, bool], newest: bool) -> Row | None:
         row = self._run(_NEWEST if newest else _OLDEST, (lane_id, *place[1:])).fetchone()
@@ -198,6 +302,12 @@ def _whole(id_: int, fields: Sequence[Any]) -> Row:
     raise sqlite3.DatabaseError(f"request {id_} is malformed")
 
 
+_IS_THERE = "SELECT 1 FROM requests WHERE id = ?"
+_COUNT = (
+    "SELECT (SELECT count(*) FROM requests) + (SELECT count(*) FROM states "
+    "WHERE NOT EXISTS (SELECT 1 FROM requests WHERE requests.id = states.id))"
+)
+
 # With NULL in all columns of requests if there is no such request: then the file is damaged.
 _OLDEST = (
     "SELECT waiting.id, requests.* "
@@ -206,3 +316,8 @@ _OLDEST = (
     "ORDER BY waiting.id LIMIT 1"
 )
 _NEWEST = _OLDEST.replace("ORDER BY waiting.id", "ORDER BY waiting.id DESC")
+
+
+def losses_of(job: OpenJob) -> list[str]:
+    """What damage has taken, until somebody has accepted it."""
+    return (job.note(LOSSES) or "").splitlines()

@@ -42,7 +42,7 @@ class States:
 
     def __init__(self, transaction: Transaction) -> None:
         self._run = transaction.run
-        self.group = MOST_AT_ONCE
+        self.group: int = MOST_AT_ONCE
         """How many of the last are under way at a time."""
         self._set_out = transaction.late(_ENTER)
         """Those under way that were not at the last commit: most come back before the next."""
@@ -64,21 +64,28 @@ class States:
             self._set_out[id_] = (id_, State.UNDER_WAY)
         self.under_way += 1
 
-    def set_out_last(self) -> int | None:
-        """One of the last is under way from now on; None if there is none."""
+    def first_of_last(self) -> int | None:
+        """One of the last; None if there is none."""
         row = self._run("SELECT min(id) FROM states WHERE state = ?", (State.LAST,)).fetchone()
-        if row[0] is None:
-            return None
-        self._enter(row[0], State.UNDER_WAY)
+        return None if row[0] is None else int(row[0])
+
+    def set_out_last(self, id_: int) -> None:
+        """One of the last is under way from now on."""
+        self._enter(id_, State.UNDER_WAY)
         self.last -= 1
         self.under_way += 1
-        return int(row[0])
 
-    def set_aside(self, id_: int) -> None:
-        """The request that was under way is not handed out any more."""
-        if self.came_back(id_):
-            self._enter(id_, State.ASIDE)
-            self.aside += 1
+    def set_aside(self, id_: int) -> bool:
+        """The request is not handed out any more. Returns whether it was under way."""
+        if not self.came_back(id_):
+            return False
+        self._enter(id_, State.ASIDE)
+        self.aside += 1
+        return True
+
+    def forget_what_is_gone(self) -> int:
+        """Requests under way that damage has taken; returns how many."""
+        return self._run(_FORGET).rowcount
 
     def forgive(self, ids: Collection[int] | None) -> list[AsideRequest]:
         """Those set aside, all or these, are so no longer, as if they had never been under way at
@@ -98,6 +105,13 @@ class States:
             self._enter(id_, State.LAST)
             self.last += 1
         return ids
+
+    def is_under_way(self, id_: int) -> bool:
+        """Whether the request was handed out, and has not come back."""
+        if id_ in self._set_out:
+            return True
+        row = self._run("SELECT state FROM states WHERE id = ?", (id_,)).fetchone()
+        return row is not None and row[0] in (State.UNDER_WAY, State.ALONE)
 
     def came_back(self, id_: int) -> bool:
         """Whether the request was under way; it is no longer."""
@@ -156,5 +170,8 @@ class States:
 _COUNT = (
     "UPDATE requests SET hard_ends = (hard_ends + 1) * ? "
     "WHERE id IN (SELECT id FROM states WHERE state IN (?, ?))"
+)
+_FORGET = (
+    "DELETE FROM states WHERE NOT EXISTS (SELECT 1 FROM requests WHERE requests.id = states.id)"
 )
 _ENTER = "REPLACE INTO states VALUES (?, ?)"

@@ -31,10 +31,15 @@ class Transaction:
         return self._late.setdefault(statement, {})
 
     def commit(self) -> None:
+        self.settle()
         if self._connection.in_transaction:
-            for statement, values in self._late.items():
-                self._connection.executemany(statement, values.values())
             self._execute("COMMIT")
+
+    def settle(self) -> None:
+        """Runs what is late now."""
+        for statement, values in self._late.items():
+            for each in values.values():
+                self.run(statement, each)
         self._forget_late()
 
     def drop(self) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from scrapy_robots_plus.frontier import JobFile, JobFileError, LaneRow
 from scrapy_robots_plus.frontier.mending.wal import read_log
+from scrapy_robots_plus.frontier.opening import connect
 from scrapy_robots_plus.storage.sqlite.file import log_of
 
 from ..jobs import kill_copy
@@ -143,14 +144,10 @@ def test_what_can_be_read_of_a_log(path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_one_damaged_page_of_a_log_leaves_the_others(path: Path, seed: int) -> None:
-    file = JobFile(path)
-    for number in range(300):
-        file.add(f"host-{number}", 0, b"%d" % number * 100)
-        if number % 10 == 0:
-            file.commit()
-    file.commit()
-    log = log_of(kill_copy(path, path.parent / "killed"))
-    file.close()
+    with closing(connect(path)) as connection:
+        for number in range(30):
+            connection.execute("INSERT INTO seen (digests) VALUES (?)", (b"%d" % number * 2_000,))
+        log = log_of(kill_copy(path, path.parent / "killed"))
     whole = read_log(log)
     assert whole.is_whole
     data = bytearray(log.read_bytes())

@@ -19,23 +19,25 @@ if TYPE_CHECKING:
 
 
 def test_an_empty_file_is_told_from_none_and_from_others(path: Path) -> None:
-    assert not is_empty(path)
-    assert not is_empty(path.parent)
+    assert not is_empty(path, has_log=False)
+    assert not is_empty(path.parent, has_log=False)
     path.touch()
-    assert is_empty(path)
+    assert is_empty(path, has_log=False)
     path.write_bytes(b"x")
-    assert not is_empty(path)
+    assert not is_empty(path, has_log=False)
 
 
 def test_an_empty_file_with_a_log_is_damaged(path: Path) -> None:
     path.touch()
+    with pytest.raises(sqlite3.DatabaseError, match=r"^it is empty$"):
+        is_empty(path, has_log=True)
     log_of(path).touch()
-    assert is_empty(path)
+    assert is_empty(path, has_log=False)
     log_of(path).write_bytes(b"x")
     with pytest.raises(sqlite3.DatabaseError, match=r"^it is empty$"):
-        is_empty(path)
+        is_empty(path, has_log=False)
     path.write_bytes(b"x")
-    assert not is_empty(path)
+    assert not is_empty(path, has_log=False)
 
 
 def test_a_log_that_can_be_read_is_trusted(path: Path) -> None:

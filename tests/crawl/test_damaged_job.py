@@ -1,0 +1,101 @@
+"""A job whose file is damaged in mid-crawl: what is missing at the end is what was said."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+import scrapy
+
+from scrapy_robots_plus.frontier import FILE_NAME, overview
+from tests.crawling import make_crawler, resumes_jobs, run, stat
+from tests.waiting import close_when
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+    from scrapy.http import Response
+
+    from tests.sites import Host, Sites
+
+pytestmark = resumes_jobs
+
+PAGES = 150
+PAGE = 4_096
+
+
+class OneList(scrapy.Spider):
+    """All its pages are linked from the first."""
+
+    name = "list"
+
+    def __init__(self, urls: list[str]) -> None:
+        super().__init__()
+        self.urls = urls
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for url in self.urls:
+            yield scrapy.Request(url)
+
+    def parse(self, response: Response) -> Iterator[scrapy.Request]:
+        if response.url.endswith("/0"):
+            for number in range(1, PAGES):
+                yield scrapy.Request(response.urljoin(f"/{number}"), meta={"text": "x" * 300})
+
+
+async def crawl_on(job: Path, urls: list[str]) -> Any:
+    crawler = make_crawler(OneList, JOBDIR=str(job), LOG_LEVEL="INFO")
+    await run(crawler, urls=urls)
+    return crawler
+
+
+async def check_pages(
+    sites: Sites, folder: Path, caplog: pytest.LogCaptureFixture, every: int
+) -> None:
+    host: Host = sites.host("User-agent: *\nDisallow: /never\n")
+    begun = make_crawler(OneList, JOBDIR=str(folder / "begun"), CONCURRENT_REQUESTS=2)
+    close_when(lambda: len(host.fetched) > 20, begun)
+    await run(begun, urls=[host.url("/0")])
+    first = set(host.fetched)
+    data = (folder / "begun" / FILE_NAME).read_bytes()
+    noticed = 0
+    for number in range(0, len(data) // PAGE, every):
+        job = folder / str(number)
+        shutil.copytree(folder / "begun", job)
+        begin = number * PAGE
+        (job / FILE_NAME).write_bytes(data[:begin] + bytes(PAGE) + data[begin + PAGE :])
+        before = len(host.fetched)
+        caplog.clear()
+        crawler = await crawl_on(job, [])
+        missing = PAGES - len(first | set(host.fetched[before:]))
+        assert stat(crawler, "finish_reason") == "finished"
+        assert stat(crawler, "robotstxt/queue/lost") == missing
+        said = [int(each) for each in re.findall(r"(\d+) are lost", caplog.text)]
+        assert sum(said) == missing, (number, caplog.text)
+        noticed += bool(missing)
+        if missing:
+            caplog.clear()
+            await crawl_on(job, [])
+            assert "ERROR" in caplog.text
+            assert f"{missing} are lost" in caplog.text
+            assert len(overview(job / FILE_NAME, 0).losses) == 1
+    assert noticed
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_is_missing_is_what_was_said(
+    sites: Sites, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await check_pages(sites, tmp_path, caplog, every=4)
+
+
+@pytest.mark.stress
+@pytest_twisted.ensureDeferred
+async def test_with_each_page_in_turn(
+    sites: Sites, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await check_pages(sites, tmp_path, caplog, every=1)
