@@ -18,7 +18,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.protocol.product_token import as_text, fold, word_in
+from scrapy_robots_plus.protocol.product_token import as_text, fold
 
 from .moments import moment_in
 
@@ -68,6 +68,8 @@ _TAKES_VALUE = re.compile(r"max-|unavailable")
 _DATED = re.compile(rf"\s*{UNAVAILABLE_AFTER}\s*:")
 _LIMIT_OR_WORD = re.compile(r"(max-[^\s:]*)\s*:\s*(\S+)|[^\s:]+")
 _NUMBER = re.compile(r"-1|\d{1,9}", re.ASCII)
+_AROUND_A_NAME = " \t\r\n\"'`[](){}<>"
+_NAME = re.compile(r"\w[^\s/;,\"'`\[\](){}<>]*")
 _PIECE_OF_A_DATE = re.compile(r"\d+[\s-]", re.ASCII)
 
 
@@ -121,8 +123,9 @@ def meta_statements(name: str, content: str) -> tuple[PageStatement, ...]:
 
 
 def _agent_in(name: str) -> str:
-    name = fold(name.strip())
-    return "" if name in _FOR_ALL else word_in(name)
+    """The word that names a crawler, without quotes and brackets; empty if all are meant."""
+    word = _NAME.search(fold(name))
+    return "" if word is None or word[0] in _FOR_ALL else word[0]
 
 
 def _read(line: str, source: PageSource, agent: str) -> Iterator[PageStatement]:
@@ -148,7 +151,7 @@ def _without_agent(part: str, agent: str) -> tuple[str, str]:
     """The crawler that *part* is for, *agent* unless it names another, and what it says."""
     start = 0
     while (colon := part.find(":", start)) != -1:
-        name = fold(part[start:colon].strip())
+        name = fold(part[start:colon].strip(_AROUND_A_NAME))
         if name not in _FOR_ALL and not _names_a_crawler(name):
             break
         agent, start = _agent_in(name), colon + 1

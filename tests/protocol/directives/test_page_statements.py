@@ -97,6 +97,20 @@ HEADERS = {
     "008: noindex": "008: noindex",
     "360Spider: noindex": "360spider: noindex",
     "-: noindex": "noindex",
+    '"otherbot": noindex': "otherbot: noindex",
+    "'otherbot' : noindex": "otherbot: noindex",
+    "[otherbot]: noindex, nofollow": "otherbot: noindex, otherbot: nofollow",
+    "<otherbot>: noindex": "otherbot: noindex",
+    "(otherbot/1.0): noindex": "otherbot: noindex",
+    '"[otherbot]": noindex': "otherbot: noindex",
+    "@otherbot: noindex": "otherbot: noindex",
+    '"Screaming Frog": noindex': "screaming: noindex",
+    '"otherbot": noindex, "*": nofollow': "otherbot: noindex, nofollow",
+    "[robots]: noindex": "noindex",
+    '"noindex": true': "",
+    '"": noindex': "noindex",
+    "[]: noindex": "noindex",
+    '"max-snippet": 20': "",
     # limits
     "max-snippet: 20, max-image-preview: large, max-video-preview: -1": (
         "max-snippet=20, max-image-preview=large, max-video-preview=-1"
