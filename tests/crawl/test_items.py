@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import csv
+import json
 import logging
+import marshal
+import pickle
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +23,7 @@ from tests.samples import block_with
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
+    from pathlib import Path
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -169,6 +175,58 @@ async def test_a_field_that_has_a_value_keeps_it(sites: Sites) -> None:
     host = sites.host(RULES)
     items, _ = await items_of(host.url("/page"), kinds=(made,))
     assert items == [{"url": host.url("/page"), "robots": "my own"}]
+
+
+@dataclass
+class EmptyData:
+    url: str
+    robots: dict[str, Any] = field(default_factory=dict)
+
+
+@attrs.define
+class EmptyText:
+    url: str
+    robots: Any = ""
+
+
+@pytest_twisted.ensureDeferred
+async def test_an_empty_default_is_no_value(sites: Sites) -> None:
+    def made(url: str) -> dict[str, Any]:
+        return {"url": url, "robots": {}}
+
+    def zero(url: str) -> dict[str, Any]:
+        return {"url": url, "robots": 0}
+
+    host = sites.host(RULES)
+    items, _ = await items_of(host.url("/page"), kinds=(EmptyData, EmptyText, made, zero))
+    stamps = [robots_of(item) for item in items]
+    assert [stamp and stamp["allowed"] for stamp in stamps] == [True, True, True, 0]
+    assert type(pickle.loads(pickle.dumps(stamps[0]))) is dict
+    assert type(copy.copy(stamps[0])) is type(copy.deepcopy(stamps[0])) is dict
+
+
+FORMATS = ["csv", "json", "jsonlines", "xml", "pickle", "marshal"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_each_kind_of_feed_has_it_as_json_or_as_a_dict(sites: Sites, tmp_path: Path) -> None:
+    host = sites.host(RULES)
+    for name in FORMATS:
+        feed = str(tmp_path / name)
+        items, crawler = await items_of(host.url("/page"), FEEDS={feed: {"format": name}})
+        assert stat(crawler, "feedexport/success_count/FileFeedStorage") == 1
+        assert stat(crawler, "log_count/ERROR") == 0
+        octets = (tmp_path / name).read_bytes()
+        stamp = dict(items[0]["robots"])
+        if name == "csv":
+            (row,) = csv.DictReader(octets.decode().splitlines())
+            assert json.loads(row["robots"]) == stamp
+        elif name in ("json", "jsonlines"):
+            found = json.loads(octets)
+            assert (found[0] if name == "json" else found)["robots"] == stamp
+        elif name != "xml":
+            load = {"pickle": pickle.loads, "marshal": marshal.loads}[name]
+            assert load(octets)["robots"] == stamp
 
 
 @pytest_twisted.ensureDeferred

@@ -94,6 +94,9 @@ def site(sites: Sites) -> Host:
     return host
 
 
+NOT_READ = dict.fromkeys(("train-ai", "ai-use", "search"), "not_read")
+
+
 def known(stamp: dict[str, Any]) -> dict[str, str]:
     return {use: each for use, each in stamp["preferences"].items() if each != "unknown"}
 
@@ -328,7 +331,7 @@ async def test_with_another_parser_headers_count_alone(sites: Sites) -> None:
     crawler = await crawl(*urls, spider=StampSpider, **SKIP, **TOKENS, **HEADERS_ONLY)
     spider = crawler.spider
     assert spider.got == [host.url("/no-train/1")]
-    assert known(spider.stamps[host.url("/no-train/1")]) == {}
+    assert known(spider.stamps[host.url("/no-train/1")]) == NOT_READ
     assert isinstance(spider.failures[host.url("/header")], RobotsUseDisallowed)
 
 
@@ -350,7 +353,47 @@ async def test_where_only_delays_are_kept_nothing_is_skipped(sites: Sites) -> No
     crawler = await crawl(*urls, spider=StampSpider, **settings)
     stamps = crawler.spider.stamps
     assert {url: stamps[url]["reason"] for url in urls} == dict.fromkeys(urls, "not_obeyed")
-    assert [known(stamps[url]) for url in urls] == [{}, {}]
+    assert [known(stamps[url]) for url in urls] == [NOT_READ, NOT_READ]
+
+
+IN_THE_PAGE = {
+    "noai": True,
+    "noimageai": True,
+    "NoAI, noindex": True,
+    "noindex": False,
+    "": False,
+}
+
+
+@pytest.mark.parametrize("content", IN_THE_PAGE)
+@pytest.mark.parametrize(
+    ("name", "is_for_us"), [("robots", True), ("Foobot", True), ("otherbot", False)]
+)
+@pytest_twisted.ensureDeferred
+async def test_a_meta_tag_of_the_page_may_object(
+    sites: Sites, content: str, name: str, is_for_us: bool
+) -> None:
+    host = sites.host("")
+    text = f'<html><head><meta name="{name}" content="{content}"></head><body>noai</body></html>'
+    host.pages["/a"] = answer(text, content_type="text/html")
+    host.pages["/text"] = answer(text, content_type="text/plain")
+    urls = [host.url("/a"), host.url("/text")]
+    objects = IN_THE_PAGE[content] and is_for_us
+    crawler = await crawl(*urls, spider=StampSpider, **SKIP)
+    assert sorted(crawler.spider.got) == urls[1:] if objects else urls
+    if objects:
+        assert isinstance(crawler.spider.failures[urls[0]], RobotsUseDisallowed)
+    counted = await crawl(*urls, spider=StampSpider, **FOR_TRAINING)
+    assert known(counted.spider.stamps[urls[0]]) == ({"train-ai": "disallow"} if objects else {})
+    assert stat(counted, "robotstxt/objections") == int(objects)
+
+
+@pytest_twisted.ensureDeferred
+async def test_pages_are_not_read_if_no_use_is_declared(sites: Sites) -> None:
+    host = sites.host("")
+    host.pages["/a"] = answer('<meta name="robots" content="noai">', content_type="text/html")
+    crawler = await crawl(host.url("/a"), spider=StampSpider)
+    assert known(crawler.spider.stamps[host.url("/a")]) == {}
 
 
 OWN: list[tuple[dict[str, Any], bool]] = [

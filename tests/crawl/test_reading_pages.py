@@ -10,7 +10,8 @@ import pytest_twisted
 from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 
 from scrapy_robots_plus.crawl.pages import reading
-from scrapy_robots_plus.crawl.pages.reading import MOST_OCTETS, directives_of
+from scrapy_robots_plus.crawl.pages.reading import directives_of
+from scrapy_robots_plus.crawl.preferences.metas import MOST_OCTETS
 from tests.crawl.paging import TakingSpider, page, says
 from tests.crawling import crawl, stat
 from tests.protocol.worst_cases import loop, seconds

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import pickle
+import time
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,10 @@ async def stamps_of(*urls: str | scrapy.Request, **settings: Any) -> dict[str, A
     return dict(crawler.spider.stamps)
 
 
+def moment_of(text: str) -> float:
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
 def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -44,9 +49,10 @@ async def test_it_has_the_verdict_and_the_file_that_it_comes_from(sites: Sites) 
     host = sites.host(RULES)
     before = datetime.now(timezone.utc).timestamp()
     stamps = await stamps_of(host.url("/open"), host.url("/other"))
-    fetched_at = stamps[host.url("/open")].pop("fetched_at")
-    moment = datetime.fromisoformat(fetched_at.replace("Z", "+00:00")).timestamp()
-    assert before - 1 < moment < before + 60
+    fetched_at, requested_at = (
+        moment_of(stamps[host.url("/open")].pop(key)) for key in ("fetched_at", "requested_at")
+    )
+    assert before - 1 < fetched_at <= requested_at < before + 60
     assert stamps[host.url("/open")] == {
         "allowed": True,
         "reason": "rule",
@@ -60,6 +66,7 @@ async def test_it_has_the_verdict_and_the_file_that_it_comes_from(sites: Sites) 
         "preferences": {"train-ai": "unknown", "ai-use": "unknown", "search": "unknown"},
         "statements": [],
         "licenses": [],
+        "page": None,
     }
     other = stamps[host.url("/other")]
     assert (other["reason"], other["rule"], other["line"]) == ("no_rule", None, None)
@@ -241,7 +248,65 @@ async def test_what_a_spider_changes_in_one_stamp_is_in_no_other(sites: Sites) -
     stamps = list(crawler.spider.stamps.values())
     assert len(stamps) == 20
     assert stamps[0]["allowed"] is True
+    assert len({stamp.pop("requested_at") for stamp in stamps}) == 20
     assert all(stamp == stamps[0] for stamp in stamps)
+
+
+@pytest.mark.parametrize("downloader", ["scrapy.core.downloader.Downloader", None])
+@pytest_twisted.ensureDeferred
+async def test_it_says_when_each_page_was_asked_for(
+    sites: Sites, downloader: str | None, tmp_path: Path
+) -> None:
+    host = sites.host(RULES + "Crawl-delay: 0.5\n")
+    host.pages["/open/0"] = redirect("/open/9")
+    settings: dict[str, Any] = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
+    if downloader is not None:
+        settings["DOWNLOADER"] = downloader
+    urls = [host.url(f"/open/{number}") for number in range(3)]
+    stamps = await stamps_of(*urls, **settings)
+    asked = {hit.path: hit.at for hit in host.hits}
+    since = time.time() - time.monotonic()
+    for path in ("/open/1", "/open/2", "/open/9"):
+        moment = moment_of(stamps[host.url(path)]["requested_at"])
+        assert abs(moment - since - asked[path]) < 0.3
+    again = await stamps_of(urls[1], **settings, HTTPCACHE_IGNORE_MISSING=True)
+    assert again[urls[1]]["requested_at"] is None  # it came from the cache
+
+
+NOBODY_LOOKED: dict[str, dict[str, Any]] = {
+    "not obeyed": {"ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY": True},
+    "another parser": {"ROBOTSTXT_PARSER": "scrapy.robotstxt.ProtegoRobotParser"},
+    "an override": {"ROBOTS_OVERRIDES": {"obey": False, "reason": "our own site"}},
+    "could not be read": {"ROBOTS_STATUS_POLICY": {"404": "disallow", "503": "allow"}},
+}
+NOT_READ = dict.fromkeys(("train-ai", "ai-use", "search"), "not_read")
+
+
+@pytest.mark.parametrize("why", NOBODY_LOOKED)
+@pytest_twisted.ensureDeferred
+async def test_where_nobody_looked_what_it_says_about_uses_it_says_so(
+    sites: Sites, why: str
+) -> None:
+    host = sites.host("User-agent: *\nContent-Usage: train-ai=n\n")
+    if why == "could not be read":
+        host.robots(answer("", 503, retry_after="60"))
+    host.pages["/header"] = answer("", content_usage="search=y, ai-use=x")
+    settings = dict(NOBODY_LOOKED[why])
+    if why == "an override":
+        settings["ROBOTS_OVERRIDES"] = {host.address: settings["ROBOTS_OVERRIDES"]}
+    stamps = await stamps_of(host.url("/a"), host.url("/header"), **settings)
+    assert stamps[host.url("/a")]["preferences"] == NOT_READ
+    said = stamps[host.url("/header")]["preferences"]
+    reads_headers = why in ("another parser", "could not be read")
+    heard = {"search": "allow", "ai-use": "unknown"} if reads_headers else {}
+    assert said == {**NOT_READ, **heard}
+
+
+@pytest_twisted.ensureDeferred
+async def test_where_there_is_no_file_nothing_is_known(sites: Sites) -> None:
+    host = sites.host(answer("", 404))
+    stamp = (await stamps_of(host.url("/a")))[host.url("/a")]
+    assert set(stamp["preferences"].values()) == {"unknown"}
 
 
 @names_rules

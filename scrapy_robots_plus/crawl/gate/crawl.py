@@ -207,7 +207,7 @@ class Crawl:
 
     @cached_property
     def page_preferences(self) -> PagePreferences:
-        return PagePreferences(self.crawler, compat.stats_of(self.crawler))
+        return PagePreferences(self.crawler, compat.stats_of(self.crawler), self.clock)
 
     @cached_property
     def judge(self) -> Judge:

@@ -3,48 +3,29 @@
 from __future__ import annotations
 
 import logging
-from itertools import chain
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from scrapy.http import HtmlResponse
-from w3lib.encoding import html_to_unicode
-
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.exceptions import RobotsOverrideError
+from scrapy_robots_plus.crawl.preferences.metas import metas_in
 from scrapy_robots_plus.crawl.preferences.page import Page
 from scrapy_robots_plus.crawl.preferences.stamp import put_page
 from scrapy_robots_plus.crawl.request_settings import OVERRIDE_META_KEY
 from scrapy_robots_plus.crawl.requests import origin_to_ask
-from scrapy_robots_plus.protocol.directives import (
-    PageDirectives,
-    header_statements,
-    meta_statements,
-)
-from scrapy_robots_plus.protocol.directives.html_head import robots_metas
+from scrapy_robots_plus.protocol.directives import PageDirectives, header_statements
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.protocol.product_token import names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scrapy import Request
     from scrapy.http import Response
 
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.origin import Origin
-    from scrapy_robots_plus.protocol.directives import PageStatement
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
 logger = logging.getLogger(__name__)
-
-MOST_OCTETS = 262_144
-"""Of a page that are searched for meta tags."""
-
-_NOT_ASCII = (b"\0", b"\x1b$", b"\x1b(")
-"""What is in text of UTF-16, UTF-32 or ISO-2022, where an octet of ASCII may be half a character.
-"""
 
 
 class PageReader:
@@ -99,15 +80,5 @@ class PageReader:
 
 def directives_of(response: Response, agent: AgentNames) -> PageDirectives:
     """What the X-Robots-Tag headers and the robots meta tags of *response* ask of *agent*."""
-    statements = [*header_statements(response.headers.getlist("X-Robots-Tag"))]
-    if isinstance(response, HtmlResponse):
-        statements += _in_page(response, tuple(chain(*names_of(agent))))
-    return PageDirectives.of(statements, agent)
-
-
-def _in_page(response: HtmlResponse, names: tuple[str, ...]) -> Iterator[PageStatement]:
-    kind = (response.headers.get("Content-Type") or b"").decode("latin-1")
-    body = response.body[:MOST_OCTETS]
-    page = html_to_unicode(kind, body)[1] if any(each in body for each in _NOT_ASCII) else body
-    for name, content in dict.fromkeys(robots_metas(page, names, xml="xhtml" in kind.lower())):
-        yield from meta_statements(name, content)
+    in_headers = header_statements(response.headers.getlist("X-Robots-Tag"))
+    return PageDirectives.of((*in_headers, *metas_in(response, agent)), agent)

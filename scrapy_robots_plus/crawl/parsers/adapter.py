@@ -159,6 +159,11 @@ class ParsedFile:
         ours = self.parser
         return not isinstance(ours, RobotsParser) or ours.uses(agent, use_tokens).is_silent
 
+    @property
+    def reads_uses(self) -> bool:
+        """Whether its parser knows lines about uses. Only ours does."""
+        return isinstance(self.parser, RobotsParser)
+
     def statements(
         self, url: str, agent: AgentNames, use_tokens: tuple[str, ...]
     ) -> tuple[Statement, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.parsers.failing import parser_failed
 from scrapy_robots_plus.policy import judging
-from scrapy_robots_plus.policy.access import Access
+from scrapy_robots_plus.policy.access import Access, is_definite
 from scrapy_robots_plus.policy.decide import Lookup, access_at, fresh_for, lookup, under_statuses
 from scrapy_robots_plus.policy.source import Source
 from scrapy_robots_plus.protocol.preferences import combine
@@ -221,6 +221,13 @@ class Policy:
         """Whether *agent* may fetch *url*, and why."""
         refusal = self.refusal(url, agent)
         return self.signed(self.permission(url, agent)) if refusal is None else refusal
+
+    @property
+    def reads_uses(self) -> bool:
+        """Whether it is known what the file says about uses: it was read, or there is none."""
+        if not self.obeys or self.denies_as_unreachable:
+            return False
+        return is_definite(self.record.outcome) if self.file is None else self.file.reads_uses
 
     def preferences(self, url: str, agent: AgentNames) -> Preferences:
         """What the file prefers for the use of *url*, if *agent* may fetch it."""

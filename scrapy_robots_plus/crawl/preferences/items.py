@@ -15,7 +15,7 @@ from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.crawl.settings import RobotsSettings
 from scrapy_robots_plus.protocol.printable import printable
 
-from .stamp import copied
+from .stamp import ItemStamp, copied
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -32,8 +32,8 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
     of the response, in the field that ``ROBOTS_ITEM_FIELD`` names.
 
     It takes any kind of item that Scrapy takes. An item that has a value in that field keeps it,
-    and so does one of a request that was not checked. If the setting is None, it raises
-    :exc:`~scrapy.exceptions.NotConfigured`.
+    unless it is an empty dict or string, and so does one of a request that was not checked. If the
+    setting is None, it raises :exc:`~scrapy.exceptions.NotConfigured`.
 
     Raises :class:`~scrapy_robots_plus.RobotsSettingsError` if settings are wrong.
     """
@@ -46,6 +46,10 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
         self._field = field
         self._stats = compat.stats_of(crawler)
         self._told: set[type] = set()
+        feeds = crawler.settings.getdict("FEEDS").values()
+        # The marshal format takes plain dicts alone.
+        is_plain = any(isinstance(feed, dict) and feed.get("format") == "marshal" for feed in feeds)
+        self._kind: type[dict[str, Any]] = dict if is_plain else ItemStamp
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
         """Called by Scrapy with each item; returns it."""
@@ -58,8 +62,9 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
     def _put(self, item: Any, stamp: dict[str, Any]) -> None:
         try:
             adapter = ItemAdapter(item)
-            if _value(adapter, self._field) is None:
-                adapter[self._field] = copied(stamp)
+            value = _value(adapter, self._field)
+            if value is None or (isinstance(value, (dict, str)) and not value):
+                adapter[self._field] = self._kind(copied(stamp))
         except Exception as error:  # noqa: BLE001 - any class of items may be in use
             self._failed(type(item), error)
 

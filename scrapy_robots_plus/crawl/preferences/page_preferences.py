@@ -6,12 +6,16 @@ import logging
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
+from scrapy import signals
+
+from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.protocol.preferences import Preference, combine
 from scrapy_robots_plus.protocol.printable import printable
 
 from .headers import said_in_headers
-from .stamp import add_preferences
+from .metas import said_in_metas
+from .stamp import add_preferences, mark_as_sent
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
 
+    from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.protocol.preferences import Preferences, Statement
@@ -53,15 +58,26 @@ class PagePreferences:
     objections.
     """
 
-    def __init__(self, crawler: Crawler, stats: StatsCollector) -> None:
+    def __init__(self, crawler: Crawler, stats: StatsCollector, clock: Clock) -> None:
         self._crawler = crawler
         self._stats = stats
+        self._clock = clock
+        self._knows_departures = False
+        crawler.signals.connect(self._spider_opened, signals.spider_opened)
         self._sent: WeakKeyDictionary[Request, Sent] = WeakKeyDictionary()
         self._contradicting: set[Origin] = set()
+
+    def _spider_opened(self) -> None:
+        self._knows_departures = compat.watch_handovers(self._crawler, self._departs)
+
+    def _departs(self, request: Request) -> None:
+        mark_as_sent(request, self._clock.wall())
 
     def sent(self, request: Request, policy: Policy, agent: AgentNames) -> None:
         """*request* may be sent."""
         self._sent[request] = Sent(policy, agent)
+        if not self._knows_departures:
+            self._departs(request)
 
     def received(self, request: Request, response: Response) -> Objection | None:
         """Why the page must not be used; None if nobody objects, or the request was not checked."""
@@ -70,6 +86,8 @@ class PagePreferences:
             return None
         preferences = sent.policy.preferences(request.url, sent.agent)
         of_page = said_in_headers(response, sent.agent)
+        if sent.policy.settings.ai_uses:
+            of_page += said_in_metas(response, sent.agent)
         if of_page:
             preferences = combine((*preferences.statements, *of_page))
             add_preferences(request, preferences)

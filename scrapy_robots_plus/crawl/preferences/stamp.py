@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 MOST_OF_A_TEXT = 500
 """Characters of a line of a robots.txt."""
 
-_NOTHING_KNOWN = dict.fromkeys(CURRENT.labels, Preference.UNKNOWN.value)
+NOT_READ = "not_read"
+"""The preference for each use where nobody has looked what the robots.txt says about it."""
 
 
 def put_stamp(
@@ -37,15 +39,35 @@ def put_stamp(
     if policy is not None:
         _add_file(stamp, policy, agent)
         preferences = preferences or policy.preferences(request.url, agent)
+        if policy.reads_uses:
+            stamp["preferences"] = dict.fromkeys(CURRENT.labels, Preference.UNKNOWN.value)
     if preferences:
-        stamp.update(preferences.as_dict())
+        _add(stamp, preferences)
 
 
 def add_preferences(request: Request, preferences: Preferences) -> None:
-    """Adds what headers say to the stamp of *request*."""
+    """Adds what a page says to the stamp of *request*."""
     stamp = request.meta.get(STAMP_META_KEY)
     if isinstance(stamp, dict):  # a middleware may have removed it
-        stamp.update(preferences.as_dict())
+        _add(stamp, preferences)
+
+
+def _add(stamp: dict[str, Any], preferences: Preferences) -> None:
+    said = preferences.as_dict()
+    known = {statement.category for statement in preferences.statements}
+    before = stamp["preferences"]
+    stamp.update(said)
+    if NOT_READ in before.values():
+        unread = (use for use, preference in before.items() if preference == NOT_READ)
+        stamp["preferences"].update(dict.fromkeys(set(unread) - known, NOT_READ))
+
+
+def mark_as_sent(request: Request, now: float) -> None:
+    """Writes into the stamp of *request*, if it has one, that it is sent *now* (seconds since the
+    epoch)."""
+    stamp = request.meta.get(STAMP_META_KEY)
+    if isinstance(stamp, dict):
+        stamp["requested_at"] = timestamp(now)
 
 
 def remove_stamp(request: Request) -> None:
@@ -56,6 +78,19 @@ def remove_stamp(request: Request) -> None:
 def put_page(request: Request, said: dict[str, Any]) -> None:
     """Adds what the page of *request* *said* to a copy of its stamp, which others may share."""
     request.meta[STAMP_META_KEY] = {**request.meta.get(STAMP_META_KEY, {}), "page": said}
+
+
+class ItemStamp(dict[str, Any]):
+    """A stamp in an item: as text, which is what a cell of a CSV file has of it, it is JSON.
+
+    A copy, and what is pickled, is a plain dict.
+    """
+
+    def __str__(self) -> str:
+        return json.dumps(self)
+
+    def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[dict[str, Any]]]:
+        return dict, (dict(self),)
 
 
 def copied(value: Any) -> Any:
@@ -73,15 +108,17 @@ def stamp_of(verdict: Verdict) -> dict[str, Any]:
         "reason": verdict.reason.value,
         "rule": rule if rule is None else rule[:MOST_OF_A_TEXT],
         "line": verdict.line,
+        "requested_at": None,
         "override": None,
         "robots_url": None,
         "source": None,
         "sha256": None,
         "fetched_at": None,
         "vocabulary": CURRENT.name,
-        "preferences": dict(_NOTHING_KNOWN),
+        "preferences": dict.fromkeys(CURRENT.labels, NOT_READ),
         "statements": [],
         "licenses": [],
+        "page": None,
     }
 
 
