@@ -70,6 +70,36 @@ def overview(path: Path, most_lanes: int) -> Overview:
         )
 
 
+class HeldRequest(NamedTuple):
+    """A request of a job."""
+
+    data: bytes
+    priority: int
+    """The lowest number is the most urgent, as in Scrapy's queues."""
+    state: str
+    """``waiting``, ``under way``, ``last`` or ``set aside``, as in :class:`Overview`."""
+
+
+def held_requests(path: Path) -> Iterator[HeldRequest]:
+    """All requests of a job, in the order in which they came.
+
+    Raises JobFileError if the file is in use, or cannot be read.
+    """
+    with _opened(path) as connection:
+        rows = connection.execute(
+            "SELECT data, priority, state FROM requests LEFT JOIN states USING (id) ORDER BY id"
+        )
+        for data, priority, state in rows:
+            yield HeldRequest(data, priority, _STATES.get(state, "waiting"))
+
+
+_STATES = {
+    State.UNDER_WAY: "under way",
+    State.ALONE: "under way",
+    State.LAST: "last",
+    State.ASIDE: "set aside",
+}
+
 # Of those that were awake at a kill, some may hold nothing.
 _LANES = (
     "SELECT count(*) FROM lanes "

@@ -98,11 +98,53 @@ def test_what_was_lost_is_shown_until_it_is_accepted(tmp_path: Path) -> None:
         file.search()
         lost = file.lost
     assert lost > 1
+    shown = robots("job", "show", "job")
+    assert f"{lost} are lost" in shown.output
+    assert len(robots("job", "show", "job", "--json").json[0]["losses"]) == 1
     accepted = robots("job", "accept", "job")
     assert accepted.status == 0
     assert f"{lost} are lost" in accepted.lines[0]
+    assert "are lost" not in robots("job", "show", "job").output
     assert accepted.lines[-1] == "1 message will not come again"
     assert robots("job", "accept", "job").lines == ["0 messages will not come again"]
+
+
+def test_each_request_is_named_with_its_state(tmp_path: Path) -> None:
+    with_another_host(poisoned(tmp_path))
+    done = Robots(tmp_path)("job", "show", "job", "--urls")
+    assert [line.split() for line in done.lines if line.startswith("  waiting ")][1:] == [
+        ["waiting", f"http://a.example/{number}"] for number in range(3)
+    ]
+    assert done.lines[done.lines.index("Requests") + 1] == "  set aside  http://b.example/"
+    of_one = Robots(tmp_path)("job", "show", "job", "--host", "B.example")
+    assert of_one.lines[-1] == "  set aside  http://b.example/"
+    assert of_one.lines[-2] == "Requests"
+    (found,) = Robots(tmp_path)("job", "show", "job", "--host", "a.example", "--json").json
+    assert found["v"] == 1
+    assert found["requests"] == [
+        {"url": f"http://a.example/{number}", "state": "waiting", "priority": 0}
+        for number in range(3)
+    ]
+    (none,) = Robots(tmp_path)("job", "show", "job", "--host", "c.example", "--json").json
+    assert none["requests"] == []
+
+
+def test_what_a_killed_run_has_done_is_shown(tmp_path: Path) -> None:
+    with JobFile(tmp_path / FILE_NAME) as file:
+        for number in range(3):
+            file.add("a.example", number, data_of(f"http://a.example/{number}"))
+        taken = file.take("a.example", 0, starts=False, newest=True)
+        assert taken is not None
+        file.end(taken.id)
+        assert file.take("a.example", 1, starts=False, newest=True) is not None
+        file.commit()
+        kill_copy(file.path, tmp_path / "job")
+    (found,) = Robots(tmp_path)("job", "show", "job", "--urls", "--json").json
+    assert (found["was_closed"], found["waiting"], found["under_way"]) == (False, 1, 1)
+    assert found["requests"] == [
+        {"url": "http://a.example/1", "state": "under way", "priority": -1},
+        {"url": "http://a.example/2", "state": "waiting", "priority": -2},
+    ]
 
 
 def test_as_json(tmp_path: Path) -> None:

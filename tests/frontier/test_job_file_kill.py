@@ -5,13 +5,20 @@ from __future__ import annotations
 import random
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from scrapy_robots_plus.frontier import FILE_NAME, JobFile
+from scrapy_robots_plus.frontier.recent import recent_of
+from scrapy_robots_plus.storage.sqlite.file import log_of
 
 from .worker import LAST, handled, start
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @pytest.mark.parametrize("kills", [8, pytest.param(200, marks=pytest.mark.stress)])
@@ -39,3 +46,44 @@ def test_no_kill_loses_a_request(tmp_path: Path, kills: int) -> None:
 def _wait(worker: subprocess.Popen[str], log: Path, lines: int) -> None:
     while len(handled(log)) < lines and worker.poll() is None:
         time.sleep(0.005)
+
+
+def copied(path: Path, to: Path, names: Sequence[str]) -> Path:
+    """As ``cp`` does it: one file after the other, in small parts."""
+    to.mkdir()
+    for name in names:
+        with (
+            suppress(FileNotFoundError),
+            (path.parent / name).open("rb") as old,
+            (to / name).open("wb") as new,
+        ):
+            while part := old.read(8_192):
+                new.write(part)
+    return to / path.name
+
+
+@pytest.mark.parametrize("order", ["recent first", "recent last"])
+@pytest.mark.parametrize(
+    "seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.stress) for seed in range(4, 60))]
+)
+def test_a_copy_of_a_running_job_lacks_nothing_or_says_so(
+    tmp_path: Path, path: Path, seed: int, order: str
+) -> None:
+    """Its process is killed after the copy was made; all goes to the file every few moments."""
+    log, chance = tmp_path / "log", random.Random(seed)
+    names = [recent_of(path).name, log_of(path).name, path.name]
+    if order == "recent last":
+        names.reverse()
+    with start(path, log, "", "2000") as worker:
+        while len(handled(log)) < chance.randrange(50, LAST - 500):
+            time.sleep(0.005)
+        copy = copied(path, tmp_path / "copy", names)
+        worker.kill()
+        worker.wait()
+    with JobFile(copy) as file:
+        told = "".join(file.troubles)
+    with start(copy, log) as worker:
+        worker.wait()
+    assert worker.returncode == 0
+    numbers = {int(line) for line in handled(log) if line.isdigit()}
+    assert numbers == set(range(1, LAST + 1)) or "are lost" in told, told

@@ -1,8 +1,8 @@
-"""A process that works on a job: ``python -m tests.frontier.worker PATH LOG [LIMIT]``.
+"""A process that works on a job: ``python -m tests.frontier.worker PATH LOG [LIMIT [STEPS]]``.
 
 Each request is a number. Handling one adds those it links to, which is known from the number. What
 was handled goes to LOG before it is ended, so a number that was handled and not ended comes again.
-With LIMIT, no file may grow beyond so many octets: a full disk.
+With LIMIT, no file may grow beyond so many octets: a full disk. After STEPS, all goes to the file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from scrapy_robots_plus.frontier import JobFile, JobFileError
+from scrapy_robots_plus.frontier import JobFile, JobFileError, recent
 
 LAST = 3_000
 """The tree of numbers: each links to the two that are twice as large."""
@@ -65,7 +65,8 @@ def handle_next(file: JobFile, out: int) -> bool:
     return True
 
 
-def main(path: str, log: str, limit: str = "") -> None:
+def main(path: str, log: str, limit: str = "", steps: str = "") -> None:
+    recent.MOST_STEPS = int(steps or recent.MOST_STEPS)
     out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     if limit:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

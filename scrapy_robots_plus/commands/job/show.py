@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from scrapy_robots_plus.commands.errors import UnreadableError
 from scrapy_robots_plus.commands.output import Style
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand, add_json
 from scrapy_robots_plus.crawl.jobs.written import url_in
-from scrapy_robots_plus.frontier import JobFileError, overview
+from scrapy_robots_plus.frontier import JobFileError, held_requests, overview
 from scrapy_robots_plus.protocol.counting import counted
 
 from .folder import add_folder, described, file_of, size
@@ -26,11 +27,11 @@ _HOSTS = 10
 
 
 class Show(Subcommand):
-    """Counts only: no request is read but those that are set aside."""
+    """Counts, and each request if that is asked for."""
 
     name = "show"
-    syntax = "JOBDIR [--hosts NUMBER] [--json]"
-    help = "Show how many requests a job keeps, in which state, of which hosts"
+    syntax = "JOBDIR [--hosts NUMBER] [--urls] [--host HOST] [--json]"
+    help = "Show which requests a job keeps, how many, in which state, of which hosts"
     details = (
         "Nothing is changed. Exit status: 0; 1 if requests are set aside; 2 if the job is in use "
         "or cannot be read."
@@ -45,18 +46,25 @@ class Show(Subcommand):
             metavar="NUMBER",
             help=f"name the hosts with the most requests (default: {_HOSTS})",
         )
+        parser.add_argument(
+            "--urls", action="store_true", help="name each request, in the order they came"
+        )
+        parser.add_argument("--host", metavar="HOST", help="name each request to this host")
         add_json(parser)
 
     def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
         path = file_of(arguments)
         try:
             found = overview(path, max(0, arguments.hosts))
+            held = _requests(path, arguments.host) if arguments.urls or arguments.host else None
         except JobFileError as error:
             raise UnreadableError(f"{error} ({size(path.stat().st_size)})") from error
         if arguments.json:
-            output.json(_fields(path, found))
+            requests = {} if held is None else {"requests": held}
+            output.json({**_fields(path, found), **requests})
         else:
             _print(path, found, output)
+            _print_requests(held or [], output)
         return Exit.FOUND if found.set_aside else Exit.OK
 
 
@@ -72,6 +80,31 @@ def _print(path: Path, found: Overview, output: Output) -> None:
             output.line(f"  {line}")
 
 
+def _requests(path: Path, host: str | None) -> list[dict[str, object]]:
+    """All, or those to *host*."""
+    requests = ((url_in(each.data), each) for each in held_requests(path))
+    return [
+        {"url": url, "state": each.state, "priority": -each.priority}
+        for url, each in requests
+        if host is None or _host_of(url) == host.lower()
+    ]
+
+
+def _host_of(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
+
+
+def _print_requests(requests: list[dict[str, object]], output: Output) -> None:
+    if requests:
+        output.line()
+        output.line(("Requests", Style.BOLD))
+    for each in requests:
+        output.line(f"  {each['state']:<10} {each['url']}")
+
+
 def _facts(path: Path, found: Overview) -> Iterator[tuple[str, str]]:
     yield "last run", "was closed" if found.was_closed else "was killed, or is not yet resumed"
     yield "waiting", f"{counted(found.waiting, 'request')} to {counted(found.lanes, 'host')}"
@@ -80,6 +113,8 @@ def _facts(path: Path, found: Overview) -> Iterator[tuple[str, str]]:
     if found.last:
         yield "last", f"{found.last:,} that were under way at two kills; they are sent at the end"
     yield "set aside", f"{len(found.set_aside):,}"
+    for loss in found.losses:
+        yield "lost", f'{loss}. "scrapy robots job accept" ends this message'
     yield "seen", counted(found.fingerprints, "fingerprint")
     yield "size", f"{size(path.stat().st_size)}, {size(found.free)} of it free"
 
@@ -94,6 +129,7 @@ def _aside(found: Overview) -> list[str]:
 
 def _fields(path: Path, found: Overview) -> dict[str, object]:
     return {
+        "v": 1,
         "file": str(path),
         "was_closed": found.was_closed,
         "waiting": found.waiting,
@@ -104,6 +140,7 @@ def _fields(path: Path, found: Overview) -> dict[str, object]:
             {"url": url_in(each.data), "host": each.lane, "kills": each.hard_ends}
             for each in found.set_aside
         ],
+        "losses": found.losses,
         "seen": found.fingerprints,
         "size": path.stat().st_size,
         "free": found.free,
