@@ -139,6 +139,7 @@ def test_the_server_goes_by_the_same_rules(
 ) -> None:
     turns, now = Turns(), NOW
     redis.emptied()
+    told._known.clear()
     for seconds, (name, *arguments) in steps:
         now += seconds
         if now >= turns.useful_until:
@@ -155,6 +156,7 @@ class Both(Turns):
     def __init__(self, told: AtATime) -> None:
         super().__init__()
         self._told = told
+        told._known.clear()
 
     def ask(self, ticket: str, delay: float, patience: float | None, now: float) -> float:
         self._told.now = now
@@ -239,9 +241,34 @@ def test_a_server_that_was_restarted_is_asked_again(redis: RedisServer) -> None:
     assert keeper.ask(HOST, A, 30.0, 0.0) == 0.0
     with redis.client() as client:
         client.script_flush()
-        client.flushall()
-    assert keeper.ask(HOST, B, 30.0, 0.0) == 0.0
+    assert keeper.ask(HOST, B, 30.0, 0.0) > 29.0
     keeper.close()
+
+
+def test_a_server_that_was_emptied_leaves_hosts_alone_once(redis: RedisServer) -> None:
+    keeper, other = (PaceOnServer(redis.url, "emptied") for _ in range(2))
+    assert keeper.ask(HOST, A, 30.0, 0.0) == 0.0
+    redis.emptied()
+    assert keeper.ask(HOST, A, 30.0, 0.0) == pytest.approx(30.0, abs=1)
+    assert keeper.ask("another.example", A, 30.0, 0.0) == 0.0
+    assert other.ask(HOST, B, 30.0, 0.0) > 29.0
+    keeper.close()
+    other.close()
+
+
+def test_a_server_that_comes_back_with_an_older_state_leaves_hosts_alone_once() -> None:
+    with RedisServer() as server:
+        keeper, other = (PaceOnServer(server.url, "older") for _ in range(2))
+        keeper.left(HOST, A, 50.0, 40.0)
+        with server.client() as client:
+            client.save()
+        assert keeper.ask(HOST, A, 40.0, 0.0) == 0.0
+        server.kill()
+        server.start()
+        other.left(HOST, C, 300.0, 40.0)
+        assert other.ask(HOST, B, 40.0, 0.0) == pytest.approx(40.0, abs=1)
+        keeper.close()
+        other.close()
 
 
 def test_a_server_that_is_away_is_an_error_without_its_password() -> None:
@@ -342,12 +369,45 @@ def test_where_the_system_does_not_say_which_start_it_is_the_wall_clock_counts(
     assert PaceInFile(tmp_path / "p", "g", clock).ask(HOST, B, 10.0, 0.0) == 6.0
 
 
-def test_a_file_that_is_deleted_is_made_again(tmp_path: Path) -> None:
-    keeper = PaceInFile(tmp_path / "p", "g")
-    keeper.ask(HOST, A, 30.0, 0.0)
-    (tmp_path / "p").unlink()
-    assert keeper.ask(HOST, B, 30.0, 0.0) == 0.0
-    assert PaceInFile(tmp_path / "p", "g").ask(HOST, C, 30.0, 0.0) > 29.0
+def damage(path: Path) -> None:
+    size = path.stat().st_size
+    path.write_bytes(b"\xff" * size)
+
+
+@pytest.mark.parametrize("lose", [Path.unlink, damage])
+def test_a_file_that_is_lost_is_made_again_and_hosts_are_left_alone_once(
+    tmp_path: Path, lose: Callable[[Path], object], caplog: pytest.LogCaptureFixture
+) -> None:
+    now, path = {"monotonic": 50.0, "wall": 1e9}, tmp_path / "p"
+    keeper, other = (PaceInFile(path, "g", boot("x", now)) for _ in range(2))
+    for each in (keeper, other):
+        each.left(HOST, A, 100.0, 30.0)
+    lose(path)
+    now["monotonic"] += 1
+    assert keeper.ask(HOST, A, 30.0, 0.0) == 30.0
+    now["monotonic"] += 1
+    assert other.ask("another.example", B, 20.0, 0.0) == 20.0
+    now["monotonic"] += 9
+    fresh = PaceInFile(path, "g", boot("x", now))
+    assert fresh.ask("a.third.example", C, 20.0, 0.0) == 11.0
+    assert keeper.ask(HOST, A, 30.0, 0.0) == 21.0
+    now["monotonic"] += 30
+    assert keeper.ask(HOST, A, 30.0, 0.0) == 0.0
+    assert caplog.text.count("each host is left alone for its delay once") == 2
+    assert caplog.text.count("is damaged") == (lose is damage)
+
+
+def test_a_file_that_is_lost_again_and_again(tmp_path: Path) -> None:
+    now, path = {"monotonic": 50.0, "wall": 1e9}, tmp_path / "p"
+    keeper = PaceInFile(path, "g", boot("x", now))
+    keeper.ask(HOST, A, 2.0, 0.0)
+    for _ in range(3):
+        path.unlink()
+        now["monotonic"] += 1
+        assert keeper.ask(HOST, B, 2.0, 0.0) == 2.0
+        damage(path)
+        now["monotonic"] += 1
+        assert keeper.ask(HOST, B, 2.0, 0.0) == 2.0
 
 
 @pytest.mark.parametrize("content", [b"not a database, but a text of some length" * 9, None])

@@ -73,6 +73,35 @@ def test_four_processes_keep_one_pace(sites: Sites, tmp_path: Path, keeper: str)
     assert not any(stats.SHARED_PACE_ERRORS in each for each in ends)
 
 
+def loses_its_file(path: Path) -> None:
+    path.unlink()
+
+
+def damages_its_file(path: Path) -> None:
+    path.write_bytes(b"\xff" * path.stat().st_size)
+
+
+@parts_of_seconds
+@pytest.mark.parametrize("act", [loses_its_file, damages_its_file])
+def test_a_file_that_is_lost_in_the_middle(
+    sites: Sites, tmp_path: Path, act: Callable[[Path], object]
+) -> None:
+    host, each, delay = paced(sites, 1.0), 4, 1.0
+    file = tmp_path / "pace.db"
+    value = f"sqlite:{file}"
+    forks = [
+        start(tmp_path, *pages(host, number, each), ROBOTS_SHARED_PACE=value) for number in range(3)
+    ]
+    wait_for(lambda: len(host.fetched) >= 3)
+    act(file)
+    wait_for(lambda: len(host.fetched) >= 6)
+    act(file)
+    sent, ends = ended(forks)
+    assert len(ends) == 3, (tmp_path / "log").read_text()
+    assert min(gaps(sent, host)) >= delay - 0.05
+    assert "each host is left alone for its delay once" in (tmp_path / "log").read_text()
+
+
 @parts_of_seconds
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "asyncio"])
 def test_in_other_reactor_modes(sites: Sites, tmp_path: Path, mode: str) -> None:

@@ -167,7 +167,7 @@ def test_a_file_that_is_set_aside_is_told(path: Path, caplog: pytest.LogCaptureF
     aside = path.with_name("robots.db.damaged-2")
     assert caplog.records[0].name == "scrapy_robots_plus.storage.sqlite.file"
     assert message.startswith(f"{path} is damaged (database disk image is malformed)")
-    assert message.endswith(f"); it is kept as {aside}, and a new store is created")
+    assert message.endswith(f"); it is kept as {aside}, and a new one is created")
     assert aside.read_bytes() == damaged
 
 

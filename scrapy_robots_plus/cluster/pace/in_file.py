@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import time
 from contextlib import closing, suppress
+from math import inf
 from typing import TYPE_CHECKING, TypeVar
 
-from scrapy_robots_plus.storage.sqlite.file import identity
+from scrapy_robots_plus.storage.sqlite.file import FAULTS, identity, is_damage, set_aside
 from scrapy_robots_plus.storage.sqlite.layout import pragma
 
 from .keeper import PaceError
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
     from .machine_clock import MachineClock, Moment
 
+logger = logging.getLogger(__name__)
+
 _T = TypeVar("_T")
 
 BUSY_SECONDS = 1.0
@@ -30,6 +34,12 @@ BUSY_SECONDS = 1.0
 LEFT_ALONE = 1.0
 """Seconds for which a file is left alone that could not be used."""
 CALLS_BETWEEN_CLEANUPS = 1_000
+LEAST_SILENCE = 1.0
+"""Seconds for which hosts are left alone at least after the file was lost: somebody may have been
+allowed to send something just before.
+"""
+FOREVER = 1e12
+"""Seconds for which the row without a host is of use."""
 APPLICATION_ID = 0x526F5061
 """Says that the file is ours ("RoPa")."""
 
@@ -48,7 +58,9 @@ CREATE TABLE IF NOT EXISTS turns (
 class PaceInFile:
     """See :class:`.PaceKeeper`. All crawls with the same *group* and file keep one pace.
 
-    The file can be deleted at any time: it is made again.
+    The file can be deleted at any time: it is made again, and so it is if it is damaged. A row
+    without a host says when whoever used the one before noticed it: hosts are left alone for their
+    delay from then on.
     """
 
     def __init__(self, path: Path, group: str, clock: MachineClock = THIS_MACHINE) -> None:
@@ -62,7 +74,8 @@ class PaceInFile:
         self._why = ""
 
     def ask(self, host: str, ticket: str, delay: float, patience: float | None) -> float:
-        return self._change(host, lambda turns: turns.ask(ticket, delay, patience, 0.0))
+        silence = max(delay, LEAST_SILENCE)
+        return self._change(host, lambda turns: turns.ask(ticket, delay, patience, 0.0), silence)
 
     def left(self, host: str, ticket: str, ago: float, delay: float) -> None:
         self._change(host, lambda turns: turns.left(ticket, ago, delay, 0.0))
@@ -79,23 +92,32 @@ class PaceInFile:
             with suppress(sqlite3.Error):
                 connection.close()
 
-    def _change(self, host: str, change: Callable[[Turns], _T]) -> _T:
+    def _change(self, host: str, change: Callable[[Turns], _T], silence: float = 0.0) -> _T:
+        """*silence*: seconds for which the host is left alone since all that was known is lost."""
         if time.monotonic() < self._alone_until:
             raise PaceError(self._why)
+        key = f"{self._group}:{host}"
         try:
-            return self._changed(f"{self._group}:{host}", change)
-        except (sqlite3.Error, UnicodeError, OSError) as error:
+            try:
+                return self._changed(key, change, silence)
+            except FAULTS as error:
+                if self._file is None or not is_damage(error):
+                    raise
+                self.close()
+                set_aside(self._path, self._file, error)
+                return self._changed(key, change, silence)
+        except (*FAULTS, OSError) as error:
             self.close()
             self._alone_until = time.monotonic() + LEFT_ALONE
             self._why = f"{self._path}: {error}"
             raise PaceError(self._why) from None
 
-    def _changed(self, key: str, change: Callable[[Turns], _T]) -> _T:
+    def _changed(self, key: str, change: Callable[[Turns], _T], silence: float) -> _T:
         connection = self._connected()
         connection.execute("BEGIN IMMEDIATE")
         try:
             now = self._clock.now()
-            turns = self._turns(connection, key, now)
+            turns = self._turns(connection, key, now, silence)
             answer = change(turns)
             self._put(connection, key, turns, now)
             self._clean_up(connection, now)
@@ -106,15 +128,21 @@ class PaceInFile:
             raise
         return answer
 
-    def _turns(self, connection: sqlite3.Connection, key: str, now: Moment) -> Turns:
+    def _turns(
+        self, connection: sqlite3.Connection, key: str, now: Moment, silence: float
+    ) -> Turns:
         """With times that count from *now*."""
-        found = connection.execute(
-            "SELECT state, boot, monotonic, wall FROM turns WHERE host = ?", (key,)
-        ).fetchone()
-        if found is None:
-            return Turns()
-        state, *written = found
-        return restored(state, now.since(*written))
+        found = {
+            host: (state, now.since(*written))
+            for host, state, *written in connection.execute(
+                "SELECT host, state, boot, monotonic, wall FROM turns WHERE host IN (?, '')", (key,)
+            )
+        }
+        turns = restored(*found[key]) if key in found else Turns()
+        _, lost_ago = found.get("", ("", inf))
+        if lost_ago < silence:
+            turns.leave_alone(silence - lost_ago, 0.0)
+        return turns
 
     def _put(self, connection: sqlite3.Connection, key: str, turns: Turns, now: Moment) -> None:
         useful_for = turns.useful_until
@@ -133,12 +161,19 @@ class PaceInFile:
             connection.execute("DELETE FROM turns WHERE wall + useful_for < ?", (now.wall,))
 
     def _connected(self) -> sqlite3.Connection:
-        if self._connection is not None and identity(self._path) == self._file:
+        is_there = identity(self._path) == self._file
+        if self._connection is not None and is_there:
             return self._connection
         self.close()
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._connection = _opened(self._path)
-        self._file = identity(self._path)
+        was_lost, self._file = self._file is not None and not is_there, identity(self._path)
+        if was_lost:
+            logger.warning(
+                "%s was deleted or replaced: each host is left alone for its delay once", self._path
+            )
+            lost = ("", "", *self._clock.now(), FOREVER)
+            self._connection.execute("INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?, ?)", lost)
         return self._connection
 
 

@@ -1,8 +1,9 @@
 -- The same rules as in turns.py, where they are explained, for a state that Redis keeps.
--- KEYS[1]: the state of one host. ARGV: the call, its arguments in order, and at last the time in
--- seconds, or '' for the time of the server.
+-- KEYS[1]: the state of one host. ARGV: the call, its arguments in order, '1' if the caller knows that
+-- there is a state, and at last the time in seconds, or '' for the time of the server.
 
 local SHORTEST_WAIT, REMEMBERED, MOST_PASSED, LONGEST_WAIT = 0.001, 60, 3, 5
+local LEAST_SILENCE = 1 -- as in in_file.py
 
 local call = ARGV[1]
 local now = tonumber(ARGV[#ARGV])
@@ -12,10 +13,16 @@ if not now then
 end
 
 local saved = redis.call('GET', KEYS[1])
-local departures, waiting, paused_until, written_at = {}, {}, 0, now
+local departures, waiting, paused_until, written_at, run, lost_at = {}, {}, 0, now, nil, 0
 if saved then
-  departures, waiting, paused_until, written_at = unpack(cmsgpack.unpack(saved))
+  departures, waiting, paused_until, written_at, run, lost_at = unpack(cmsgpack.unpack(saved))
 end
+
+-- The server has lost the state, or was started again, maybe with an older one: nobody knows who has
+-- just sent something.
+local told = redis.pcall('INFO', 'server')
+local process = type(told) == 'string' and string.match(told, 'run_id:(%w+)') or ''
+if saved and run ~= process or not saved and ARGV[#ARGV - 1] == '1' then lost_at = now end
 -- departures: by ticket, {at, until, delay}. waiting: in order, {ticket, delay, due, comes, passed}.
 local AT, UNTIL, KEEPS = 1, 2, 3
 local TICKET, DELAY, DUE, COMES, PASSED = 1, 2, 3, 4, 5
@@ -26,7 +33,7 @@ local back = written_at - now
 if back > 0 then
   for _, each in pairs(departures) do each[AT], each[UNTIL] = each[AT] - back, each[UNTIL] - back end
   for _, each in ipairs(waiting) do each[DUE] = each[DUE] - back end
-  paused_until = paused_until - back
+  paused_until, lost_at = paused_until - back, lost_at - back
 end
 
 local function worker_of(ticket)
@@ -114,6 +121,7 @@ end
 
 local function ask(ticket, delay, patience)
   forget()
+  if lost_at > 0 then paused_until = math.max(paused_until, lost_at + math.max(delay, LEAST_SILENCE)) end
   local place = place_of(ticket, delay, patience ~= nil)
   local mine, last = waiting[place], nil
   for before = 1, place - 1 do
@@ -159,7 +167,7 @@ for _, each in pairs(departures) do useful_until = math.max(useful_until, each[U
 for _, each in ipairs(waiting) do useful_until = math.max(useful_until, each[DUE] + grace(each)) end
 local useful = math.ceil((useful_until - now) * 1000)
 if useful > 0 then
-  local state = cmsgpack.pack({departures, waiting, paused_until, now})
+  local state = cmsgpack.pack({departures, waiting, paused_until, now, process, lost_at})
   redis.call('SET', KEYS[1], state, 'PX', useful)
 else
   redis.call('DEL', KEYS[1])

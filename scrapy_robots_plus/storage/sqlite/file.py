@@ -171,7 +171,7 @@ def set_aside(path: Path, damaged: Identity | None, why: Exception) -> None:
             with suppress(FileNotFoundError):
                 os.rename(f"{path}{suffix}", f"{aside}{suffix}")
     logger.warning(
-        "%s is damaged (%s); it is kept as %s, and a new store is created", path, why, aside
+        "%s is damaged (%s); it is kept as %s, and a new one is created", path, why, aside
     )
 
 
