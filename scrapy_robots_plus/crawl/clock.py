@@ -6,9 +6,12 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 from scrapy.utils import asyncio as scrapy_asyncio
+
+from scrapy_robots_plus.audit.fields import rfc3339
 
 from . import compat
 
@@ -78,3 +81,12 @@ class Alarm:
     def _rings(self) -> None:
         self._call = self.at = None
         self._ring()
+
+
+@lru_cache(maxsize=4096)
+def timestamp(moment: float) -> str | None:
+    """RFC 3339, in UTC; None for what is not a date. *moment*: seconds since the epoch."""
+    try:
+        return rfc3339(moment)
+    except (OverflowError, ValueError):  # from a store that others can write to
+        return None

@@ -95,6 +95,12 @@ IDLE_CLOSED = _stat(
     "files that this process may open stay free",
 )
 
+_section("Errors")
+OWN_ERRORS = _stat(
+    "robotstxt/own_errors",
+    "errors of this package itself; the first one closes the spider with the reason `robots_error`",
+)
+
 _section("Verdicts")
 FORBIDDEN = _stat("robotstxt/forbidden", "requests that were denied")
 FORBIDDEN_BY_REASON = _stat("robotstxt/forbidden/<reason>", "the same by [reason](#reasons)")

@@ -18,8 +18,8 @@ import pytest_twisted
 from scrapy.exceptions import CloseSpider
 
 from scrapy_robots_plus import RobotsMiddleware, __version__
+from scrapy_robots_plus.crawl.clock import timestamp
 from scrapy_robots_plus.crawl.reporting.summary_file import replace_file
-from scrapy_robots_plus.crawl.timestamps import timestamp
 from tests.crawling import ProbeSpider, crawl, make_crawler, names_rules, parts_of_seconds, run
 from tests.samples import blocks
 from tests.sites import Sites, answer

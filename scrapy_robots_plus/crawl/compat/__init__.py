@@ -24,6 +24,7 @@ from .crawler import mark_as_failed as mark_as_failed
 from .crawler import spider_of as spider_of
 from .crawler import stats_of as stats_of
 from .crawler import wake_engine as wake_engine
+from .crawler import watch_signals as watch_signals
 from .failures import FILES as FILES
 from .failures import MEMORY as MEMORY
 from .failures import PORTS as PORTS
@@ -40,7 +41,11 @@ from .handlers import stand_before_handlers as stand_before_handlers
 from .handlers import watch_handovers as watch_handovers
 from .middlewares import http_cache as http_cache
 from .middlewares import last_process_request as last_process_request
+from .middlewares import parse_sitemap as parse_sitemap
 from .middlewares import robots_parsed as robots_parsed
+from .names import MissingNamesError as MissingNamesError
+from .names import check_downloader as check_downloader
+from .names import check_engine as check_engine
 from .open_files import free_files as free_files
 from .open_files import most_files as most_files
 from .open_files import most_queue_files as most_queue_files
@@ -58,7 +63,6 @@ from .queues import parts_of as parts_of
 from .queues import path_safe as path_safe
 from .queues import scheduler_persists as scheduler_persists
 from .queues import take_out as take_out
-from .sitemaps import parse_sitemap as parse_sitemap
 from .slots import SLOT_META_KEY as SLOT_META_KEY
 from .slots import Slots as Slots
 from .slots import is_untouched as is_untouched

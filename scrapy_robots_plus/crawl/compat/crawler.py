@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakSet
 
 from pydispatch import dispatcher  # type: ignore[import-untyped]
 from scrapy import signals
@@ -13,6 +14,7 @@ from scrapy.utils.asyncio import call_later, create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.log import get_scrapy_root_handler
 from twisted.logger import globalLogBeginner
+from twisted.python.failure import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -61,9 +63,17 @@ def dealt_with(requests: Iterable[Request], crawler: Crawler) -> list[Request]:
     return [each for each in requests if each not in listed and each not in scraped]
 
 
+_ending: WeakSet[Crawler] = WeakSet()
+"""Those that :func:`close_crawl` has ended, or is about to."""
+
+
 def close_crawl(crawler: Crawler, reason: str) -> None:
-    """Ends the crawl in the next turn of the loop, unless it is ending already."""
-    call_later(0, lambda: _close(crawler, reason))
+    """Ends the crawl in the next turn of the loop, unless it is ending already.
+
+    It counts as closing from now on.
+    """
+    _ending.add(crawler)
+    call_later(0, _close, crawler, reason)
 
 
 def _close(crawler: Crawler, reason: str) -> None:
@@ -98,6 +108,31 @@ def is_listened_to(signal: object, crawler: Crawler) -> bool:
     """
     handlers = dispatcher.getAllReceivers(sender=crawler, signal=signal)
     return any(True for _ in dispatcher.liveReceivers(handlers))
+
+
+def watch_signals(crawler: Crawler, failed: Callable[[object, Exception], None]) -> None:
+    """Calls *failed* with each handler of a signal that has raised an exception, and with that.
+
+    Needed by 2.14 to 2.19, which log such exceptions and tell nobody. Can go when a signal manager
+    does.
+    """
+    manager: Any = crawler.signals
+    send, send_async = manager.send_catch_log, manager.send_catch_log_async
+
+    def look_at(results: list[tuple[object, Any]]) -> list[tuple[object, Any]]:
+        for handler, result in results:
+            if isinstance(result, (Failure, Exception)):
+                error: Any = result
+                failed(handler, getattr(error, "value", error))
+        return results
+
+    def instead(*arguments: Any, **named: Any) -> list[tuple[object, Any]]:
+        return look_at(send(*arguments, **named))
+
+    async def instead_async(*arguments: Any, **named: Any) -> list[tuple[object, Any]]:
+        return look_at(await send_async(*arguments, **named))
+
+    manager.send_catch_log, manager.send_catch_log_async = instead, instead_async
 
 
 LOGGERS_OF_FAILED_CRAWLS = ("asyncio", "twisted")
@@ -152,7 +187,7 @@ def is_closing(crawler: Crawler) -> bool:
     Needed by 2.14 to 2.19: no public name says so. Can go when one does.
     """
     slot = engine_of(crawler)._slot  # noqa: SLF001
-    return slot is None or slot.closing is not None
+    return slot is None or slot.closing is not None or crawler in _ending
 
 
 class ClosingWatch:

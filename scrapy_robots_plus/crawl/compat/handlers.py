@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol
@@ -205,7 +206,10 @@ def close_idle_connections(downloader: Downloader, most: int) -> int:
     Needed by 2.14 to 2.19, which limit the idle connections of a host, but not of all hosts
     together. Can go when a setting does.
     """
-    idle = [each for handler in _handlers_of(downloader) for each in _idle(handler)]
+    idle: list[tuple[float, Callable[[], object]]] = []
+    for handler in _handlers_of(downloader):
+        with suppress(AttributeError, TypeError):  # a pool of another kind: it keeps what it has
+            idle += _idle(handler)
     idle.sort(key=itemgetter(0))
     for _, close in idle[:most]:
         close()

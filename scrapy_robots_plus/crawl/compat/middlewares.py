@@ -1,4 +1,4 @@
-"""Downloader middlewares, and the signal of Scrapy's own for robots.txt."""
+"""Downloader middlewares, the signal of Scrapy's own for robots.txt, and SitemapSpider."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
 from .crawler import engine_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
+    from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.spiders import SitemapSpider
 
 
 robots_parsed: object | None = getattr(scrapy.signals, "robots_parsed", None)
@@ -35,3 +39,11 @@ def http_cache(crawler: Crawler) -> HttpCacheMiddleware | None:
     Public in 2.14 to 2.19; here because its storage has no protocol of its own.
     """
     return crawler.get_downloader_middleware(HttpCacheMiddleware)
+
+
+def parse_sitemap(spider: SitemapSpider, response: Response) -> Iterable[Request]:
+    """The requests that *spider* makes of a sitemap, an index of sitemaps, or a robots.txt.
+
+    Needed by 2.14 to 2.19, in which the callback has no public name. Can go when it has one.
+    """
+    return spider._parse_sitemap(response)  # noqa: SLF001

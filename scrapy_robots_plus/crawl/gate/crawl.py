@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import ReferenceType, WeakKeyDictionary
@@ -16,6 +17,7 @@ from scrapy_robots_plus.crawl.fetching.fetcher import Fetcher
 from scrapy_robots_plus.crawl.hints.equal_urls import EqualUrls
 from scrapy_robots_plus.crawl.hints.sitemap_feed import SitemapFeed
 from scrapy_robots_plus.crawl.hints.sitemaps import Sitemaps
+from scrapy_robots_plus.crawl.own_errors import OwnErrors
 from scrapy_robots_plus.crawl.pacing.given_up import GivenUp
 from scrapy_robots_plus.crawl.pacing.shared.choosing import shared_pace
 from scrapy_robots_plus.crawl.policies.archive import Archive
@@ -25,7 +27,7 @@ from scrapy_robots_plus.crawl.policies.sharing.choice import shared_fetches
 from scrapy_robots_plus.crawl.preferences.page_preferences import PagePreferences
 from scrapy_robots_plus.crawl.request_settings import RequestSettings
 from scrapy_robots_plus.crawl.requests import origin_to_ask
-from scrapy_robots_plus.crawl.settings import RobotsSettings
+from scrapy_robots_plus.crawl.settings import RobotsSettings, end_crawl
 from scrapy_robots_plus.hosts.door import Door
 
 from .judge import Judge
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy import Request
+    from scrapy.core.downloader import Downloader
     from scrapy.crawler import Crawler
 
     from scrapy_robots_plus.crawl.preferences.page import Page
@@ -71,7 +74,8 @@ class Crawl:
 
     def __init__(self, crawler: Crawler, clock: Clock = DEFAULT_CLOCK) -> None:
         self.crawler = crawler
-        self.clock = clock
+        self.errors = errors = OwnErrors.of(crawler)
+        self.clock = replace(clock, call_later=errors.timers(clock.call_later))
         self.has_middleware = False
         """Whether the middleware is in use, so that each request is checked."""
         self.decision_listeners: list[DecisionListener] = []
@@ -94,6 +98,20 @@ class Crawl:
             crawl = cls(crawler, clock)
             _crawls[crawler] = ReferenceType(crawl)
         return crawl
+
+    def check_names(self, downloader: Downloader | None = None) -> None:
+        """Raises MissingNamesError, which stops the crawl, if this Scrapy is too new or too old.
+
+        Looks at *downloader*, or else at the engine.
+        """
+        try:
+            if downloader is not None:
+                compat.check_downloader(downloader)
+            else:
+                compat.check_engine(compat.engine_of(self.crawler))
+        except compat.MissingNamesError as error:
+            end_crawl(self.crawler, error)
+            raise
 
     def use_middleware(self) -> None:
         """Called by the middleware: it is in use."""

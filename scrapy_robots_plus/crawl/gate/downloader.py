@@ -10,6 +10,7 @@ from scrapy.core.downloader import Downloader
 
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.fetching.own_shortage import OwnShortage
+from scrapy_robots_plus.crawl.own_errors import guarded
 from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 
@@ -30,9 +31,10 @@ class ActiveRequests(set[Request]):
     finds the spider idle: a crawl ends with the last page, not with a background refresh.
     """
 
-    def __init__(self, is_awaited: Callable[[], bool]) -> None:
+    def __init__(self, crawler: Crawler, is_awaited: Callable[[], bool]) -> None:
         """*is_awaited*: whether any request waits for a robots.txt."""
         super().__init__()
+        self.crawler = crawler
         self._is_awaited = is_awaited
         self._listeners: list[Callable[[Request], None]] = []
         self.robots = 0
@@ -57,6 +59,10 @@ class ActiveRequests(set[Request]):
         if TAP_META_KEY in request.meta:
             self.robots -= 1
             return
+        self._tell(request)
+
+    @guarded("what listens to the downloader")
+    def _tell(self, request: Request) -> None:
         for listener in self._listeners:
             listener(request)
 
@@ -75,15 +81,22 @@ class RobotsDownloader(Downloader):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._crawl = crawl = Crawl.of(crawler)
-        self.active = ActiveRequests(lambda: not crawl.has_middleware or crawl.policies.awaited)
+        crawl.check_names(self)
+        self._errors = crawl.errors
+        self.active = ActiveRequests(
+            crawler, lambda: not crawl.has_middleware or crawl.policies.awaited
+        )
         held = HeldAtClosing if crawl.has_middleware else None
         shortage = OwnShortage(crawler, self, crawl.clock, held)
         compat.retry_handovers(self, shortage.download)
         if crawl.has_middleware:
             compat.make_room(self, crawl.budget.ceiling)
 
+    @guarded("RobotsDownloader", otherwise=True)
     def needs_backout(self) -> bool:
         """Whether the downloader can take no more requests now."""
+        if self._errors.happened:
+            return True
         total = self.total_concurrency
         return total > 0 and len(self.active) >= total and self.capacity <= 0
 

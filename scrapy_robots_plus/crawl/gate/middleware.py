@@ -16,6 +16,7 @@ from scrapy_robots_plus.crawl.exceptions import (
     RobotsOverrideError,
     exception_for,
 )
+from scrapy_robots_plus.crawl.own_errors import is_of_this_package
 from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing, HeldAtGivingUp
 from scrapy_robots_plus.crawl.preferences.stamp import remove_stamp
 from scrapy_robots_plus.crawl.requests import asks_for_sitemaps, origin_to_ask
@@ -209,8 +210,12 @@ class RobotsMiddleware:
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
         """Keeps requests for the next run that were allowed but not sent before closing.
 
-        Raises RobotsGivenUp for those that were allowed but not sent before giving up their host.
+        Likewise those that an error of this package kept from being sent. Raises RobotsGivenUp for
+        those that were allowed but not sent before giving up their host.
         """
+        if is_of_this_package(exception):
+            self.crawl.errors.tell("what a request meets on its way", exception)
+            return self.crawl.requeue.at_closing(request)
         if not isinstance(exception, (HeldAtClosing, HeldAtGivingUp)):
             return None
         origin = origin_to_ask(request)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.dupefilters import RFPDupeFilter
 
+from scrapy_robots_plus.crawl.own_errors import guarded
 from scrapy_robots_plus.crawl.settings import job_folder, logs_all_duplicates
 
 from .job import Job
@@ -25,6 +26,7 @@ class JobDupeFilter(RFPDupeFilter):
     """
 
     _job: Job | None = None
+    crawler: Crawler | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -35,6 +37,7 @@ class JobDupeFilter(RFPDupeFilter):
         dupefilter = cls(path, debug, fingerprinter=crawler.request_fingerprinter)
         if folder is not None and is_crawl:
             dupefilter._job = Job.of(crawler)
+            dupefilter.crawler = crawler
             restore_state(crawler, dupefilter._job)
         return dupefilter
 
@@ -42,4 +45,8 @@ class JobDupeFilter(RFPDupeFilter):
         """Whether a request with the same fingerprint has been seen, in this or an earlier run."""
         if self._job is None:
             return super().request_seen(request)
-        return not self._job.seen.add(request, self.fingerprinter.fingerprint(request))
+        return self._is_seen(request, self._job)
+
+    @guarded("the duplicate filter of the job", otherwise=False)
+    def _is_seen(self, request: Request, job: Job) -> bool:
+        return not job.seen.add(request, self.fingerprinter.fingerprint(request))

@@ -8,6 +8,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.compat import ClosingWatch
+from scrapy_robots_plus.crawl.own_errors import OwnErrors, is_of_this_package
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.policy.decide import Lookup
 from scrapy_robots_plus.policy.origin import Origin
@@ -208,6 +209,10 @@ class Policies:
         try:
             policy = await self._retrieve(origin, previous, fetch)
             await announce(self._crawler, policy, previous, fetch.request)
+        except Exception as error:
+            if not is_of_this_package(error):
+                raise
+            OwnErrors.of(self._crawler).tell("the fetch of a robots.txt", error)
         finally:
             self._end_fetch(origin, fetch)
 

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.own_errors import OwnErrors, is_of_this_package
 from scrapy_robots_plus.protocol.printable import printable
 
 if TYPE_CHECKING:
@@ -57,7 +58,11 @@ async def announce(
 
 
 def log_failure(failure: Failure, crawler: Crawler, origin: Origin) -> None:
-    """Logs that a fetch was interrupted, unless that was our doing."""
+    """Logs that a fetch was interrupted, unless that was our doing. A mistake ends the crawl."""
+    error = failure.value
+    if error is not None and is_of_this_package(error):
+        OwnErrors.of(crawler).tell("the fetch of a robots.txt", error)
+        return
     if isinstance(failure.value, compat.CANCELLED) and compat.is_closing(crawler):
         return
     logger.error(

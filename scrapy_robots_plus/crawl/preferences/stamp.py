@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from scrapy_robots_plus.crawl.clock import timestamp
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
-from scrapy_robots_plus.crawl.timestamps import timestamp
 from scrapy_robots_plus.protocol.preferences import CURRENT, Preference
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import compat, stats
-from scrapy_robots_plus.crawl.timestamps import timestamp
+from scrapy_robots_plus.crawl.clock import timestamp
 
 from .sites import Site, sites_of
 from .uses import uses_fields

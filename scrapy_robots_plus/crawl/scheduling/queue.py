@@ -12,6 +12,7 @@ from scrapy_robots_plus.crawl.lanes.losses import Losses
 from scrapy_robots_plus.crawl.lanes.opening import open_lanes
 from scrapy_robots_plus.crawl.lanes.running_marker import RunningMarker
 from scrapy_robots_plus.crawl.lanes.stored_lanes import StoredLanes
+from scrapy_robots_plus.crawl.own_errors import OwnErrors, guarded, is_of_this_package
 from scrapy_robots_plus.crawl.request_fields import priority_of
 
 from .readiness import Permission, Readiness
@@ -48,6 +49,11 @@ class RobotsPriorityQueue:
         start_queue_cls: type[QueueProtocol] | None = None,
         readiness: Readiness | None = None,
     ) -> None:
+        self.crawler = crawler
+        self._taken: Request | None = None
+        """The request that :meth:`pop` has taken from its lane, until it is handed out."""
+        self._stranded: list[Request] = []
+        """Requests that an error of this package has left in no lane."""
         self._readiness = readiness or readiness_of(crawler)
         self._surroundings = self._readiness.surroundings
         self._ready: TicketHeap[Lane] = TicketHeap()
@@ -106,32 +112,42 @@ class RobotsPriorityQueue:
         Scrapy's scraper does not recover from other exceptions (2.14 to 2.19).
         """
         try:
-            self._push(request)
+            lane, is_urgent = self._put(request)
         except Exception as error:  # cannot be written, too many open files, a full disk
+            if is_of_this_package(error):
+                OwnErrors.of(self.crawler).tell("the queue", error)
+                self._stranded.append(request)
+                return
             if self._stored is not None:
                 self._stored.stays_in_memory(request, error)
             elif not isinstance(error, ValueError):
                 self._losses.not_on_disk(error)
             raise ValueError(str(error)) from error
         self._length += 1
-        self._write_running_marker()
+        self._was_put(lane, is_urgent=is_urgent)
 
-    def _push(self, request: Request) -> None:
+    def _put(self, request: Request) -> tuple[Lane | None, bool]:
+        """The lane that has *request* now, and whether that may make it more urgent.
+
+        None if the lane is asleep, and the request with it.
+        """
         address = self._surroundings.address(request)
         lane = self._lanes.get(address)
         if lane is None:
-            lane = self._lanes.new(address, request)
-            if lane is None:  # it is asleep, and the request with it
-                self._readiness.discovery.request_came_in()
-            else:
-                self._readiness.enter(lane)
-            return
+            return self._lanes.new(address, request), True
         most_urgent = lane.priority
         lane.requests.push(request)
-        if -priority_of(request) < most_urgent:
+        return lane, -priority_of(request) < most_urgent
+
+    @guarded("the queue")
+    def _was_put(self, lane: Lane | None, *, is_urgent: bool) -> None:
+        if lane is None:
+            self._readiness.discovery.request_came_in()
+        elif is_urgent:
             self._readiness.enter(lane)
         else:
             self._readiness.grew(lane)
+        self._write_running_marker()
 
     def pop(self) -> Request | None:
         """The next request of a ready host; None if none is ready now.
@@ -140,11 +156,19 @@ class RobotsPriorityQueue:
         """
         self._asked = True
         try:
-            return self._pop()
+            request = self._pop()
+            self._write_running_marker()
+        except Exception as error:  # noqa: BLE001 - Scrapy would never ask again
+            OwnErrors.of(self.crawler).tell("the queue", error)
+            if self._taken is not None:
+                self._stranded.append(self._taken)
+            return None
         finally:
             self._asked = False
-            self._write_running_marker()
+            self._taken = None
+        return request
 
+    @guarded("the queue")
     def peek(self) -> Request | None:
         """The next request of the host that may be next, left in the queue.
 
@@ -155,6 +179,7 @@ class RobotsPriorityQueue:
 
     def close(self) -> dict[str, list[int]]:
         """Closes the queues; returns the state to resume from."""
+        self._put_stranded()
         state = self._lanes.close()
         self._ready.clear()
         self._refused.clear()
@@ -162,6 +187,14 @@ class RobotsPriorityQueue:
         self._readiness.agenda.alarm.cancel()
         self._exchange.cancel()
         return state
+
+    def _put_stranded(self) -> None:
+        """Puts where the next run finds it what an error has left in no lane."""
+        while self._stranded:
+            try:
+                self._put(self._stranded.pop())
+            except Exception as error:  # noqa: BLE001, PERF203 - the same again, or another
+                self._losses.not_on_disk(error)
 
     def add_resumed(self, lane: Lane) -> None:
         """The lane holds requests left by an earlier run."""
@@ -219,7 +252,7 @@ class RobotsPriorityQueue:
 
     def _take(self, lane: Lane, *, refused: bool) -> Request | None:
         held = len(lane)
-        request = lane.requests.pop()
+        request = self._taken = lane.requests.pop()
         left = len(lane)
         self._length -= held - left
         if not left:

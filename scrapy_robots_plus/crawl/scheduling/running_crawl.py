@@ -34,6 +34,7 @@ def readiness_of(crawler: Crawler) -> Readiness:
     readiness = readiness_in_use(crawler)
     if readiness is None:
         crawl = Crawl.of(crawler)
+        crawl.check_names()
         surroundings = RobotsSurroundings if crawl.holds_requests else CrawlSurroundings
         readiness = surroundings(crawl).readiness
         crawl.use_readiness(readiness)

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 from scrapy_redis.dupefilter import RFPDupeFilter
 
+from scrapy_robots_plus.crawl.own_errors import guarded
+
 from .worker import Worker
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
     from typing_extensions import Self
 
 
@@ -41,6 +44,17 @@ class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
         """Whether a request like *request* has been seen by any worker."""
         if self._worker is None:
             return bool(super().request_seen(request))
+        return self._is_seen(request)
+
+    @property
+    def crawler(self) -> Crawler | None:
+        """That of the worker."""
+        return None if self._worker is None else self._worker.crawler
+
+    @guarded("the duplicate filter of the shared queue", otherwise=False)
+    def _is_seen(self, request: Request) -> bool:
+        if self._worker is None:
+            return False
         return not self._worker.push_new(request, self.request_fingerprint(request))
 
     def clear(self) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from scrapy_robots_plus.crawl.own_errors import OwnErrors, guarded
+
 from .worker import Worker
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
 
 
 class RobotsQueue:
@@ -39,15 +42,26 @@ class RobotsQueue:
         self.serializer = serializer
         self.worker = Worker(spider.crawler, server, self.key, serializer)
 
+    @property
+    def crawler(self) -> Crawler:
+        """That of the spider."""
+        return self.spider.crawler
+
+    @guarded("the shared queue", otherwise=1)
     def __len__(self) -> int:
         """How many requests wait, for any worker."""
         return len(self.worker)
 
     def push(self, request: Request) -> None:
         """Adds *request*. While the server is away it is kept in memory."""
-        if not self.worker.was_pushed(request):
-            self.worker.push(request)
+        try:
+            if not self.worker.was_pushed(request):
+                self.worker.push(request)
+        except Exception as error:  # noqa: BLE001 - it would be lost
+            OwnErrors.of(self.crawler).tell("the shared queue", error)
+            self.worker.stranded.append(request)
 
+    @guarded("the shared queue")
     def pop(self, timeout: float = 0) -> Request | None:
         """A request that may be sent now; None if there is none, or the server is away.
 

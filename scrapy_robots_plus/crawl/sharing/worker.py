@@ -15,6 +15,7 @@ from scrapy_robots_plus.cluster.pace.opening import PROCESS
 from scrapy_robots_plus.cluster.requests import move_all
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.gate.crawl import Crawl
+from scrapy_robots_plus.crawl.own_errors import guarded
 
 from .feeding import Feeding
 from .held.account import Account
@@ -54,7 +55,9 @@ class Worker:
     """Between two looks at what has become of requests."""
 
     def __init__(self, crawler: Crawler, client: Any, key: str, serializer: Any) -> None:
-        self._crawler = crawler
+        self.crawler = self._crawler = crawler
+        self.stranded: list[Request] = []
+        """Requests that an error of this package has kept out of the queue."""
         self._crawl = crawl = Crawl.of(crawler)
         self._now = crawl.clock.monotonic
         self._reports = QueueReports(crawler)
@@ -265,6 +268,12 @@ class Worker:
         if self._loop is not None and self._loop.running:
             self._loop.stop()
         self._look(at_once=True)
+        while self.stranded:
+            self._push_stranded(self.stranded.pop())
         self.pushing.give_all()
         self._taking.close()
         self._account.leave()
+
+    @guarded("the shared queue")
+    def _push_stranded(self, request: Request) -> None:
+        self.pushing.push(request, "")

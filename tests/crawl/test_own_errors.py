@@ -1,0 +1,279 @@
+"""An error of the package itself: the crawl ends, says what to report, and loses nothing."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import time
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import scrapy
+from pytest_twisted import ensureDeferred
+from scrapy import signals
+from scrapy.utils.asyncio import call_later
+
+from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus.crawl.compat.names import NEEDED, MissingNamesError, check_names
+from scrapy_robots_plus.crawl.own_errors import OwnErrors, is_of_this_package
+from tests.crawl_process import MODES, crawl_in_process
+from tests.crawling import IN_FILES, ProbeSpider, crawl, make_crawler, run
+from tests.redis_server import redis_server, scrapy_redis_may_warn
+from tests.sites import after, answer
+from tests.workers import SHARED
+
+from .breaking import broken, owner_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.sites import Sites
+
+RULES = "User-agent: *\nDisallow: /never\n"
+HOSTS = 6
+TOLD = "An error of scrapy-robots-plus itself"
+PARTS = [
+    "scheduling.queue:RobotsPriorityQueue._put",
+    "scheduling.queue:RobotsPriorityQueue._pop",
+    "scheduling.queue:RobotsPriorityQueue._next",
+    "scheduling.readiness:Readiness.enter",
+    "scheduling.readiness:Readiness.permission_for",
+    "scheduling.readiness:Readiness.hand_out",
+    "scheduling.readiness:Readiness.fetch_ended",
+    "gate.judge:Judge.judge",
+    "gate.outcomes:Outcomes.passed",
+    "policies.retrieval:Retrieval.retrieve",
+    "policies.cache:Policies.usable",
+    "policies.cache:Policies.usable_or_refresh",
+    "fetching.own_shortage:OwnShortage.download",
+    "fetching.body_tap:_tap_of",
+    "request_settings:RequestSettings.of",
+]
+
+
+class TwoDeep(ProbeSpider):
+    """Its requests can be written to disk."""
+
+    def request(self, url: str, **arguments: Any) -> scrapy.Request:
+        return scrapy.Request(url, **arguments)
+
+    def parse(self, response: scrapy.http.Response) -> Iterator[scrapy.Request]:
+        super().parse(response)
+        if response.url.endswith("/page"):
+            for number in range(3):
+                yield self.request(f"{response.url}/{number}")
+
+
+def own_errors(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    return [record for record in caplog.records if TOLD in record.getMessage()]
+
+
+@ensureDeferred
+@pytest.mark.parametrize("kept", [None, {}, IN_FILES], ids=["no job", "job", "job in files"])
+@pytest.mark.parametrize("path", PARTS, ids=lambda path: path.partition(":")[2])
+async def test_the_crawl_ends_and_no_request_of_its_job_is_lost(
+    sites: Sites,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    path: str,
+    kept: dict[str, Any] | None,
+) -> None:
+    hosts = [sites.host(RULES) for _ in range(HOSTS)]
+    urls = [host.url("/page") for host in hosts]
+    job = {} if kept is None else {"JOBDIR": str(tmp_path), **kept}
+    began = time.monotonic()
+    with monkeypatch.context() as patched:
+        owner, name = owner_of(path)
+        patched.setattr(owner, name, broken(getattr(owner, name), 5, 6))
+        crawler = await crawl(*urls, spider=TwoDeep, **job)
+    assert time.monotonic() - began < 20
+    assert crawler.stats.get_value("finish_reason") == "robots_error"
+    assert crawler.stats.get_value("robotstxt/own_errors") >= 1
+    (record,) = own_errors(caplog)
+    assert record.levelno == logging.ERROR
+    for told in ("taken_away", "scrapy-robots-plus 0.", f"Scrapy {scrapy.__version__}", "Python 3"):
+        assert told in record.getMessage()
+    if kept is not None:
+        again = await crawl(*urls, spider=TwoDeep, **job)
+        assert again.stats.get_value("finish_reason") == "finished"
+        wanted = {"/page", "/page/0", "/page/1", "/page/2"}
+        assert [set(host.fetched) for host in hosts] == [wanted] * HOSTS
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("spider", ["BreaksPop", "BreaksPush", "BreaksJudge"])
+def test_in_every_reactor_mode(sites: Sites, tmp_path: Path, mode: str, spider: str) -> None:
+    hosts = [sites.host(RULES) for _ in range(HOSTS)]
+    urls = [host.url("/page") for host in hosts]
+    path = f"tests.crawl.breaking.{spider}"
+    result = crawl_in_process(mode, *urls, spider=path, JOBDIR=str(tmp_path))
+    assert result["stats"]["finish_reason"] == "robots_error"
+    whole = "tests.crawl.breaking.WholeSpider"
+    again = crawl_in_process(mode, *urls, spider=whole, JOBDIR=str(tmp_path))
+    assert again["stats"]["finish_reason"] == "finished"
+    assert [set(host.fetched) for host in hosts] == [{"/page", "/page/next"}] * HOSTS
+
+
+def test_every_bridge_to_scrapy_in_turn_ends_the_crawl_or_does_without(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever of them a new version of Scrapy breaks, nothing idles for ever."""
+    bridges = [
+        name
+        for name, value in vars(compat).items()
+        if inspect.isfunction(value) and name not in NEEDED_TO_CLOSE
+    ]
+    assert len(bridges) > 30
+    hosts = [sites.host(RULES) for _ in range(3)]
+    urls = [host.url("/page") for host in hosts]
+    closed = 0
+    for name in bridges:
+        result = crawl_in_process(
+            "asyncio", *urls, spider="tests.crawl.breaking.BreaksBridge", BRIDGE=name
+        )
+        reason = result["stats"].get("finish_reason")
+        assert reason in ("robots_error", "finished", None), name
+        if reason == "finished":
+            assert len(result["got"]) == 6, name
+        closed += reason == "robots_error"
+    assert closed > 5
+
+
+NEEDED_TO_CLOSE = {"close_crawl", "engine_of", "stats_of", "is_closing", "crawler_process"}
+
+
+# What is an error of this package, and what is not
+
+
+def raised(call: Any) -> BaseException:
+    try:
+        call()
+    except Exception as error:  # noqa: BLE001
+        return error
+    raise AssertionError
+
+
+def test_only_mistakes_in_code_of_this_package_are_its_errors() -> None:
+    own = raised(broken(lambda: None, 1, 1))
+    assert is_of_this_package(own)
+    assert not is_of_this_package(raised(lambda: None.taken_away))  # type: ignore[attr-defined]
+    assert not is_of_this_package(AttributeError("never raised"))
+    assert not is_of_this_package(raised(lambda: int("x")))
+
+
+@ensureDeferred
+async def test_errors_of_a_project_take_their_usual_way(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Careless(ProbeSpider):
+        def parse(self, response: scrapy.http.Response) -> None:
+            super().parse(response)
+            raise AttributeError("of the spider")
+
+    def handler() -> None:
+        raise AttributeError("of the project")
+
+    class Middleware:
+        def process_request(self, request: scrapy.Request) -> None:
+            if request.url.endswith("/2"):
+                raise AttributeError("of a middleware")
+
+    host = sites.host(RULES)
+    urls = [host.url(f"/{number}") for number in range(4)]
+    crawler = make_crawler(Careless, DOWNLOADER_MIDDLEWARES={Middleware: 500})
+    crawler.signals.connect(handler, signals.request_reached_downloader)
+    await run(crawler, urls=urls)
+    assert crawler.stats.get_value("finish_reason") == "finished"
+    assert sorted(host.fetched) == ["/0", "/1", "/3"]
+    assert own_errors(caplog) == []
+
+
+@ensureDeferred
+@pytest.mark.parametrize("fails_in", ["handler", "timer"])
+async def test_a_handler_of_a_signal_and_a_timer_of_this_package(
+    sites: Sites, caplog: pytest.LogCaptureFixture, fails_in: str
+) -> None:
+    crawler = make_crawler(ProbeSpider)
+    later = OwnErrors.of(crawler).timers(call_later)
+    call = broken(lambda: None, 1, 1)
+
+    def in_a_timer() -> None:
+        later(0, call)
+
+    crawler.signals.connect(in_a_timer if fails_in == "timer" else call, signals.spider_opened)
+    await run(crawler, urls=[sites.host(after(5, answer(RULES))).url("/page")])
+    assert crawler.stats.get_value("finish_reason") == "robots_error"
+    assert len(own_errors(caplog)) == 1
+
+
+# Names of Scrapy
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"), [(owner, name) for owner, names in NEEDED.items() for name in names]
+)
+def test_a_missing_name_is_named(owner: str, name: str) -> None:
+    def instance(paths: list[str]) -> SimpleNamespace:
+        made = SimpleNamespace()
+        for path in paths:
+            at, (*parts, last) = made, path.split(".")
+            for part in parts:
+                if not hasattr(at, part):
+                    setattr(at, part, SimpleNamespace())
+                at = getattr(at, part)
+            setattr(at, last, None)
+        return made
+
+    check_names(owner, instance(list(NEEDED[owner])))
+    others = [each for each in NEEDED[owner] if each != name]
+    with pytest.raises(MissingNamesError) as raised_error:
+        check_names(owner, instance(others))
+    assert f"Scrapy {scrapy.__version__} lacks" in str(raised_error.value)
+    assert raised_error.value.names == [f"{owner}.{name}"]
+
+
+@ensureDeferred
+@pytest.mark.parametrize("owner", NEEDED)
+async def test_a_crawl_does_not_start_without_a_name_that_it_needs(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch, owner: str
+) -> None:
+    monkeypatch.setitem(NEEDED, owner, (*NEEDED[owner], "taken_away"))
+    host = sites.host(RULES)
+    with pytest.raises(MissingNamesError, match=rf"lacks .*: {owner}\.taken_away\."):
+        await crawl(host.url("/page"))
+    assert host.hits == []
+
+
+@scrapy_redis_may_warn
+@ensureDeferred
+@pytest.mark.parametrize(
+    "path",
+    [
+        "sharing.worker:Worker.next",
+        "sharing.worker:Worker.push",
+        "sharing.taking:Taking.next",
+        "sharing.pushing:Pushing.push",
+        "gate.judge:Judge.judge",
+    ],
+    ids=lambda path: path.partition(":")[2],
+)
+async def test_the_requests_of_a_shared_queue_stay_in_it(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    hosts = [sites.host(RULES) for _ in range(HOSTS)]
+    urls = [host.url("/page") for host in hosts]
+    with redis_server() as redis:
+        settings = {**redis, **SHARED, "ROBOTS_WORKER_LIFETIME": 10}
+        with monkeypatch.context() as patched:
+            owner, name = owner_of(path)
+            patched.setattr(owner, name, broken(getattr(owner, name), 12, 13))
+            crawler = await crawl(*urls, spider=TwoDeep, **settings)
+        assert crawler.stats.get_value("finish_reason") == "robots_error"
+        assert len(own_errors(caplog)) == 1
+        again = await crawl(*urls, spider=TwoDeep, **settings)
+    assert again.stats.get_value("finish_reason") == "finished"
+    wanted = {"/page", "/page/0", "/page/1", "/page/2"}
+    assert [set(host.fetched) for host in hosts] == [wanted] * HOSTS
