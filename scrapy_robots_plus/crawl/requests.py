@@ -100,18 +100,17 @@ NOFOLLOW_META_KEY = _of_pages(
 
 REFUSED_META_KEY = _of_pages(
     "robots_refused",
-    "Set on requests that a host has refused (429, or 503 in a row): how many times. Leave it "
-    "alone.",
+    "Set on requests that were answered 429 or 503: how many times. Leave it alone.",
 )
 HANDLED_META_KEY = _of_pages(
     "handle_httpstatus_list",
-    "Read; Scrapy's. A request that lists 429 is retried after a refusal as after any error.",
+    "Read; Scrapy's. A request that lists the status of a refusal is retried as after any error.",
 )
 HANDLES_ALL_META_KEY = _of_pages("handle_httpstatus_all", "Read; Scrapy's. The same.")
 MAX_RETRIES_META_KEY = _of_pages(
     "max_retry_times",
     "Set beside `robots_refused`: Scrapy's limit of retries, which goes up by one with each "
-    "refusal, up to ten.",
+    "refusal of the host, up to five.",
 )
 
 TAP_META_KEY = _of_fetches(

@@ -181,7 +181,7 @@ RETRY_AFTER = _stat(
 )
 REFUSED = _stat(
     "robotstxt/backoff/refused",
-    "requests to pages that were refused: answered 429, or 503 for the third time in a row",
+    "answers 429 or 503 to pages that were refusals of the host, not errors of the page",
 )
 BACKOFFS = _stat(
     "robotstxt/backoff/slowed_down",

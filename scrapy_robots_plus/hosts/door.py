@@ -16,7 +16,6 @@ from scrapy_robots_plus.crawl.pacing.backoff import (
     HeldAtGivingUp,
     wait_asked_for,
 )
-from scrapy_robots_plus.crawl.pacing.refusals import Refusals
 from scrapy_robots_plus.crawl.pacing.slowing import Slowing
 from scrapy_robots_plus.crawl.requests import (
     TAP_META_KEY,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.compat import DownloadFunction
     from scrapy_robots_plus.crawl.pacing.given_up import GivenUp
     from scrapy_robots_plus.crawl.pacing.shared.shared_pace import SharedPace
+    from scrapy_robots_plus.crawl.pacing.throttle import Throttle
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.origin import Origin
@@ -83,9 +83,10 @@ class Door:
         self._numbers = count()
         self._trim_at = 0.0
         self._closing_since = inf
-        self._refusals = Refusals(settings.cache_size)
         start = self._closing_watch.start
-        self._slowing = Slowing(crawler, settings, clock, given_up, start, self._drop)
+        self._slowing = Slowing(
+            crawler, settings, clock, given_up, start, self._slow_down, self._drop
+        )
         crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
@@ -199,11 +200,13 @@ class Door:
             wait = min(wait, self._settings.retry_after_max)
         origin = origin_of(request)
         host = "" if origin is None else origin.host
-        is_refused = self._slowing.is_on and self._refusals.refuses(response, host)
         if wait:
             self._stats.inc_value(stats.RETRY_AFTER)
-        if origin is not None and is_refused:
-            self._slowing.refused(request, response, origin, lambda: self._line(host).pace)
+        line = self._lines.get(host)
+        is_refused = False
+        if origin is not None and self._slowing.is_on:
+            sent_in = None if line is None else line.pace.phase_of(request)
+            is_refused = self._slowing.hear(request, response, origin, sent_in, wait)
         if origin is not None and wait and origin not in self._given_up:
             self._line(host).pace.leave_alone(wait, now)
         line = self._lines.get(host)
@@ -211,7 +214,7 @@ class Door:
             if wait or is_refused:
                 self._pause(line, now)
             else:
-                line.pace.went_well(request, now)
+                line.pace.went_well(now)
             line.pace.is_over(request)
             line.show()  # again, after AutoThrottle
             if not line.pace.has_effect(now):
@@ -283,6 +286,9 @@ class Door:
                 del self._lines[line.host]
 
     # The end of waiting
+
+    def _slow_down(self, host: str, throttle: Throttle) -> None:
+        self._line(host).pace.backoff.throttle = throttle
 
     def _drop(self, origin: Origin) -> None:
         """*origin* is given up: its requests fail, and no others of its host."""

@@ -10,11 +10,8 @@ from scrapy_robots_plus.crawl.pacing.backoff import Backoff
 from .departures import Departures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scrapy import Request
 
-    from scrapy_robots_plus.crawl.pacing.throttle import Throttle
     from scrapy_robots_plus.policy.origin import Origin
 
 
@@ -25,7 +22,7 @@ class Pace:
     else is an event. Times are seconds by one monotonic clock, which the caller reads.
     """
 
-    __slots__ = ("_delays", "_phases", "backoff", "departures", "expected_until", "refusals")
+    __slots__ = ("_delays", "_phases", "backoff", "departures", "expected_until")
 
     ON_THE_WAY_SECONDS = 5.0
     """Seconds that a request may take from the middleware to the door."""
@@ -36,8 +33,6 @@ class Pace:
         """The requests under way that were sent since the host has refused one, see Throttle."""
         self.backoff = Backoff()
         self.departures = Departures()
-        self.refusals = 0
-        """How many times in a row the host has refused requests."""
         self.expected_until = -inf
         """Until then, a request that has passed the middleware may come."""
 
@@ -70,10 +65,9 @@ class Pace:
         gap = self.departures.shortest_gap
         return None if gap == inf else gap
 
-    @property
-    def is_throttled(self) -> bool:
-        """Whether the host has refused requests lately."""
-        return self.backoff.throttle is not None
+    def phase_of(self, request: Request) -> int | None:
+        """The phase of the throttle in which *request* was sent; None if there was none."""
+        return self._phases.get(request)
 
     def has_effect(self, now: float) -> bool:
         """Whether it delays anything, or may soon."""
@@ -107,8 +101,9 @@ class Pace:
     def handed_over(self, request: Request, now: float) -> None:
         """A download handler gets *request*."""
         throttle = self.backoff.throttle
-        if throttle is not None and now >= self.backoff.until:
-            self._phases[request] = throttle.phase
+        if throttle is not None and throttle.is_on:
+            # It may have been let go just before a pause began.
+            self._phases[request] = throttle.phase - (now < self.backoff.until)
         self.departures.handed_over(request, now)
 
     def answered(self, request: Request, now: float) -> bool:
@@ -128,26 +123,14 @@ class Pace:
 
     # What an answer says
 
-    def refused(self, request: Request, make: Callable[[], Throttle], now: float) -> bool:
-        """The host has refused *request*; *make* returns a throttle, if there is none.
-
-        Returns whether that is news, see :meth:`.Throttle.refused`.
-        """
-        throttle = self.backoff.throttle = self.backoff.throttle or make()
-        is_news = throttle.refused(self._phases.get(request), now)
-        self.refusals += is_news
-        return is_news
-
     def leave_alone(self, seconds: float, now: float) -> None:
         """No requests for *seconds* from *now*, then a slow start (Retry-After)."""
         self.backoff.leave_alone(seconds, now)
 
-    def went_well(self, request: Request, now: float) -> None:
-        """The host neither asks for patience nor refuses *request*."""
-        self.backoff.went_well(now, self._phases.get(request))
-        self.refusals = 0
+    def went_well(self, now: float) -> None:
+        """The host neither asks for patience nor refuses a request."""
+        self.backoff.went_well(now)
 
     def end_backoff(self) -> None:
         """Back to what robots.txt asks for."""
         self.backoff.end()
-        self.refusals = 0

@@ -14,6 +14,7 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus import Reason, RobotsGivenUp, RobotsMiddleware
+from tests.broken_sites import Dead, EveryNth, served
 from tests.crawl_process import MODES, crawl_in_process
 from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
 from tests.limiters import LIMITERS, Bucket, Interval, limited
@@ -61,21 +62,63 @@ def test_in_other_reactor_modes(sites: Sites, mode: str) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_refused_pages_are_retried_more_often_than_pages_that_fail(sites: Sites) -> None:
-    host = sites.host()
+    host, other = sites.host(), sites.host()
     refusals = [answer(status=429)] * 4
     host.pages["/page"] = in_turn(*refusals, answer("x"))
-    host.pages["/fails"] = answer(status=500)
+    other.pages["/fails"] = answer(status=500)
     settings: dict[str, Any] = {**RETRY, "ROBOTS_BACKOFF_MAX": 0.1}
-    crawler = await crawl(host.url("/page"), host.url("/fails"), **settings)
+    crawler = await crawl(host.url("/page"), other.url("/fails"), **settings)
     assert crawler.spider.got == [host.url("/page")]
-    assert (host.fetched.count("/page"), host.fetched.count("/fails")) == (5, 3)
+    assert (host.fetched.count("/page"), other.fetched.count("/fails")) == (5, 3)
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_page_that_is_refused_while_others_are_not_costs_no_other(
+    sites: Sites,
+) -> None:
+    host = sites.host()
+    host.pages["/page"] = answer(status=429)
+    requests = [Request(host.url("/page"), priority=20)]
+    requests += [Request(host.url(f"/good?{number}")) for number in range(30)]
+    crawler = await crawl(*requests, **RETRY, CONCURRENT_REQUESTS=1)
+    assert len(crawler.spider.got) == 30
+    assert host.fetched.count("/page") <= 5
+    assert stat(crawler, SLOWED) <= 1
+    assert stat(crawler, GIVEN_UP) == 0
+
+
+@pytest.mark.parametrize("where", ["scattered", "in a row", "at the end"])
+@pytest_twisted.ensureDeferred
+async def test_pages_that_are_always_503_cost_no_other_page(sites: Sites, where: str) -> None:
+    host = sites.host()
+    dead = {"scattered": range(2, 60, 12), "in a row": range(20, 25), "at the end": range(55, 60)}
+    host.pages["/page"] = served(Dead(dead[where]))
+    crawler = await crawl(*pages(host, 60), **RETRY)
+    assert len(crawler.spider.got) == 55
+    assert len(host.fetched) <= 55 + 5 * 4
+    pacing = crawler.get_downloader_middleware(RobotsMiddleware).crawl.pacing
+    suspect = pacing._slowing._suspects[host.address]
+    assert suspect.throttle.waited <= 10
+
+
+@pytest_twisted.ensureDeferred
+async def test_refusals_that_have_nothing_to_do_with_the_pace_do_not_slow_a_host_down(
+    sites: Sites,
+) -> None:
+    host = sites.host()
+    host.pages["/page"] = served(EveryNth(5))
+    crawler = await crawl(*pages(host, 200), **RETRY)
+    assert len(crawler.spider.got) == 200
+    pacing = crawler.get_downloader_middleware(RobotsMiddleware).crawl.pacing
+    assert pacing._slowing._suspects[host.address].throttle.waited <= 10
 
 
 @pytest.mark.parametrize(
     ("statuses", "slowed"),
     [
         ((503, 200, 200, 200), 0),
-        ((503, 503, 200, 503, 503, 200), 0),
+        ((503, 503, 200, 200, 200, 200), 0),
+        ((503, 503, 200, 503, 503, 200), 1),
         ((503, 503, 503, 200), 1),
         ((429, 200, 200, 200), 1),
         ((404, 500, 403, 410), 0),
@@ -103,8 +146,8 @@ async def test_a_retry_after_that_says_nothing_is_none(sites: Sites, header: str
     }
     crawler = await crawl(*pages(host, 1), **settings)
     assert len(crawler.spider.got) == 1
-    assert (stat(crawler, SLOWED), stat(crawler, "robotstxt/retry_after")) == (2, 0)
-    assert min(host.gaps[:2]) >= 0.19
+    assert (stat(crawler, SLOWED), stat(crawler, "robotstxt/retry_after")) == (1, 0)
+    assert host.gaps[0] >= 0.19
 
 
 @pytest_twisted.ensureDeferred
@@ -155,15 +198,18 @@ async def test_a_redirect_slows_down_the_host_that_refuses(sites: Sites) -> None
     assert pacing.pace_of(other.address) is None
 
 
+@pytest.mark.parametrize("status", [429, 503])
 @pytest_twisted.ensureDeferred
-async def test_a_callback_that_handles_429_gets_it_no_later(sites: Sites) -> None:
+async def test_a_callback_that_handles_a_refusal_gets_it_no_later(
+    sites: Sites, status: int
+) -> None:
     host = sites.host()
-    host.pages["/page"] = answer(status=429)
-    requests = [Request(host.url("/page"), meta={"handle_httpstatus_list": [429]})]
+    host.pages["/page"] = answer(status=status)
+    requests = [Request(host.url("/page"), meta={"handle_httpstatus_list": [status]})]
     crawler = await crawl(*requests, **RETRY, ROBOTS_BACKOFF_MAX=0.1)
     assert crawler.spider.got == [host.url("/page")]
     assert len(host.fetched) == 3
-    assert stat(crawler, SLOWED) == 3
+    assert stat(crawler, SLOWED) == (status == 429)
 
 
 @pytest_twisted.ensureDeferred

@@ -66,23 +66,28 @@ def test_outside_of_visiting_hours_there_is_nothing_and_afterwards_no_slowness()
     assert [backoff.is_on(now) for now in (100, 107.9, 108)] == [True, True, False]
 
 
-def test_a_throttle_that_no_longer_slows_down_holds_nothing_and_is_forgotten_at_last() -> None:
+def refuse(throttle: Throttle) -> None:
+    """Five requests that were under way are refused."""
+    sent_in = throttle.phase
+    for _ in range(5):
+        throttle.refused(sent_in, 100.0, is_first=True, is_sure=True, asks_less=True)
+
+
+def test_a_throttle_that_no_longer_slows_down_holds_nothing() -> None:
     backoff = Backoff()
     throttle = backoff.throttle = Throttle(300.0, lambda: 0.0)
-    throttle.refused(None, 100.0)
+    refuse(throttle)
     assert (backoff.until, backoff.delay) == (101, 0.5)
-    assert (backoff.holds(100.5), backoff.holds(102)) == (True, True)
+    assert (backoff.holds(100.5), backoff.holds(102), backoff.is_on(102)) == (True, True, True)
     for _ in range(30):
-        backoff.went_well(102.0, sent_in=1)
-    assert (backoff.delay, backoff.holds(102), backoff.is_on(102)) == (0, False, True)
-    backoff.went_well(105.0, sent_in=1)
-    assert not backoff.is_on(105)
+        throttle.answered(throttle.phase, 102.0)
+    assert (backoff.delay, backoff.holds(102), backoff.is_on(102)) == (0, False, False)
 
 
 def test_the_longer_of_retry_after_and_throttle_holds() -> None:
     backoff = Backoff()
     backoff.throttle = Throttle(300.0, lambda: 0.0)
-    backoff.throttle.refused(None, 100.0)
+    refuse(backoff.throttle)
     backoff.leave_alone(8.0, now=100)
     assert (backoff.until, backoff.delay) == (108, 0.8)
     backoff.end()

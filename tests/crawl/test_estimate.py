@@ -37,7 +37,7 @@ def test_hosts_by_what_they_wait_for() -> None:
     world.land(0)
     world.land(2, unreachable=True, lifetime=30)
     world.pass_time(1.2)
-    line = describe(list(world.queue), world.readiness.delay_of)
+    line = describe(list(world.queue), world.readiness.delay_of, world.readiness.due_in)
     assert line == (
         "Hosts in the queue: 1 waiting for robots.txt (5 requests), "
         "1 waiting for their delay (1,800 requests), 1 held back (2 requests). "
@@ -52,7 +52,7 @@ def test_one_request_is_not_several() -> None:
     world.settle()
     world.land(0)
     world.pass_time(1)
-    line = describe(list(world.queue), world.readiness.delay_of)
+    line = describe(list(world.queue), world.readiness.delay_of, world.readiness.due_in)
     assert line == (
         "Hosts in the queue: 1 waiting for their delay (1 request). "
         "At least 10 s remaining: http://host0.example, 1 request x 10 s"
@@ -60,7 +60,17 @@ def test_one_request_is_not_several() -> None:
 
 
 def test_an_empty_queue_has_nothing_to_say() -> None:
-    assert describe([], lambda lane: 0.0) == ""
+    assert describe([], lambda lane: 0.0, lambda lane: 0.0) == ""
+
+
+def test_the_remaining_time_contains_the_pause_of_a_host() -> None:
+    world = World([Host()])
+    for _ in range(4):
+        world.push(0)
+    line = describe(list(world.queue), lambda lane: 0.5, lambda lane: 30.5)
+    assert line.endswith(
+        "At least 32 s remaining: http://host0.example, 4 requests x 0.5 s after a pause of 30 s"
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,7 +158,7 @@ def test_of_very_many_hosts_only_the_longest_queues_are_asked_for_their_delay() 
         asked.append(lane.address.slot)
         return 5.0
 
-    line = describe(list(world.queue), delay_of)
+    line = describe(list(world.queue), delay_of, lambda lane: 0.0)
     assert line == (
         "Hosts in the queue: 1,200 ready (1,201 requests). "
         "At least 10 s remaining: http://host7.example, 2 requests x 5 s"

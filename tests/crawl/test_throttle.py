@@ -1,26 +1,29 @@
-"""The pace that is found at limits of all kinds, by simulation: nothing waits."""
+"""Backing off never costs a crawl more than it saves: in virtual time, nothing waits."""
 
 from __future__ import annotations
 
 import random
-from heapq import heappop, heappush
-from itertools import count
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.crawl.pacing.throttle import Throttle
-from tests.limiters import LIMITERS, Bucket, Interval, SlidingWindow, Window
+from scrapy_robots_plus.crawl.pacing.throttle import Refusal, Throttle
+from tests.broken_sites import AtRandom, Dead, EveryNth, GrowingBan, Limited
+from tests.limiters import LIMITERS, Bucket, Interval, SlidingWindow
+from tests.virtual_crawl import LONGEST_WAIT, virtual_crawl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.broken_sites import Site
     from tests.limiters import Limiter
+    from tests.virtual_crawl import Done
 
-LONGEST_WAIT = 300.0
+MOST_LONGER = 10.0
+"""Seconds that a crawl of a broken site may take longer than without backing off."""
 
 
 class Unlimited:
@@ -28,19 +31,6 @@ class Unlimited:
 
     def allows(self, now: float) -> bool:
         return True
-
-
-class Refuses:
-    """Refuses some requests at random, however few there are."""
-
-    rate = inf
-
-    def __init__(self, share: float) -> None:
-        self._share = share
-        self._dice = random.Random(1)
-
-    def allows(self, now: float) -> bool:
-        return self._dice.random() >= self._share
 
 
 class Changes:
@@ -55,98 +45,128 @@ class Changes:
         return self._limiters[now >= self._at].allows(now)
 
 
-class Done(NamedTuple):
-    """What became of a crawl."""
+def compare(
+    make: Callable[[int], Site], pages: int, seeds: int = 20, *, at_once: int = 8
+) -> list[Done]:
+    """Crawls with backing off; asserts of each that it gets no fewer pages, and is in time."""
+    made = []
+    for seed in range(seeds):
+        ours = virtual_crawl(make(seed), pages, seed=seed, at_once=at_once)
+        own = virtual_crawl(make(seed), pages, seed=seed, at_once=at_once, own=True)
+        assert len(ours.got) >= len(own.got)
+        assert ours.seconds <= own.seconds + MOST_LONGER
+        made.append(ours)
+    return made
 
-    seconds: float
-    sent: int
-    refused: int
-    throttle: Throttle
-    burst: int
-    """Of the refused, those that were under way when the first of them was refused."""
 
-    @property
-    def share(self) -> float:
-        return self.refused / self.sent
+# Broken sites
 
 
-def crawl(
-    limiter: Limiter,
-    pages: int,
-    *,
-    seed: int = 0,
-    at_once: int = 8,
-    seconds: tuple[float, float] = (0.05, 0.15),
-    retry_after: float = 0.0,
-) -> Done:
-    """As a downloader slot does it: *at_once* requests, each of which takes so many *seconds*."""
-    dice = random.Random(seed)
-    throttle = Throttle(LONGEST_WAIT, dice.random)
-    start = now = 100 * dice.random()
-    left, sent, refused, under_way, burst = pages, 0, 0, 0, 0
-    last, not_before = -inf, 0.0
-    events: list[tuple[float, int, bool, int, float, bool]] = []
-    numbers = count()
-    while left or under_way:
-        due = max(now, last + throttle.gap, throttle.until, not_before)
-        if left and under_way < at_once and (not events or due <= events[0][0]):
-            now = last = due
-            left, under_way, sent = left - 1, under_way + 1, sent + 1
-            there = dice.uniform(*seconds) / 2
-            heappush(events, (now + there, next(numbers), False, throttle.phase, there, False))
-            continue
-        now, _, is_answer, sent_in, back, allowed = heappop(events)
-        if not is_answer:
-            allowed = limiter.allows(now)
-            heappush(events, (now + back, next(numbers), True, sent_in, back, allowed))
-            continue
-        under_way -= 1
-        if allowed:
-            throttle.answered(sent_in, now)
+@pytest.mark.parametrize("where", ["scattered", "in a row", "at the start", "at the end"])
+@pytest.mark.parametrize("count", [1, 2, 5, 20])
+@pytest.mark.parametrize("at_once", [1, 8, 16])
+def test_pages_that_are_always_503_cost_seconds_and_no_other_page(
+    at_once: int, count: int, where: str
+) -> None:
+    dead = {
+        "scattered": range(3, 100, 100 // count),
+        "in a row": range(40, 40 + count),
+        "at the start": range(count),
+        "at the end": range(100 - count, 100),
+    }[where]
+    for done in compare(lambda _: Dead(dead), 100, seeds=5, at_once=at_once):
+        assert len(done.got) == 100 - len(dead)
+        assert max(done.tries.values()) <= 3 + Throttle.FORGIVEN
+        if count <= 2:
+            assert done.pauses == 0
+
+
+@pytest.mark.parametrize("pages", [12, 100])
+def test_pages_that_are_503_twice_are_got(pages: int) -> None:
+    for done in compare(lambda _: Dead(range(12), 503, 2), pages, seeds=5):
+        assert len(done.got) == pages
+
+
+@pytest.mark.parametrize("at_once", [1, 8])
+@pytest.mark.parametrize("urgent", [None, 0, 15])
+def test_one_page_that_is_always_429_costs_no_other(at_once: int, urgent: int | None) -> None:
+    page = 15 if urgent is None else urgent
+    for seed in range(5):
+        done = virtual_crawl(Dead({page}, 429), 31, seed=seed, at_once=at_once, urgent=urgent)
+        assert done.got == set(range(31)) - {page}
+        assert done.pauses <= MOST_LONGER
+        assert done.throttle is not None
+        assert done.throttle.in_a_row < 10
+
+
+def every(number: int) -> Callable[[int], Site]:
+    return lambda _: EveryNth(number)
+
+
+def at_random(share: float) -> Callable[[int], Site]:
+    return lambda seed: AtRandom(share, random.Random(seed))
+
+
+PATTERNS = {
+    **{f"every {number}": every(number) for number in (3, 5, 10, 33)},
+    **{f"{share} at random": at_random(share) for share in (0.01, 0.03, 0.1)},
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_refusals_that_slowness_does_not_make_rarer_are_not_answered_with_it(pattern: str) -> None:
+    compare(PATTERNS[pattern], 100, seeds=5)
+    (done,) = compare(PATTERNS[pattern], 5_000, seeds=1)
+    assert done.pauses <= MOST_LONGER
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_nor_in_long_crawls_with_many_seeds(pattern: str) -> None:
+    compare(PATTERNS[pattern], 5_000)
+
+
+def test_it_is_known_for_a_good_while_that_a_pace_does_not_help() -> None:
+    throttle = Throttle(LONGEST_WAIT, lambda: 0.0)
+    now = 0.0
+    for _ in range(20_000):
+        now += 0.02 + throttle.gap
+        now = max(now, throttle.until)
+        if random.Random(now).random() < 0.33:
+            throttle.refused(throttle.phase, now, is_first=True, is_sure=True, asks_less=True)
         else:
-            left, refused = left + 1, refused + 1
-            burst += sent_in == 0
-            throttle.refused(sent_in, now)
-            not_before = now + retry_after
-    return Done(now - start, sent, refused, throttle, burst)
+            throttle.answered(throttle.phase, now)
+    assert now < 20_000 * 0.02 + 3 * MOST_LONGER
 
 
+# Limited sites
+
+
+@pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize("retry_after", [0.0, 1.0])
 @pytest.mark.parametrize("limiter", LIMITERS.values(), ids=LIMITERS)
 def test_a_limit_of_two_a_second_is_found(
-    limiter: Callable[[], Limiter], retry_after: float
+    limiter: Callable[[], Limiter], retry_after: float, status: int
 ) -> None:
-    """At most 1.5 times the ideal time, at most 5 % refused."""
-    for seed in range(20):
-        done = crawl(limiter(), 300, seed=seed, retry_after=retry_after)
+    """At most 1.5 times the ideal time, at most 10 % refused, no page lost."""
+    for seed in range(10):
+        site = Limited(limiter(), status)
+        done = virtual_crawl(site, 300, seed=seed, retry_after=retry_after)
+        assert len(done.got) == 300
         assert done.seconds <= 1.5 * 300 / 2
-        assert done.share <= 0.05
-
-
-@pytest.mark.parametrize("pages", [40, 100, 1000])
-@pytest.mark.parametrize("at_once", [1, 4, 16])
-@pytest.mark.parametrize("limiter", LIMITERS.values(), ids=LIMITERS)
-def test_what_was_not_under_way_at_the_first_refusal_is_hardly_refused(
-    limiter: Callable[[], Limiter], pages: int, at_once: int
-) -> None:
-    for seed in range(5):
-        done = crawl(limiter(), pages, seed=seed, at_once=at_once)
-        assert done.burst <= at_once
-        assert done.refused - done.burst <= 5 + 0.02 * pages
-        assert done.seconds <= 2 * pages / 2
+        assert done.share <= 0.1
 
 
 @pytest.mark.parametrize(
     ("limiter", "slower", "share"),
     [
         (lambda: Interval(20.0), 2.3, 0.02),
-        (lambda: Interval(0.1), 1.3, 0.06),
-        (lambda: Bucket(2.0, 60), 1.1, 0.02),
-        (lambda: Window(20, 10.0), 1.3, 0.06),
-        (lambda: Window(120, 60.0), 1.7, 0.05),
-        (lambda: SlidingWindow(20, 10.0), 1.3, 0.05),
-        (lambda: SlidingWindow(20, 10.0, counts_refused=True), 1.4, 0.05),
-        (lambda: Changes(Interval(2.0), Interval(1.0), 200.0), 1.6, 0.04),
+        (lambda: Interval(0.5), 1.3, 0.05),
+        (lambda: Interval(0.1), 1.3, 0.15),
+        (lambda: Bucket(2.0, 60), 1.1, 0.04),
+        (lambda: Bucket(3.0, 6), 1.1, 0.04),
+        (lambda: SlidingWindow(20, 10.0), 1.5, 0.05),
+        (lambda: Changes(Interval(2.0), Interval(1.0), 200.0), 1.6, 0.06),
         (lambda: Changes(Interval(2.0), Interval(0.5), 200.0), 2.0, 0.1),
     ],
 )
@@ -154,59 +174,151 @@ def test_other_limits_are_found_too(
     limiter: Callable[[], Limiter], slower: float, share: float
 ) -> None:
     for seed in range(5):
-        done = crawl(limiter(), 1000, seed=seed)
+        done = virtual_crawl(Limited(limiter()), 1000, seed=seed)
         assert done.seconds <= slower * 1000 / limiter().rate
         assert done.share <= share
 
 
+def test_a_ban_that_grows_gets_no_fewer_pages() -> None:
+    for seed in range(10):
+        ours = virtual_crawl(GrowingBan(), 300, seed=seed)
+        own = virtual_crawl(GrowingBan(), 300, seed=seed, own=True)
+        assert len(ours.got) >= len(own.got)
+
+
+# No limit
+
+
 def test_without_a_refusal_nothing_is_slower() -> None:
-    done = crawl(Unlimited(), 1000, seconds=(0.1, 0.1))
+    done = virtual_crawl(Limited(Unlimited()), 1000, seconds=(0.1, 0.1))
     assert done.seconds == pytest.approx(1000 / 8 * 0.1, rel=0.01)
-    assert not done.throttle.is_on
-
-
-def test_one_refusal_in_a_thousand_costs_little() -> None:
-    done = crawl(Refuses(0.001), 20_000, seconds=(0.1, 0.1))
-    assert done.seconds < 2 * 20_000 / 8 * 0.1
-
-
-def test_refusals_that_slowness_does_not_make_rarer_are_not_answered_with_more_of_it() -> None:
-    done = crawl(Refuses(0.05), 3000)
-    assert done.throttle.gap < 10
-    assert done.seconds < 3000 * 5
+    assert done.pauses == 0
 
 
 def test_a_limit_that_is_lifted_is_forgotten() -> None:
-    done = crawl(Changes(Interval(2.0), Unlimited(), 200.0), 3000)
+    done = virtual_crawl(Limited(Changes(Interval(2.0), Unlimited(), 200.0)), 3000)
+    assert done.throttle is not None
     assert not done.throttle.is_on
     assert done.seconds < 500
 
 
+# One event after the other
+
+
+def refuse(
+    throttle: Throttle, now: float, *, is_first: bool = True, status: int = 429, sent_in: int = -1
+) -> Refusal:
+    return throttle.refused(
+        throttle.phase if sent_in == -1 else sent_in,
+        now,
+        is_first=is_first,
+        is_sure=status == 429,
+        asks_less=status == 429,
+    )
+
+
+@pytest.mark.parametrize(
+    ("statuses", "news"),
+    [
+        ((200, 429), [1]),
+        ((503, 503, 200, 200), []),
+        ((503, 503, 503), [2]),
+        ((503, 200, 503, 200, 200, 503), [5]),
+        ((503, 200, 200, 503, 200, 200, 200, 200, 200, 503), []),
+    ],
+)
+def test_what_slows_a_host_down(statuses: tuple[int, ...], news: list[int]) -> None:
+    throttle = Throttle(LONGEST_WAIT, lambda: 0.0)
+    found = []
+    for number, status in enumerate(statuses):
+        if status == 200:
+            throttle.answered(None, number / 100)
+        elif refuse(throttle, number / 100, status=status) is Refusal.NEW:
+            found.append(number)
+    assert found == news
+
+
+def test_a_page_that_is_refused_again_says_nothing_new_of_its_host() -> None:
+    throttle = Throttle(LONGEST_WAIT, lambda: 0.0)
+    assert refuse(throttle, 0.0) is Refusal.NEW
+    throttle.answered(throttle.phase, 1.0)
+    until = throttle.until
+    for now in range(2, 20):
+        assert refuse(throttle, now, is_first=False) is Refusal.OF_PAGE
+    assert throttle.until == until
+
+
 def test_requests_under_way_together_are_refused_as_one() -> None:
     throttle = Throttle(LONGEST_WAIT, lambda: 0.0)
-    news = [throttle.refused(None, now / 100) for now in range(16)]
-    assert news == [True] + [False] * 15
-    assert (throttle.until, throttle.phase) == (1.0, 1)
-    throttle.answered(None, 0.5)
-    throttle.answered(0, 0.5)  # so are those that are answered late: they say nothing
+    phase = throttle.phase
+    told = [refuse(throttle, now / 100, sent_in=phase) for now in range(16)]
+    assert told == [Refusal.NEW] + [Refusal.KNOWN] * 15
+    assert (throttle.until, throttle.gap) == (1.0, 0.5)
+    throttle.answered(phase, 0.5)  # so are those that are answered late: they say nothing
     assert throttle.gap == 0.5
 
 
 @pytest.mark.parametrize("jitter", [0.0, 1.0])
-def test_waits_double_up_to_the_longest_and_are_not_shortened_at_random(jitter: float) -> None:
+def test_pauses_double_up_to_the_longest_and_end_after_a_minute(jitter: float) -> None:
     throttle = Throttle(10.0, lambda: jitter)
     now, waits = 1000.0, []
-    for _ in range(7):
-        throttle.refused(throttle.phase, now)
+    refuse(throttle, now)
+    for _ in range(4):
+        refuse(throttle, now, sent_in=0)  # they were under way
+    while throttle.is_on:
         waits.append(throttle.until - now)
         now = throttle.until
-    expected = [1, 2, 4, 8, 10, 10, 10] if not jitter else [1.1, 2.2, 4.4, 8.8, 10, 10, 10]
+        refuse(throttle, now)
+    expected = [1.0, 2, 4, 8, 10, 10, 10, 10, 5]
+    if jitter:
+        expected = [1.1, 2.2, 4.4, 8.8, 10, 10, 10, 10, 5.5]
     assert waits == pytest.approx(expected)
+    for _ in range(100):
+        now += 0.1
+        assert refuse(throttle, now) is Refusal.KNOWN
+    assert not throttle.is_on
+
+
+def test_errors_that_name_no_reason_are_waited_for_no_longer_than_some_seconds() -> None:
+    throttle = Throttle(LONGEST_WAIT, lambda: 0.0)
+    now = 0.0
+    for _ in range(100):
+        now = max(now + 0.01, throttle.until)
+        refuse(throttle, now, status=503)
+    assert throttle.waited <= Throttle.ON_TRIAL
+    assert not throttle.is_on
+
+
+def test_what_is_forgiven() -> None:
+    throttle = Throttle(LONGEST_WAIT, lambda: 0.0)
+    assert not throttle.forgives(Refusal.OF_PAGE, 0)
+    assert [throttle.forgives(Refusal.KNOWN, before) for before in range(3)] == [True, False, False]
+    refuse(throttle, 0.0)
+    forgiven = [throttle.forgives(Refusal.KNOWN, before) for before in range(10)]
+    assert forgiven == [True] * Throttle.FORGIVEN + [False] * (10 - Throttle.FORGIVEN)
+
+
+def test_how_often_in_a_row_counts_pauses_and_then_different_requests() -> None:
+    throttle = Throttle(LONGEST_WAIT, lambda: 0.0)
+    now, counts = 0.0, []
+    for number in range(100):
+        now = max(now + 0.01, throttle.until)
+        refuse(throttle, now)
+        counts.append(throttle.in_a_row)
+        if number == 60:
+            assert not throttle.is_on
+    assert counts == sorted(counts)
+    assert counts[0] == 1
+    assert counts[-1] >= 10
+    refuse(throttle, now, is_first=False)
+    assert throttle.in_a_row == counts[-1]
+    throttle.answered(None, now)
+    assert throttle.in_a_row == 0
 
 
 events = st.lists(
     st.tuples(
-        st.sampled_from(["refused", "answered", "late"]),
+        st.sampled_from(["refused", "again", "503", "answered", "late"]),
         st.floats(0, 1e4, allow_nan=False),
     ),
     max_size=200,
@@ -222,12 +334,13 @@ def test_whatever_happens_waits_and_gaps_are_within_bounds(
     for event, passed in happens:
         now += passed
         before = throttle.gap
-        if event == "refused":
-            assert throttle.refused(throttle.phase, now)
-            assert 0 < throttle.until - now <= longest + 1e-6
-        else:
+        if event in ("answered", "late"):
             throttle.answered(throttle.phase - (event == "late"), now)
-            assert throttle.gap <= before
+            assert throttle.gap <= max(before, 0.5)
+        else:
+            status = 503 if event == "503" else 429
+            if refuse(throttle, now, is_first=event != "again", status=status) is Refusal.NEW:
+                assert 0 < throttle.until - now <= longest + 1e-6
         assert 0 <= throttle.gap <= min(Throttle.LONGEST_GAP, longest)
 
 
@@ -239,14 +352,12 @@ def test_whatever_happened_a_host_that_refuses_no_more_is_asked_as_before(
     now = 0.0
     for event, passed in happens:
         now += passed
-        if event == "refused":
-            throttle.refused(throttle.phase, now)
+        if event in ("refused", "again"):
+            refuse(throttle, now, is_first=event == "refused")
         else:
             throttle.answered(throttle.phase, now)
     for _ in range(5_000):
         now = max(now + 0.05 + throttle.gap, throttle.until)
         throttle.answered(throttle.phase, now)
-    now += 10 * longest
-    throttle.answered(throttle.phase, now)
     assert not throttle.is_on
     assert throttle.gap == 0

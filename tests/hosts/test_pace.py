@@ -121,10 +121,10 @@ def test_after_a_pause_the_host_is_asked_slowly_and_then_as_before() -> None:
     host.now += 10
     gaps = []
     while host.pace.delay:
-        request = host.send()
+        host.send()
         gaps.append(host.due - host.now)
         host.now = host.due
-        host.pace.went_well(request, host.now)
+        host.pace.went_well(host.now)
     assert gaps == pytest.approx([1.0, 0.5, 0.25, 0.125, 0.0625])
     assert not host.pace.has_effect(host.now)
 
@@ -142,25 +142,23 @@ def test_outside_of_its_hours_a_host_is_left_alone_and_then_asked_as_before() ->
 def test_a_backoff_that_is_ended_leaves_nothing_behind() -> None:
     host = Paced()
     host.pace.leave_alone(50, host.now)
-    host.pace.refusals = 3
     host.pace.end_backoff()
     assert not host.pace.has_effect(host.now)
-    assert host.pace.refusals == 0
     assert host.due <= 0
 
 
-def test_requests_that_were_sent_together_are_refused_as_one() -> None:
+def test_a_request_belongs_to_the_phase_of_the_throttle_in_which_it_was_sent() -> None:
     host = Paced()
-
-    def refuse(request: Request) -> bool:
-        return host.pace.refused(request, lambda: Throttle(300, lambda: 0.0), host.now)
-
-    assert refuse(host.send())
+    throttle = host.pace.backoff.throttle = Throttle(300, lambda: 0.0)
+    before = host.send()
+    throttle.refused(None, host.now, is_first=True, is_sure=True, asks_less=True)
+    too_early = host.send()
     host.now = host.due
-    first, second = host.send(), host.send()
-    assert refuse(first)
-    assert not refuse(second)
-    assert host.pace.refusals == 2
+    after = host.send()
+    phases = [host.pace.phase_of(each) for each in (before, too_early, after)]
+    assert phases == [None, throttle.phase - 1, throttle.phase]
+    host.pace.is_over(after)
+    assert host.pace.phase_of(after) is None
 
 
 @pytest.mark.parametrize(

@@ -106,8 +106,8 @@ PARTS = (
         "crawl/pacing/**/*.py",
         tests=(
             "crawl/test_backoff.py",
+            "crawl/test_given_up.py",
             "crawl/test_kinds_of_shared_pace.py",
-            "crawl/test_refusals.py",
             "crawl/test_slowing.py",
             "crawl/test_throttle.py",
             "crawl/test_wait_alone.py",

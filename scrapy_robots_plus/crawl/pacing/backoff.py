@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import IgnoreRequest
 
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
+from scrapy_robots_plus.policy.access import TOO_MANY_REQUESTS
 from scrapy_robots_plus.policy.freshness import http_date, retry_after
-
-from .refusals import BUSY
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 
     from .throttle import Throttle
 
+BUSY = frozenset({TOO_MANY_REQUESTS, 503})
+"""What a host answers that gets too many requests."""
 SLOWLY = 0.1
 """The part of the wait that is kept between requests after it."""
 GONE = 0.05
@@ -69,7 +70,7 @@ class Backoff:
     def __init__(self) -> None:
         self._until = self._delay = 0.0
         self.throttle: Throttle | None = None
-        """None if its host has refused nothing."""
+        """None if its host was not slowed down."""
 
     @property
     def until(self) -> float:
@@ -87,7 +88,7 @@ class Backoff:
 
     def is_on(self, now: float) -> bool:
         """The same, or whether there may soon be one again."""
-        return self.throttle is not None or self.holds(now)
+        return self.holds(now) or (self.throttle is not None and self.throttle.is_on)
 
     def leave_alone(self, seconds: float, now: float) -> None:
         """No requests for *seconds* from *now*, then a slow start."""
@@ -98,17 +99,10 @@ class Backoff:
         """No requests for *seconds* from *now*, then as before."""
         self._until = max(self._until, now + seconds)
 
-    def went_well(self, now: float, sent_in: int | None = None) -> None:
-        """An answer that neither asks for a pause nor refuses: the delay halves.
-
-        *sent_in*: the phase of the throttle in which the request was sent.
-        """
+    def went_well(self, now: float) -> None:
+        """An answer that neither asks for a pause nor refuses: the delay halves."""
         if now >= self._until:
             self._delay = self._delay / 2 if self._delay / 2 >= GONE else 0.0
-        if self.throttle is not None:
-            self.throttle.answered(sent_in, now)
-            if not self.throttle.is_on:
-                self.throttle = None
 
     def end(self) -> None:
         """Back to the usual delay."""

@@ -44,22 +44,28 @@ _ORDER = tuple(dict.fromkeys(_GROUPS.values()))
 
 
 class Slowest(NamedTuple):
-    """The slot whose requests take longest because of its delay alone."""
+    """The slot whose requests take longest because of its delay and its pause alone."""
 
     name: str
     requests: int
     delay: float
+    pause: float
+    """Seconds until the first of them may go, beyond the delay."""
 
     @property
     def seconds(self) -> float:
-        return self.requests * self.delay
+        return self.pause + self.requests * self.delay
 
 
-def describe(lanes: Collection[Lane], delay_of: Callable[[Lane], float]) -> str:
+def describe(
+    lanes: Collection[Lane],
+    delay_of: Callable[[Lane], float],
+    due_in: Callable[[Lane], float],
+) -> str:
     """The message: what the hosts wait for, with how many requests, and for how long.
 
-    *delay_of* returns the average seconds between two requests of a lane. The message is empty if
-    nothing is queued.
+    *delay_of* returns the average seconds between two requests of a lane, *due_in* those until it
+    may send another one. The message is empty if nothing is queued.
     """
     hosts: Counter[str] = Counter()
     requests: Counter[str] = Counter()
@@ -67,9 +73,11 @@ def describe(lanes: Collection[Lane], delay_of: Callable[[Lane], float]) -> str:
         group = _GROUPS.get(lane.state, "ready")
         hosts[group] += 1
         requests[group] += len(lane)
-    slowest = Slowest("", 0, 0.0)
+    slowest = Slowest("", 0, 0.0, 0.0)
     for lane in nlargest(_ASKED_FOR_THEIR_DELAY, lanes, key=len):
-        asked = Slowest(lane.address.name, len(lane), delay_of(lane))
+        delay = delay_of(lane)
+        pause = max(0.0, due_in(lane) - delay)
+        asked = Slowest(lane.address.name, len(lane), delay, pause)
         slowest = max(slowest, asked, key=lambda each: each.seconds)
     if not hosts:
         return ""
@@ -82,8 +90,10 @@ def describe(lanes: Collection[Lane], delay_of: Callable[[Lane], float]) -> str:
     if slowest.seconds:
         text += (
             f". At least {duration(slowest.seconds)} remaining: {slowest.name}, "
-            f"{counted(slowest.requests, 'request')} x {slowest.delay:g} s"
+            f"{counted(slowest.requests, 'request')} x {slowest.delay:.3g} s"
         )
+        if slowest.pause >= 1:
+            text += f" after a pause of {duration(slowest.pause)}"
     return text
 
 
@@ -115,7 +125,8 @@ class Estimate:
         if readiness is None:
             return
         lanes = [lane for queue in readiness.queues for lane in queue]
-        parts = describe(lanes, readiness.delay_of), _asleep(readiness, lanes)
+        described = describe(lanes, readiness.delay_of, readiness.due_in)
+        parts = described, _asleep(readiness, lanes)
         text = "; ".join(filter(None, parts))
         if text:
             logger.info(printable(text), extra={"spider": self._crawler.spider})

@@ -187,6 +187,10 @@ class Readiness:
         slot = self.surroundings.slot_state(self.surroundings.slot_key(lane))
         return max(state.delay if state else 0.0, slot.delay, slot.likely_delay)
 
+    def due_in(self, lane: Lane) -> float:
+        """Seconds until another request of the lane should come; not over 0 if it may now."""
+        return self.surroundings.turn_in(self.surroundings.slot_key(lane), lane)
+
     def alarm(self, ring: Callable[[], None]) -> Alarm:
         """One that calls *ring*, by the clock of the crawl."""
         return Alarm(ring, self.surroundings.clock, self._call_later)

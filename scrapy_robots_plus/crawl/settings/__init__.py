@@ -15,6 +15,7 @@ from .scrapys_own import caches_http as caches_http
 from .scrapys_own import default_user_agent as default_user_agent
 from .scrapys_own import disk_queue_class as disk_queue_class
 from .scrapys_own import dupefilter_class as dupefilter_class
+from .scrapys_own import handled_statuses as handled_statuses
 from .scrapys_own import has_workers as has_workers
 from .scrapys_own import how_files_are_asked_for as how_files_are_asked_for
 from .scrapys_own import is_chosen as is_chosen

@@ -91,6 +91,16 @@ def retry_times(settings: BaseSettings) -> int:
     return settings.getint("RETRY_TIMES")
 
 
+def handled_statuses(settings: BaseSettings, spider: object) -> set[int] | None:
+    """The statuses of errors that callbacks get; None for all: ``handle_httpstatus_list`` of the
+    spider, ``HTTPERROR_ALLOWED_CODES``, ``HTTPERROR_ALLOW_ALL``.
+    """
+    if settings.getbool("HTTPERROR_ALLOW_ALL"):
+        return None
+    allowed = settings.getlist("HTTPERROR_ALLOWED_CODES")
+    return {int(each) for each in getattr(spider, "handle_httpstatus_list", allowed)}
+
+
 def throttles_automatically(settings: BaseSettings) -> bool:
     """``AUTOTHROTTLE_ENABLED``."""
     return settings.getbool("AUTOTHROTTLE_ENABLED")

@@ -88,17 +88,17 @@ class Delays:
         boolean,
         default=True,
         example=False,
-        doc="Slow down a host that answers 429, or 503 three times in a row, also without "
-        "Retry-After: leave it alone for a time that doubles with each further refusal, then find "
-        "the pace that it allows. See [backing off](backing-off.md).",
+        doc="Slow down a host that answers 429, or 503 to several different requests, also without "
+        "Retry-After: leave it alone for a while, then find the pace that it allows. A pace that "
+        "does not make refusals rarer is taken back. See [backing off](backing-off.md).",
     )
     backoff_max: float = setting(
         "ROBOTS_BACKOFF_MAX",
         number("seconds", 0.1, FOREVER),
         default=300,
         example=60,
-        doc="Upper limit of the time for which a host is left alone because it refuses requests "
-        "without saying for how long.",
+        doc="Upper limit of a single pause of a host that refuses requests without saying for how "
+        "long. Pauses that are in vain add up to a minute at most.",
         needs=(Need("ROBOTS_BACKOFF", lambda its: its.backoff),),
     )
     give_up_after: int = setting(
@@ -106,9 +106,9 @@ class Delays:
         whole_number("refusals", 0, 1_000_000),
         default=10,
         example=5,
-        doc="After this many refusals with 429 in a row, with a longer pause after each, a host is "
-        "given up: its requests are denied with the reason `given_up`. An answer of another kind "
-        "starts the count again. With 0 no host is given up. See "
+        doc="After so many pauses in a row, each after refusals with 429 and longer than the one "
+        "before, a host is given up: its requests are denied with the reason `given_up`. An answer "
+        "of another kind starts the count again. With 0 no host is given up. See "
         "[backing off](backing-off.md#giving-up).",
         needs=(Need("ROBOTS_BACKOFF", lambda its: its.backoff),),
     )
