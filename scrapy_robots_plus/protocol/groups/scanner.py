@@ -56,7 +56,7 @@ class Scanner:
             if not start and self.dialect.blank_line_ends_group:
                 self._current = None
         else:
-            line = read_line(number, text, self.dialect)
+            line = self._line(number, text)
             if line is None:
                 pass
             elif line.kind is Kind.USER_AGENT:
@@ -66,6 +66,9 @@ class Scanner:
             else:
                 self._other(line)
         return None
+
+    def _line(self, number: int, text: bytes) -> Line | None:
+        return read_line(number, text, self.dialect)
 
     def _rule(self, number: int) -> list[int] | None:
         self._collecting = False

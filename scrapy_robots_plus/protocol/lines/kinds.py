@@ -57,6 +57,7 @@ _PREFIXES = (
     (b"sitemap", Kind.SITEMAP),
     (b"site-map", Kind.SITEMAP),
 )
+_BEGINNINGS = tuple([prefix for prefix, _ in _PREFIXES])
 _EXACT: dict[bytes, Kind] = {
     **{kind.key.encode(): kind for kind in Kind if kind is not Kind.NOTHING},
     b"useragent": Kind.USER_AGENT,
@@ -89,7 +90,6 @@ def kind_of(key: bytes, dialect: Dialect) -> Kind:
         return kind
     if not dialect.forgiving:
         return Kind.NOTHING
-    for prefix, kind in _PREFIXES:
-        if key.startswith(prefix):
-            return kind
+    if key.startswith(_BEGINNINGS):
+        return next(kind for prefix, kind in _PREFIXES if key.startswith(prefix))
     return _FORGIVEN.get(key, Kind.NOTHING)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from typing_extensions import Self
 
@@ -170,8 +170,7 @@ class Code(str, Enum):
         return str(self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """Something in a robots.txt that is wrong, or may be other than meant (RFC 9309)."""
 
     line: int | None

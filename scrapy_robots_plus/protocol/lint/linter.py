@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
@@ -20,7 +21,6 @@ from .meanings import Meaning, meanings
 from .reading import read
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.protocol.groups.group_choice import GroupChoice
     from scrapy_robots_plus.protocol.lines.octets import Body
     from scrapy_robots_plus.protocol.product_token import Agent
 
@@ -28,21 +28,27 @@ if TYPE_CHECKING:
     from .reading import Reading
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LintedFile:
     """A robots.txt, explained and checked (RFC 9309). Made by :func:`lint`."""
 
-    dialect: Dialect
-    """The dialect in which it was read."""
-    lines: tuple[Meaning, ...]
-    """What each line means, in file order."""
     findings: tuple[Finding, ...]
     """What is wrong, by line; what concerns the whole file comes first."""
-    _choice: GroupChoice = field(repr=False)
+    _reading: Reading = field(repr=False)
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect in which it was read."""
+        return self._reading.dialect
+
+    @cached_property
+    def lines(self) -> tuple[Meaning, ...]:
+        """What each line means, in file order."""
+        return tuple(meanings(self._reading))
 
     def groups_of(self, agent: Agent) -> tuple[int, ...]:
         """The numbers, from 1, of the groups that count for a crawler; empty if none does."""
-        chosen = set().union(*self._choice.groups_for(as_names(agent)))
+        chosen = set().union(*self._reading.choice.groups_for(as_names(agent)))
         return tuple(position + 1 for position in sorted(chosen))
 
     def with_finding(self, finding: Finding) -> LintedFile:
@@ -69,15 +75,14 @@ def lint(
     """
     dialect = dialect_named(dialect)
     reading = read(as_body(body), dialect, charset, max_bytes)
-    lines = tuple(meanings(reading))
-    findings = sorted(_findings(reading, lines), key=lambda each: (each.line or 0, each.code))
-    return LintedFile(dialect, lines, tuple(findings), reading.choice)
+    findings = sorted(_findings(reading), key=lambda each: (each.line or 0, each.code))
+    return LintedFile(tuple(findings), reading)
 
 
-def _findings(reading: Reading, lines: tuple[Meaning, ...]) -> list[Finding]:
+def _findings(reading: Reading) -> list[Finding]:
     return [
         *octet_faults(reading),
-        *record_faults(reading, lines),
+        *record_faults(reading),
         *group_faults(reading),
         *path_faults(reading),
         *opposite_preferences(reading),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol import pace
 from scrapy_robots_plus.protocol.dialect import Escapes
@@ -52,6 +51,7 @@ class Role(str, Enum):
         return self.value
 
 
+_ROLES = {kind: Role[kind.name] for kind in Kind if kind is not Kind.NOTHING}
 RULES = frozenset({Role.ALLOW, Role.DISALLOW})
 PACES = frozenset({Role.CRAWL_DELAY, Role.REQUEST_RATE, Role.VISIT_TIME})
 _READERS = {
@@ -69,8 +69,7 @@ _ALWAYS_SENT_ESCAPED = re.compile(rb"[\x00-\x20\"<>\x7f]")
 """No URI has them (RFC 3986 2), and all clients send them escaped, in paths and in queries."""
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(NamedTuple):
     """A line of a robots.txt, and what the engine made of it (RFC 9309 2.2)."""
 
     number: int
@@ -97,19 +96,31 @@ class Meaning:
 def meanings(reading: Reading) -> Iterator[Meaning]:
     """The meaning of each line, in file order."""
     for number, (raw, line) in enumerate(zip(reading.raw, reading.lines, strict=True), 1):
-        yield _meaning(number, text(raw), line, reading)
+        shown = text(raw)
+        if line.partition(b"#")[0].strip():
+            yield _meaning(number, shown, line, reading)
+        else:
+            yield Meaning(number, shown, Role.COMMENT if b"#" in line else Role.BLANK)
 
 
-def _meaning(number: int, shown: str, line: bytes, reading: Reading) -> Meaning:
-    content = line.partition(b"#")[0].strip()
-    if not content:
-        return Meaning(number, shown, Role.COMMENT if b"#" in line else Role.BLANK)
-    read = read_line(number, line, reading.dialect)
+def records(reading: Reading) -> Iterator[Meaning]:
+    """The meaning of each line but blank ones and comments, without its text and words."""
+    for number, line in enumerate(reading.lines, 1):
+        if line and line.partition(b"#")[0].strip():
+            yield _meaning(number, None, line, reading)
+
+
+def _meaning(number: int, served: str | None, line: bytes, reading: Reading) -> Meaning:
+    shown = served or ""
+    if number in reading.read:
+        read = reading.read[number]
+    else:
+        read = read_line(number, line, reading.dialect)
     if read is None:
         return Meaning(number, shown, Role.TEXT, ignored="it has no key")
     if read.kind is Kind.NOTHING:
         return Meaning(number, shown, Role.UNKNOWN, *read[2:], ignored="its key is unknown")
-    role = Role[read.kind.name]
+    role = _ROLES[read.kind]
     group = reading.groups.get(number)
     names = reading.names(number) if role is Role.USER_AGENT else ()
     ignored = _ignored(read, role, reading)
@@ -122,7 +133,7 @@ def _meaning(number: int, shown: str, line: bytes, reading: Reading) -> Meaning:
         None if group is None else group + 1,
         names,
         ignored,
-        "" if ignored else _words(read, role, names, reading),
+        "" if ignored or served is None else _words(read, role, names, reading),
     )
 
 

@@ -6,8 +6,8 @@ what it matches there may as well be anything else.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from itertools import chain, islice, takewhile
+from bisect import bisect_left
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.rules.pattern import Pattern, matches
@@ -105,32 +105,28 @@ class Covers:
 class Overlaps:
     """Rules of one outcome, found by those that they may have paths in common with."""
 
-    def __init__(self) -> None:
-        self._sorted: list[Item] = []
-        """By their prefixes."""
-        self._starred: list[Item] = []
-
-    def add(self, item: Item) -> None:
-        """Adds a rule."""
-        insort(self._sorted, item, key=_prefix_of)
-        if item.is_starred:
-            self._starred.append(item)
+    def __init__(self, items: list[Item]) -> None:
+        self._sorted = sorted(items, key=_prefix_of)
+        self._prefixes = [item.pattern[0] for item in self._sorted]
+        self._starred = [item for item in items if item.is_starred]
 
     def above(self, item: Item, floor: Rank) -> bool:
-        """Whether a rule with a rank over *floor* may match a path that *item* matches.
+        """Whether a rule between *floor* and *item* in rank may match a path that *item* matches.
 
         *floor* is the strongest rule that covers *item*, so those that cover it as well, such as
         prefixes of its own prefix, are not looked for.
         """
-        prefix = item.pattern[0]
-        longer = takewhile(
-            lambda each: each.pattern[0].startswith(prefix),
-            islice(self._sorted, bisect_left(self._sorted, prefix, key=_prefix_of), None),
-        )
         return any(
-            each.rank > floor and not _disjoint(item.pattern, each.pattern)
-            for each in chain(longer, self._starred)
+            floor < each.rank < item.rank and not _disjoint(item.pattern, each.pattern)
+            for each in chain(self._longer(item.pattern[0]), self._starred)
         )
+
+    def _longer(self, prefix: bytes) -> Iterator[Item]:
+        """The rules whose prefix begins with this one."""
+        at = bisect_left(self._prefixes, prefix)
+        while at < len(self._prefixes) and self._prefixes[at].startswith(prefix):
+            yield self._sorted[at]
+            at += 1
 
 
 def _prefix_of(item: Item) -> bytes:

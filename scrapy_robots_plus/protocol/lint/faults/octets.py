@@ -38,11 +38,14 @@ def octet_faults(reading: Reading) -> Iterator[Finding]:
     if is_html(reading):
         yield Finding(1, Code.HTML, "This is a web page. Everything that is not a rule is ignored.")
     yield from _too_long(reading)
-    for number, (raw, line) in enumerate(zip(reading.raw, reading.lines, strict=True), 1):
-        if len(raw) != len(line):
-            yield from _cut(number, raw, line)
-        if not line.isascii():
-            yield from _outside_ascii(number, line)
+    if reading.raw != reading.lines:
+        for number, (raw, line) in enumerate(zip(reading.raw, reading.lines, strict=True), 1):
+            if len(raw) != len(line):
+                yield from _cut(number, raw, line)
+    if not reading.is_ascii:
+        for number, line in enumerate(reading.lines, 1):
+            if not line.isascii():
+                yield from _outside_ascii(number, line)
 
 
 def is_html(reading: Reading) -> bool:

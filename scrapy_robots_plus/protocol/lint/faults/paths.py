@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.protocol.lines.octets import text
 from scrapy_robots_plus.protocol.lint.findings import Code, Finding
 from scrapy_robots_plus.protocol.lint.meanings import can_match
-from scrapy_robots_plus.protocol.rules.compiling import ranked, read_rules
-from scrapy_robots_plus.protocol.rules.pattern import take_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.lint.reading import Reading
+    from scrapy_robots_plus.protocol.rules.pattern import Pattern
+    from scrapy_robots_plus.protocol.rules.rank import Rank
 
 _URL = re.compile(rb"https?:/*[^/]*(/.*)?", re.IGNORECASE)
 _HOST = re.compile(rb"www\.[^/]*(/.*)?", re.IGNORECASE)
@@ -24,20 +24,20 @@ _HOST = re.compile(rb"www\.[^/]*(/.*)?", re.IGNORECASE)
 def path_faults(reading: Reading) -> Iterator[Finding]:
     """Those of each rule of each group, in file order."""
     for section in reading.sections:
-        for number, allow, value in read_rules(section.rules, reading.lines, reading.dialect):
+        for number in section.rules:
+            allow, value, ranked = reading.rules[number]
             yield from _comment_in_path(number, value, reading)
             if value:
-                yield from _faults(number, allow, value, reading.dialect)
+                yield from _faults(number, value, ranked, reading.dialect)
             elif not reading.dialect.empty_decides and (allow or len(section.rules) > 1):
                 name = "Allow" if allow else "Disallow"
                 yield Finding(number, Code.EMPTY_RULE, f"{name} without a path means nothing.")
 
 
-def _faults(number: int, allow: bool, value: bytes, dialect: Dialect) -> Iterator[Finding]:
-    patterns = [
-        take_apart(each, dialect.wildcards) for each, _ in ranked([(number, allow, value)], dialect)
-    ]
-    if not any(can_match(each, dialect) for each in patterns):
+def _faults(
+    number: int, value: bytes, ranked: list[tuple[Rank, Pattern]], dialect: Dialect
+) -> Iterator[Finding]:
+    if not any(can_match(pattern, dialect) for _, pattern in ranked):
         yield Finding(number, Code.NEVER_MATCHES, _why_not(value))
     elif not dialect.wildcards and (b"*" in value or value.endswith(b"$")):
         words = "This dialect has no wildcards: * and $ stand for themselves."

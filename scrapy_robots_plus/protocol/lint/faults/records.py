@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.protocol.lines.kinds import ABOUT_USES, Kind, kind_of
 from scrapy_robots_plus.protocol.lines.octets import text
 from scrapy_robots_plus.protocol.lint.findings import Code, Finding, quoted
-from scrapy_robots_plus.protocol.lint.meanings import PACES, RULES, Meaning, Role
+from scrapy_robots_plus.protocol.lint.meanings import PACES, RULES, Meaning, Role, records
 from scrapy_robots_plus.protocol.robotstxt.values import is_whole_url
 
 from .octets import is_html
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _COMPARED = 1000
 """So many unknown keys of a file are compared with the known ones: it takes 50 us each."""
 
+_NAMED = 10_000
+"""So many lines of a file that are ignored have a finding each."""
+
 _ANOTHER_KEY = re.compile(rb"(?:user-?agent|disallow|crawl-delay|sitemap)[ \t]*:", re.IGNORECASE)
 _EXAMPLES = {
     Role.CRAWL_DELAY: "a number of seconds, such as 5 or 0.5",
@@ -31,30 +34,38 @@ _EXAMPLES = {
 }
 
 
-def record_faults(reading: Reading, lines: tuple[Meaning, ...]) -> Iterator[Finding]:
+def record_faults(reading: Reading) -> Iterator[Finding]:
     """Those of each line, in file order."""
     unknown = _Unknown(reading)
-    for line in lines:
-        if line.role is Role.BLANK or line.role is Role.COMMENT:
-            continue
+    for line in records(reading):
         if line.role is Role.UNKNOWN or line.role is Role.TEXT:
             yield from unknown.of(line)
         else:
             yield from _known(line, reading)
+    yield from unknown.unnamed()
 
 
 class _Unknown:
-    """Lines that are ignored. A web page has too many to name."""
+    """Lines that are ignored. A web page has too many to name, and so have some other files."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
         self._html = is_html(reading)
         self._compared: set[bytes] = set()
+        self._lines = 0
 
     def of(self, line: Meaning) -> Iterator[Finding]:
         if self._html:
             return
+        self._lines += 1
+        if self._lines > _NAMED:
+            return
         yield self._key(line) if line.role is Role.UNKNOWN else self._text(line)
+
+    def unnamed(self) -> Iterator[Finding]:
+        if self._lines > _NAMED:
+            words = f"{self._lines - _NAMED:,} more lines are unknown and ignored."
+            yield Finding(None, Code.UNKNOWN_KEY, words)
 
     def _key(self, line: Meaning) -> Finding:
         shown, meant = text(line.key), self._meant(line.key)

@@ -24,8 +24,6 @@ from scrapy_robots_plus.protocol.dialect import Choice, Names
 from scrapy_robots_plus.protocol.lines.octets import text
 from scrapy_robots_plus.protocol.lint.findings import Code, Finding
 from scrapy_robots_plus.protocol.lint.meanings import can_match
-from scrapy_robots_plus.protocol.rules.compiling import ranked, read_rules
-from scrapy_robots_plus.protocol.rules.pattern import take_apart
 from scrapy_robots_plus.protocol.rules.rank import NO_RANK, Rank, allows, line_of
 
 from .covers import Covers, Item, Overlaps, normal, text_of
@@ -34,11 +32,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy_robots_plus.protocol.lint.reading import Reading
-    from scrapy_robots_plus.protocol.rules.pattern import Pattern
 
 _MOST_PAIRS = 500_000
 """Rules with wildcards are compared with each rule. So many comparisons are made at most, of all
-crawlers together; it bounds the time to about a second."""
+crawlers together."""
+
+_MOST_OCTETS = 400_000_000
+"""Octets of rules times octets of rules with wildcards, which a comparison may take: so many at
+most, of all crawlers together. That is a tenth of a second in the worst case."""
 
 _MOST_RULES = 50_000
 """So many rules are looked at, of all crawlers together: groups may be shared in many ways."""
@@ -108,6 +109,7 @@ class _Search:
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
         self._pairs = 0
+        self._octets = 0
         self._rules = 0
         self.skipped = False
         """Whether something was left out."""
@@ -116,6 +118,8 @@ class _Search:
         """The rules of these groups, merged, that change nothing, by their lines."""
         sections = [self._reading.sections[position] for position in chosen]
         rules = sum(len(section.rules) for section in sections)
+        if rules < 2:
+            return {}
         self._rules += rules
         if self._rules > _MOST_RULES:
             self._rules -= rules
@@ -126,22 +130,25 @@ class _Search:
 
     def _items(self, numbers: list[int]) -> list[Item]:
         """The rules that can match, the weakest first."""
-        reading, dialect = self._reading, self._reading.dialect
-        compiled: list[tuple[Rank, Pattern]] = []
-        for pattern, rank in ranked(read_rules(numbers, reading.lines, dialect), dialect):
-            parts = take_apart(pattern, dialect.wildcards)
-            if can_match(parts, dialect):
-                compiled.append((rank, normal(parts)))
+        rules, dialect = self._reading.rules, self._reading.dialect
+        compiled: list[Item] = []
+        for number in numbers:
+            for rank, served in rules[number].ranked:
+                if can_match(served, dialect):
+                    pattern = normal(served)
+                    compiled.append(Item(rank, pattern, text_of(pattern)))
         compiled.sort(key=itemgetter(0))
-        return [Item(rank, pattern, text_of(pattern)) for rank, pattern in compiled]
+        return compiled
 
     def _may_compare(self, items: list[Item]) -> bool:
         """Whether each rule may be compared with each that has wildcards."""
-        pairs = len(items) * sum(item.is_starred for item in items)
-        if self._pairs + pairs > _MOST_PAIRS:
+        starred = [len(item.text) for item in items if item.is_starred]
+        pairs = self._pairs + len(items) * len(starred)
+        octets = self._octets + sum([len(item.text) for item in items]) * sum(starred)
+        if pairs > _MOST_PAIRS or octets > _MOST_OCTETS:
             self.skipped = True
             return False
-        self._pairs += pairs
+        self._pairs, self._octets = pairs, octets
         return True
 
 
@@ -177,7 +184,10 @@ def _beaten(items: list[Item], compare: bool) -> dict[Item, Shadow]:
 def _needless(items: list[Item], beaten: dict[Item, Shadow]) -> dict[Item, Shadow]:
     found: dict[Item, Shadow] = {}
     weaker = Covers()
-    said = {True: Overlaps(), False: Overlaps()}
+    said = {
+        outcome: Overlaps([item for item in items if allows(item.rank) is outcome])
+        for outcome in (True, False)
+    }
     for item in items:
         allow = allows(item.rank)
         if item not in beaten:
@@ -190,5 +200,4 @@ def _needless(items: list[Item], beaten: dict[Item, Shadow]) -> dict[Item, Shado
                 found[item] = Shadow(by, False, False, True)
             else:
                 weaker.add(item)
-        said[allow].add(item)
     return found
