@@ -116,7 +116,7 @@ class FileEntry(Entry):
     sha256: str | None = optional(
         TEXT, "Hash of its text, and its name in `bodies`; null without rules."
     )
-    size: int | None = optional(COUNT, "Octets of its lines, without their ends.")
+    size: int | None = optional(COUNT, "Bytes of its lines, without their ends.")
     charset: str | None = optional(TEXT, "From its Content-Type, as Python names it.")
     fetched_at: float | None = optional(
         MOMENT, "When it was received or last found unchanged; null for a text of one's own."

@@ -9,6 +9,7 @@ from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from .ahead import TURN, asked_ahead
 from .answers import STYLES, fields_of, origin_of, word_for
+from .project import cut_in_words
 from .subcommand import Exit, Subcommand, add_agent, add_dialect, add_file, add_json, read_file
 from .urls import Urls, add_urls
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
     from scrapy_robots_plus.crawl.policies.cache import Policies
     from scrapy_robots_plus.crawl.policies.policy import Policy
+    from scrapy_robots_plus.policy.record import RobotsRecord
 
     from .output import Output
     from .project import Project
@@ -60,11 +62,12 @@ class Check(Subcommand):
         urls = Urls(arguments)
         report = _Report(output, as_json=arguments.json)
         if arguments.file is not None:
-            for answer in _answers_by_file(urls, project, arguments.file):
+            for answer in _answers_by_file(urls, project, arguments.file, report):
                 report.add(answer)
             return report.status
 
         async def work(crawl: Crawl) -> int:
+            crawl.retrieval.subscribe(lambda found: report.note(found.record, project))
             async for url in asked_ahead(urls.arriving(), crawl.policies):
                 report.add(await _answer(url, crawl.policies, project))
             return report.status
@@ -90,6 +93,11 @@ class _Report:
         if self._counts.total() % TURN == 0:
             self._output.progress(", ".join(f"{n:,} {word}" for word, n in self._counts.items()))
 
+    def note(self, record: RobotsRecord, project: Project) -> None:
+        """Says on standard error if the end of a file was not read."""
+        if text := cut_in_words(record, project.robots):
+            self._output.error(text)
+
     @property
     def status(self) -> Exit:
         if self._counts["undecided"]:
@@ -107,7 +115,7 @@ def _fields(answer: Answer) -> dict[str, object]:
     return {"url": answer.url, **fields_of(answer.verdict)}
 
 
-def _answers_by_file(urls: Urls, project: Project, name: str) -> Iterator[Answer]:
+def _answers_by_file(urls: Urls, project: Project, name: str, report: _Report) -> Iterator[Answer]:
     body = read_file(name)
     policy: Policy | None = None
     for url in urls:
@@ -119,7 +127,10 @@ def _answers_by_file(urls: Urls, project: Project, name: str) -> Iterator[Answer
         if origin is None:
             yield Answer(url, Verdict(allowed=True, reason=Reason.NOT_HTTP))
             continue
-        policy = policy or project.policy_of(project.record_of(body, name, origin))
+        if policy is None:
+            record = project.record_of(body, name, origin)
+            policy = project.policy_of(record)
+            report.note(record, project)
         yield Answer(url, policy.verdict(requested, project.agent))
 
 

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+FORMAT = 1
+"""The version of what ``--json`` prints. Goes up if a key goes or gets another meaning."""
+
+
 class Style(Enum):
     """How a text looks on a terminal; the values are parameters of the SGR sequence (ECMA-48)."""
 
@@ -76,8 +80,11 @@ class Output:
         self._stream.write(encodable)
 
     def json(self, fields: Mapping[str, Any]) -> None:
-        """A JSON object as one line, in ASCII."""
-        self._stream.write(json.dumps(fields) + "\n")
+        """A JSON object as one line, in ASCII, with the version of the format.
+
+        docs/json.md has all keys: one meaning for each, whatever the command.
+        """
+        self._stream.write(json.dumps({"v": FORMAT, **fields}) + "\n")
 
     def flush(self) -> None:
         self._stream.flush()

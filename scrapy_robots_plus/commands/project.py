@@ -117,10 +117,18 @@ class Project:
 
     def record_of(self, body: bytes, url: str, origin: Origin) -> RobotsRecord:
         """The record of an *origin* whose robots.txt, at *url*, has this *body*."""
-        body = whole_lines(body, self.robots.fetch_max_bytes)
-        digest, lifetime = sha256(body).hexdigest(), self.robots.ttl_max
-        rules, now = Access.RULES, time.time()
-        return RobotsRecord(origin, rules, 200, url, now, lifetime, sha256=digest, body=body)
+        read = whole_lines(body, self.robots.fetch_max_bytes)
+        return RobotsRecord(
+            origin,
+            Access.RULES,
+            200,
+            url,
+            time.time(),
+            self.robots.ttl_max,
+            sha256=sha256(read).hexdigest(),
+            is_cut=len(read) < len(body),
+            body=read,
+        )
 
     def policy_of(self, record: RobotsRecord) -> Policy:
         """The policy of a *record* with its text: no network."""
@@ -155,6 +163,16 @@ class AskingSpider(Spider):
         nothing: tuple[Any, ...] = ()
         for request in nothing:
             yield request
+
+
+def cut_in_words(record: RobotsRecord, settings: RobotsSettings) -> str | None:
+    """That the end of the file was not read; None if all of it was."""
+    if not record.is_cut:
+        return None
+    most = settings.fetch_max_bytes
+    return (
+        f"{record.url} is longer than {most:,} bytes (ROBOTS_FETCH_MAX_BYTES); the rest is ignored"
+    )
 
 
 class Obtained(NamedTuple):

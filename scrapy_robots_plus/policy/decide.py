@@ -196,6 +196,7 @@ def _answered(
         lifetime(result.headers, now, limits),
         _kept(result.headers),
         hashlib.sha256(body).hexdigest() if access is Access.RULES else "",
+        is_cut=result.is_cut and access is Access.RULES,
         body=body,
     )
 

@@ -33,6 +33,8 @@ class FetchResult:
     """Whether the crawl itself ended it, so that it says nothing about the site."""
     replayed: bool = False
     """Whether it comes from Scrapy's HTTP cache, so that it says nothing about the site today."""
+    is_cut: bool = False
+    """Whether the file is longer than what was read of it (``ROBOTS_FETCH_MAX_BYTES``)."""
     detail: str = ""
     """What happened, in words, if there is no status: the exception or the condition."""
 
@@ -71,6 +73,8 @@ class RobotsRecord:
     """When that last happened."""
     retry_in: float = 0.0
     """How many seconds after ``failed_at`` it is fetched again."""
+    is_cut: bool = False
+    """Whether the file is longer than ``body`` was (``ROBOTS_FETCH_MAX_BYTES``)."""
     body: bytes = field(default=b"", repr=False)
     """The text of the rules. Empty in records in memory, which keep the parsed rules instead."""
 

@@ -89,6 +89,7 @@ def encode(record: RobotsRecord, max_body: int = MAX_BYTES) -> bytes:
         "retry_in": float(record.retry_in),
         "sha256": record.sha256,
         "url": record.url,
+        **({"cut": True} if record.is_cut else {}),
     }
     try:
         header = json.dumps(fields, allow_nan=False).encode("ascii")
@@ -164,6 +165,7 @@ def record_of(fields: object, fetched_at: float, failed_at: float, body: bytes) 
         failures=_whole(fields["failures"], 2**31),
         failed_at=failed_at,
         retry_in=_typed(fields["retry_in"], float),
+        is_cut=_typed(fields.get("cut", False), bool),
         body=body,
     )
 

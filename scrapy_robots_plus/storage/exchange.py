@@ -1,13 +1,17 @@
 """Records as lines of JSON, to be exported, looked at and imported.
 
-docs/cache-command.md describes the fields. Times are seconds since the epoch and exact, so that a
-record comes back as it was.
+docs/cache-command.md describes the fields. Times are RFC 3339 with as many digits as it takes, so
+that a record comes back as it was.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import re
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from math import floor
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.policy.origin import Origin
@@ -21,7 +25,9 @@ if TYPE_CHECKING:
 VERSION = 1
 """The version of a line."""
 
-_TIMES = ("fetched_at", "lifetime", "failed_at", "retry_in")
+_SPANS = ("lifetime", "retry_in")
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,400})?Z", re.ASCII)
 
 
 class LineError(ValueError):
@@ -42,16 +48,17 @@ def fields_of(record: RobotsRecord) -> dict[str, Any]:
         "v": VERSION,
         "origin": str(record.origin),
         "access": record.access.value,
-        "outcome": record.outcome,
-        "url": record.url,
-        "fetched_at": float(record.fetched_at),
+        "status": str(record.outcome),
+        "robots_url": record.url,
+        "fetched_at": _written(record.fetched_at),
         "lifetime": float(record.lifetime),
         "headers": dict(record.headers),
         "sha256": record.sha256,
-        "failure": record.failure,
+        "failure": None if record.failure is None else str(record.failure),
         "failures": record.failures,
-        "failed_at": float(record.failed_at),
+        "failed_at": _written(record.failed_at) if record.failed_at else None,
         "retry_in": float(record.retry_in),
+        "cut": record.is_cut,
     }
 
 
@@ -78,10 +85,19 @@ def record_in(line: bytes, max_body: int = MAX_BYTES) -> RobotsRecord:
     if fields["v"] != VERSION:
         raise LineError(f"version {fields['v']!r:.80}; only {VERSION} is known")
     try:
-        fields = {**fields, "origin": _origin_in(fields["origin"])}
-        fields.update({name: _number(name, fields[name]) for name in _TIMES})
-        body = _body_in(fields)
-        record = codec.record_of(fields, fields["fetched_at"], fields["failed_at"], body)
+        own = {
+            **fields,
+            **{name: _number(name, fields[name]) for name in _SPANS},
+            "origin": _origin_in(fields["origin"]),
+            "outcome": _outcome_in(fields["status"]),
+            "failure": None if fields["failure"] is None else _outcome_in(fields["failure"]),
+            "url": fields["robots_url"],
+            "cut": fields["cut"],
+        }
+        never = fields["failed_at"] is None
+        failed_at = 0.0 if never else _moment("failed_at", fields["failed_at"])
+        fetched_at = _moment("fetched_at", fields["fetched_at"])
+        record = codec.record_of(own, fetched_at, failed_at, _body_in(fields))
         codec.encode(record, max_body)
     except KeyError as error:
         raise LineError(f"{error} is missing") from error
@@ -95,6 +111,35 @@ def _origin_in(value: object) -> list[Any]:
     if origin is None or str(origin) != value:
         raise ValueError(f"{value!r:.80} is not an origin such as https://site.example")
     return list(origin)
+
+
+def _outcome_in(value: object) -> object:
+    """A status or a failure; what is neither is found later."""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.80} is not a status or a failure in quotes")
+    return int(value) if re.fullmatch("[0-9]{1,3}", value) else value
+
+
+def _written(moment: float) -> str | None:
+    """RFC 3339 in UTC, exact; None for what is not a date, as in a store that others write to."""
+    try:
+        whole = floor(moment)
+        date = _EPOCH + timedelta(seconds=whole)
+    except (OverflowError, ValueError):
+        return None
+    digits = format(Decimal(repr(float(moment))) - whole, "f").partition(".")[2].rstrip("0")
+    return f"{date.isoformat()[:-6]}{'.' if digits else ''}{digits}Z"
+
+
+def _moment(name: str, value: object) -> float:
+    """Seconds since the epoch. Raises TypeError or ValueError for what is not such a time."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is not a time such as 2026-11-20T18:58:00Z")
+    found = _TIME.fullmatch(value)
+    if found is None:
+        raise ValueError(f"{name} is not a time such as 2026-11-20T18:58:00Z")
+    whole = (datetime.fromisoformat(f"{found[1]}+00:00") - _EPOCH) // timedelta(seconds=1)
+    return float(Decimal(whole) + Decimal(found[2] or 0))
 
 
 def _number(name: str, value: object) -> float:

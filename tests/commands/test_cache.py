@@ -77,7 +77,7 @@ def test_list_has_a_line_for_each_origin(robots: Robots) -> None:
     done = robots("cache", "list", *STORE)
     assert (done.status, done.errors) == (0, "")
     heading, *lines = done.lines
-    headings = "STATUS ACCESS FETCHED (UTC) AGE FRESH FOR OCTETS FAILURES ORIGIN"
+    headings = "STATUS ACCESS FETCHED (UTC) AGE FRESH FOR BYTES FAILURES ORIGIN"
     assert " ".join(heading.split()) == headings
     fetched = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(NOW - 7_200))
     assert lines[0].startswith(f"200                rules       {fetched}  ")

@@ -103,6 +103,27 @@ def test_an_argument_that_is_not_in_utf_8_is_not_judged(alone: Robots) -> None:
     assert (done.status, done.lines[0].split()[0]) == (2, "undecided")
 
 
+def test_a_file_that_is_longer_than_what_is_read_is_told(sites: Sites, alone: Robots) -> None:
+    long = "User-agent: *\n" + "Disallow: /a\n" * 40_000 + "Disallow: /closed\n"
+    (alone.folder / "some.txt").write_text(long)
+    done = alone("check", "--file", "some.txt", "http://site.invalid/closed", "http://x.invalid/")
+    told = " is longer than 512,000 bytes (ROBOTS_FETCH_MAX_BYTES); the rest is ignored\n"
+    assert done.errors == f"some.txt{told}"
+    host = sites.host(long)
+    kept = ("-s", "ROBOTS_STORE=sqlite:known.db")
+    for _ in range(2):  # the second time from the store
+        done = alone("check", host.url("/closed"), host.url("/"), *kept)
+        assert done.errors == f"{host.url('/robots.txt')}{told}"
+    assert host.robots_hits == 1
+    found = alone("explain", "--json", host.url("/closed"), *kept)
+    assert found.json[0]["robots_txt"]["cut"] is True
+    shown = alone("explain", host.url("/closed"), *kept).output
+    assert "bytes (longer than ROBOTS_FETCH_MAX_BYTES; the rest is ignored): http" in shown
+    whole = "User-agent: *\n" + "#" * (512_000 - 14)
+    (alone.folder / "some.txt").write_text(whole)
+    assert alone("check", "--file", "some.txt", "http://site.invalid/").errors == ""
+
+
 def test_a_line_that_is_too_long_is_named(alone: Robots) -> None:
     (alone.folder / "some.txt").write_text(RULES)
     urls = f"http://site.invalid/{'a' * 70_000}\nhttp://site.invalid/b\n"

@@ -79,9 +79,9 @@ def test_what_changed_as_json(alone: Robots) -> None:
     assert (found["agent"], found["differs"], found["complete"]) == ("foobot", True, True)
     assert found["before"] == {
         "name": "old",
-        "status": None,
+        "in_words": None,
         "access": "rules",
-        "names": ["*"],
+        "user_agents": ["*"],
         "crawl_delay": 2.0,
         "request_rate": None,
         "visit_time": None,
@@ -142,7 +142,7 @@ def test_sites_are_asked_as_by_a_crawl(sites: Sites, robots: Robots) -> None:
     host, other, missing = sites.host(OLD), sites.host(NEW), sites.host(answer(status=404))
     done = robots("diff", host.origin, other.url("/robots.txt"), "--json")
     assert [each[0] for each in became(done)] == ["allowed", "denied"]
-    assert done.json[0]["after"]["status"] == "200, rules"
+    assert done.json[0]["after"]["in_words"] == "200, rules"
     gone = robots("diff", host.origin, missing.origin)
     assert f"after   {missing.origin} (404, all allowed)" in gone.lines
     assert "      Disallow: /private/ (line 3) -> no robots.txt" in gone.lines
@@ -200,7 +200,7 @@ def test_a_stored_copy_and_what_the_site_has_now(stored: tuple[Robots, Host]) ->
     for _ in range(2):  # the comparison leaves the store as it is
         done = robots("diff", kept, host.origin, "--json")
         assert [each[0] for each in became(done)] == ["allowed", "denied"]
-        assert done.json[0]["before"]["status"] == "200, rules"
+        assert done.json[0]["before"]["in_words"] == "200, rules"
         assert done.status == 1
     assert robots("diff", kept, kept).status == 0
     assert host.robots_hits == 2

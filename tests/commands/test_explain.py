@@ -43,7 +43,7 @@ def test_all_that_decides(sites: Sites, robots: Robots) -> None:
         "beats       Disallow: /p, line 4",
         f"agent       {FOOBOT}",
         "group       User-agent: foobot (looked for foobot)",
-        f"robots.txt  200, rules, {len(RULES)} octets: {robots_url}",
+        f"robots.txt  200, rules, {len(RULES)} bytes: {robots_url}",
         "delay       200 s asked, 60 s kept",
         "visit time  06:00-08:45 UTC",
         "sitemap     https://site.example/sitemap.xml",
@@ -78,7 +78,7 @@ def test_json_has_the_same(sites: Sites, alone: Robots) -> None:
     assert (found["rule"], found["line"]) == ("Disallow: /", 9)
     assert found["groups"] == [["*"]]
     assert found["robots_txt"]["size"] == len(RULES)
-    assert found["pace"]["asked"] is None
+    assert found["pace"]["delay_asked"] is None
     assert done.status == 1
 
 
@@ -127,7 +127,7 @@ def test_another_parser_names_no_rules(sites: Sites, tmp_path: Path) -> None:
     host = sites.host(RULES)
     (found,) = robots("explain", "--json", host.url("/p/x")).json
     assert (found["result"], found["rule"]) == ("denied", None)
-    assert found["pace"]["asked"] == 200
+    assert found["pace"]["delay_asked"] == 200
     assert "beaten" not in found
 
 

@@ -43,7 +43,7 @@ def test_check_and_explain_answer_under_the_overrides_of_the_project(
         assert explained.lines[0].split() == [word, url]
         assert explained.errors == ""
     (found,) = robots("explain", own.url("/own"), "--json").json
-    assert found["pace"]["asked"] == 2
+    assert found["pace"]["delay_asked"] == 2
     assert found["override"] == "robots_txt"
     assert found["robots_txt"]["in_words"] == "own text (override: robots_txt)"
 

@@ -65,9 +65,11 @@ def test_for_machines(sites: Sites, tmp_path: Path) -> None:
     found = in_json(
         Robots(tmp_path), urls=[*pages(slow, 11), slow.url("/closed"), "mailto:x@y", "no url"]
     )
-    hidden = {"host": slow.address, "allowed": 11, "denied": 1, "undecided": 0}
+    counts = {"allowed_urls": 11, "denied_urls": 1, "undecided_urls": 0}
     assert found[slow.address] == {
-        **hidden,
+        "v": 1,
+        "host": slow.address,
+        **counts,
         "origins": [slow.origin],
         "delay_asked": 3.0,
         "delay": 3.0,
@@ -77,10 +79,9 @@ def test_for_machines(sites: Sites, tmp_path: Path) -> None:
         "seconds": 30.0,
     }
     assert found["total"] == {
+        "v": 1,
         "hosts": 1,
-        "allowed": 11,
-        "denied": 1,
-        "undecided": 0,
+        **counts,
         "not_http": 1,
         "invalid": 1,
         "sitemaps_unread": 0,
@@ -136,7 +137,7 @@ def test_a_delay_that_is_too_long_to_be_kept_denies_the_host(sites: Sites, tmp_p
     )
     slow = sites.host(SLOW)
     host = in_json(robots, urls=pages(slow, 4))[slow.address]
-    assert (host["denied"], host["delay_asked"], host["delay"]) == (4, 3, 0)
+    assert (host["denied_urls"], host["delay_asked"], host["delay"]) == (4, 3, 0)
 
 
 def test_what_a_host_asks_for_is_said(sites: Sites, tmp_path: Path) -> None:
@@ -171,7 +172,7 @@ def test_both_schemes_and_all_ports_of_a_host_share_its_slot(tmp_path: Path) -> 
         found = in_json(Robots(tmp_path), urls=urls)
     assert found["total"]["hosts"] == 1
     assert found[first.address]["origins"] == [first.origin, second.origin]
-    assert found[first.address]["denied"] == 1
+    assert found[first.address]["denied_urls"] == 1
     assert found["total"]["seconds"] == 9
 
 

@@ -85,11 +85,11 @@ def test_a_plan_of_the_sample_site_comes_true(
         environment={"PYTHONPATH": f"{hook}:{SAMPLE}"},
     )
     total = planned.json[-1]
-    assert (planned.status, total["undecided"]) == (1, 2 * requests)  # broken and silent
+    assert (planned.status, total["undecided_urls"]) == (1, 2 * requests)  # broken and silent
     crawled = crawl_in_process("asyncio", *urls, spider=f"{__name__}.OnThisMachine", **settings)
     pages = [at for at, url in crawled["sent"] if not url.endswith(".txt")]
-    assert len(pages) == total["allowed"]
-    assert total["denied"] == requests  # closed
+    assert len(pages) == total["allowed_urls"]
+    assert total["denied_urls"] == requests  # closed
     refused = [kind for kind in crawled["failures"].values() if kind.startswith("Robots")]
-    assert len(refused) == total["denied"] + total["undecided"]
+    assert len(refused) == total["denied_urls"] + total["undecided_urls"]
     assert total["seconds"] == pytest.approx(max(pages) - min(pages), rel=0.2)

@@ -98,18 +98,19 @@ async def test_what_would_have_changed_is_printed_in_groups(sites: Sites, tmp_pa
     assert sum(group["count"] for group in groups) == 3
     assert groups[0]["after"]["allowed"] is not groups[0]["before"]["allowed"]
     assert summed == {
+        "v": 1,
         "verdicts": 9,
         "differ": 3,
         "now_denied": 1,
         "now_allowed": 2,
         "other_reason": 0,
-        "undecided": {},
+        "undecided_because": {},
         "damages": 0,
         "state": "whole",
-        "lines": 17,
+        "lines_read": 17,
         "logs": 1,
-        "last": 16,
-        "hash": ANY,
+        "last_number": 16,
+        "last_hash": ANY,
     }
 
 

@@ -59,7 +59,7 @@ def test_a_file_line_by_line(robots: Robots) -> None:
     done = robots("show", "r.txt", "--agent", "Barbot/1.0")
     assert done.lines[:3] == [
         "r.txt",
-        f"size: {len(RULES)} octets",
+        f"size: {len(RULES)} bytes",
         "agent: Barbot/1.0: group 1, marked with >",
     ]
     assert listed(done.output) == LISTED
@@ -83,13 +83,14 @@ def test_the_same_as_json(sites: Sites, alone: Robots) -> None:
     host = sites.host(RULES)
     done = alone("show", "--json", "--agent", "foobot", host.origin)
     (found,) = done.json
-    assert found["url"] == host.url("/robots.txt")
-    assert (found["status"], found["size"], found["dialect"]) == (
+    assert found["robots_url"] == host.url("/robots.txt")
+    assert (found["status"], found["in_words"], found["size"], found["dialect"]) == (
+        "200",
         "200, rules",
         len(RULES),
         "RFC9309",
     )
-    assert (found["agent"], found["groups"]) == ("foobot", [2])
+    assert (found["agent"], found["group_numbers"]) == ("foobot", [2])
     assert [line["role"] for line in found["lines"]] == [
         *("comment", "user-agent", "crawl-delay", "disallow", "disallow", "blank"),
         *("user-agent", "disallow", "unknown"),
@@ -98,7 +99,7 @@ def test_the_same_as_json(sites: Sites, alone: Robots) -> None:
         "line": 2,
         "text": "User-agent: *",
         "role": "user-agent",
-        "group": 1,
+        "group_number": 1,
         "names": ["*"],
         "ignored": None,
         "means": "for all crawlers",
@@ -124,7 +125,7 @@ def test_several_files_and_sites_in_the_order_of_the_arguments(sites: Sites, alo
     slow.robots(after(1, answer(CLEAN)))
     fast = sites.host(RULES)
     done = alone("show", slow.origin, "r.txt", fast.origin, "--json")
-    assert [found["url"] for found in done.json] == [
+    assert [found["robots_url"] for found in done.json] == [
         slow.url("/robots.txt"),
         "r.txt",
         fast.url("/robots.txt"),
@@ -227,7 +228,8 @@ def test_a_copy_that_may_be_cut_off_is_told(sites: Sites, alone: Robots) -> None
         {
             "line": None,
             "code": "file-too-long",
-            "text": "The copy ends at ROBOTS_FETCH_MAX_BYTES. What may come after it was not read.",
+            "message": "The copy ends at ROBOTS_FETCH_MAX_BYTES. "
+            "What may come after it was not read.",
         }
     ]
 

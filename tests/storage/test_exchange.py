@@ -45,12 +45,13 @@ def line(**changes: object) -> bytes:
         rules(1, body=b"", sha256="", outcome=404, access=Access.UNAVAILABLE, headers={}),
         rules(1, failure=503, failures=3, failed_at=START + 9.25, retry_in=120.5),
         never_read(1),
+        rules(1, is_cut=True),
         rules(1, origin=Origin("http", "2001:db8::1", 8080)),
         rules(1, START + 0.1 + 0.2, url="http://b\u00fccher/"),
         with_body(b"\xef\xbb\xbfUser-agent: \xc3\xbc\x00\x85\r\n"),
         with_body(b"User-agent: \xfc\xff\n"),
     ],
-    ids=["rules", "unavailable", "failing", "never read", "ipv6", "exact", "text", "octets"],
+    ids=["rules", "unavailable", "failing", "never read", "cut", "ipv6", "exact", "text", "octets"],
 )
 def test_a_record_comes_back_as_it_was(record: RobotsRecord) -> None:
     text = json.dumps(line_of(record))
@@ -72,24 +73,32 @@ def test_a_line_reads_as_documented() -> None:
         ("v", 1),
         ("origin", "https://host1.example"),
         ("access", "rules"),
-        ("outcome", 200),
-        ("url", "https://host1.example/robots.txt"),
-        ("fetched_at", 1_750_000_000.0),
+        ("status", "200"),
+        ("robots_url", "https://host1.example/robots.txt"),
+        ("fetched_at", "2025-06-15T15:06:40Z"),
         ("lifetime", 3_600.0),
         ("headers", {"etag": '"1"', "content-type": "text/plain"}),
         ("sha256", sha256(body).hexdigest()),
-        ("failure", 503),
+        ("failure", "503"),
         ("failures", 2),
-        ("failed_at", 1_750_000_001.0),
+        ("failed_at", "2025-06-15T15:06:41Z"),
         ("retry_in", 60.0),
+        ("cut", False),
         ("body", "User-agent: *\n"),
     ]
     assert "body" not in fields_of(record)
     assert line_of(with_body(b"\xff"))["body_base64"] == "/w=="
 
 
-def test_whole_numbers_are_times_too() -> None:
-    assert record_in(line(fetched_at=int(START))) == rules(1)
+def test_a_time_has_as_many_digits_as_it_needs() -> None:
+    assert line_of(rules(1, START + 0.25))["fetched_at"] == "2025-06-15T15:06:40.25Z"
+    assert record_in(line(fetched_at="2025-06-15T15:06:40.000000Z")) == rules(1)
+    assert line_of(rules(1))["failed_at"] is None
+    assert line_of(rules(1, 1e300))["fetched_at"] is None
+
+
+def test_whole_numbers_are_spans_too() -> None:
+    assert record_in(line(lifetime=3600)) == rules(1)
 
 
 @pytest.mark.parametrize(
@@ -110,13 +119,18 @@ def test_whole_numbers_are_times_too() -> None:
         (line(origin="ftp://host1.example"), "is not an origin such as"),
         (line(origin=["https", "host1.example", 443]), "is not an origin such as"),
         (line(access="maybe"), "'maybe' is not a valid Access"),
-        (line(outcome="200"), "'200' is not a valid Failure"),
-        (line(outcome=-1), "expected a whole number"),
+        (line(status=200), "200 is not a status or a failure in quotes"),
+        (line(status="-1"), "'-1' is not a valid Failure"),
+        (line(status="9999"), "'9999' is not a valid Failure"),
         (line(failures=1.5), "1.5 is not of type int"),
-        (line(fetched_at="now"), "fetched_at is not a number"),
-        (line(fetched_at=True), "fetched_at is not a number"),
+        (line(fetched_at="now"), "fetched_at is not a time such as"),
+        (line(fetched_at="2025-06-15T15:06:40"), "fetched_at is not a time such as"),
+        (line(fetched_at="2025-13-15T15:06:40Z"), "month"),
+        (line(fetched_at=1_750_000_000), "fetched_at is not a time such as"),
+        (line(fetched_at=None), "fetched_at is not a time such as"),
+        (line(lifetime=True), "lifetime is not a number"),
         (line(lifetime=10**400), "lifetime is too large"),
-        (line(failed_at=float("nan")), "not finite"),
+        (line(retry_in=float("nan")), "not finite"),
         (line(headers={"etag": 1}), "1 is not of type str"),
         (line(body="User-agent: *\n"), "does not match its sha256"),
         (line(body=None), "body is not a text"),

@@ -209,7 +209,7 @@ class AuditLog:
         try:
             line = seal(to_fields(entry), after)
             if len(line[0]) > LONGEST_LINE:
-                raise ValueError(f"it has {len(line[0]):,} octets")
+                raise ValueError(f"it has {len(line[0]):,} bytes")
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             self._warn_once(f"a line was left out ({type(error).__name__}: {error})")
             return None

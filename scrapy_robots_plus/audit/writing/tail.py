@@ -55,18 +55,29 @@ def repair(file: BinaryIO, tail: Tail, aside: Path) -> str:
 
     What follows that line is moved to the end of the file *aside*. Raises OSError.
     """
-    torn = file.seek(0, os.SEEK_END) - tail.end
+    torn = cut_off(file, tail.end, aside)
     if torn:
-        kept = _set_aside(file, tail.end, aside)
-        file.truncate(tail.end)
-        where = f"they are now in {aside.name}" if kept else "they could not be kept"
-        done = f"its last line was torn: {torn:,} octets were cut off, {where}"
+        done = f"its last line was torn: {torn}"
     else:
         done = "" if tail.has_newline else "its last line had no end"
     if not tail.has_newline:
         file.seek(0, os.SEEK_END)
         file.write(b"\n")
     return done
+
+
+def cut_off(file: BinaryIO, end: int, aside: Path) -> str:
+    """Moves what follows *end* to the end of the file *aside*; returns what was done, in words.
+
+    Raises OSError.
+    """
+    torn = file.seek(0, os.SEEK_END) - end
+    if not torn:
+        return ""
+    kept = _set_aside(file, end, aside)
+    file.truncate(end)
+    where = f"they are now in {aside.name}" if kept else "they could not be kept"
+    return f"{torn:,} bytes were cut off, {where}"
 
 
 def _set_aside(file: BinaryIO, start: int, aside: Path) -> bool:

@@ -5,15 +5,17 @@ Needs warcio, which the extra ``[warc]`` installs.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from scrapy_robots_plus.audit.fields import rfc3339
 from scrapy_robots_plus.protocol.sent_forms import target_of
 
 from .appending import append, open_to_append
 from .locks import try_lock, unlock
+from .warc_tail import repair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -68,6 +70,8 @@ class Warc:
         self._warned = False
         self._waiting: list[bytes] = []
         self._compresses = path.suffix == ".gz"
+        self._size = 0
+        """That of the file after the last record of this crawl."""
         self._info = self._records(lambda writer: _write_info(writer, path.name, software))
 
     def add(self, exchanged: Exchanged) -> None:
@@ -87,7 +91,8 @@ class Warc:
                 if self.is_locked_out:
                     return False
                 try:
-                    append(file, b"".join([self._info, *self._waiting]))
+                    self._repair(file)
+                    self._size = append(file, b"".join([self._info, *self._waiting]))
                 finally:
                     unlock(file)
         except OSError as error:
@@ -101,6 +106,13 @@ class Warc:
         """What still waits is lost."""
         self.lost += len(self._waiting)
         self._waiting.clear()
+
+    def _repair(self, file: BinaryIO) -> None:
+        """After a process that was killed while it wrote."""
+        if file.seek(0, os.SEEK_END) != self._size:
+            done = repair(file, self.path.with_name(f"{self.path.name}.torn"))
+            if done:
+                self._warn(f"{self.path}: {done}")
 
     def _failed(self, error: OSError) -> None:
         self.errors += 1

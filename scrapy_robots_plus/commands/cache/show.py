@@ -95,7 +95,7 @@ def _facts(record: RobotsRecord, now: float, limits: Limits) -> Iterator[tuple[s
     if record.failures:
         failed = f"{record.failures:,} in a row, the last at {moment(record.failed_at)} UTC"
         yield "failures", failed
-    yield "size", f"{len(record.body):,} octets"
+    yield "size", f"{len(record.body):,} bytes"
     if record.sha256:
         yield "sha256", record.sha256
     for name, header in record.headers.items():

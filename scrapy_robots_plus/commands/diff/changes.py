@@ -149,9 +149,9 @@ def fields_of(found: Difference, copies: Copies, agent: AgentNames) -> dict[str,
 def _copy(copy: Copy, terms: Terms) -> dict[str, Any]:
     return {
         "name": copy.name,
-        "status": copy.in_words or None,
+        "in_words": copy.in_words or None,
         "access": copy.access,
-        "names": terms.names,
+        "user_agents": terms.names,
         "crawl_delay": terms.crawl_delay,
         "request_rate": _term(terms.request_rate) or None,
         "visit_time": _term(terms.visit_time) or None,

@@ -98,7 +98,7 @@ def _in_words(found: dict[str, Any]) -> Iterator[tuple[str, Style, str]]:
         yield "beats", Style.FAINT, f"{beaten['rule']}, line {beaten['line']}"
     yield "agent", Style.FAINT, agent if isinstance(agent, str) else ", ".join(agent)
     if "groups" in found:
-        yield "group", Style.FAINT, _group(found["groups"], found["names"])
+        yield "group", Style.FAINT, _group(found["groups"], found["looked_for"])
     for name, other in found.get("other_dialects", {}).items():
         yield "but", Style.FAINT, _otherwise(name, other)
     for title, text in (*_file(found["robots_txt"]), *_pace(found["pace"])):
@@ -109,8 +109,8 @@ def _in_words(found: dict[str, Any]) -> Iterator[tuple[str, Style, str]]:
         yield "licence", Style.FAINT, license_url
     if found.get("cleaned") not in (None, found["url"]):
         yield "equal to", Style.FAINT, f"{found['cleaned']} (Clean-param)"
-    if found["host"]:
-        yield "host", Style.FAINT, f"{found['host']}, which the site prefers"
+    if found["preferred_host"]:
+        yield "host", Style.FAINT, f"{found['preferred_host']}, which the site prefers"
     sitemaps = found["sitemaps"]
     for url in sitemaps[:SITEMAPS_SHOWN]:
         yield "sitemap", Style.FAINT, url
@@ -133,9 +133,11 @@ def _otherwise(name: str, other: dict[str, Any]) -> str:
 
 
 def _file(state: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    url, asked = state["url"], state["asked_url"]
+    url, asked = state["robots_url"], state["asked_url"]
     came_from = "" if url == asked else f", where {asked} redirects to"
-    size = "" if state["size"] is None else f", {state['size']:,} octets"
+    size = "" if state["size"] is None else f", {state['size']:,} bytes"
+    if state["cut"]:
+        size += " (longer than ROBOTS_FETCH_MAX_BYTES; the rest is ignored)"
     detail = f" ({state['detail']})" if state["detail"] else ""
     yield "robots.txt", f"{state['in_words']}{detail}{size}: {url}{came_from}"
     if "age" in state:
@@ -161,10 +163,10 @@ def _left(state: dict[str, Any]) -> str:
 
 def _pace(pace: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if pace["skips_host"]:
-        yield "delay", f"{pace['asked']:g} s asked: longer than ROBOTS_CRAWL_DELAY_MAX"
-    elif pace["asked"] is not None:
-        yield "delay", f"{pace['asked']:g} s asked, {pace['kept']:g} s kept"
-    if pace["hourly"]:
-        yield "delay", f"{pace['hourly']['delay']:g} s during {pace['hourly']['hours']}"
+        yield "delay", f"{pace['delay_asked']:g} s asked: longer than ROBOTS_CRAWL_DELAY_MAX"
+    elif pace["delay_asked"] is not None:
+        yield "delay", f"{pace['delay_asked']:g} s asked, {pace['delay']:g} s kept"
+    for each in pace["hourly"]:
+        yield "delay", f"{each['delay']:g} s during {each['hours']}"
     if pace["visit_time"]:
         yield "visit time", pace["visit_time"]

@@ -33,12 +33,12 @@ def explanation(
         "pace": _pace(policy, agent),
         "uses": policy.preferences(url, agent).as_dict(),
         "licenses": list(policy.licenses(agent)),
-        "host": policy.host,
+        "preferred_host": policy.host,
         "sitemaps": list(policy.sitemaps),
     }
     file = policy.file.ours if policy.file else None
     if file is not None:
-        found["names"] = file.names_for(agent)
+        found["looked_for"] = file.names_for(agent)
         found["groups"] = [group.agents for group in file.groups_for(agent)]
         found["beaten"] = list(map(_of_rule, file.explain(verdict.form or url, agent).beaten))
         found["dialect"] = file.dialect.name
@@ -49,7 +49,7 @@ def explanation(
 
 def _state(policy: Policy, record: RobotsRecord, *, is_file: bool) -> dict[str, Any]:
     state: dict[str, Any] = {
-        "url": record.url,
+        "robots_url": record.url,
         "asked_url": record.url if is_file else record.origin.robots_url,
         "status": policy.status,
         "access": policy.access,
@@ -57,6 +57,7 @@ def _state(policy: Policy, record: RobotsRecord, *, is_file: bool) -> dict[str, 
         "detail": policy.detail or None,
         "sha256": record.sha256 or None,
         "size": len(record.body) if record.body else None,
+        "cut": record.is_cut,
     }
     if not is_file:
         state |= {
@@ -75,10 +76,10 @@ def _pace(policy: Policy, agent: AgentNames) -> dict[str, Any]:
     hours = pace.hourly
     visits = policy.file.visit_time(agent) if policy.file else None
     return {
-        "asked": None if delay is None else delay.asked,
-        "kept": None if delay is None or delay.skip else delay.kept,
+        "delay_asked": None if delay is None else delay.asked,
+        "delay": None if delay is None or delay.skip else delay.kept,
         "skips_host": delay is not None and delay.skip,
-        "hourly": None if hours is None else {"hours": str(hours[0]), "delay": hours[1].kept},
+        "hourly": [] if hours is None else [{"hours": str(hours[0]), "delay": hours[1].kept}],
         "visit_time": None if visits is None else str(visits),
     }
 

@@ -188,7 +188,7 @@ class _Replaying:
                 "now_denied": found.denied,
                 "now_allowed": found.allowed,
                 "other_reason": found.others,
-                "undecided": dict(self._undecided),
+                "undecided_because": dict(self._undecided),
                 **self._check.fields(),
             }
         )
@@ -229,5 +229,5 @@ def _fields(group: Group) -> dict[str, Any]:
         "count": group.count,
         "before": group.before._asdict(),
         "after": group.after._asdict(),
-        "examples": [{**each._asdict(), "log": each.log or None} for each in group.examples],
+        "places": [{**each._asdict(), "log": each.log or None} for each in group.examples],
     }

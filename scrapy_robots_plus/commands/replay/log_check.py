@@ -145,11 +145,11 @@ class LogCheck:
         last = self._reader.last
         return {
             "state": self.state.value,
-            "lines": self.lines,
+            "lines_read": self.lines,
             "logs": self._reader.logs,
             "damages": self.count,
-            "last": last.number,
-            "hash": last.hash,
+            "last_number": last.number,
+            "last_hash": last.hash,
         }
 
     def _add(self, damage: Damage) -> None:

@@ -127,7 +127,7 @@ class _Report:
         else:
             robots = self._project.robots
             linted = lint(body, robots.dialect, max_bytes=robots.fetch_max_bytes)
-            self.add(Shown({"url": name, "size": len(body)}, linted))
+            self.add(Shown({"robots_url": name, "size": len(body)}, linted))
 
     def add(self, shown: Shown) -> None:
         """Prints a file."""
@@ -158,9 +158,12 @@ async def _fetched(origin: Origin, crawl: Crawl, project: Project) -> Shown:
 
 
 def _heading(origin: Origin, policy: Policy, record: RobotsRecord) -> dict[str, object]:
-    heading: dict[str, object] = {"url": record.url, "status": policy.in_words}
-    if record.url != origin.robots_url:
-        heading["redirected_from"] = origin.robots_url
+    heading: dict[str, object] = {
+        "robots_url": record.url,
+        "asked_url": origin.robots_url,
+        "status": policy.status,
+        "in_words": policy.in_words,
+    }
     if policy.detail:
         heading["detail"] = policy.detail
     return {**heading, "size": len(record.body), "headers": dict(record.headers)}

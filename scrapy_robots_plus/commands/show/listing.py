@@ -59,13 +59,13 @@ def listing(
 
 
 def _heading(heading: dict[str, Any]) -> Iterator[Parts]:
-    status = f"  ({heading['status']})" if "status" in heading else ""
-    yield (heading["url"], Style.BOLD), status
-    if "redirected_from" in heading:
-        yield _fact("redirected from", heading["redirected_from"])
+    status = f"  ({heading['in_words']})" if "in_words" in heading else ""
+    yield (heading["robots_url"], Style.BOLD), status
+    if heading.get("asked_url", heading["robots_url"]) != heading["robots_url"]:
+        yield _fact("redirected from", heading["asked_url"])
     if "detail" in heading:
         yield _fact("because", heading["detail"])
-    yield _fact("size", f"{heading['size']:,} octets")
+    yield _fact("size", f"{heading['size']:,} bytes")
     for name, value in heading.get("headers", {}).items():
         yield _fact(name, value)
 
@@ -125,10 +125,10 @@ def fields_of(
         **heading,
         "dialect": linted.dialect.name,
         "agent": agent,
-        "groups": linted.groups_of(agent),
+        "group_numbers": linted.groups_of(agent),
         "lines": list(map(_fields_of_line, linted.lines)),
         "findings": [
-            {"line": each.line, "code": each.code, "text": each.text} for each in linted.findings
+            {"line": each.line, "code": each.code, "message": each.text} for each in linted.findings
         ],
     }
 
@@ -138,7 +138,7 @@ def _fields_of_line(line: Meaning) -> dict[str, Any]:
         "line": line.number,
         "text": line.text,
         "role": line.role,
-        "group": line.group,
+        "group_number": line.group,
         "names": line.names,
         "ignored": line.ignored or None,
         "means": line.words or None,

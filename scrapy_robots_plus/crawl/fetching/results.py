@@ -130,7 +130,8 @@ class Results:
         self._stats.inc_value(stats.RESPONSES)
         self._stats.inc_value(stats.filled(stats.RESPONSES_BY_STATUS, response.status))
         lines, headers = whole_lines(body, self._limit), _text(response.headers)
-        return FetchResult(outcome, url, lines, headers, detail=detail)
+        is_cut = len(lines) < len(body)
+        return FetchResult(outcome, url, lines, headers, is_cut=is_cut, detail=detail)
 
 
 _NOT_ENCODED = (b"", b"identity")

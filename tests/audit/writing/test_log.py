@@ -145,7 +145,7 @@ def test_a_log_cut_at_any_byte_ends_with_its_last_whole_line(tmp_path: Path) -> 
             assert aside.read_bytes() == content[kept:cut] + b"\n"
             aside.unlink()
             assert done == (
-                f"its last line was torn: {cut - kept:,} octets were cut off, they are now in torn"
+                f"its last line was torn: {cut - kept:,} bytes were cut off, they are now in torn"
             )
         else:
             assert not aside.exists()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import re
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -206,3 +208,86 @@ async def test_without_warcio_the_crawl_does_not_start(
     with pytest.raises(RobotsSettingsError, match="ROBOTS_AUDIT_WARC"):
         await crawl(host.url("/a"), ROBOTS_AUDIT_WARC=tmp_path / "robots.warc")
     assert host.hits == []
+
+
+@pytest.mark.parametrize("name", ["robots.warc", "robots.warc.gz"])
+@pytest.mark.parametrize("cut", [1, 2, 3, 4, 5, 20, 100, 200, 300, 400, 420])
+def test_behind_a_torn_record_all_later_ones_can_be_read(
+    tmp_path: Path, name: str, cut: int
+) -> None:
+    path, warned = tmp_path / name, Warned()
+    for number in range(3):
+        write_one(path, f"http://{number}.example/robots.txt")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-cut])
+    kept = len(urls_in_torn(path))
+    write_one(path, "http://last.example/robots.txt", warned)
+    urls = [record.rec_headers["WARC-Target-URI"] for _, record, _ in records_in(path)]
+    assert urls[-2:] == ["http://last.example/robots.txt"] * 2
+    assert len(urls) == kept + 3  # a warcinfo, a response and a request
+    (warning,) = warned
+    assert "its last record was torn: " in warning
+    assert "they are now in" in warning
+    aside = path.with_name(f"{name}.torn").read_bytes()
+    assert whole[:-cut].endswith(aside[:-1])
+
+
+def test_a_file_that_looks_torn_to_a_quick_look_is_left_whole(tmp_path: Path) -> None:
+    """The last body has what looks like the beginning of a record."""
+    path, warned = tmp_path / "robots.warc", Warned()
+    fake = b"\r\n\r\nWARC/1.1\r\nContent-Length: 9999\r\n\r\n"
+    member = gzip.compress(b"WARC/1.1\r\n")[:-3]
+    for body in (fake, member):
+        write_one(path, "http://x.example/robots.txt", warned, body=body)
+    write_one(path, "http://x.example/robots.txt", warned)
+    assert len(records_in(path)) == 9
+    assert warned == []
+
+
+@pytest.mark.parametrize("content", [b"name,price\n", b"WARX", b"\x1f\x8c"])
+def test_what_is_no_warc_file_is_left_alone(tmp_path: Path, content: bytes) -> None:
+    path, warned = tmp_path / "robots.warc", Warned()
+    path.write_bytes(content)
+    warc = Warc(path, "tests", warned)
+    warc.add(exchanged())
+    assert not warc.flush()
+    assert path.read_bytes() == content
+    (warning,) = warned
+    assert "it cannot be written (it is not a WARC file)" in warning
+
+
+def test_each_of_two_crawls_sees_what_the_other_tore(tmp_path: Path) -> None:
+    path, warned = tmp_path / "robots.warc.gz", Warned()
+    warc = Warc(path, "tests", warned)
+    warc.add(exchanged())
+    assert warc.flush()
+    with path.open("ab") as other:
+        other.write(path.read_bytes()[:50])
+    warc.add(exchanged(url="http://y.example/robots.txt"))
+    assert warc.flush()
+    assert len(records_in(path)) == 5
+    assert len(warned) == 1
+
+
+def write_one(path: Path, url: str, warned: Warned | None = None, **others: Any) -> None:
+    warc = Warc(path, "tests", Warned() if warned is None else warned)
+    warc.add(exchanged(url=url, **others))
+    assert warc.flush()
+    warc.close()
+
+
+def urls_in_torn(path: Path) -> list[str]:
+    """Of the whole records of a file whose last one is torn."""
+    content = path.read_bytes()
+    found: list[str] = []
+    if path.suffix == ".gz":
+        decoder = zlib.decompressobj(31)
+        while content:
+            decoder.decompress(content)
+            if not decoder.eof:
+                break
+            found.append("")
+            content, decoder = decoder.unused_data, zlib.decompressobj(31)
+        return found
+    starts = [match.start() for match in re.finditer(rb"WARC/1\.1\r\n", content)]
+    return [""] * (len(starts) - 1)
