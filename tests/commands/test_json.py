@@ -119,7 +119,7 @@ async def everything(sites: Sites, folder: Path) -> Iterator[tuple[str, ...]]:
             ("cache", "list", "--json", *store),
             ("cache", "show", "--json", host.origin, *store),
             ("cache", "export", *store),
-            ("job", "show", "--json", "job"),
+            ("job", "show", "--urls", "--json", "job"),
             ("replay", "--json", "audit.jsonl"),
             ("replay", "--json", "cut.jsonl"),
             ("replay", "--json", "audit.jsonl", "cut.jsonl", "--verify"),

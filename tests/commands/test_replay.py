@@ -106,7 +106,7 @@ async def test_what_would_have_changed_is_printed_in_groups(sites: Sites, tmp_pa
         "other_reason": 0,
         "undecided_because": {},
         "damages": 0,
-        "state": "whole",
+        "log_state": "whole",
         "lines_read": 17,
         "logs": 1,
         "last_number": 16,
@@ -294,7 +294,7 @@ def test_damage_is_found_and_named_by_its_line(
     *damages, summed = robots("replay", whole, "--verify", "--json").json
     assert len(damages) == summed["damages"] == len(found)
     assert damages[0]["line"] == int(found[0].split()[1].rstrip(":"))
-    assert summed["state"] == word
+    assert summed["log_state"] == word
     whatever_is_logged = ("--status-policy", "fail-open")  # no text was kept
     assert robots("replay", whole, *whatever_is_logged).output.startswith(told[0])
 

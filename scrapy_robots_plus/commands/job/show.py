@@ -129,7 +129,6 @@ def _aside(found: Overview) -> list[str]:
 
 def _fields(path: Path, found: Overview) -> dict[str, object]:
     return {
-        "v": 1,
         "file": str(path),
         "was_closed": found.was_closed,
         "waiting": found.waiting,

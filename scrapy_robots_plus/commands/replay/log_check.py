@@ -144,7 +144,7 @@ class LogCheck:
         """The state for ``--json``."""
         last = self._reader.last
         return {
-            "state": self.state.value,
+            "log_state": self.state.value,
             "lines_read": self.lines,
             "logs": self._reader.logs,
             "damages": self.count,
@@ -158,7 +158,7 @@ class LogCheck:
         self.count += 1
         if self._as_json:
             where = {"log": damage.log or None, "line": damage.line}
-            self._output.json({**where, "damage": damage.what, "state": damage.state.value})
+            self._output.json({**where, "damage": damage.what, "log_state": damage.state.value})
         if len(self.damages) < SHOWN:
             self.damages.append(damage)
 
