@@ -216,6 +216,29 @@ def test_without_what_was_done_since_it_is_done_again(path: Path, how: str) -> N
     )
 
 
+def test_an_older_copy_of_the_file_that_is_put_back_says_so(path: Path) -> None:
+    """The job goes on from there: with what waited then, and with what was new then."""
+    file = JobFile(path)
+    file.see(b"0")
+    file.add("host", 0, b"0")
+    file._keeper.write()
+    older = path.read_bytes()
+    for number in range(1, 4):
+        file.see(b"%d" % number)
+        file.add("host", 0, b"%d" % number)
+        file._keeper.write()
+    file.add("host", 0, b"4")
+    file.commit()
+    killed = kill_copy(path, path.parent / "killed")
+    file.close()
+    killed.write_bytes(older)
+    with JobFile(killed) as again:
+        assert again.held == 1
+        assert [again.see(b"%d" % number) for number in range(3)] == [False, True, True]
+        (told,) = again.troubles
+    assert "frontier.sqlite-recent is gone, damaged or of another time" in told
+
+
 def test_what_a_kill_cut_off_is_done_again_without_a_word(file: JobFile, path: Path) -> None:
     file.add("host", 0, b"5")
     file.commit()
