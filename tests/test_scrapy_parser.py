@@ -69,7 +69,7 @@ def test_answers() -> None:
     assert found.crawl_delay("barbot") == 2
     assert found.request_rate("barbot").delay == 5
     assert found.visit_time("foobot") is not None
-    assert found.sitemaps == ("https://e.example/s.xml",)
+    assert found.sitemaps() == ("https://e.example/s.xml",)
 
 
 def test_charset() -> None:

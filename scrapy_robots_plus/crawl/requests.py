@@ -135,6 +135,7 @@ MAXSIZE_META_KEY = _of_fetches(
     "these are stopped at the limit itself.",
 )
 _fixed(DONT_OBEY_META_KEY, True, "a robots.txt is not subject to itself.")
+_fixed("is_robotstxt_request", True, "the mark of newer versions of Scrapy for these requests.")
 _fixed("allow_offsite", True, "robots.txt may be outside `allowed_domains`.")
 _fixed("dont_redirect", True, "redirects are followed by this package, at most five.")
 _fixed("handle_httpstatus_all", True, "any status is an answer.")

@@ -236,7 +236,6 @@ async def test_a_suspicious_change_is_told_once(
 class ForgetfulParser(RobotsParser):
     """Fails on a question that no request depends on."""
 
-    @property
     def sitemaps(self) -> tuple[str, ...]:
         raise RuntimeError("no idea which")
 

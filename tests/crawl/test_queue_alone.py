@@ -158,6 +158,26 @@ def test_a_request_is_in_the_lane_that_is_named_for_it(kinds: Kinds) -> None:
     assert name in alone.queue
 
 
+def test_the_state_of_a_job_can_be_asked_for_while_it_runs(on_disk: Kinds) -> None:
+    """It is what a stop would leave, and each change of it has a version of its own."""
+    alone = Alone(on_disk.folder, kind=on_disk.lifo)
+    seen: dict[int, Any] = {}
+
+    def look() -> None:
+        state = {name: sorted(priorities) for name, priorities in alone.queue.state().items()}
+        assert seen.setdefault(alone.queue.state_version, state) == state
+
+    look()
+    for host, priority in ((0, 0), (1, 0), (0, 5), (0, 5), (1, -3)):
+        alone.push(f"{host}/{priority}", host=host, priority=priority)
+        look()
+    for _ in range(3):
+        assert alone.pop() is not None
+        look()
+    state = alone.queue.state()
+    assert alone.stop() == state
+
+
 def test_the_next_request_can_be_looked_at(kinds: Kinds) -> None:
     alone = Alone(kinds.folder, kind=kinds.fifo)
     assert alone.queue.peek() is None

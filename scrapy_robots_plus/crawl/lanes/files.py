@@ -51,6 +51,11 @@ class LaneFiles:
         """Whether no more files may be opened, so that some are left for pages and robots.txt."""
         return bool(self._folder) and self._open.count >= self._most
 
+    @property
+    def changes(self) -> int:
+        """How often a file was opened or closed."""
+        return self._open.changes
+
     def open(self, address: Address, priorities: Iterable[int] = ()) -> Requests:
         """*priorities*: those for which an earlier run has left requests.
 

@@ -90,11 +90,16 @@ class RequestsInMemory:
             return None
         return self._next[-1 if self._is_newest_first(self._rank) else 0]
 
+    def priorities(self) -> list[int]:
+        """Those that have requests."""
+        ranks = [self._rank, *(self._others or ())] if self._count else []
+        return sorted({rank >> 1 for rank in ranks})
+
     def close(self) -> list[int]:
         """Empties the lane; returns the priorities that have requests."""
-        ranks = [self._rank, *(self._others or ())] if self._count else []
+        priorities = self.priorities()
         self._count, self._next, self._others = 0, [], None
-        return sorted({rank >> 1 for rank in ranks})
+        return priorities
 
     def _push_other(self, rank: int, request: Request) -> None:
         others = self._others = {} if self._others is None else self._others

@@ -78,6 +78,9 @@ class Requests(Protocol):
     def peek(self) -> Request | None:
         """The next request, left in the queue; None if the queue cannot tell."""
 
+    def priorities(self) -> list[int]:
+        """Those that have requests."""
+
     def close(self) -> list[int]:
         """Closes the files; returns the priorities that have requests."""
 

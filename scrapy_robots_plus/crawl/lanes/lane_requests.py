@@ -32,6 +32,13 @@ class OpenFiles:
     """How many files the lanes of a queue have open."""
 
     count = 0
+    changes = 0
+    """How often it has changed."""
+
+    def add(self, number: int) -> None:
+        """So many more are open."""
+        self.count += number
+        self.changes += bool(number)
 
 
 class LaneRequests:
@@ -103,6 +110,11 @@ class LaneRequests:
         """The next request, left in the queue; None if the queue cannot tell."""
         return compat.next_request(self._queue)
 
+    def priorities(self) -> list[int]:
+        """Those that have requests."""
+        parts = compat.parts_of(self._queue)
+        return sorted({part.priority for part in parts if _length(part)})
+
     def close(self) -> list[int]:
         """Closes the files; returns the priorities that have requests."""
         priorities = set()
@@ -116,7 +128,7 @@ class LaneRequests:
                 if held:
                     self._losses.requests(self._name, held, error)
         self._count = 0
-        self._all_files.count -= self._files
+        self._all_files.add(-self._files)
         self._files = 0
         return sorted(priorities)
 
@@ -159,7 +171,7 @@ class LaneRequests:
 
     def _count_files(self) -> None:
         files = compat.count_parts(self._queue)
-        self._all_files.count += files - self._files
+        self._all_files.add(files - self._files)
         self._files = files
 
     def _recount(self) -> int:

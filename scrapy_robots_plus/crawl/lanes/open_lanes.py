@@ -76,6 +76,16 @@ class OpenLanes:
         if held is not None:
             self._losses.killed(held, found=sum(map(len, self)))
 
+    @property
+    def version(self) -> int:
+        """A number that changes with :meth:`state`."""
+        return self._files.changes
+
+    def state(self) -> dict[str, list[int]]:
+        """The priorities that have requests, by lane."""
+        open_now = {lane.address.name: lane.requests.priorities() for lane in self}
+        return {name: found for name, found in open_now.items() if found} | self._unopened
+
     def close(self) -> dict[str, list[int]]:
         """Closes all files; returns the priorities that have requests, by lane."""
         closed = {lane.address.name: lane.requests.close() for lane in self}

@@ -91,9 +91,11 @@ class StoredRequests:
         newest = self._order.newest_first(starts=starts)
         return self._order.job.peek(self._lane, priority, starts=starts, newest=newest)
 
-    def close(self) -> list[int]:
-        """Returns the priorities that have requests."""
+    def priorities(self) -> list[int]:
+        """Those that have requests."""
         return sorted({priority for priority, _ in self._counts})
+
+    close = priorities
 
     def _took(self, place: tuple[int, bool], number: int) -> None:
         self._count -= number

@@ -256,7 +256,6 @@ class RobotsParser(RobotParser):
         """The Visit-time; None if the site asks for none."""
         return self.file.visit_time(user_agent)
 
-    @property
     def sitemaps(self) -> tuple[str, ...]:
         """Sitemap URLs as served, each once."""
         return self.file.sitemaps

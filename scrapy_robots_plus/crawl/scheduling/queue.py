@@ -177,6 +177,17 @@ class RobotsPriorityQueue:
         first = self._ready.first()
         return None if first is None else first[1].next_request()
 
+    @property
+    def state_version(self) -> int:
+        """A number that changes whenever :meth:`state` does, for Scrapy's schedulers that write it
+        while a job runs (https://github.com/scrapy/scrapy/pull/8152).
+        """
+        return self._lanes.version
+
+    def state(self) -> dict[str, list[int]]:
+        """What :meth:`close` would return now."""
+        return self._lanes.state()
+
     def close(self) -> dict[str, list[int]]:
         """Closes the queues; returns the state to resume from."""
         self._put_stranded()
