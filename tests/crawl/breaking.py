@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-CRAWL = "scrapy_robots_plus.crawl"
+PACKAGE = "scrapy_robots_plus"
+CRAWL = f"{PACKAGE}.crawl"
 CODE = """\
 def broken(*arguments, **named):
     global calls
@@ -38,7 +39,7 @@ def broken(function: Callable[..., Any], first: int, last: float) -> Callable[..
 def owner_of(path: str) -> tuple[Any, str]:
     """The class or module that has the last name of *path*, such as ``compat:sleep``."""
     module, _, names = path.partition(":")
-    owner: Any = import_module(f"{CRAWL}.{module}")
+    owner: Any = import_module(f"{PACKAGE if module.startswith('hosts.') else CRAWL}.{module}")
     *classes, name = names.split(".")
     for each in classes:
         owner = getattr(owner, each)

@@ -162,6 +162,16 @@ def test_requests_that_find_no_file_wait_for_one(sites: Sites, mode: str) -> Non
     assert "ulimit -n" in done.log
 
 
+def test_the_files_that_are_free_are_counted() -> None:
+    before = compat.free_files()
+    opened = [open(os.devnull) for _ in range(20)]  # noqa: SIM115
+    try:
+        assert before - 25 < compat.free_files() <= before - 20
+    finally:
+        for file in opened:
+            file.close()
+
+
 # Whatever a machine is short of
 
 

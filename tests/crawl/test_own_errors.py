@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from tests.sites import Sites
 
-RULES = "User-agent: *\nDisallow: /never\n"
+RULES = "User-agent: *\nDisallow: /never\nCrawl-delay: 0.02\n"
 HOSTS = 6
 TOLD = "An error of scrapy-robots-plus itself"
 PARTS = [
@@ -50,6 +50,9 @@ PARTS = [
     "fetching.own_shortage:OwnShortage.download",
     "fetching.body_tap:_tap_of",
     "request_settings:RequestSettings.of",
+    "hosts.door:Door._line_of",
+    "hosts.line:Line.let_through",
+    "hosts.pace:Pace.handed_over",
 ]
 
 

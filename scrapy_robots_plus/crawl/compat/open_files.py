@@ -35,10 +35,12 @@ def most_files() -> int:
 def free_files() -> int:
     """How many more files may be opened; :func:`most_files` where the system does not tell.
 
-    Takes time for each open file: 0.1 ms for a thousand.
+    Takes time for each open file, but on Linux 6.2 and later, where the folder has their number for
+    a size.
     """
     try:
-        return most_files() - len(os.listdir(_OPEN_FILES))
+        opened = os.stat(_OPEN_FILES).st_size if sys.platform == "linux" else 0
+        return most_files() - (opened or len(os.listdir(_OPEN_FILES)))
     except FileNotFoundError:
         return most_files()
     except OSError:  # it takes a file to look
