@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 from encodings import normalize_encoding
 from encodings.aliases import aliases
+from functools import lru_cache
 from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
@@ -50,13 +51,30 @@ def to_utf8(body: bytes | str, charset: str) -> bytes:
     """The body in UTF-8, without its byte order mark, which takes precedence over *charset*."""
     if isinstance(body, str):
         return body.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
-    if body.startswith(codecs.BOM_UTF16_LE):
-        return _from_utf16(body, "-le")
-    if body.startswith(codecs.BOM_UTF16_BE):
-        return _from_utf16(body, "-be")
     if body.startswith(b"\xef"):
         return _without_mark(body)
-    return _transcoded(body, charset)
+    order = order_of_utf16(body, charset)
+    if order is None:
+        return _transcoded(body, charset)
+    text = body.decode("utf-16" + order, "replace")
+    return text.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
+
+
+def order_of_utf16(body: bytes, charset: str) -> str | None:
+    """``-le`` or ``-be`` if the body is UTF-16, where each ASCII character has a NUL; else None.
+
+    A file without NULs was only labelled so, and a byte order mark in front of it spoils only its
+    first line.
+    """
+    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        order = "-le" if body.startswith(codecs.BOM_UTF16_LE) else "-be"
+    elif _name(charset) in _WIDE:
+        order = _WIDE[_name(charset)] or ("-be" if _nuls_lead(body) else "-le")
+    else:
+        return None
+    high, low = (body[1::2], body[::2]) if order == "-le" else (body[::2], body[1::2])
+    nuls = high.count(0)
+    return None if nuls * 8 < len(high) or nuls <= low.count(0) else order
 
 
 def _without_mark(body: bytes) -> bytes:
@@ -66,10 +84,7 @@ def _without_mark(body: bytes) -> bytes:
 
 
 def _transcoded(body: bytes, charset: str) -> bytes:
-    name = normalize_encoding(charset).lower()
-    name = aliases.get(name, name)
-    if name in _WIDE:
-        return _from_utf16(body, _WIDE[name])
+    name = _name(charset)
     if name not in _SUPERSETS_OF_ASCII:  # as UTF-8 is not, which needs no decoding
         return body
     try:
@@ -78,16 +93,10 @@ def _transcoded(body: bytes, charset: str) -> bytes:
         return body
 
 
-def _from_utf16(body: bytes, order: str) -> bytes:
-    """The body in UTF-8 if it is UTF-16, where each ASCII character has a NUL. A file without NULs
-    was only labelled so, and a byte order mark in front of it spoils only its first line."""
-    order = order or ("-be" if _nuls_lead(body) else "-le")
-    high, low = (body[1::2], body[::2]) if order == "-le" else (body[::2], body[1::2])
-    nuls = high.count(0)
-    if nuls * 8 < len(high) or nuls <= low.count(0):
-        return body
-    text = body.decode("utf-16" + order, "replace")
-    return text.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
+@lru_cache(maxsize=64)
+def _name(charset: str) -> str:
+    name = normalize_encoding(charset).lower()
+    return aliases.get(name, name)
 
 
 def _nuls_lead(body: bytes) -> bool:

@@ -49,6 +49,13 @@ class Code(str, Enum):
         "The line has a character that cannot be seen, such as a no-break space.",
     )
     NUL = "nul", "What follows a NUL is not read."
+    UTF_16 = (
+        "utf-16",
+        (
+            "The file is UTF-16, not UTF-8 (RFC 9309 2.3). It is read here, but others find no "
+            "rule in it and fetch everything."
+        ),
+    )
     NOT_UTF_8 = "not-utf-8", "The line is not UTF-8 (RFC 9309 2.3)."
     MISSPELT_KEY = "misspelt-key", "The key is misspelt, but understood. Others may not."
     MISSPELT_KEY_IGNORED = (
@@ -73,6 +80,10 @@ class Code(str, Enum):
         ),
     )
     NAMES_NOBODY = "names-nobody", "A user-agent line without a name that a crawler can have."
+    ALL_IS_A_NAME = (
+        "all-is-a-name",
+        "The group is for a crawler named `all` or the like. Only `*` is for all (RFC 9309 2.2.1).",
+    )
     NAME_CUT_OFF = (
         "name-cut-off",
         "Only the beginning of a user-agent line counts as its name (RFC 9309 2.2.1).",
@@ -101,6 +112,17 @@ class Code(str, Enum):
     )
     UNREACHABLE_GROUP = "unreachable-group", "No crawler can choose the group."
     NEVER_MATCHES = "never-matches", "No URL can match the rule."
+    SEVERAL_PATHS = (
+        "several-paths",
+        "A rule has one path (RFC 9309 2.2.2): a space and what follows it are part of that.",
+    )
+    REGULAR_EXPRESSION = (
+        "regular-expression",
+        (
+            "The path looks like a regular expression. In paths, only `*` and a final `$` are "
+            "special (RFC 9309 2.2.3)."
+        ),
+    )
     LITERAL_DOLLAR = (
         "literal-dollar",
         "A `$` that is not the last character stands for itself (RFC 9309 2.2.3).",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy_robots_plus.protocol.groups.group_choice import GroupChoice
 from scrapy_robots_plus.protocol.groups.scanner import Scanner
 from scrapy_robots_plus.protocol.lines.lines import to_lines
-from scrapy_robots_plus.protocol.lines.octets import to_utf8, whole_lines
+from scrapy_robots_plus.protocol.lines.octets import order_of_utf16, to_utf8, whole_lines
 from scrapy_robots_plus.protocol.rules.compiling import ranked, read_rules
 from scrapy_robots_plus.protocol.rules.pattern import take_apart
 
@@ -64,6 +64,8 @@ class Reading(NamedTuple):
     """As far as the dialect reads them."""
     is_ascii: bool
     """Whether the file is."""
+    is_utf16: bool
+    """Whether it was served in UTF-16."""
     sections: list[Section]
     """The groups."""
     groups: dict[int, int]
@@ -91,7 +93,8 @@ def read(
 ) -> Reading:
     """Reads a file as :meth:`.RobotsTxt.parse` does."""
     known = body if max_bytes is None else whole_lines(body, max_bytes)
-    octets = to_utf8(known, charset or dialect.charset)
+    served_in = charset or dialect.charset
+    octets = to_utf8(known, served_in)
     lines = to_lines(octets, dialect)
     scanner = _NotingScanner(dialect)
     scanner.scan(lines)
@@ -108,6 +111,7 @@ def read(
         octets.splitlines(),
         lines,
         octets.isascii(),
+        isinstance(known, bytes) and order_of_utf16(known, served_in) is not None,
         scanner.sections,
         groups,
         scanner.agents,

@@ -403,10 +403,23 @@ def test_codes_do_not_change() -> None:
     """Users name them in scripts: one may be added, none renamed."""
     assert [code.value for code in Code] == [
         *("html", "file-too-long", "line-too-long", "byte-order-mark", "invisible-character"),
-        *("nul", "not-utf-8", "misspelt-key", "misspelt-key-ignored", "missing-colon"),
+        *("nul", "utf-16", "not-utf-8", "misspelt-key", "misspelt-key-ignored", "missing-colon"),
         *("unknown-key", "not-a-record", "several-records", "outside-group", "names-nobody"),
-        *("name-cut-off", "duplicate-user-agent", "duplicate-group", "joined-group"),
-        *("group-without-rules", "unreachable-group", "never-matches", "literal-dollar"),
+        *(
+            "all-is-a-name",
+            "name-cut-off",
+            "duplicate-user-agent",
+            "duplicate-group",
+            "joined-group",
+        ),
+        *(
+            "group-without-rules",
+            "unreachable-group",
+            "never-matches",
+            "several-paths",
+            "regular-expression",
+            "literal-dollar",
+        ),
         *("literal-wildcard", "comment-in-path", "empty-rule", "duplicate-rule", "contradiction"),
         *("shadowed-rule", "relative-sitemap", "empty-value", "unreadable-value"),
         *("broken-preference", "unknown-use", "unclear-preference", "opposite-preferences"),
@@ -420,3 +433,124 @@ def test_somebody_else_may_add_a_finding() -> None:
     assert [str(each.code) for each in more.findings] == ["file-too-long", "never-matches"]
     assert len(linted.findings) == 1
     assert more.lines == linted.lines
+
+
+@pytest.mark.parametrize("charset", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_file_in_utf_16_is_told_of(charset: str) -> None:
+    body = f"{STAR}Disallow: /a\n".encode(charset)
+    for linted in (lint(body, charset="utf-16"), lint(body, charset=charset)):
+        assert [(each.line, each.code) for each in linted.findings] == [(None, Code.UTF_16)]
+    with_mark = f"\ufeff{STAR}Disallow: /a\n".encode(charset)
+    assert found(with_mark if charset != "utf-16" else body) == [(None, "utf-16")]
+
+
+def test_what_is_only_labelled_utf_16_is_not() -> None:
+    body = f"{STAR}Disallow: /a\n"
+    assert lint(body.encode(), charset="utf-16").findings == ()
+    assert lint(body, charset="utf-16").findings == ()
+    marked = lint(b"\xff\xfe" + body.encode(), charset="utf-16").findings
+    assert Code.UTF_16 not in {each.code for each in marked}
+
+
+@pytest.mark.parametrize(
+    ("path", "other"),
+    [
+        ("/a /b", "/b"),
+        ("/a, /b", "/b"),
+        ("/a ,  /b/c", "/b/c"),
+        ("/a\t/b /c", "/b"),
+        ("/a *.pdf$", "*.pdf$"),
+    ],
+)
+def test_several_paths_of_one_rule(path: str, other: str) -> None:
+    text = f"{STAR}Disallow: {path}"
+    assert (2, "several-paths") in found(text)
+    assert any(each.endswith(f"a line of its own for {other}") for each in words(text))
+
+
+@pytest.mark.parametrize("path", ["/a,/b", "/a b", "/a - b/c", "/a # /b", "/a/b", "/a?b=c, d"])
+def test_a_path_with_a_space_or_a_comma_is_one(path: str) -> None:
+    assert "several-paths" not in {code for _, code in found(f"{STAR}Disallow: {path}")}
+
+
+@pytest.mark.parametrize(
+    ("path", "quoted"),
+    [
+        ("/secret/.*", "/.*"),
+        ("/secret/.*$", "/.*"),
+        ("/secret/.+", "/.+"),
+        ("^/secret", "^"),
+        (r"/search\?", r"\?"),
+        (r"/a\d+", r"\d"),
+        ("/(a|b)/", "(a|b)"),
+        ("/x/[0-9]+/", "[0-9]"),
+        ("/[a-zA-Z_]*", "[a-zA-Z_]"),
+    ],
+)
+def test_a_path_like_a_regular_expression(path: str, quoted: str) -> None:
+    text = f"{STAR}Disallow: {path}"
+    assert (2, "regular-expression") in found(text)
+    assert any(each.startswith(f"{quoted!r} is no regular expression") for each in words(text))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "/*.*",
+            "/.*",
+            "/*/.*",
+            "/a/*.*",
+            "/a.*",
+            "*.modal.*",
+            "/a.+b",
+            "/a(b)",
+            "/a[b]",
+            "/[id]",
+        ),
+        *(
+            "/a[]=",
+            "/a/b|c",
+            "/x^y",
+            "/a.b*",
+            "/...",
+            "/a-[b]",
+            "/(a)/(b)",
+            "/.well-known/",
+            "/a\\b",
+        ),
+    ],
+)
+def test_other_paths_are_not_like_one(path: str) -> None:
+    assert "regular-expression" not in {code for _, code in found(f"{STAR}Disallow: {path}")}
+
+
+@pytest.mark.parametrize(
+    "name", ["all", "All", "ALL", "any", "everyone", "all robots", "AllBots", "any-crawlers"]
+)
+def test_all_is_the_name_of_one_crawler(name: str) -> None:
+    text = f"User-agent: {name}\nDisallow: /a"
+    assert (1, "all-is-a-name") in found(text)
+    assert f"{name!r} is the name of one crawler: write * for all." in words(text)
+
+
+@pytest.mark.parametrize("name", ["*", "allbot", "all-in-one", "anybot", "alligator", "overall"])
+def test_other_names_are_not_for_all(name: str) -> None:
+    assert "all-is-a-name" not in {code for _, code in found(f"User-agent: {name}\nDisallow: /a")}
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [("10s", "10"), ("1,5", "1.5"), ("0,5 sec", "0.5"), ("2.5 Seconds.", "2.5"), ("3 secs", "3")],
+)
+def test_a_delay_that_is_nearly_a_number_is_told_how_to_write(value: str, number: str) -> None:
+    text = f"{STAR}Disallow: /a\nCrawl-delay: {value}"
+    assert found(text) == [(3, "unreadable-value")]
+    assert words(text)[0].startswith(f"{value!r} is ignored")
+    assert words(text)[0].endswith(f" Write {number}")
+
+
+@pytest.mark.parametrize("value", ["soon", "10 minutes", "5m", "s", "1,5,6", "-1"])
+def test_one_that_may_be_anything_is_not(value: str) -> None:
+    (told,) = words(f"{STAR}Disallow: /a\nCrawl-delay: {value}")
+    assert "Write" not in told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.protocol.lint.reading import Reading
 
+_ALL = re.compile(
+    rb"(?:all|any|every|everyone|everybody)(?:[ _-]*(?:robots|bots|crawlers|spiders|agents))?$",
+    re.IGNORECASE,
+)
 _COMPARED = 200
 """In how many groups names are searched for others, which takes the square of their number."""
 
@@ -61,7 +66,12 @@ def _name_faults(reading: Reading) -> Iterator[Finding]:
         if not any(names):
             words = "The line has no name." if not value else f"{text(value)!r} names no crawler."
             yield Finding(number, Code.NAMES_NOBODY, words)
-        elif reading.dialect.names is Names.TOKEN and _is_cut(value, names):
+            continue
+        word = _ALL.match(value)
+        if word:
+            words = f"{text(word[0])!r} is the name of one crawler: write * for all."
+            yield Finding(number, Code.ALL_IS_A_NAME, words)
+        if reading.dialect.names is Names.TOKEN and _is_cut(value, names):
             starred = b"*" in value[1:]
             why = "A * in a name is no wildcard. " if starred else ""
             counted = names[0] if starred else names[-1]

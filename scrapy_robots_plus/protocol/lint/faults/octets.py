@@ -38,6 +38,9 @@ def octet_faults(reading: Reading) -> Iterator[Finding]:
     if is_html(reading):
         yield Finding(1, Code.HTML, "This is a web page. Everything that is not a rule is ignored.")
     yield from _too_long(reading)
+    if reading.is_utf16:
+        text = "The file is UTF-16. Others may find no rule in it: save it as UTF-8."
+        yield Finding(None, Code.UTF_16, text)
     if reading.raw != reading.lines:
         for number, (raw, line) in enumerate(zip(reading.raw, reading.lines, strict=True), 1):
             if len(raw) != len(line):

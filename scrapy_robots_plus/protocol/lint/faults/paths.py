@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 
 _URL = re.compile(rb"https?:/*[^/]*(/.*)?", re.IGNORECASE)
 _HOST = re.compile(rb"www\.[^/]*(/.*)?", re.IGNORECASE)
+_SEVERAL = re.compile(rb"[\s,]\s*((?<=\s)[/*]\S*)")
+_REGULAR = re.compile(
+    rb"^\^"  # ^/private
+    rb"|(?<=[^*/])/\.[*+]\??(?=\$?$)"  # /private/.*
+    rb"|\\(?:[dwsDWS](?![a-zA-Z])|[./?+*-])"  # /\d
+    rb"|\([^()/]*\|[^()]*\)"  # /(a|b)
+    rb"|\[[^\]/]*[a-zA-Z0-9]-[a-zA-Z0-9][^\]/]*\]"  # /[0-9]
+)
 
 
 def path_faults(reading: Reading) -> Iterator[Finding]:
@@ -28,6 +36,7 @@ def path_faults(reading: Reading) -> Iterator[Finding]:
             allow, value, ranked = reading.rules[number]
             yield from _comment_in_path(number, value, reading)
             if value:
+                yield from _other_syntax(number, value)
                 yield from _faults(number, value, ranked, reading.dialect)
             elif not reading.dialect.empty_decides and (allow or len(section.rules) > 1):
                 name = "Allow" if allow else "Disallow"
@@ -45,6 +54,20 @@ def _faults(
     if dialect.wildcards and b"$" in value[:-1]:
         words = "Only a $ at the very end is special: this one stands for itself."
         yield Finding(number, Code.LITERAL_DOLLAR, words)
+
+
+def _other_syntax(number: int, value: bytes) -> Iterator[Finding]:
+    """A path that may have been meant as several, or as a regular expression."""
+    several = _SEVERAL.search(value)
+    if several:
+        words = f"A rule has one path: write a line of its own for {text(several[1])}"
+        yield Finding(number, Code.SEVERAL_PATHS, words)
+    found = _REGULAR.search(value)
+    if found:
+        words = (
+            f"{text(found[0])!r} is no regular expression: only * and a $ at the end are special."
+        )
+        yield Finding(number, Code.REGULAR_EXPRESSION, words)
 
 
 def _why_not(value: bytes) -> str:

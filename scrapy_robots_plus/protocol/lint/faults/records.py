@@ -27,6 +27,7 @@ _NAMED = 10_000
 """So many lines of a file that are ignored have a finding each."""
 
 _ANOTHER_KEY = re.compile(rb"(?:user-?agent|disallow|crawl-delay|sitemap)[ \t]*:", re.IGNORECASE)
+_SECONDS = re.compile(rb"(\d+(?:[.,]\d+)?)\s*(?:s|secs?|seconds?)?\.?", re.IGNORECASE)
 _EXAMPLES = {
     Role.CRAWL_DELAY: "a number of seconds, such as 5 or 0.5",
     Role.REQUEST_RATE: "a rate such as 1/5 or 10/60m",
@@ -124,6 +125,10 @@ def _value_fault(line: Meaning) -> Iterator[Finding]:
         yield Finding(line.number, Code.EMPTY_VALUE, words)
     elif line.role in PACES and line.ignored and line.group is not None:
         words = f"{quoted(text(line.value))} is ignored: it is not {_EXAMPLES[line.role]}."
+        seconds = _SECONDS.fullmatch(line.value) if line.role is Role.CRAWL_DELAY else None
+        if seconds:
+            number = text(seconds[1]).replace(",", ".")
+            words += f" Write {number}"
         yield Finding(line.number, Code.UNREADABLE_VALUE, words)
     elif line.role is Role.SITEMAP and not is_whole_url(line.value):
         words = "A sitemap needs a whole URL, with https:// and the host."
