@@ -102,7 +102,7 @@ async def test_what_a_subclass_of_ours_does_is_what_happens(
         EXTENSIONS={OwnExtension: 0},
     )
     assert host.fetched == ["/open"]
-    assert caplog.text.count("1 origin, 0 requests allowed, 1 denied") == 1
+    assert caplog.text.count("1 site, 0 requests allowed, 1 denied") == 1
     assert "alongside" not in caplog.text
 
 

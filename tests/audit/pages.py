@@ -98,7 +98,7 @@ def page_of(entries: Iterable[Entry], *damages: str) -> Page:
 
 def tiles(of: Page) -> list[str]:
     """The figures at the top of a report."""
-    names = "Requests denied|Requests allowed|Hosts|robots.txt failures|robots.txt changes"
+    names = "Requests denied|Requests allowed|Sites|robots.txt failures|robots.txt changes"
     found = re.findall(rf"({names}) ([\d,]+)", of.text)
     return [f"{number} {name}" for name, number in found[:5]]
 

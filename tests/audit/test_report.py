@@ -21,7 +21,7 @@ def test_the_figures_are_those_of_the_log(sample: Page) -> None:
     assert tiles(sample) == [
         "58 Requests denied",
         "148 Requests allowed",
-        "7 Hosts",
+        "7 Sites",
         "5 robots.txt failures",
         "1 robots.txt changes",
     ]
@@ -127,7 +127,7 @@ def test_what_a_log_without_allowed_requests_cannot_show_is_said() -> None:
     assert "Of the allowed requests, 0 are in the log, and counted below." in found.text
     assert found.tables["crawls"][1][1:] == ["1", "1,000"]
     assert "gaps cannot be measured" in found.text
-    assert found.tables["hosts"][0] == ["Host", "Denied"]
+    assert found.tables["hosts"][0] == ["Site", "Denied"]
     assert found.all("article") == []
 
 

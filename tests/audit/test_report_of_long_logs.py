@@ -44,7 +44,7 @@ def test_what_does_not_fit_is_summed_up_so_that_the_sums_are_right() -> None:
     hosts = [f"https://site{number}.example" for number in range(HOSTS + 20)]
     found = page_of([begin(), *(denied(host, f"/{n}") for host in hosts for n in range(2))])
     *rows, rest = found.tables["hosts"][1:]
-    assert (len(rows), rest) == (HOSTS, ["20 more hosts", "40"])
+    assert (len(rows), rest) == (HOSTS, ["20 more sites", "40"])
     *rows, rest = found.tables["rules"][1:]
     assert (len(rows), rest[0]) == (RULES, "All other rules")
     assert sum(int(row[1]) for row in rows) + int(rest[1]) == 2 * len(hosts)
@@ -58,10 +58,10 @@ def test_with_very_many_hosts_totals_are_exact_and_a_count_says_if_it_is_not() -
     *rows, rest = found.tables["hosts"][1:]
     assert rows[0][0].startswith(SHOP)
     assert rows[0][1] == "at least 50"
-    assert rest[0] == "All other hosts"
+    assert rest[0] == "All other sites"
     counts = [int(row[1].removeprefix("at least ").replace(",", "")) for row in (*rows, rest)]
     assert sum(counts) == 5_050
-    assert "There are more hosts than are followed one by one." in found.text
+    assert "There are more sites than are followed one by one." in found.text
 
 
 def test_a_number_without_bound_of_reasons_answers_and_crawls_is_summed_up() -> None:

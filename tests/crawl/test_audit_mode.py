@@ -47,7 +47,7 @@ async def test_what_would_be_denied_is_sent_and_counted(
     assert f"Would be forbidden by robots.txt: <GET {host.url('/closed')}>" in caplog.text
     assert "Forbidden by robots.txt" not in caplog.text
     assert caplog.text.count('ROBOTS_MODE is "audit": nothing is enforced') == 1
-    assert "audit mode, nothing was enforced: 3 origins, 2 requests allowed, 2 to be denied" in (
+    assert "audit mode, nothing was enforced: 3 sites, 2 requests allowed, 2 to be denied" in (
         caplog.text
     )
     assert f"{failing.url('/robots.txt')} cannot be read (503): all its requests would be" in (

@@ -337,7 +337,7 @@ async def test_the_table_at_the_end(sites: Sites, caplog: pytest.LogCaptureFixtu
     await crawl(*urls)
     table = next(line for line in caplog.messages if line.startswith("robots.txt ("))
     lines = [line.split() for line in table.splitlines()]
-    assert table.startswith("robots.txt (probe): 2 origins, 1 request allowed, 3 denied\n")
+    assert table.startswith("robots.txt (probe): 2 sites, 1 request allowed, 3 denied\n")
     assert lines[2] == [host.origin, "200,", "rules", *["0.1", "s", "0.1", "s", "1", "2"]]
     assert lines[3] == [failing.origin, "503,", "all", "denied", "-", "-", "0", "1"]
 

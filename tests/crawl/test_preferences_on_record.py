@@ -166,8 +166,8 @@ async def test_the_table_ends_with_what_was_skipped(
 ) -> None:
     with caplog.at_level(logging.INFO):
         await crawled(site(sites), tmp_path / "audit.jsonl")
-    (table,) = [each.getMessage() for each in caplog.records if "1 origin," in each.getMessage()]
-    assert "1 origin, 1 request allowed, 6 denied\n" in table
+    (table,) = [each.getMessage() for each in caplog.records if "1 site," in each.getMessage()]
+    assert "1 site, 1 request allowed, 6 denied\n" in table
     last = table.splitlines()[-1]
     assert last == "sites object to train-ai: 2 requests and 3 pages skipped"
 
@@ -194,7 +194,7 @@ async def test_or_with_what_was_not(
 ) -> None:
     with caplog.at_level(logging.INFO):
         await crawled(site(sites), tmp_path / "audit.jsonl", **settings)
-    (table,) = [each.getMessage() for each in caplog.records if "1 origin," in each.getMessage()]
+    (table,) = [each.getMessage() for each in caplog.records if "1 site," in each.getMessage()]
     last = table.splitlines()[-1]
     assert last == expected if expected else not last.startswith("sites object")
 

@@ -74,9 +74,9 @@ def added_up(text: str) -> tuple[int, int]:
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
-        ({"a": Row(1, 3)}, "1 origin, 1 request allowed, 3 denied"),
-        ({"a": Row(0, 1)}, "1 origin, 0 requests allowed, 1 denied"),
-        ({"a": Row(1200, 0), "b": Row(34, 5)}, "2 origins, 1,234 requests allowed, 5 denied"),
+        ({"a": Row(1, 3)}, "1 site, 1 request allowed, 3 denied"),
+        ({"a": Row(0, 1)}, "1 site, 0 requests allowed, 1 denied"),
+        ({"a": Row(1200, 0), "b": Row(34, 5)}, "2 sites, 1,234 requests allowed, 5 denied"),
     ],
 )
 def test_one_is_not_many(rows: dict[str, Row], expected: str) -> None:
@@ -91,7 +91,7 @@ def test_each_column_is_as_wide_as_its_widest_cell() -> None:
         "late": Row(0, 0),
     }
     assert table(tally(**rows)).splitlines() == [
-        "origin               robots.txt                  delay asked  delay kept  allowed  denied",
+        "site                 robots.txt                  delay asked  delay kept  allowed  denied",
         "http://long.example  200, rules, now connection            -           -        2       1",
         "http://dead.example  timeout, all denied                   -           -        0       2",
         "http://slow.example  200, rules                        0.5 s       0.5 s        3       0",
@@ -101,7 +101,7 @@ def test_each_column_is_as_wide_as_its_widest_cell() -> None:
 
 def test_a_crawl_that_keeps_no_delays_has_no_columns_for_them() -> None:
     assert table(tally(a=Row(1, 0, RULES)), delays=False).splitlines() == [
-        "origin            robots.txt  allowed  denied",
+        "site              robots.txt  allowed  denied",
         "http://a.example  200, rules        1       0",
     ]
 
@@ -315,7 +315,7 @@ async def test_what_a_crawl_found_is_told_in_words_that_cannot_be_mistaken(
             ROBOTS_CRAWL_DELAY_TOO_LONG="skip",
         )
     (text,) = [record.getMessage() for record in caplog.records if record.name == LOGGER]
-    assert text.startswith("robots.txt (probe): 5 origins, 2 requests allowed, 3 denied\n")
+    assert text.startswith("robots.txt (probe): 5 sites, 2 requests allowed, 3 denied\n")
     for words, host in hosts.items():
         (line,) = [line for line in text.splitlines() if line.startswith(f"{host.origin} ")]
         assert f" {words}  " in line
@@ -349,7 +349,7 @@ async def test_a_crawl_of_many_hosts_is_told_in_groups(
             ROBOTS_FETCH_RETRIES=0,
         )
     first, head, *lines = logged(caplog).splitlines()
-    assert first == "robots.txt (probe): 31 origins, 16 requests allowed, 18 denied"
+    assert first == "robots.txt (probe): 31 sites, 16 requests allowed, 18 denied"
     assert len(lines) <= 20
     assert added_up("\n".join([head, *lines])) == (16, 18)
     assert lines[0].split()[-5:] == ["rules", "-", "-", "1", "3"]

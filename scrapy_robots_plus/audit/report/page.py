@@ -27,7 +27,7 @@ _USES = ("uses", "Uses")
 _CONTENTS = (
     ("time", "Over time"),
     ("reasons", "Reasons"),
-    ("hosts", "Hosts"),
+    ("hosts", "Sites"),
     ("rules", "Rules"),
     ("gaps", "Gaps"),
     ("files", "robots.txt files"),
@@ -170,7 +170,7 @@ def _overview(summary: Summary) -> Html:
         [
             ("Requests denied", number(totals.denied)),
             ("Requests allowed", allowed),
-            ("Hosts", hosts_seen),
+            ("Sites", hosts_seen),
             ("robots.txt failures", number(totals.failures)),
             ("robots.txt changes", number(totals.changes)),
         ]
@@ -202,7 +202,7 @@ def _about(log: Log) -> Html:
             element("b", "allowed"),
             " that no rule was against it. Where a robots.txt could not be read, requests are "
             "denied as well. A ",
-            element("b", "host"),
+            element("b", "site"),
             " is a scheme, host name and port: each has a robots.txt of its own.",
         ),
         paragraph(

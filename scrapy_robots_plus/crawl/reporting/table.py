@@ -31,7 +31,7 @@ one for the sum of the others."""
 MOST_OF_A_NAME = 60
 """Columns of an origin that are shown."""
 
-_HEAD = ("origin", "robots.txt", "delay asked", "delay kept", "allowed", "denied")
+_HEAD = ("site", "robots.txt", "delay asked", "delay kept", "allowed", "denied")
 _WORDS = 2
 """So many columns hold words, the others numbers."""
 _DELAYS = slice(2, 4)
@@ -50,10 +50,10 @@ class Line(NamedTuple):
 
 def headline(tally: Tally, mode: Mode = Mode.OBEY) -> str:
     """The totals in words."""
-    origins, requests = counted(len(tally), "origin"), counted(tally.allowed, "request")
+    sites, requests = counted(len(tally), "site"), counted(tally.allowed, "request")
     enforces = mode is Mode.OBEY
     parts = [
-        origins,
+        sites,
         f"{requests} allowed",
         f"{tally.denied:,} {'' if enforces else 'to be '}denied",
     ]

@@ -306,7 +306,7 @@ async def test_it_keeps_the_tables_free_of_what_was_not_sent(
     host = site_with(sites.host(), "/a")
     caplog.set_level("INFO")
     await crawled(host.url(ROBOTS))
-    assert "1 origin, 2 requests allowed, 0 denied" in caplog.text  # the sitemap and its page
+    assert "1 site, 2 requests allowed, 0 denied" in caplog.text  # the sitemap and its page
 
 
 @pytest_twisted.ensureDeferred

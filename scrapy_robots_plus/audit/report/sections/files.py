@@ -52,7 +52,7 @@ def _failures(summary: Summary) -> Iterator[Html]:
     rows = [_failure(*key, row) for key, row in ranked[:FAILURES]]
     left = summary.totals.failures - sum(row.count for _, row in ranked[:FAILURES])
     last = ["All others", number(left)] if left else ()
-    yield table([Column("Host and failure"), Column("Times", is_number=True)], rows, last)
+    yield table([Column("Site and failure"), Column("Times", is_number=True)], rows, last)
 
 
 def _failure(origin: str, failure: str, row: Failure) -> list[object]:
@@ -70,7 +70,7 @@ def _changes(summary: Summary) -> Iterator[Html]:
     if left:
         yield paragraph(f"The latest {len(summary.changes)} of {summary.totals.changes:,} changes.")
     yield table(
-        [Column("Host"), Column("When (UTC)")],
+        [Column("Site"), Column("When (UTC)")],
         [_change(change) for change in summary.changes],
     )
 

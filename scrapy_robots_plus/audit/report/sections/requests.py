@@ -98,9 +98,9 @@ def hosts(summary: Summary) -> Html:
     rest: list[object] = []
     if len(ranked) > len(shown) or not summary.hosts.is_complete:
         rest = _rest(summary, shown, len(ranked), with_allowed=with_allowed)
-    columns = [Column("Host"), *_outcome_columns(with_allowed=with_allowed)]
+    columns = [Column("Site"), *_outcome_columns(with_allowed=with_allowed)]
     content = table(columns, rows, rest) if rows else _nothing()
-    return section("hosts", "Hosts", content, _about_counts(summary.hosts.is_complete, "hosts"))
+    return section("hosts", "Sites", content, _about_counts(summary.hosts.is_complete, "sites"))
 
 
 def _host(origin: str, host: Host, most: int) -> Html:
@@ -108,7 +108,7 @@ def _host(origin: str, host: Host, most: int) -> Html:
     denials = host.reasons.ranked(_count)
     why = [f"{row.count:,} denied: {words.decided_by(reason)}" for reason, row in denials]
     bar = pictures.share([("denied", host.denied), ("allowed", host.allowed)], most)
-    name = code(origin) if origin else "No host, or not http"
+    name = code(origin) if origin else "No site, or not http"
     return join([name, bar, small(" · ".join([*robots, *why]))])
 
 
@@ -117,7 +117,7 @@ def _rest(
 ) -> list[object]:
     totals = summary.totals
     left = known - len(shown)
-    name = counted(left, "more host") if summary.hosts.is_complete else "All other hosts"
+    name = counted(left, "more site") if summary.hosts.is_complete else "All other sites"
     allowed = totals.allowed - sum(host.allowed for _, host in shown)
     denied = totals.denied - sum(host.denied for _, host in shown)
     return [name, number(denied), *([number(allowed)] if with_allowed else [])]
