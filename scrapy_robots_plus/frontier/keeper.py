@@ -14,7 +14,7 @@ from scrapy_robots_plus.storage.sqlite.file import FAULTS, Identity, identity, i
 from .errors import JobFileError
 from .mending.replacing import UNREADABLE, finish_replacing, part_of, replace, unused
 from .mending.salvage import MENDED, Damaged, Mended, Salvaged, salvage
-from .mending.trust import check_log, check_tables, is_empty
+from .mending.trust import check_tables, is_empty
 from .opening import connect, explained
 from .recent import Recent, read_recent, recent_of
 from .tables.open_job import LOSSES, OpenJob, losses_of
@@ -105,17 +105,17 @@ class Keeper:
 
     def _attach(self, *, resumes: bool) -> None:
         """*resumes*: for a run that begins."""
-        had_log = log_of(self.path).exists()
+        log = log_of(self.path)  # empty but for the moment when the file is written
+        has_all = log.exists() and identity(log, least_size=1) is None
         found = read_recent(self._recent.path)
         if is_empty(self.path, has_log=found.generation is not None):
             self.troubles.append(f"{self.path} is empty: if the job had begun, all of it is lost")
         self._connection = connect(self.path)
-        check_log(self.path)
         self.job = OpenJob(self._connection)
         mended = Mended.of(self.job)
         if resumes and self.job.was_killed and mended is None:
             is_copy = found.file != identity(self.path)
-            if is_copy or not had_log:
+            if is_copy or not has_all:
                 check_tables(self._connection, self.job)
         follows = found.generation == self.job.written.generation
         if follows:

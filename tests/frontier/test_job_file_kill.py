@@ -31,7 +31,7 @@ def test_no_kill_loses_a_request(tmp_path: Path, kills: int) -> None:
         job += 1
         path, log = tmp_path / f"{job}" / FILE_NAME, tmp_path / f"{job}.log"
         while "done" not in handled(log):
-            with start(path, log) as worker:
+            with start(path, log, "", chance.choice(["", "300"])) as worker:
                 if done < kills:
                     _wait(worker, log, len(handled(log)) + chance.choice([0, 1]))
                     time.sleep(chance.random() * 0.1)

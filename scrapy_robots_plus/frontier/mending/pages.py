@@ -1,5 +1,7 @@
 """The rows in the pages of an SQLite file, read without SQLite and without its trees.
 
+Its write-ahead log is not: it is copied into the file after each commit.
+
 One damaged page of a tree hides all pages below it from SQLite. Here, each page that can be read
 gives its rows.
 
@@ -10,10 +12,6 @@ from __future__ import annotations
 
 import struct
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-from scrapy_robots_plus.storage.sqlite.file import log_of
-
-from .wal import read_log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,21 +35,16 @@ class Record(NamedTuple):
 
 
 class Pages:
-    """Those of a file and its log, whichever is newer."""
+    """Those of a file."""
 
     def __init__(self, path: Path) -> None:
-        log = log_of(path)
         self._file = path.open("rb")
-        self._in_log, self.is_exact = read_log(log)
-        """False if older copies of pages had to be used, or pages that are no longer in use may
-        have been."""
-        self._log = log.open("rb") if self._in_log else None
-        self._count = max(self._file.seek(0, 2) // _PAGE, *self._in_log, 0)
+        self._count = self._file.seek(0, 2) // _PAGE
+        self.is_exact = True
+        """False if pages that are no longer in use may have been read."""
 
     def close(self) -> None:
-        for stream in (self._file, self._log):
-            if stream is not None:
-                stream.close()
+        self._file.close()
 
     def records(self) -> Iterator[Record]:
         """All in use, as far as they can be read."""
@@ -63,11 +56,8 @@ class Pages:
     def _page(self, number: int) -> bytes:
         if not 0 < number <= self._count:  # damaged
             return b""
-        stream, begin = self._file, (number - 1) * _PAGE
-        if self._log is not None and number in self._in_log:
-            stream, begin = self._log, self._in_log[number]
-        stream.seek(begin)
-        return stream.read(_PAGE)
+        self._file.seek((number - 1) * _PAGE)
+        return self._file.read(_PAGE)
 
     def _free(self) -> set[int]:
         """Pages that are not in use: they may hold what was deleted long ago."""
@@ -81,7 +71,7 @@ class Pages:
             free.add(trunk)
             free.update(struct.unpack_from(f">{min(count, _PAGE // 4 - 2)}I", page, 8))
             trunk = following
-        self.is_exact = self.is_exact and len(free) == told
+        self.is_exact = len(free) == told
         return free
 
     def _records_in(self, number: int) -> Iterator[Record]:

@@ -14,10 +14,9 @@ from scrapy_robots_plus.frontier.tables.rows import Row
 from scrapy_robots_plus.frontier.tables.states import State
 from scrapy_robots_plus.frontier.tables.transaction import Transaction
 from scrapy_robots_plus.protocol.counting import counted
-from scrapy_robots_plus.storage.sqlite.file import FAULTS, log_of
+from scrapy_robots_plus.storage.sqlite.file import FAULTS
 
 from .pages import Pages, Record
-from .wal import read_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -87,8 +86,9 @@ def salvage(damaged: Damaged, new: Path) -> bool:
 
     Raises sqlite3.Error or OSError if the new file cannot be written.
     """
-    if damaged.connection is not None and read_log(log_of(damaged.path)).is_whole:
+    if damaged.connection is not None:
         with suppress(*FAULTS):  # it is damaged
+            damaged.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             if _copied(damaged, _rows(damaged.connection), new, lambda: True) == 0:
                 return True
     with closing(Pages(damaged.path)) as pages:

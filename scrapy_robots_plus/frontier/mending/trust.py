@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.frontier.tables.states import State
 from scrapy_robots_plus.storage.sqlite.file import identity, log_of
 
-from .wal import read_log
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -26,12 +24,6 @@ def is_empty(path: Path, *, has_log: bool) -> bool:
     if has_log or identity(log_of(path), least_size=1) is not None:
         raise sqlite3.DatabaseError("it is empty")
     return True
-
-
-def check_log(path: Path) -> None:
-    """Raises sqlite3.DatabaseError if the log is damaged: SQLite would forget half of it."""
-    if not read_log(log_of(path)).is_whole:
-        raise sqlite3.DatabaseError("its log is damaged")
 
 
 def check_tables(connection: sqlite3.Connection, job: OpenJob) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scrapy_robots_plus.frontier.mending.pages import Pages, Record
-from scrapy_robots_plus.storage.sqlite.file import log_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -166,28 +165,3 @@ def test_of_a_file_that_was_cut_off_the_whole_pages_are_read(path: Path) -> None
     for size in (0, 50, PAGE - 1):
         path.write_bytes(data[:size])
         assert read(path)[0] == []
-
-
-def test_pages_in_the_log_are_newer_than_those_in_the_file(path: Path) -> None:
-    make(path, "CREATE TABLE made (value)", [("old",)])
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("UPDATE made SET value = 'new'")
-        connection.executemany("INSERT INTO made VALUES (?)", ((octets(3_000),) for _ in range(9)))
-        connection.commit()
-        copy = path.with_name("copy")
-        copy.write_bytes(path.read_bytes())
-        log_of(copy).write_bytes(log_of(path).read_bytes())
-    found, is_exact = read(copy)
-    assert found[0] == Record(1, ("new",))
-    assert len(found) == 10
-    assert is_exact
-    spoil(log_of(copy), 32 + 24 + 100, b"\xff\xff\xff\xff")
-    assert not read(copy)[1]
-
-
-@pytest.mark.parametrize("log", [b"", bytes(32)])
-def test_an_empty_log_changes_nothing(path: Path, log: bytes) -> None:
-    make(path, "CREATE TABLE made (value)", [(7,)])
-    log_of(path).write_bytes(log)
-    assert read(path) == ([Record(1, (7,))], True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -10,11 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.frontier import JobFile, JobFileError, LaneRow
-from scrapy_robots_plus.frontier.mending.wal import read_log
-from scrapy_robots_plus.frontier.opening import connect
-from scrapy_robots_plus.storage.sqlite.file import log_of
-
-from ..jobs import kill_copy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,34 +121,3 @@ def test_without_counters_the_loss_cannot_be_told(path: Path) -> None:
             "cannot be told"
         ) in file.troubles[0]
         assert (file.held, file.lost, file.was_killed) == (1, 0, False)
-
-
-def test_what_can_be_read_of_a_log(path: Path) -> None:
-    log = log_of(path)
-    assert read_log(log) == ({}, True)
-    log.touch()
-    assert read_log(log) == ({}, True)
-    log.write_bytes(bytes(100))
-    assert read_log(log) == ({}, True)
-    log.write_bytes(b"x")
-    assert read_log(log) == ({}, False)
-    log.write_bytes(b"x" * 5_000)
-    assert read_log(log) == ({}, False)
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_one_damaged_page_of_a_log_leaves_the_others(path: Path, seed: int) -> None:
-    with closing(connect(path)) as connection:
-        for number in range(30):
-            connection.execute("INSERT INTO seen (digests) VALUES (?)", (b"%d" % number * 2_000,))
-        log = log_of(kill_copy(path, path.parent / "killed"))
-    whole = read_log(log)
-    assert whole.is_whole
-    data = bytearray(log.read_bytes())
-    frame = 32 + 4_120 * random.Random(seed).randrange(len(data) // 4_120 - 1)
-    data[frame + 24 + 100] ^= 1
-    log.write_bytes(data)
-    pages, is_whole = read_log(log)
-    assert not is_whole
-    newest = {page for page, begin in whole.pages.items() if begin == frame + 24}
-    assert {page for page in whole.pages if pages.get(page) != whole.pages[page]} == newest
