@@ -31,6 +31,7 @@ LONGEST_PAUSE = 10.0
 
 _LONGEST_MESSAGE = 300
 
+_LASTING = re.compile(r"\b(WRONGTYPE|NOAUTH|CROSSSLOT)\b|unknown command|can't run|permission")
 _RUN_ID = re.compile(rb"\brun_id:(\w+)")
 """Of a server's process, in what it answers to ``INFO server``."""
 
@@ -40,6 +41,10 @@ class ServerError(Exception):
 
     The message names the server, without user and password, and says why.
     """
+
+    is_lasting = False
+    """Whether it will not do it later either: the user may not, a key holds something else, or the
+    server is a node of a cluster and the client does not know."""
 
 
 class ServerAwayError(ServerError):
@@ -75,6 +80,9 @@ class Server:
         self._pause = 0.0
         self._alone_until = -inf
         self._why = ""
+
+    for_a_cluster = "the URL needs the option cluster=true"
+    """What to set for a Redis Cluster."""
 
     def run(self, call: Callable[[Redis], _T]) -> _T:
         """What *call* returns, which is given the client and does nothing but ask it.
@@ -132,7 +140,9 @@ class Server:
         answered = isinstance(error, (exceptions.ResponseError, exceptions.DataError))
         if answered:
             self._pause = 0.0
-            raise ServerError(explained) from None  # its text may hold the password
+            refused = ServerError(explained)
+            refused.is_lasting = bool(_LASTING.search(str(error)) or _is_moved(error))
+            raise refused from None  # its text may hold the password
         if not _is_of_redis(error):
             raise error
         self._why = explained
@@ -142,8 +152,8 @@ class Server:
 
     def _explained(self, error: Exception) -> str:
         words = str(error) or type(error).__name__
-        if type(error).__name__ == "MovedError":
-            words = "the server belongs to a Redis Cluster: the URL needs the option cluster=true"
+        if _is_moved(error):
+            words = f"the server belongs to a Redis Cluster: {self.for_a_cluster}"
         for secret in secrets_in(self._url):  # some servers repeat a command they do not know
             words = words.replace(secret, "***")
         return f"{self.name}: {printable(words.rstrip('.'), _LONGEST_MESSAGE)}"
@@ -174,6 +184,10 @@ class Script:
             return client.evalsha(self._digest, len(keys), *keys, *args)
         except NoScriptError:  # the server was restarted, or told to forget its scripts
             return client.eval(self._text, len(keys), *keys, *args)  # type: ignore[arg-type]
+
+
+def _is_moved(error: Exception) -> bool:
+    return type(error).__name__ == "MovedError"
 
 
 def _is_of_redis(error: Exception) -> bool:

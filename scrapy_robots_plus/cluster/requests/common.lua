@@ -243,16 +243,18 @@ local function waiting()
   return found
 end
 
+local EXPIRING = {DUE, NEW, WORKERS, PACE, IDLE, CLOCK, PUSHED, WAITING, base .. 'terms'}
+
 -- If nobody comes back, hosts are forgotten when they would have been
 local function expire()
   if call('ZCARD', WORKERS) > 1 or call('ZCARD', DUE) > 1 or call('ZCARD', NEW) > 1 then return end
   local last = call('ZREVRANGE', IDLE, 0, 0, 'WITHSCORES')
   local left = string.format('%.0f', #last == 0 and REMEMBERED or math.max(1, last[2] - now()))
-  for _, key in ipairs({DUE, NEW, WORKERS, PACE, IDLE, CLOCK, PUSHED, WAITING}) do
+  for _, key in ipairs(EXPIRING) do
     call('PEXPIRE', key, left)
   end
 end
 
 local function persist()
-  for _, key in ipairs({DUE, NEW, WORKERS, PACE, IDLE, CLOCK, PUSHED, WAITING}) do call('PERSIST', key) end
+  for _, key in ipairs(EXPIRING) do call('PERSIST', key) end
 end

@@ -10,7 +10,7 @@ from .reports import encoded
 from .scripts import Scripts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from .reports import Report
 
@@ -194,6 +194,19 @@ class HostQueue:
             given_back, more = self._run("leave", [self.worker])
             total += given_back
         return total
+
+    def agree(self, terms: Mapping[str, str]) -> dict[str, str]:
+        """Which of *terms* are others than those of the workers that are there, and how they have
+        them. The only worker decides for those that come.
+        """
+        if not self.state().workers:
+            self._client.delete(self.keys.terms)
+            self._client.hset(self.keys.terms, mapping=terms)
+        found = {
+            name.decode(): value.decode()
+            for name, value in self._client.hgetall(self.keys.terms).items()
+        }
+        return {name: there for name, there in found.items() if terms.get(name, there) != there}
 
     def state(self) -> State:
         """What waits, and what the other workers are and have."""

@@ -50,6 +50,11 @@ class Keys:
         return f"{self.base}:lost"
 
     @property
+    def terms(self) -> str:
+        """Hash: settings that must be equal in all workers, as the first of them has them."""
+        return f"{self.base}:terms"
+
+    @property
     def clock(self) -> str:
         """String: when the time was last written, and how far ahead of the server's it is."""
         return f"{self.base}:clock"

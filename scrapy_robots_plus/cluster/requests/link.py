@@ -15,6 +15,8 @@ _OURS = ("retry", "retry_on_error", "retry_on_timeout", "decode_responses", "enc
 class Link(Server):
     """The same server, asked with short waits, and left alone for a while when it is away."""
 
+    for_a_cluster = 'set REDIS_PARAMS = {"redis_cls": "redis.RedisCluster"}'
+
     def __init__(self, client: Any) -> None:
         super().__init__(_url_of(client))
         self._client = _impatient(client)

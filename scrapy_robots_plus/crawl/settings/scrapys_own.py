@@ -126,23 +126,54 @@ def caches_http(settings: BaseSettings) -> bool:
 
 
 def redis_url(settings: BaseSettings) -> Any:
-    """The server of scrapy-redis: ``REDIS_URL`` or ``REDIS_HOST`` and ``REDIS_PORT``, with user,
-    password and database from elsewhere in its settings.
+    """The server of scrapy-redis as a URL: from ``REDIS_URL``, ``REDIS_HOST``, ``REDIS_PORT``,
+    ``REDIS_DB`` and ``REDIS_PARAMS``, in the order in which scrapy-redis and redis-py read them.
 
-    None if neither is set, or if more is needed to get there than a URL says.
+    None if more is needed to get there than a URL says, such as Sentinel.
     """
     params = settings.getdict("REDIS_PARAMS")
-    url, host = settings.get("REDIS_URL"), settings.get("REDIS_HOST")
-    if not url and host and not _BEYOND_A_URL & params.keys():
-        port = settings.get("REDIS_PORT") or params.get("port", 6379)
-        url = f"redis://[{host}]:{port}" if ":" in host else f"redis://{host}:{port}"
+    client = params.get("redis_cls", "redis.Redis")
+    name = client if isinstance(client, str) else f"{client.__module__}.{client.__qualname__}"
+    package, kind = name.partition(".")[0], name.rpartition(".")[2]
+    if package != "redis" or kind not in _CLIENTS or _BEYOND_A_URL & params.keys():
+        return None
+    url = settings.get("REDIS_URL") or _server_in(settings, params)
     if not isinstance(url, str):
         return url
     who = tuple(str(params.get(name) or "") for name in ("username", "password"))
-    return _with_database(_with_user(url, *who), settings.get("REDIS_DB") or params.get("db"))
+    url = _with_database(_with_user(url, *who), settings.get("REDIS_DB") or params.get("db"))
+    return _with_options(url, {**_CLIENTS[kind], **_tls_options(url, params)})
 
 
-_BEYOND_A_URL = {"connection_pool", "redis_cls", "ssl", "unix_socket_path"}
+_CLIENTS: dict[str, dict[str, str]] = {
+    "Redis": {},
+    "StrictRedis": {},
+    "RedisCluster": {"cluster": "true"},
+}
+_BEYOND_A_URL = {"connection_class", "connection_pool", "credential_provider", "startup_nodes"}
+
+
+def _server_in(settings: BaseSettings, params: dict[str, Any]) -> str:
+    if path := params.get("unix_socket_path"):
+        return f"unix://{quote(str(path))}"
+    host = str(settings.get("REDIS_HOST") or params.get("host") or "localhost")
+    port = settings.get("REDIS_PORT") or params.get("port") or 6379
+    scheme = "rediss" if params.get("ssl") else "redis"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+def _tls_options(url: str, params: dict[str, Any]) -> dict[str, str]:
+    if not url.startswith("rediss:"):
+        return {}
+    given = {name: value for name, value in params.items() if name.startswith("ssl_")}
+    return {name: "none" if value is None else str(value) for name, value in given.items()}
+
+
+def _with_options(url: str, options: dict[str, str]) -> str:
+    """Likewise."""
+    missing = ((name, value) for name, value in options.items() if f"{name}=" not in url)
+    new = [f"{name}={quote(value, '/')}" for name, value in missing]
+    return f"{url}{'&' if '?' in url else '?'}{'&'.join(new)}" if new else url
 
 
 def _with_user(url: str, user: str, password: str) -> str:

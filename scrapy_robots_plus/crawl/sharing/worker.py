@@ -26,6 +26,7 @@ from .held.turns import QueuePace
 from .pushing import Pushing, Serialization
 from .standstill import Standstill
 from .taking import Taking
+from .terms import terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -92,7 +93,9 @@ class Worker:
         self._has_left = False
         self._connect()
         _workers[crawler] = self
-        account.begin()
+        account.begin(terms(crawler, crawl))
+        if crawl.holds_requests and not crawl.settings.store:
+            self._reports.files_are_not_shared()
         moved = account.attempt(partial(move_all, account.queue, self.pushing.stored))
         if moved:
             self._reports.moved(moved, key)
@@ -215,6 +218,8 @@ class Worker:
     # What the engine does
 
     def _begin(self) -> None:
+        if self._account.is_refused:
+            compat.close_crawl(self._crawler, "shared_queue_failed")
         self._loop = create_looping_call(self._look)
         self._loop.start(self.LOOK_SECONDS, now=False)
 

@@ -12,7 +12,7 @@ from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.server import ServerAwayError, ServerError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from scrapy_robots_plus.cluster.requests import Exchange, Outlook, State, Stored
@@ -70,14 +70,20 @@ class Account:
         self._tell_by = inf
         self._valid_until = self._lost_at = -inf
         self._loss = Loss(inf, is_known=False)
+        self.is_refused = False
+        """Whether the server has refused what the worker began with, and always will."""
 
-    def begin(self) -> None:
-        """The worker is alive from now on."""
+    def begin(self, terms: Mapping[str, str]) -> None:
+        """The worker is alive from now on. *terms*: what must be equal in all workers."""
         self.exchange()
+        if self.is_refused:
+            return
         policy = self.attempt(self._eviction_policy)
         if policy is not None and policy.startswith("allkeys"):
             self._reports.keys_may_be_evicted(policy)
         self.outlook()
+        for name, there in (self.attempt(lambda: self.queue.agree(terms)) or {}).items():
+            self._reports.differs(name, terms[name], there)
 
     def _eviction_policy(self) -> str:
         from redis.exceptions import ResponseError
@@ -251,7 +257,11 @@ class Account:
 
     def _failed(self, error: ServerError) -> None:
         """While the server was away, no worker could report: the others get time to do so."""
-        self._reports.failed(error)
+        if error.is_lasting and not self._is_known:
+            self.is_refused = True
+            self._reports.cannot_begin(error)
+        else:
+            self._reports.failed(error)
         self.is_unsure = True
         self._reap_at = self.now() + self._lifetime
 

@@ -42,6 +42,13 @@ class QueueReports:
             stats.SHARED_QUEUE_ERRORS,
         )
 
+    def cannot_begin(self, error: ServerError) -> None:
+        """The server will never do what it was asked: the crawl is closed."""
+        self._stats.inc_value(stats.SHARED_QUEUE_ERRORS)
+        if not self._told_away:
+            self._told_away = self._told_back = True
+            self._log(logging.ERROR, "The queue of requests cannot be used: %s", printable(error))
+
     def answered(self) -> None:
         """The server does what it is asked."""
         if self._told_away and not self._told_back:
@@ -132,6 +139,26 @@ class QueueReports:
             "The Redis server of the queue has maxmemory-policy %s: it deletes requests, and what "
             "was seen, when its memory is full. Set volatile-ttl or noeviction",
             policy,
+        )
+
+    def differs(self, name: str, here: str, there: str) -> None:
+        """From the workers that were there before."""
+        self._log(
+            logging.WARNING,
+            "This worker shares its requests with others, but %s is %s here, and %s there: hosts "
+            "get the pace of whoever asks them last. Give all workers the same settings",
+            name,
+            printable(here),
+            printable(there),
+        )
+
+    def files_are_not_shared(self) -> None:
+        """Though requests are."""
+        self._log(
+            logging.WARNING,
+            "Each worker fetches robots.txt files for itself: REDIS_PARAMS names a server in a way "
+            "that ROBOTS_STORE has no URL for. Set ROBOTS_STORE to the URL of a Redis server, or "
+            "to 'memory'",
         )
 
     def nothing_to_do(self, seconds: float, waiting: int, why: str) -> None:
