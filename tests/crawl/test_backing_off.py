@@ -18,6 +18,7 @@ from tests.broken_sites import Dead, EveryNth, served
 from tests.crawl_process import MODES, crawl_in_process
 from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
 from tests.limiters import LIMITERS, Bucket, Interval, limited
+from tests.limiting_nginx import LimitingNginx, has_nginx
 from tests.sending import TimedSpider
 from tests.sites import answer, in_turn, redirect, when
 
@@ -359,6 +360,26 @@ async def test_a_limit_of_two_a_second_is_found(sites: Sites) -> None:
         assert len(crawler.spider.got) == count
         assert len(host.fetched) - count <= 0.05 * len(host.fetched)
         assert sum(host.gaps) <= 2 * count / 2
+
+
+@pytest.mark.stress
+@pytest.mark.skipif(not has_nginx(), reason="needs nginx")
+@pytest_twisted.ensureDeferred
+async def test_a_limit_of_nginx_is_found(sites: Sites) -> None:
+    """Three a second and a burst of five, 429 or 503, with and without Retry-After."""
+    count = 200
+    with LimitingNginx() as nginx:
+        limits = [(status, asks) for status in (429, 503) for asks in (False, True)]
+        origins = [nginx.server(*limit) for limit in limits]
+        nginx.start()
+        made = [make_crawler(ProbeSpider, **RETRY, LOG_LEVEL="INFO") for _ in origins]
+        urls = [[f"{origin}/page?{number}" for number in range(count)] for origin in origins]
+        crawls = zip(made, urls, strict=True)
+        await gatherResults([crawler.crawl(urls=asked) for crawler, asked in crawls])
+    for crawler in made:
+        assert len(crawler.spider.got) == count
+        assert stat(crawler, REFUSED) <= 0.15 * count
+        assert stat(crawler, "elapsed_time_seconds") <= 2 * count / 3
 
 
 class ClosesWhenRefused(ProbeSpider):

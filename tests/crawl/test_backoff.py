@@ -67,9 +67,9 @@ def test_outside_of_visiting_hours_there_is_nothing_and_afterwards_no_slowness()
 
 
 def refuse(throttle: Throttle) -> None:
-    """Five requests that were under way are refused."""
+    """Seven requests that were under way are refused."""
     sent_in = throttle.phase
-    for _ in range(5):
+    for _ in range(7):
         throttle.refused(sent_in, 100.0, is_first=True, is_sure=True, asks_less=True)
 
 

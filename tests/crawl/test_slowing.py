@@ -41,26 +41,26 @@ def refuse(crawl: Crawl, times: int, status: int = 429) -> None:
 
 def refuse_all(crawl: Crawl) -> None:
     """Requests that were under way together are refused, and the pause after that is over."""
-    for _ in range(5):
+    for _ in range(7):
         crawl.answer(HOST)
     crawl.now += crawl.due_in(HOST)
 
 
 def test_a_host_that_refuses_is_left_alone_and_then_asked_slowly() -> None:
     crawl = slowed()
-    for _ in range(5):
+    for _ in range(7):
         crawl.answer(HOST)
     assert crawl.due_in(HOST) == pytest.approx(1.0)
     assert crawl.gap() == 0.5
     assert crawl.due_in("b.example") == 0.0
-    assert crawl.stats.get_stats() == {stats.REFUSED: 5, stats.BACKOFFS: 1}
+    assert crawl.stats.get_stats() == {stats.REFUSED: 7, stats.BACKOFFS: 1}
 
 
 def test_a_host_that_refuses_one_of_many_is_not_asked_slowly() -> None:
     crawl = slowed()
     crawl.answer(HOST)
     assert crawl.due_in(HOST) == pytest.approx(1.0)
-    for _ in range(4):
+    for _ in range(6):
         crawl.answer(HOST, 200)
     crawl.now += 1.0
     assert (crawl.gap(), crawl.due_in(HOST)) == (0.0, 0.0)
@@ -85,7 +85,7 @@ def test_requests_that_were_under_way_together_are_refused_as_one() -> None:
     pause = crawl.due_in(HOST)
     crawl.answer_to(second)
     assert crawl.due_in(HOST) == pause == pytest.approx(2.0)
-    assert crawl.stats.get_stats() == {stats.REFUSED: 7, stats.BACKOFFS: 2}
+    assert crawl.stats.get_stats() == {stats.REFUSED: 9, stats.BACKOFFS: 2}
 
 
 def test_an_answer_makes_it_faster_again() -> None:

@@ -263,7 +263,7 @@ def test_pauses_double_up_to_the_longest_and_end_after_a_minute(jitter: float) -
     throttle = Throttle(10.0, lambda: jitter)
     now, waits = 1000.0, []
     refuse(throttle, now)
-    for _ in range(4):
+    for _ in range(6):
         refuse(throttle, now, sent_in=0)  # they were under way
     while throttle.is_on:
         waits.append(throttle.until - now)

@@ -39,7 +39,7 @@ class Throttle:
 
     **Whether it helps.** Many refusals have nothing to do with the pace: broken pages, a server of
     many that is out of order. So the share of refusals at full speed is compared with the share
-    while the host is slowed down, by a sequential test of the likelihood ratio (Wald 1945). What a
+    while the host is slowed down, by a Bayes factor that one may look at after each answer. What a
     pace costs before it has helped is bounded. One that does not help is taken back: full speed,
     and no other attempt for a good while, unless nearly all is refused now that was not before.
 
@@ -68,10 +68,10 @@ class Throttle:
     ERRORS = 3
     """So many different requests of the latest :attr:`FEW`, answered 503, are a refusal."""
     FEW = 8
-    ENOUGH = 4
+    ENOUGH = 6
     """After so many answers it is known how much is refused at full speed."""
     WHILE_MEASURED = 0.05
-    """The gap until then: those that waited do not all go at once."""
+    """The gap until that is known: those that waited do not all go at once."""
     HARMLESS = 0.1
     """A share of refusals that retries can deal with."""
     REMEMBERED = 32
@@ -90,9 +90,10 @@ class Throttle:
     GAPS_ON_TRIAL = 40
     """The same in gaps, for a pace that has helped before."""
     IN_VAIN = 60.0
-    """The same in seconds, at most; and if :attr:`SEVERAL` different requests were answered 429 and
-    none was answered otherwise since."""
+    """The same in seconds, at most; and the seconds of pauses that are in vain, if enough different
+    requests were refused for sure and none was answered otherwise since."""
     SEVERAL = 3
+    """So many refusals while it is slowed down are enough to call a share the same."""
     FORGIVEN = 5
     """How many refusals of one request at most do not count as its retries."""
 
@@ -123,7 +124,10 @@ class Throttle:
         self._memory = self.MEMORY
         self._free_until = -inf
         """Until then no pace is tried, because the last one did not help."""
-        self._second_chance = False
+        self._chances = 0
+        """Refusals at full speed that may still tell that a pace did help."""
+        self._careful = 0
+        """After so many answers at full speed it is without a gap."""
         self._found = 0.0
         """The gap that did not seem to help."""
         self._start(0.0)
@@ -168,6 +172,7 @@ class Throttle:
         Retry-After). *asks_less*: it is a 429, which counts for :attr:`in_a_row`.
         """
         is_fast = not self.is_on or self._was_fast(sent_in)
+        self._speed_up()
         if self._answered_since and not is_first and is_fast:
             return Refusal.OF_PAGE
         self._different += is_first
@@ -194,6 +199,7 @@ class Throttle:
 
     def answered(self, sent_in: int | None, now: float) -> None:
         """A request was not refused: the host may be asked a little more often."""
+        self._speed_up()
         self._answered_since += 1
         self._different = self._pauses = self._at_last = 0
         if not self.is_on or self._was_fast(sent_in):
@@ -219,6 +225,13 @@ class Throttle:
         """
         of_host = refusal is not Refusal.OF_PAGE or (self.is_on and self._helps)
         return of_host and before < (self.FORGIVEN if self.is_on else 1)
+
+    def _speed_up(self) -> None:
+        """There was another answer: if the host is not slowed down, that ends."""
+        if self._careful and not self.is_on:
+            self._careful -= 1
+            if not self._careful:
+                self.gap = 0.0
 
     # Whether it begins
 
@@ -291,8 +304,8 @@ class Throttle:
         count = len(self._fast)
         if not any(self._slow) or count < self.FEW:
             return False
-        if self._second_chance and count >= 2 * self.FEW:
-            self._second_chance = False
+        self._chances -= 1
+        if self._chances >= 0 and count >= 2 * self.FEW:
             return self._seems_rarer
         many = 2 * self.FEW
         return count >= many and all(islice(reversed(self._fast), many)) and self._seems_rarer
@@ -335,7 +348,7 @@ class Throttle:
             in_vain = self._is_in_vain(self._wait)
         else:
             self._too_early(now - self._phase_began)
-            is_ban = self._helps or (is_sure and self._different >= self.SEVERAL)
+            is_ban = self._helps or (is_sure and self._different >= self.ENOUGH)
             room = (self.IN_VAIN if is_ban else self.ON_TRIAL) - self.FIRST_WAIT - self._in_vain
             in_vain = room < (self._wait / 2 if is_ban else self._wait)
             self._wait = min(self._wait, room)
@@ -360,11 +373,12 @@ class Throttle:
         self._found = self.gap
         self._helps = False
         self._end()
+        self.gap, self._careful = min(self.WHILE_MEASURED, self._most), 2 * self.FEW
         self._fast.clear()
         self._cost = self._in_vain = 0.0
         self._free_until = now + self._memory
         self._memory *= 2
-        self._second_chance = True
+        self._chances = 2 * self.FEW
 
     # How long
 
