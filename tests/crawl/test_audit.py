@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
+import shutil
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from twisted.internet.defer import gatherResults
 from scrapy_robots_plus.audit.bodies import Bodies
 from scrapy_robots_plus.audit.damage import State
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, Entry, FileEntry, VerdictEntry
+from scrapy_robots_plus.audit.writing.log import BATCH
 from scrapy_robots_plus.crawl.reporting.audit.recorder import is_in_share
 from tests.audit.logs import damages_in, entries_in, state_of
 from tests.crawling import (
@@ -32,6 +34,7 @@ from tests.sending import TimedSpider, gaps
 from tests.sites import Sites, answer, hang_up, in_turn
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 RULES = "User-agent: *\nDisallow: /closed\nAllow: /\n"
@@ -318,6 +321,51 @@ async def test_a_log_that_cannot_be_written_is_warned_of_once_and_never_fatal(
         assert stat(crawler, "robotstxt/audit/lines") == 0
     else:
         assert damages_in(log) == []
+
+
+def _copied_and_emptied(log: Path) -> None:
+    """logrotate's `copytruncate`."""
+    shutil.copy(log, log.with_name("audit.jsonl.1"))
+    os.truncate(log, 0)
+
+
+def _moved(log: Path) -> None:
+    log.rename(log.with_name("audit.jsonl.1"))
+
+
+def _cut_to_ten_lines(log: Path) -> None:
+    log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:10]))
+
+
+@pytest.mark.parametrize(
+    ("change", "alone", "together"),
+    [
+        (_copied_and_emptied, State.PART, State.WHOLE),
+        (_moved, State.PART, State.WHOLE),
+        (_cut_to_ten_lines, State.CUT, State.CUT),
+    ],
+)
+@pytest_twisted.ensureDeferred
+async def test_a_log_that_is_changed_in_mid_crawl_is_told_apart_from_a_whole_one(
+    sites: Sites, log: Path, change: Callable[[Path], None], alone: State, together: State
+) -> None:
+    class Changer(ProbeSpider):
+        def parse(self, response: scrapy.http.Response) -> Any:
+            if response.url == host.url("/a"):
+                change(log)
+                return
+            for number in range(denials):
+                yield scrapy.Request(host.url(f"/closed/{number}"))
+            yield scrapy.Request(host.url("/a"), priority=-1)
+
+    host, denials = sites.host(RULES), 2 * BATCH
+    await crawl(host.url("/"), spider=Changer, ROBOTS_AUDIT_LOG=log, CONCURRENT_REQUESTS=1)
+    assert host.fetched == ["/", "/a"]
+    parts = sorted(log.parent.glob("audit.jsonl*"))
+    assert state_of(log) is alone
+    assert state_of(*parts) is together
+    (end,) = of_type(EndEntry, log)
+    assert (end.denied, end.lost) == (denials, 0)
 
 
 @pytest_twisted.ensureDeferred
