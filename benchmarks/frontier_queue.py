@@ -150,8 +150,8 @@ def parse(requests: list[scrapy.Request]) -> None:
 
 def open_all(crawler: Any) -> None:
     """From now on, every robots.txt is known and allows all without a delay."""
+    from scrapy_robots_plus.crawl.scheduling.readiness import OriginState
     from scrapy_robots_plus.crawl.scheduling.running_crawl import readiness_of
-    from scrapy_robots_plus.crawl.scheduling.surroundings import OriginState
 
     readiness, state = readiness_of(crawler), OriginState()
     surroundings: Any = readiness.surroundings

@@ -24,10 +24,12 @@ from scrapy_robots_plus.crawl.requests import (
     valid_origin_of,
 )
 
-from .line import Doorway, Line
+from .line import Doorway, HostLine
 from .slots import SlotTimes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -77,9 +79,11 @@ class Door:
         self._stats = compat.stats_of(crawler)
         self._closing_watch = ClosingWatch(crawler, self._fail_waiting)
         self._pace = pace
+        self._changed: Callable[[str], None] = lambda _: None
+        self._handed_over: Callable[[str, Request], None] = lambda _, __: None
         self._doorway: Doorway | None = None
         """None until a host has a pace, so that a crawl without delays pays nothing."""
-        self._lines: OrderedDict[str, Line] = OrderedDict()
+        self._lines: OrderedDict[str, HostLine] = OrderedDict()
         self._numbers = count()
         self._trim_at = 0.0
         self._closing_since = inf
@@ -129,10 +133,19 @@ class Door:
         line = self._lines.get(host)
         return None if line is None else line.pace
 
-    def due_in(self, host: str) -> float:
-        """Seconds until another request to *host* should come; not over 0 if it may now."""
+    def due_at(self, host: str) -> float:
+        """When another request to *host* should come; infinity while one stands here."""
         line = self._lines.get(host)
-        return 0.0 if line is None else line.due_in()
+        return -inf if line is None else line.due_at()
+
+    def subscribe(
+        self, changed: Callable[[str], None], handed_over: Callable[[str, Request], None]
+    ) -> None:
+        """Calls *changed* with each host that may be due at another moment than it was, and
+        *handed_over* with each request of a host with a pace that a download handler gets.
+        """
+        self._changed = changed
+        self._handed_over = handed_over
 
     def share(self, pace: SharedPace) -> None:
         """Keeps *pace* together with other crawls. Called before any request is sent."""
@@ -221,25 +234,26 @@ class Door:
                 self._end(line)
         self._trim()
 
-    def _pause(self, line: Line, now: float) -> None:
+    def _pause(self, line: HostLine, now: float) -> None:
         """The host is to be left alone: other crawls hear of it, too."""
         seconds = line.pace.backoff.until - now
         if seconds > 0:
             self._pace.leave_alone(line.host, seconds)
         self._closing_watch.start()
         line.look()
+        self._changed(line.host)
 
     # The lines
 
-    def _line_of(self, request: Request) -> Line | None:
+    def _line_of(self, request: Request) -> HostLine | None:
         origin = valid_origin_of(request) if self._lines else None
         return None if origin is None else self._lines.get(origin.host)
 
-    def _line(self, host: str) -> Line:
+    def _line(self, host: str) -> HostLine:
         """The line of *host*, made if there is none."""
         line = self._lines.get(host)
         if line is None:
-            line = self._lines[host] = Line(host, self._open(), next(self._numbers))
+            line = self._lines[host] = HostLine(host, self._open(), next(self._numbers))
         return line
 
     def _open(self) -> Doorway:
@@ -252,6 +266,8 @@ class Door:
                 self._pace,
                 self._closing_watch.start,
                 self._wait_for_others,
+                lambda host: self._changed(host),
+                lambda host, request: self._handed_over(host, request),
             )
             connect = self._crawler.signals.connect
             connect(self._request_reached_downloader, signals.request_reached_downloader)
@@ -262,13 +278,14 @@ class Door:
     def _wait_for_others(self) -> None:
         self._stats.inc_value(stats.SHARED_PACE_WAITS)
 
-    def _end(self, line: Line) -> None:
+    def _end(self, line: HostLine) -> None:
         """Nothing delays its host any more."""
         line.show()
         line.look()
         if line.is_empty:
             line.give_back()
             self._lines.pop(line.host, None)
+        self._changed(line.host)
 
     def _trim(self) -> None:
         """Forgets hosts that need no pace, if there are too many."""

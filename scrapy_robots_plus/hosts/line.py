@@ -42,10 +42,14 @@ class Doorway:
     """Called when a request begins to wait."""
     on_wait_for_others: Callable[[], None]
     """Called when a request has to wait for other crawls."""
+    on_change: Callable[[str], None]
+    """Called with a host that may be due at another moment."""
+    on_handover: Callable[[str, Request], None]
+    """Called with a host and its request that a download handler gets."""
     worker: str = field(default_factory=lambda: uuid4().hex)
     waiting: int = 0
     """How many requests stand in all lines."""
-    wanting: dict[str, deque[Line]] = field(default_factory=dict)
+    wanting: dict[str, deque[HostLine]] = field(default_factory=dict)
     """By slot: the lines whose first may go as soon as the slot has a place for it."""
 
     def place_is_free(self, key: str) -> None:
@@ -73,7 +77,7 @@ class _Waiter:
         """Whether others of its slot may go meanwhile."""
 
 
-class Line:
+class HostLine:
     """Lets one request at a time go, when its moment has come.
 
     A request leaves the line in one turn of the loop and is handed over in the next: nobody else
@@ -101,8 +105,9 @@ class Line:
         "shown",
     )
 
-    LEAST_WAIT = 0.05
-    """Seconds after which the queue looks again whether a line has gone."""
+    LOOKS_AGAIN_SECONDS = 0.1
+    """Until it looks for a place that nobody has told of: that of a robots.txt, which does not come
+    through the door."""
 
     def __init__(self, host: str, doorway: Doorway, number: int) -> None:
         """*host*: its name, in lower case and without the port; *number*: no other line has it."""
@@ -164,6 +169,7 @@ class Line:
             self._tell_left()
         self.show()
         self.look()
+        self._doorway.on_handover(self.host, request)
 
     def show(self) -> None:
         """Shows the delay in the slot of the host, if there is one."""
@@ -175,6 +181,7 @@ class Line:
         """It may be known better when the last request left."""
         self._tell_left()
         self.look()
+        self._doorway.on_change(self.host)
 
     def look(self, *, free: str = "") -> bool:
         """Lets the first one go if it may, or arranges to look again. Returns whether it may, or
@@ -192,7 +199,10 @@ class Line:
             return False
         if waiter.is_aside:
             if free != waiter.slot and not self._doorway.slots.has_place(waiter.slot):
-                self._doorway.wanting.setdefault(waiter.slot, deque()).append(self)
+                lines = self._doorway.wanting.setdefault(waiter.slot, deque())
+                if self not in lines:
+                    lines.append(self)
+                self._set_alarm(now + self.LOOKS_AGAIN_SECONDS)
                 return False
             self._take_place(waiter)
         if self.pace.delay:
@@ -202,14 +212,9 @@ class Line:
             self._let_go()
         return True
 
-    def due_in(self) -> float:
-        """Seconds until another request should come; not over 0 if it may now."""
-        now = self._doorway.clock.monotonic()
-        wait = self.pace.due_at() - now
-        if self.is_empty:
-            return wait
-        looks_at = self._alarm.at if self._alarm is not None else None
-        return max(wait, self.LEAST_WAIT, 0.0 if looks_at is None else looks_at - now)
+    def due_at(self) -> float:
+        """When another request should come; infinity while one stands here: its handover tells."""
+        return self.pace.due_at() if self.is_empty else inf
 
     @property
     def is_empty(self) -> bool:
@@ -235,6 +240,7 @@ class Line:
         for each in failing:
             each.may_go.errback(error())
         self.look()
+        self._doorway.on_change(self.host)
 
     def fail_at_closing(self, error: type[Exception], latest: float) -> None:
         """The spider closes: what waits for a pause, for other crawls or until after the moment
@@ -292,6 +298,7 @@ class Line:
         if self._is_granted or not self._waiting:
             self.give_back()
         self.look()
+        self._doorway.on_change(self.host)
 
     def _step_aside(self, waiter: _Waiter) -> None:
         waiter.is_aside = True

@@ -127,7 +127,7 @@ class Crawl:
 
     def due_in(self, host: str) -> float:
         """Seconds until a request may be handed over; 0 if it may."""
-        return max(0.0, self.pacing.due_in(host))
+        return max(0.0, self.pacing.due_at(host) - self.now)
 
     @staticmethod
     def _host(url: str) -> str:

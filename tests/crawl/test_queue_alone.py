@@ -290,9 +290,9 @@ def test_a_queue_that_is_closed_hands_out_nothing(kinds: Kinds) -> None:
 
 def test_a_queue_that_is_closed_sets_no_alarm(on_disk: Kinds) -> None:
     alone = Alone(on_disk.folder, kind=on_disk.lifo)
-    alone.world.readiness.agenda.alarm.set(alone.world.now + 9)
+    alone.world.readiness.hosts.alarm.set(alone.world.now + 9)
     alone.stop()
-    assert alone.world.readiness.agenda.alarm.at is None
+    assert alone.world.readiness.hosts.alarm.at is None
 
 
 @pytest.mark.parametrize("state", [[0, 1], "http://a.example", [[0]]])
@@ -325,7 +325,7 @@ def test_while_a_job_runs_a_file_tells_how_much_it_holds(folder: str, tmp_path: 
     request = alone.queue.pop()
     assert request is not None
     assert held() == 3  # one of them under way
-    alone.world.readiness.slots.came_back(request)
+    alone.world.readiness.hosts.came_back(request)
     alone.push("d")
     assert held() == 3
     alone.stop()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import strategies as st
 
+from scrapy_robots_plus.crawl.lanes.lane import LaneState
 from scrapy_robots_plus.crawl.scheduling.outage_starts import OutageStarts
 from scrapy_robots_plus.crawl.scheduling.ticket_heap import TicketHeap
 from tests.examples import tried
@@ -22,6 +23,16 @@ if TYPE_CHECKING:
 HOSTS = 5
 EPSILON = 0.002
 """Seconds that a timer may be late: alarms are not set closer than a millisecond."""
+
+PLACES = {
+    LaneState.READY: "ready",
+    LaneState.REFUSED: "refused",
+    LaneState.POLICY: "policy",
+    LaneState.HELD: "later",
+    LaneState.DELAY: "host",
+    LaneState.FULL: "host",
+}
+"""Where the queue finds a lane in each state."""
 
 HOST = st.builds(
     Host,
@@ -51,7 +62,7 @@ class Watched(World):
         self.first_unreachable: dict[int, float] = {}
         self.refused: list[Request] = []
         self.moved = False
-        """Whether slots have changed, and the lanes that wait do not know yet."""
+        """Whether delays have changed, and the lanes that wait do not know yet."""
         self.delay_then: dict[Request, float] = {}
 
     def land(self, number: int, *, unreachable: bool = False, lifetime: float = 1e9) -> None:
@@ -69,18 +80,18 @@ class Watched(World):
             self.assert_not_early(number)
             urgent = [] if self.asks_two else [lane.priority for lane in self.ready_lanes()]
             assert self.moved or -request.priority <= min(urgent, default=99), "others come first"
-        self.delay_then[request] = self.slot_state(self.slot_name(number)).delay
+        self.delay_then[request] = self.outlook_of(self.name_of(number)).gap
         super()._download(request)
 
     def assert_not_early(self, number: int) -> None:
-        host, key = self.hosts[number], self.slot_name(number)
-        state, slot = self.slot_state(key), self.slots[key]
-        others = [lane for lane in self.queue if self.host_of(lane.address.origin) is not host]
-        alone = not others and not state.delay
-        assert len(slot.out) < state.capacity or alone
-        if state.delay:
-            assert state.due_in <= EPSILON
-            assert self.travel > state.delay or not self.on_the_way(slot)
+        host, name = self.hosts[number], self.name_of(number)
+        outlook, slot = self.outlook_of(name), self.slots[name]
+        others = [lane for lane in self.queue if self.host_at(lane.address.origin) is not host]
+        alone = not others and not outlook.gap
+        assert len(slot.out) < outlook.most or alone
+        if outlook.gap:
+            assert outlook.due_at <= self.now + EPSILON
+            assert self.travel > outlook.gap or not self.on_the_way(slot)
 
     def on_the_way(self, slot: Slot) -> list[Request]:
         """What will be sent, so that the delay will count from then.
@@ -99,13 +110,57 @@ class Watched(World):
 
     def is_ready(self, lane: Lane) -> bool:
         assert lane.address.origin is not None
-        host = self.host_of(lane.address.origin)
+        host = self.host_at(lane.address.origin)
         if host.known_until <= self.now or host.unreachable:
             return False
-        state, slot = self.slot_state(self.slot_key(lane)), self.slots[self.slot_key(lane)]
-        if len(slot.out) >= state.capacity:
+        outlook, slot = self.outlook(lane), self.slots[self.host_of(lane)]
+        if len(slot.out) >= outlook.most:
             return False
-        return state.due_in <= -EPSILON and not (state.delay and slot.on_the_way)
+        return outlook.due_at <= self.now - EPSILON and not (outlook.gap and slot.on_the_way)
+
+    def find(self, lane: Lane) -> set[str]:
+        """The places in which the queue would find the lane: where it is, and nowhere else."""
+        readiness, origin = self.readiness, lane.address.origin
+        assert origin is not None
+        hosts, queues = readiness.hosts, self.queues
+
+        def among(heap: Any, item: Any = lane) -> bool:
+            return any(each is item and ticket == each.ticket for _, ticket, each in heap._entries)
+
+        places = set()
+        if any(among(queue._ready) for queue in queues):
+            places.add("ready")
+        if any(among(queue._refused) for queue in queues):
+            places.add("refused")
+        awaiting = [readiness._awaiting.get(origin), *readiness._also_awaiting.get(origin, ())]
+        order = readiness.discovery._fetch_order
+        if lane in awaiting and lane.state is LaneState.POLICY:
+            asked = self.host_at(origin).fetching or any(
+                each is not None and among(order._by_order, each) for each in awaiting
+            )
+            places.add("policy" if asked else "policy, and nobody fetches it")
+        if among(hosts._later):
+            places.add("later")
+        for host in hosts._hosts.values():
+            if host.waiting and among(host.waiting):
+                wakes = (
+                    among(hosts._later, host)
+                    or host.out
+                    or host in hosts._trying.values()
+                    or self.slots[host.name].standing
+                )
+                places.add("host" if wakes else "host, and nothing wakes it")
+        return places
+
+    @property
+    def queues(self) -> list[Any]:
+        return (
+            [self.queue.memory, self.queue.disk] if isinstance(self.queue, Both) else [self.queue]
+        )
+
+    def assert_each_is_in_one_place(self) -> None:
+        for lane in self.queue:
+            assert self.find(lane) == {PLACES[lane.state]}
 
     def settle(self) -> None:
         super().settle()
@@ -114,7 +169,8 @@ class Watched(World):
                 "the engine sleeps although a host is ready"
             )
             asleep = not self.active and not any(host.fetching for host in self.hosts)
-            assert not asleep or self.readiness.agenda.alarm.at is not None, "no wake-up is set"
+            assert not asleep or self.readiness.hosts.alarm.at is not None, "no wake-up is set"
+        self.assert_each_is_in_one_place()
 
 
 def run(world: Watched, steps: list[Any]) -> Counter[str]:
@@ -124,9 +180,11 @@ def run(world: Watched, steps: list[Any]) -> Counter[str]:
             for _ in range(6 if step == "push many" else 1):
                 pushed[world.push(first, second, start=step == "push start").url] += 1
         elif step == "moves":
-            # As when a Crawl-delay brings all requests of a host into one slot.
-            world.hosts[first].slot = "" if world.hosts[first].slot else "shared"
+            # As when another robots.txt comes: the host has a pace of its own, or none any more.
+            before = world.name_of(first)
+            world.hosts[first].delay = 0.0 if world.hosts[first].delay else 1.0
             world.moved = True
+            world.readiness.hosts.changed(before)
         elif step in ("readable", "unreachable"):
             fetching = [number for number, host in enumerate(world.hosts) if host.fetching]
             if fetching:
@@ -152,12 +210,12 @@ def finish(world: Watched) -> None:
 def assert_nothing_is_left(world: World) -> None:
     """Of hosts that are done with; entries out of date are few."""
     readiness = world.readiness
-    assert not readiness.slots._slots
-    assert not readiness.slots._out
-    assert not readiness.slots._trying
+    assert not readiness.hosts._hosts
+    assert not readiness.hosts._out
+    assert not readiness.hosts._trying
     assert not readiness._awaiting
     assert readiness.states.ready == readiness.states.lanes == 0
-    heaps: list[Any] = [readiness.agenda._heap]
+    heaps: list[Any] = [readiness.hosts._later]
     heaps += [readiness.discovery._fetch_order._by_size, readiness.discovery._fetch_order._by_order]
     queues: Any = readiness.queues
     for queue in queues:
@@ -177,6 +235,7 @@ MOVES = st.tuples(st.just("moves"), st.integers(0, HOSTS - 1), st.none())
     | st.lists(STEP | MOVES, max_size=80),
     total=st.sampled_from([2, 16]),
     travel=st.sampled_from([0.0, 0.01]),
+    door=st.sampled_from([0.0, 0.0, 0.5, 3.0]),
     transfer=st.sampled_from([0.1, 5.0]),
     defer=st.sampled_from([None, 20.0]),
     job=st.booleans(),
@@ -186,11 +245,12 @@ def test_no_host_goes_early_none_starves_nothing_is_lost_and_a_wake_up_is_always
     steps: list[Any],
     total: int,
     travel: float,
+    door: float,
     transfer: float,
     defer: float | None,
     job: bool,
 ) -> None:
-    options = {"travel": travel, "transfer": transfer, "job": job}
+    options = {"travel": travel, "door": door, "transfer": transfer, "job": job}
     world = Watched(hosts, defer=defer, total=total, fetches=3, **options)
     pushed = run(world, steps)
     finish(world)
@@ -239,15 +299,26 @@ def test_a_thousand_lanes_of_one_slot_cost_no_scan() -> None:
     assert answers < 5 * lanes
 
 
-def test_a_lane_waits_no_longer_than_the_delay_where_another_one_has_run_empty() -> None:
+def test_hosts_of_one_slot_wait_for_none_of_the_others() -> None:
     world = World([Host(delay=1.0, slot="shared") for _ in range(3)], fetches=3, transfer=60.0)
     for number in range(3):
         world.push(number)
     world.settle()
     for number in range(3):
         world.land(number)
-    world.pass_time(2.1)
+    world.pass_time(0.1)
     assert len(world.handed_out) == 3
+
+
+def test_a_delay_counts_from_the_moment_at_which_the_door_lets_a_request_go() -> None:
+    world = World([Host(delay=1.0)], door=3.0, transfer=60.0)
+    for _ in range(3):
+        world.push(0)
+    world.settle()
+    world.land(0)
+    for seconds, handed_out in ((0.1, 1), (3.8, 1), (0.2, 2), (3.8, 2), (0.3, 3)):
+        world.pass_time(seconds)
+        assert len(world.handed_out) == handed_out
 
 
 def test_nothing_is_asked_in_vain_while_hosts_wait() -> None:
@@ -262,9 +333,10 @@ def test_nothing_is_asked_in_vain_while_hosts_wait() -> None:
 
 
 def test_a_request_in_memory_does_not_sleep_on_when_the_one_on_disk_makes_way_for_it() -> None:
-    expires, stays = Host(1.0, slot="shared", known_until=1001.5), Host(1.0, slot="shared")
+    one_at_a_time: dict[str, Any] = {"capacity": 1, "slot": "shared"}
+    expires, stays = Host(known_until=1001.5, **one_at_a_time), Host(**one_at_a_time)
     stays.known_until = 1e9
-    world = World([expires, stays], job=True, transfer=0.1)
+    world = World([expires, stays], job=True, transfer=1.0)
     for number in (0, 0, 1, 0, 0, 1):  # each third is in memory
         world.push(number, priority=5 * (number == 0))
     world.pass_time(2.1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -10,9 +10,9 @@ from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
 from scrapy_robots_plus.crawl.lanes.lane import Address, LaneState
 from scrapy_robots_plus.crawl.policies.fetch import LEAST_PAUSE
 from scrapy_robots_plus.crawl.scheduling.discovery import Discovery
+from scrapy_robots_plus.crawl.scheduling.hosts import Outlook
 from scrapy_robots_plus.crawl.scheduling.outage_starts import OutageStarts
-from scrapy_robots_plus.crawl.scheduling.readiness import Permission, Readiness
-from scrapy_robots_plus.crawl.scheduling.surroundings import OriginState, SlotState
+from scrapy_robots_plus.crawl.scheduling.readiness import OriginState, Permission, Readiness
 from scrapy_robots_plus.policy.origin import Origin
 
 from .hand_clock import HandClock
@@ -26,6 +26,17 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.lanes.lane import Lane
 
 OPEN = OriginState()
+
+
+class Slot(NamedTuple):
+    """Seconds until it is due, and after a request; its places."""
+
+    due_in: float
+    delay: float
+    places: float
+    likely: float = 0.0
+
+
 DEFER = 100.0
 
 
@@ -37,7 +48,7 @@ class Around(HandClock):
         self.lanes = Lanes()
         self.budget = FetchBudget(10, 10, self.clock, self.call_later)
         self.origins: dict[str, OriginState] = {}
-        self.slots: dict[str, SlotState] = {}
+        self.slots: dict[str, Slot] = {}
         self.fetched: list[str] = []
         self.forgotten: list[str] = []
         self.under_way: set[str] = set()
@@ -69,14 +80,15 @@ class Around(HandClock):
         assert lane.address.origin == origin
         self.fetched.append(origin.host)
 
-    def slot_key(self, lane: Lane) -> str:
+    def host_of(self, lane: Lane) -> str:
         return lane.address.slot
 
-    def turn_in(self, key: str, lane: Lane) -> float:
-        return 0.0
-
-    def slot_state(self, key: str) -> SlotState:
-        return self.slots.get(key, SlotState(0.0, 0.0, 8))
+    def outlook(self, lane: Lane) -> Outlook:
+        """A delay of robots.txt is one of the host."""
+        due_in, gap, places, likely = self.slots.get(lane.address.slot, Slot(0.0, 0.0, 8))
+        state = self.origins.get(lane.address.origin.host) if lane.address.origin else None
+        gap = max(gap, state.delay if state else 0.0)
+        return Outlook(self.now + due_in, gap, places, likely)
 
     def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
         self.asked_about.append(last)
@@ -177,7 +189,7 @@ def test_a_lane_without_an_origin_asks_for_no_policy() -> None:
     lane.address = Address(None, "a")
     around.go(lane)
     assert around.forgotten == []
-    around.slots["a"] = SlotState(2.0, 2.0, 8)
+    around.slots["a"] = Slot(2.0, 2.0, 8)
     assert around.permission_for(lane) is Permission.WAIT
     assert lane.state is LaneState.DELAY
 
@@ -341,7 +353,7 @@ def test_a_file_that_may_be_asked_for_at_once_is_asked_for_after_a_pause() -> No
     lane = around.entered("a", OriginState(unreachable=True, again_at=0.0))
     assert around.permission_for(lane) is Permission.WAIT
     around.readiness.arrange_wake_up()
-    assert around.readiness.agenda.alarm.at == 1000.0 + LEAST_PAUSE
+    assert around.readiness.hosts.alarm.at == 1000.0 + LEAST_PAUSE
 
 
 def test_a_lane_waits_for_its_visiting_hours() -> None:
@@ -362,14 +374,14 @@ def test_a_lane_waits_for_its_visiting_hours() -> None:
 
 def test_a_lane_that_does_not_go_lets_another_one_try_its_slot() -> None:
     around = Around()
-    around.slots["x"] = SlotState(0.0, 1.0, 1)
+    around.slots["x"] = Slot(0.0, 1.0, 1)
     lanes = [around.entered(name, OPEN) for name in ("out", "expires", "waits")]
     for lane in lanes:
         lane.address = lane.address._replace(slot="x")
     out, expires, waits = lanes
     request = around.go(out)
     assert around.permission_for(expires) is around.permission_for(waits) is Permission.WAIT
-    around.readiness.slots.came_back(request)
+    around.readiness.hosts.came_back(request)
     assert around.lanes.made_ready() == [expires]
     del around.origins["expires"]
     assert around.permission_for(expires) is Permission.WAIT
@@ -395,7 +407,7 @@ def test_what_has_come_back_untold_is_looked_for_with_what_went_last() -> None:
     around.readiness.advance()
     around.readiness.advance()
     assert around.asked_about == [request, None]
-    assert request not in around.readiness.slots
+    assert request not in around.readiness.hosts
 
 
 def test_an_empty_queue_leaves_what_is_due_to_the_next() -> None:
@@ -447,13 +459,13 @@ def test_while_the_other_queue_has_something_ready_no_more_is_fetched() -> None:
 @pytest.mark.parametrize(
     ("state", "slot", "delay"),
     [
-        (None, SlotState(0.0, 2.0, 8, 0.0), 2.0),
-        (OriginState(delay=5.0), SlotState(0.0, 2.0, 8, 3.0), 5.0),
-        (OriginState(delay=1.0), SlotState(0.0, 2.0, 8, 3.0), 3.0),
+        (None, Slot(0.0, 2.0, 8, 0.0), 2.0),
+        (OriginState(delay=5.0), Slot(0.0, 2.0, 8, 3.0), 5.0),
+        (OriginState(delay=1.0), Slot(0.0, 2.0, 8, 3.0), 3.0),
     ],
 )
 def test_the_delay_of_a_lane_is_the_longest_that_is_known(
-    state: OriginState | None, slot: SlotState, delay: float
+    state: OriginState | None, slot: Slot, delay: float
 ) -> None:
     around = Around()
     around.slots["a"] = slot

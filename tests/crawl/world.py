@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import chain, count
+from math import inf
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,9 @@ from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
 from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
 from scrapy_robots_plus.crawl.lanes.lane import Address
+from scrapy_robots_plus.crawl.scheduling.hosts import Outlook
 from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
-from scrapy_robots_plus.crawl.scheduling.readiness import Readiness
-from scrapy_robots_plus.crawl.scheduling.surroundings import OriginState, SlotState
+from scrapy_robots_plus.crawl.scheduling.readiness import OriginState, Readiness
 from scrapy_robots_plus.policy.origin import Origin
 from scrapy_robots_plus.queues import PickleFifoDiskQueue, PickleLifoDiskQueue
 
@@ -49,8 +50,10 @@ class Host:
     """What is true of one host, whatever the queue knows of it."""
 
     delay: float = 0.0
+    """The pace is the host's, whatever its slot."""
     capacity: int = 8
     slot: str = ""
+    """One that it shares with others, as far as nothing delays it."""
     known_until: float = -1.0
     unreachable: bool = False
     fetching: bool = False
@@ -58,9 +61,11 @@ class Host:
 
 @dataclass
 class Slot:
-    """What a downloader slot knows."""
+    """What the downloader and the door know of a slot, or of a host with a pace."""
 
     sent_at: float = -1e9
+    standing: int = 0
+    """How many requests stand at the door."""
     on_the_way: set[Request] = field(default_factory=set)
     out: set[Request] = field(default_factory=set)
 
@@ -129,15 +134,20 @@ class World(HandClock):
         total: int = 4,
         fetches: int = 2,
         travel: float = 0.0,
+        door: float = 0.0,
         transfer: float = 0.5,
         job: bool = False,
         folder: Path | None = None,
     ) -> None:
-        """*job*: with a second queue, as if on disk; *folder*: with one job file there instead."""
+        """*door*: seconds for which each request of a host with a delay stands there, as if other
+        crawls had their turns; *job*: with a second queue, as if on disk; *folder*: with one job
+        file there instead.
+        """
         super().__init__()
         self.hosts = hosts
         self.total = total
         self.travel = travel
+        self.door = door
         self.transfer = transfer
         self.defer = defer
         self.budget = FetchBudget(fetches, fetches, self.clock, self.call_later)
@@ -191,15 +201,17 @@ class World(HandClock):
         number = host_number(request)
         return Address(origin(number), origin(number).host)
 
-    def slot_name(self, number: int) -> str:
-        return self.hosts[number].slot or origin(number).host
+    def name_of(self, number: int) -> str:
+        """What requests to a host wait for: the host itself, or a slot."""
+        host = self.hosts[number]
+        return origin(number).host if host.delay else host.slot or origin(number).host
 
-    def host_of(self, asked: Origin | None) -> Host:
+    def host_at(self, asked: Origin | None) -> Host:
         assert asked is not None
         return self.hosts[int(asked.host.removeprefix("host").partition(".")[0])]
 
     def origin_state(self, asked: Origin) -> OriginState | None:
-        host = self.host_of(asked)
+        host = self.host_at(asked)
         if host.known_until <= self.now:
             return None
         if host.unreachable:
@@ -207,32 +219,32 @@ class World(HandClock):
         return OriginState(host.delay)
 
     def policy_was_used(self, asked: Origin) -> None:
-        assert self.host_of(asked)
+        assert self.host_at(asked)
 
     def may_fetch(self) -> bool:
         return not self.paused
 
     def is_fetching(self, asked: Origin) -> bool:
-        return self.host_of(asked).fetching
+        return self.host_at(asked).fetching
 
     def fetch(self, asked: Origin, lane: Lane) -> None:
-        host = self.host_of(asked)
+        host = self.host_at(asked)
         assert not host.fetching
         assert lane.next_request() is not None
         host.fetching = True
         self.budget.take(asked)
 
-    def slot_key(self, lane: Lane) -> str:
-        return self.slot_name(self.hosts.index(self.host_of(lane.address.origin)))
+    def host_of(self, lane: Lane) -> str:
+        return self.name_of(self.hosts.index(self.host_at(lane.address.origin)))
 
-    def turn_in(self, key: str, lane: Lane) -> float:
-        return 0.0
+    def outlook(self, lane: Lane) -> Outlook:
+        return self.outlook_of(self.host_of(lane))
 
-    def slot_state(self, key: str) -> SlotState:
-        hosts = [host for number, host in enumerate(self.hosts) if self.slot_name(number) == key]
-        delay = max(host.delay for host in hosts)
-        due_in = self.slots[key].sent_at + delay - self.now
-        return SlotState(due_in, delay, min(host.capacity for host in hosts))
+    def outlook_of(self, name: str) -> Outlook:
+        hosts = [host for number, host in enumerate(self.hosts) if self.name_of(number) == name]
+        slot, delay = self.slots[name], max(host.delay for host in hosts)
+        due_at = inf if delay and slot.standing else slot.sent_at + delay
+        return Outlook(due_at, delay, min(host.capacity for host in hosts))
 
     def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
         return ()
@@ -288,17 +300,33 @@ class World(HandClock):
 
     def _download(self, request: Request) -> None:
         self.handed_out.append(request)
-        slot = self.slots[self.slot_name(host_number(request))]
+        name = self.name_of(host_number(request))
+        slot = self.slots[name]
         slot.out.add(request)
         slot.on_the_way.add(request)
-        self.call_later(self.travel, lambda: self._reaches_slot(request, slot))
+        self.call_later(self.travel, lambda: self._reaches_door(request, name))
 
-    def _reaches_slot(self, request: Request, slot: Slot) -> None:
-        slot.on_the_way.discard(request)
+    def _reaches_door(self, request: Request, name: str) -> None:
+        slot = self.slots[name]
         if self.will_be_refused(request):
+            slot.on_the_way.discard(request)
             self.end(request, slot)
-            return
+        elif self.hosts[host_number(request)].delay and self.door:
+            slot.standing += 1
+            self.call_later(self.door, lambda: self._leaves_door(request, name))
+        else:
+            self._hand_over(request, name)
+
+    def _leaves_door(self, request: Request, name: str) -> None:
+        self.slots[name].standing -= 1
+        self._hand_over(request, name)
+
+    def _hand_over(self, request: Request, name: str) -> None:
+        slot = self.slots[name]
+        slot.on_the_way.discard(request)
         slot.sent_at = self.now
+        if self.hosts[host_number(request)].delay:
+            self.readiness.hosts.handed_over(name, request)
         self.call_later(self.transfer, lambda: self.end(request, slot))
 
     def will_be_refused(self, request: Request) -> bool:
@@ -306,7 +334,7 @@ class World(HandClock):
 
     def end(self, request: Request, slot: Slot) -> None:
         slot.out.discard(request)
-        self.readiness.slots.came_back(request)
+        self.readiness.hosts.came_back(request)
         self.woken = True
 
 

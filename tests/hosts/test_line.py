@@ -16,7 +16,7 @@ from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.pacing.shared.shared_pace import GO_SECONDS
 from scrapy_robots_plus.hosts.departures import Departures
-from scrapy_robots_plus.hosts.line import Doorway, Line
+from scrapy_robots_plus.hosts.line import Doorway, HostLine
 from scrapy_robots_plus.hosts.slots import SlotTimes
 from scrapy_robots_plus.policy.origin import Origin
 from tests.crawl.hand_clock import HandClock
@@ -71,6 +71,8 @@ class Standing:
         self.time = HandClock()
         self.pace = Pace()
         self.waited = self.waited_for_others = 0
+        self.changed: list[str] = []
+        self.handed_over: list[Request] = []
         self.slots: dict[str, Slot] = {}
         downloader: Any = SimpleNamespace(slots=self.slots, _process_queue=lambda _: None)
         slots = compat.Slots(downloader)
@@ -81,8 +83,10 @@ class Standing:
             self.pace,
             self._waits,
             self._waits_for_others,
+            self.changed.append,
+            lambda host, request: self.handed_over.append(request),
         )
-        self.line = Line(HOST, self.doorway, 7)
+        self.line = HostLine(HOST, self.doorway, 7)
         if delay:
             self.line.pace.keep(A, delay)
         self.let_go: list[Request] = []
@@ -379,6 +383,22 @@ def test_what_waits_leaves_its_place_and_takes_one_before_it_goes() -> None:
     slot.transferring.remove(other)
     assert held.let_go == [request]
     assert slot.transferring == {request}
+
+
+def test_a_place_that_nobody_tells_of_is_found() -> None:
+    """A robots.txt may be fetched through the same slot, and does not come through the door."""
+    held = Standing()
+    slot = held.slot(places=1)
+    request = held.come("proxy")
+    held.pace.answer(3.0)
+    slot.transferring.add(Request("http://b.example/robots.txt"))
+    held.pace.agrees = True
+    held.time.pass_time(4.0)
+    assert held.let_go == []
+    slot.transferring.clear()
+    held.time.pass_time(1.0)
+    assert held.let_go == [request]
+    assert len(held.doorway.wanting.get("proxy", ())) <= 1
 
 
 def test_in_the_slot_of_the_host_it_keeps_its_place() -> None:

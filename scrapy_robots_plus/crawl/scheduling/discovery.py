@@ -23,16 +23,33 @@ Hazards:
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from scrapy_robots_plus.crawl.lanes.lane import LaneState
 
 from .fetch_order import FetchOrder
 
 if TYPE_CHECKING:
+    from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
     from scrapy_robots_plus.crawl.lanes.lane import Lane, LaneStates
+    from scrapy_robots_plus.policy.origin import Origin
 
-    from .surroundings import Surroundings
+
+class Fetches(Protocol):
+    """How policies are fetched."""
+
+    budget: FetchBudget
+
+    def may_fetch(self) -> bool:
+        """Whether the crawl is neither paused nor about to close."""
+
+    def is_fetching(self, origin: Origin) -> bool: ...
+
+    def fetch(self, origin: Origin, lane: Lane) -> None:
+        """Starts to fetch a policy for the lane. ``Readiness.fetch_ended`` is called at the end."""
+
+    def wake(self) -> None:
+        """Makes the engine ask for requests."""
 
 
 class Discovery:
@@ -56,7 +73,7 @@ class Discovery:
     CREDIT = 128
     """How many fetches may start in the meantime before any of them is answered."""
 
-    def __init__(self, surroundings: Surroundings, states: LaneStates, enough: float = inf) -> None:
+    def __init__(self, surroundings: Fetches, states: LaneStates, enough: float = inf) -> None:
         """*enough*: when this many lanes are ready, other policies are fetched less eagerly."""
         self._surroundings = surroundings
         self._states = states

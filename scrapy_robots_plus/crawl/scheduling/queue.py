@@ -195,7 +195,7 @@ class RobotsPriorityQueue:
         self._ready.clear()
         self._refused.clear()
         self._length = 0
-        self._readiness.agenda.alarm.cancel()
+        self._readiness.hosts.alarm.cancel()
         self._exchange.cancel()
         return state
 
@@ -271,7 +271,7 @@ class RobotsPriorityQueue:
         elif request is None:  # the job's file has failed
             return None
         if request is None:  # damaged files: other lanes of its slot must not wait for it
-            self._readiness.slots.had_no_request(lane)
+            self._readiness.hosts.had_no_request(lane)
             return None
         if left and refused:
             self._wait_for_refusal(lane)
@@ -291,4 +291,4 @@ class RobotsPriorityQueue:
     def _write_running_marker(self) -> None:
         """Notes how many requests the job holds: those waiting and those under way."""
         if self._running_marker is not None:
-            self._running_marker.write(self._length + len(self._readiness.slots.out))
+            self._running_marker.write(self._length + len(self._readiness.hosts.out))

@@ -5,26 +5,61 @@ from __future__ import annotations
 from enum import Enum
 from itertools import chain
 from math import inf
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.lanes.lane import Lane, LaneState, LaneStates
 from scrapy_robots_plus.crawl.policies.fetch import LEAST_PAUSE
 
-from .agenda import Agenda
-from .discovery import Discovery
+from .discovery import Discovery, Fetches
+from .hosts import Hosts, KnowsHosts
 from .outage_starts import OutageStarts
-from .slots import SharedSlot, SharedSlots
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from scrapy import Request
 
     from scrapy_robots_plus.crawl.clock import CallLater
+    from scrapy_robots_plus.crawl.lanes.lane import Address
     from scrapy_robots_plus.policy.origin import Origin
 
-    from .surroundings import OriginState, Surroundings
+
+class OriginState(NamedTuple):
+    """What is known about an origin now. Times are by the monotonic clock."""
+
+    delay: float = 0.0
+    """The delay in seconds that its robots.txt asks for."""
+    unreachable: bool = False
+    """Whether all its requests fail because its robots.txt cannot be read."""
+    given_up: bool = False
+    """Whether all its requests fail because the host has refused too many."""
+    again_at: float = 0.0
+    """When an unreachable robots.txt is fetched again."""
+    opens_at: float = 0.0
+    """When its visiting hours begin; not in the future if they have begun."""
+
+
+class Surroundings(KnowsHosts, Fetches, Protocol):
+    """The queue's interface to a crawl, so that only ``running_crawl.py`` depends on a real one."""
+
+    def address(self, request: Request) -> Address:
+        """The lane that a request belongs to."""
+
+    def clock(self) -> float:
+        """Monotonic seconds."""
+
+    def origin_state(self, origin: Origin) -> OriginState | None:
+        """None if the policy is unknown and must be fetched."""
+
+    def policy_was_used(self, origin: Origin) -> None:
+        """A just fetched policy was used: from now on it counts only while it is fresh."""
+
+    def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
+        """Those of the requests *out* that came back without a notification.
+
+        *last*: the last request handed out, if it has not been checked yet.
+        """
 
 
 class Permission(Enum):
@@ -47,7 +82,7 @@ class Readiness:
     """Shared by the queues of a crawl: one in memory, one on disk.
 
     Every lane that is not ready is where exactly one event finds it: in ``_awaiting`` until its
-    policy arrives, in the agenda until a certain moment, or at its slot.
+    policy arrives, or with :class:`Hosts` until a certain moment or until its host is due.
     """
 
     def __init__(
@@ -67,8 +102,8 @@ class Readiness:
         self._call_later = call_later
         self.states = LaneStates()
         self.discovery = Discovery(surroundings, self.states, enough)
-        self.agenda: Agenda[Lane | SharedSlot] = Agenda(self._ring, surroundings.clock, call_later)
-        self.slots = SharedSlots(surroundings, self.states, self.agenda, surroundings.clock)
+        clock = surroundings.clock
+        self.hosts = Hosts(surroundings, self.states, self._ring, clock, call_later)
         self.queues: list[LanesOfQueue] = []
         """The queues, in the order in which they are asked."""
         self._awaiting: dict[Origin, Lane] = {}
@@ -119,27 +154,27 @@ class Readiness:
             self._no_longer_awaits(lane, origin)
             self.surroundings.policy_was_used(origin)
             self._outages.sleeps(origin)
-        self.slots.skip(lane)
+        self.hosts.skip(lane)
         self.states.move(lane, LaneState.EMPTY)
 
     def permission_for(self, lane: Lane) -> Permission:
         """Whether the lane may go now. If it has to wait, puts it where an event finds it."""
         origin = lane.address.origin
         if origin is None:
-            return self._by_slot(lane, 0.0)
+            return self._by_host(lane)
         state = self.surroundings.origin_state(origin)
         permission = self._by_origin(lane, origin, state)
         if state is None or permission is not Permission.GO:
-            self.slots.skip(lane)
+            self.hosts.skip(lane)
             return permission
-        return self._by_slot(lane, state.delay)
+        return self._by_host(lane)
 
     def hand_out(self, lane: Lane, request: Request, *, refused: bool) -> None:
         """A request of the lane goes to the downloader, or to be *refused*."""
         if lane.address.origin is not None:
             self.surroundings.policy_was_used(lane.address.origin)
         self._last = request
-        self.slots.hand_out(lane, request, refused=refused)
+        self.hosts.hand_out(lane, request, refused=refused)
         lane.order = self.states.number()
 
     def defers(self, origin: Origin) -> bool:
@@ -151,7 +186,7 @@ class Readiness:
         """Whether it has handed out *request*, and takes it again while the robots.txt of *origin*
         cannot be read.
         """
-        return request in self.slots and self.defers(origin)
+        return request in self.hosts and self.defers(origin)
 
     def advance(self, asked: LanesOfQueue | None = None) -> None:
         """Processes everything that is due, before the queue *asked* hands out a request.
@@ -159,37 +194,35 @@ class Readiness:
         Scrapy's scheduler asks the queue in memory, then the one on disk, in the order in which it
         created them: that is one round. An empty queue leaves the work to the next.
         """
-        if asked is None or asked or asked is self.queues[-1]:
+        if asked is None or asked is self.queues[-1] or asked:
             self._process_due()
         if asked is None or asked is self.queues[0]:
             self.discovery.round_begins()
 
     def _process_due(self) -> None:
         last, self._last = self._last, None
-        for request in self.surroundings.ended(self.slots.out, last):
-            self.slots.came_back(request)
-        for item in self.agenda.due():
-            if isinstance(item, SharedSlot):
-                self.slots.try_next(item)
-            else:
-                self.states.make_ready(item)
+        for request in self.surroundings.ended(self.hosts.out, last):
+            self.hosts.came_back(request)
+        self.hosts.process_due()
 
     def arrange_wake_up(self) -> None:
         """Nothing is ready in the queue that was asked: ensures that something will be."""
         if not self.states.ready:  # nor in the other queue
             self.discovery.nothing_is_ready()
-        self.agenda.set_alarm(self.discovery.next_change)
+        self.hosts.set_alarm(self.discovery.next_change)
 
     def delay_of(self, lane: Lane) -> float:
         """Average seconds between two requests of the lane, as far as known."""
         origin = lane.address.origin
         state = None if origin is None else self.surroundings.origin_state(origin)
-        slot = self.surroundings.slot_state(self.surroundings.slot_key(lane))
-        return max(state.delay if state else 0.0, slot.delay, slot.likely_delay)
+        outlook = self.surroundings.outlook(lane)
+        return max(state.delay if state else 0.0, outlook.gap, outlook.likely_gap)
 
     def due_in(self, lane: Lane) -> float:
         """Seconds until another request of the lane should come; not over 0 if it may now."""
-        return self.surroundings.turn_in(self.surroundings.slot_key(lane), lane)
+        outlook = self.surroundings.outlook(lane)
+        due_at = outlook.door_at if outlook.due_at == inf else outlook.due_at
+        return due_at - self.surroundings.clock()
 
     def alarm(self, ring: Callable[[], None]) -> Alarm:
         """One that calls *ring*, by the clock of the crawl."""
@@ -249,8 +282,7 @@ class Readiness:
         return {lane.address.origin for lane in lanes if lane.address.origin is not None}
 
     def _hold(self, lane: Lane, moment: float) -> Permission:
-        self.states.move(lane, LaneState.HELD)
-        self.agenda.put(moment, lane)
+        self.hosts.hold(lane, moment)
         return Permission.WAIT
 
     def _wait_for_policy(self, lane: Lane, origin: Origin) -> Permission:
@@ -273,5 +305,5 @@ class Readiness:
         first = self._awaiting.pop(origin, None)
         return [] if first is None else [first, *self._also_awaiting.pop(origin, ())]
 
-    def _by_slot(self, lane: Lane, delay: float) -> Permission:
-        return Permission.GO if self.slots.admits(lane, delay) else Permission.WAIT
+    def _by_host(self, lane: Lane) -> Permission:
+        return Permission.GO if self.hosts.admits(lane) else Permission.WAIT

@@ -14,8 +14,8 @@ from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
 from scrapy_robots_plus.crawl.lanes.lane import Address
 from scrapy_robots_plus.crawl.requests import chosen_slot
 
-from .readiness import Readiness
-from .surroundings import OriginState, SlotState
+from .hosts import Outlook
+from .readiness import OriginState, Readiness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,8 +63,8 @@ class CrawlSurroundings:
         self.readiness = self._make_readiness()
         self._is_told = isinstance(self._downloader, RobotsDownloader)
         if isinstance(self._downloader, RobotsDownloader):
-            self._downloader.active.subscribe(self.readiness.slots.came_back)
-        alarm = self.readiness.agenda.alarm
+            self._downloader.active.subscribe(self.readiness.hosts.came_back)
+        alarm = self.readiness.hosts.alarm
         crawl.crawler.signals.connect(alarm.cancel, signals.spider_closed)
 
     def _make_budget(self) -> FetchBudget:
@@ -96,26 +96,25 @@ class CrawlSurroundings:
 
     # The downloader
 
-    def slot_key(self, lane: Lane) -> str:
+    def host_of(self, lane: Lane) -> str:
         return lane.address.slot
 
-    def slot_state(self, key: str) -> SlotState:
+    def outlook(self, lane: Lane) -> Outlook:
+        """As the slot of the lane would have it."""
+        key = lane.address.slot
         slot = self._downloader.slots.get(key)
         if slot is None:
             most, likely, jitter = compat.new_slot(self._downloader, key)
-            delay = compat.least_delay(likely, jitter)
-            return SlotState(0.0, delay, most if most > 0 else inf, likely)
-        capacity = slot.concurrency if slot.concurrency > 0 else inf
+            gap = compat.least_delay(likely, jitter)
+            return Outlook(-inf, gap, most if most > 0 else inf, likely)
+        places: float = slot.concurrency if slot.concurrency > 0 else inf
         if not slot.delay:
-            return SlotState(0.0, 0.0, capacity)
-        delay = compat.least_delay(slot.delay, compat.slot_jitter(slot))
-        due_in = slot.lastseen + delay - self._crawl.clock.slots()
+            return Outlook(-inf, 0.0, places)
+        gap = compat.least_delay(slot.delay, compat.slot_jitter(slot))
+        due_in = slot.lastseen + gap - self._crawl.clock.slots()
         # A request that already waits in the slot is sent first, and the delay counts from it.
-        due_in = max(due_in, delay) if slot.queue else due_in
-        return SlotState(due_in, delay, capacity, slot.delay)
-
-    def turn_in(self, key: str, lane: Lane) -> float:  # noqa: ARG002
-        return 0.0
+        due_in = max(due_in, gap) if slot.queue else due_in
+        return Outlook(self.clock() + due_in, gap, places, slot.delay)
 
     def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
         active = self._downloader.active
@@ -142,6 +141,8 @@ class RobotsSurroundings(CrawlSurroundings):
         self._just_fetched: dict[Origin, OriginState] = {}
         """Not policies, which take ten times the memory: a million hosts may wait for one slot."""
         self._policies.subscribe(self._fetch_ended)
+        hosts = self.readiness.hosts
+        self._pacing.subscribe(hosts.changed, hosts.handed_over)
 
     def _make_budget(self) -> FetchBudget:
         return self._crawl.budget
@@ -195,17 +196,19 @@ class RobotsSurroundings(CrawlSurroundings):
         request = lane.next_request() or Request(origin.robots_url)
         self._policies.prefetch(origin, request)
 
-    def slot_key(self, lane: Lane) -> str:
+    def host_of(self, lane: Lane) -> str:
         origin, slot = lane.address
         paced = origin is not None and self._pacing.pace_of(origin.host) is not None
         return origin.host if paced and origin is not None else slot
 
-    def slot_state(self, key: str) -> SlotState:
-        state, pace = super().slot_state(key), self._pacing.pace_of(key)
-        return state if pace is None else state._replace(delay=max(state.delay, pace.delay))
-
-    def turn_in(self, key: str, lane: Lane) -> float:  # noqa: ARG002
-        return self._pacing.due_in(key)
+    def outlook(self, lane: Lane) -> Outlook:
+        outlook, origin = super().outlook(lane), lane.address.origin
+        pace = None if origin is None else self._pacing.pace_of(origin.host)
+        if origin is None or pace is None:
+            return outlook
+        due_at = max(outlook.due_at, self._pacing.due_at(origin.host))
+        gap = max(outlook.gap, pace.delay)
+        return outlook._replace(due_at=due_at, gap=gap, door_at=pace.due_at())
 
     def _fetch_ended(self, origin: Origin, policy: Policy | None) -> None:
         if policy is not None and self.readiness.awaits(origin):
