@@ -20,6 +20,8 @@ _MEMBER = b"\x1f\x8b\x08"
 _END = b"\r\n\r\n"
 _LENGTH = re.compile(rb"\r\ncontent-length: *([0-9]{1,18})\r\n", re.IGNORECASE)
 _BLOCK = 65_536
+_BEGINNING = 512
+"""Bytes that tell whether a member holds a record."""
 _LONGEST_HEAD = 1 << 20
 _LAST = 4 << 20
 """Bytes at the end in which the last record is looked for first."""
@@ -52,10 +54,11 @@ def _looks_whole(file: BinaryIO, size: int, *, is_compressed: bool) -> bool:
     file.seek(max(0, size - _LAST))
     last = file.read(_LAST)
     begin = _MEMBER if is_compressed else _BEGIN
+    view = memoryview(last)  # a body may hold many beginnings: nothing is copied for each
     found = len(last)
     while (found := last.rfind(begin, 0, found)) >= 0:
         if is_compressed:
-            if _is_member(last[found:]):
+            if _is_member(view[found:]):
                 return True
         else:
             length = _length_of_record(last[found : found + _LONGEST_HEAD])
@@ -64,13 +67,14 @@ def _looks_whole(file: BinaryIO, size: int, *, is_compressed: bool) -> bool:
     return False
 
 
-def _is_member(data: bytes) -> bool:
+def _is_member(data: memoryview) -> bool:
     """Whether *data* is one whole member with a record, and nothing else."""
-    decoder = zlib.decompressobj(31)
     try:
-        text = decoder.decompress(data, len(_BEGIN))
-        if text != _BEGIN:
+        beginning = zlib.decompressobj(31).decompress(data[:_BEGINNING], len(_BEGIN))
+        if beginning != _BEGIN:
             return False
+        decoder = zlib.decompressobj(31)
+        decoder.decompress(data, _BLOCK)
         while decoder.unconsumed_tail and not decoder.eof:
             decoder.decompress(decoder.unconsumed_tail, _BLOCK)
     except zlib.error:
