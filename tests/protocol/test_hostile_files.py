@@ -67,6 +67,7 @@ def questions(file: RobotsTxt, url: str, agent: str = AGENT) -> dict[str, Callab
         "clean_params": lambda: file.clean_params,
         "licenses": lambda: file.licenses,
         "is_named": lambda: file.is_named(agent),
+        "uses_for_all": lambda: file.uses_for_all,
         "file_wide": lambda: list(file.file_wide(Kind.LICENSE)),
         "as_text": lambda: file.as_text(),
         "repr": lambda: repr(file),
