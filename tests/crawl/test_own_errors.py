@@ -51,7 +51,7 @@ PARTS = [
     "fetching.body_tap:_tap_of",
     "request_settings:RequestSettings.of",
     "hosts.door:Door._line_of",
-    "hosts.line:Line.let_through",
+    "hosts.line:HostLine.let_through",
     "hosts.pace:Pace.handed_over",
 ]
 
