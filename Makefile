@@ -102,9 +102,13 @@ test-packages: .venv-packages/installed-dev ## crawls with scrapy-redis, scrapy-
 	.venv-packages/bin/python $(PYTEST) --reactor=asyncio -m "stress or not stress" \
 		$(addprefix tests/crawl/test_, other_packages.py playwright.py)
 
-test-sdist: build ## the tests that the sdist holds, from the sdist, in an environment of its own
+# All of them are imported, so that no helper is missing; a part is run, as all have run in the repository.
+test-sdist: build ## the tests that the sdist holds: all are imported, a part is run, in an environment of its own
 	@folder=$$(mktemp -d) && tar -xzf dist/*.tar.gz -C "$$folder" --strip-components=1 && \
-		$(MAKE) -C "$$folder" test-units test-crawls; result=$$?; rm -rf "$$folder"; exit $$result
+		(cd "$$folder" && $(MAKE) test-units-others && \
+		$(BIN)/python -m pytest --reactor=asyncio tests/crawl/test_gate.py tests/crawl/test_jobs.py && \
+		{ output=$$($(BIN)/python -m pytest --collect-only -q 2>&1) || { printf '%s\n' "$$output"; false; }; }); \
+		result=$$?; rm -rf "$$folder"; exit $$result
 
 coverage: .venv/installed-dev ## lines and branches of protocol, policy, storage, server and cluster that their own tests run: 99.9 %
 	@rm -f .coverage .coverage.*
