@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
@@ -17,15 +19,21 @@ from .faults.paths import path_faults
 from .faults.preferences import opposite_preferences
 from .faults.records import record_faults
 from .faults.shadows import rule_shadows
+from .findings import Finding
 from .meanings import Meaning, meanings
 from .reading import read
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scrapy_robots_plus.protocol.lines.octets import Body
     from scrapy_robots_plus.protocol.product_token import Agent
 
-    from .findings import Finding
+    from .findings import Code
     from .reading import Reading
+
+_LISTED = 10_000
+"""So many findings of a code are listed."""
 
 
 @dataclass(frozen=True)
@@ -70,21 +78,35 @@ def lint(
     ``charset`` is from the Content-Type header, if it has one. Of a longer body, only the lines
     that end within the first ``max_bytes`` octets are read (RFC 9309 2.5; by default 512,000).
 
-    A file that is made to take long is not searched for all rules that change nothing; it then has
-    a finding ``not-checked``.
+    Of more than 10,000 findings with the same code, the others are counted, in a finding without a
+    line. A file that is made to take long is not searched for all rules that change nothing; it
+    then has a finding ``not-checked``.
     """
     dialect = dialect_named(dialect)
     reading = read(as_body(body), dialect, charset, max_bytes)
-    findings = sorted(_findings(reading), key=lambda each: (each.line or 0, each.code))
+    findings = sorted(_listed(_findings(reading)), key=lambda each: (each.line or 0, each.code))
     return LintedFile(tuple(findings), reading)
 
 
-def _findings(reading: Reading) -> list[Finding]:
-    return [
-        *octet_faults(reading),
-        *record_faults(reading),
-        *group_faults(reading),
-        *path_faults(reading),
-        *opposite_preferences(reading),
-        *rule_shadows(reading),
-    ]
+def _findings(reading: Reading) -> Iterator[Finding]:
+    return chain(
+        octet_faults(reading),
+        record_faults(reading),
+        group_faults(reading),
+        path_faults(reading),
+        opposite_preferences(reading),
+        rule_shadows(reading),
+    )
+
+
+def _listed(findings: Iterator[Finding]) -> Iterator[Finding]:
+    """The first findings of each code, and for the others how many there are."""
+    found: Counter[Code] = Counter()
+    for finding in findings:
+        found[finding.code] += finding.line is not None
+        if found[finding.code] <= _LISTED:
+            yield finding
+    for code, number in found.items():
+        if number > _LISTED:
+            words = f"{number - _LISTED:,} more findings of this kind are not listed."
+            yield Finding(None, code, words)

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol import pace
-from scrapy_robots_plus.protocol.dialect import Escapes
 from scrapy_robots_plus.protocol.groups.sections import STAR
 from scrapy_robots_plus.protocol.lines.kinds import Kind
-from scrapy_robots_plus.protocol.lines.lines import Line, read_line
 from scrapy_robots_plus.protocol.lines.octets import text, texts
 from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
 from scrapy_robots_plus.protocol.rules.pattern import take_apart
+
+from .reading import can_match
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from scrapy_robots_plus.protocol.dialect import Dialect
+    from scrapy_robots_plus.protocol.lines.lines import Line
     from scrapy_robots_plus.protocol.preferences import Preference
-    from scrapy_robots_plus.protocol.rules.pattern import Pattern
 
     from .reading import Reading
 
@@ -51,7 +50,7 @@ class Role(str, Enum):
         return self.value
 
 
-_ROLES = {kind: Role[kind.name] for kind in Kind if kind is not Kind.NOTHING}
+_ROLES: dict[Kind, Role] = {kind: Role[kind.name] for kind in Kind if kind is not Kind.NOTHING}
 RULES = frozenset({Role.ALLOW, Role.DISALLOW})
 PACES = frozenset({Role.CRAWL_DELAY, Role.REQUEST_RATE, Role.VISIT_TIME})
 _READERS = {
@@ -65,8 +64,6 @@ _FILE_WIDE = {
     Role.CLEAN_PARAM: "query parameters that change nothing",
     Role.LICENSE: "a license",
 }
-_ALWAYS_SENT_ESCAPED = re.compile(rb"[\x00-\x20\"<>\x7f]")
-"""No URI has them (RFC 3986 2), and all clients send them escaped, in paths and in queries."""
 
 
 class Meaning(NamedTuple):
@@ -98,35 +95,29 @@ def meanings(reading: Reading) -> Iterator[Meaning]:
     for number, (raw, line) in enumerate(zip(reading.raw, reading.lines, strict=True), 1):
         shown = text(raw)
         if line.partition(b"#")[0].strip():
-            yield _meaning(number, shown, line, reading)
+            yield _meaning(number, shown, reading)
         else:
             yield Meaning(number, shown, Role.COMMENT if b"#" in line else Role.BLANK)
 
 
-def records(reading: Reading) -> Iterator[Meaning]:
-    """The meaning of each line but blank ones and comments, without its text and words."""
-    for number, line in enumerate(reading.lines, 1):
-        if line and line.partition(b"#")[0].strip():
-            yield _meaning(number, None, line, reading)
-
-
-def _meaning(number: int, served: str | None, line: bytes, reading: Reading) -> Meaning:
-    shown = served or ""
-    if number in reading.read:
-        read = reading.read[number]
-    else:
-        read = read_line(number, line, reading.dialect)
+def _meaning(number: int, shown: str, reading: Reading) -> Meaning:
+    read = reading.line(number)
     if read is None:
         return Meaning(number, shown, Role.TEXT, ignored="it has no key")
     if read.kind is Kind.NOTHING:
         return Meaning(number, shown, Role.UNKNOWN, *read[2:], ignored="its key is unknown")
-    role = _ROLES[read.kind]
+    return record(read, shown, reading)
+
+
+def record(read: Line, served: str | None, reading: Reading) -> Meaning:
+    """The meaning of a line with a key that is known; without words if not *served*."""
+    number, role = read.number, _ROLES[read.kind]
     group = reading.groups.get(number)
     names = reading.names(number) if role is Role.USER_AGENT else ()
     ignored = _ignored(read, role, reading)
     return Meaning(
         number,
-        shown,
+        served or "",
         role,
         read.key,
         read.value,
@@ -183,16 +174,6 @@ def paths(value: bytes, dialect: Dialect) -> str:
     if tail is not None:
         return f"only {text(prefix)}"
     return "everything" if prefix in {b"", b"/"} else f"what begins with {text(prefix)}"
-
-
-def can_match(pattern: Pattern, dialect: Dialect) -> bool:
-    """Whether a URL may match a pattern. All paths begin with ``/`` (RFC 9309 2.2.2)."""
-    prefix, parts, tail = pattern
-    if prefix[:1] not in {b"", b"/"} or (not prefix and tail == b""):
-        return False
-    if dialect.escapes is not Escapes.NONE:
-        return True
-    return not any(map(_ALWAYS_SENT_ESCAPED.search, (prefix, *parts, tail or b"")))
 
 
 def _pace(value: object) -> str:

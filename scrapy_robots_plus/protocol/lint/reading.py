@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_robots_plus.protocol.dialect import Escapes
 from scrapy_robots_plus.protocol.groups.group_choice import GroupChoice
 from scrapy_robots_plus.protocol.groups.scanner import Scanner
-from scrapy_robots_plus.protocol.lines.lines import to_lines
+from scrapy_robots_plus.protocol.lines.kinds import Kind
+from scrapy_robots_plus.protocol.lines.lines import read_line, to_lines
 from scrapy_robots_plus.protocol.lines.octets import order_of_utf16, to_utf8, whole_lines
-from scrapy_robots_plus.protocol.rules.compiling import ranked, read_rules
+from scrapy_robots_plus.protocol.rules.compiling import ranked
 from scrapy_robots_plus.protocol.rules.pattern import take_apart
+from scrapy_robots_plus.protocol.rules.rank import line_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +24,9 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.lines import Line
     from scrapy_robots_plus.protocol.rules.pattern import Pattern
     from scrapy_robots_plus.protocol.rules.rank import Rank
+
+_ALWAYS_SENT_ESCAPED = re.compile(rb"[\x00-\x20\"<>\x7f]")
+"""No URI has them (RFC 3986 2), and all clients send them escaped, in paths and in queries."""
 
 
 class _NotingScanner(Scanner):
@@ -47,7 +54,7 @@ class Rule(NamedTuple):
     value: bytes
     """As served."""
     ranked: list[tuple[Rank, Pattern]]
-    """Its patterns: one rule may have two, or none."""
+    """Its patterns that a URL can match: one rule may have two, or none."""
 
 
 class Reading(NamedTuple):
@@ -81,6 +88,12 @@ class Reading(NamedTuple):
     """What the engine has read in some lines."""
     rules: dict[int, Rule]
     """The rules of all groups, by their lines."""
+
+    def line(self, number: int) -> Line | None:
+        """A line with its key and value; None if it has none."""
+        if number in self.read:
+            return self.read[number]
+        return read_line(number, self.lines[number - 1], self.dialect)
 
     def names(self, number: int) -> tuple[str, ...]:
         """The names that the dialect reads in a user-agent line."""
@@ -119,16 +132,32 @@ def read(
         choice,
         choice.by_name,
         scanner.read,
-        dict(_rules(scanner.sections, lines, dialect)),
+        dict(_rules(scanner, lines)),
     )
 
 
-def _rules(
-    sections: list[Section], lines: list[bytes], dialect: Dialect
-) -> Iterator[tuple[int, Rule]]:
-    for section in sections:
-        for rule in read_rules(section.rules, lines, dialect):
-            number, allow, value = rule
-            found = ranked((rule,), dialect)
-            patterns = [(rank, take_apart(text, dialect.wildcards)) for text, rank in found]
-            yield number, Rule(allow, value, patterns)
+def _rules(scanner: _NotingScanner, lines: list[bytes]) -> Iterator[tuple[int, Rule]]:
+    dialect, read = scanner.dialect, scanner.read
+    for section in scanner.sections:
+        rules: list[tuple[int, bool, bytes]] = []
+        for number in section.rules:
+            line = read[number] if number in read else read_line(number, lines[number - 1], dialect)
+            if line is not None:  # always true: the scanner found a rule here
+                rules.append((number, line.kind is Kind.ALLOW, line.value))
+        patterns: dict[int, list[tuple[Rank, Pattern]]] = {}
+        for served, rank in ranked(rules, dialect):
+            pattern = take_apart(served, dialect.wildcards)
+            if can_match(pattern, dialect):
+                patterns.setdefault(line_of(rank), []).append((rank, pattern))
+        for number, allow, value in rules:
+            yield number, Rule(allow, value, patterns.get(number, []))
+
+
+def can_match(pattern: Pattern, dialect: Dialect) -> bool:
+    """Whether a URL may match a pattern. All paths begin with ``/`` (RFC 9309 2.2.2)."""
+    prefix, parts, tail = pattern
+    if prefix[:1] not in {b"", b"/"} or (not prefix and tail == b""):
+        return False
+    if dialect.escapes is not Escapes.NONE:
+        return True
+    return not any(map(_ALWAYS_SENT_ESCAPED.search, (prefix, *parts, tail or b"")))

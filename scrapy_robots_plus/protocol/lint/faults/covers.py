@@ -75,7 +75,11 @@ class Covers:
             kept[item.pattern] = max(item.rank, kept.get(item.pattern, NO_RANK))
 
     def _add_literal(self, prefix: bytes, rank: Rank) -> None:
-        self._literal[prefix] = max(rank, self._literal.get(prefix, NO_RANK))
+        before = self._literal.get(prefix)
+        if before is not None:
+            self._literal[prefix] = max(rank, before)
+            return
+        self._literal[prefix] = rank
         at = bisect_left(self._lengths, len(prefix))
         if self._lengths[at : at + 1] != [len(prefix)]:
             self._lengths.insert(at, len(prefix))
@@ -87,19 +91,21 @@ class Covers:
         kept = self._starred if item.is_starred else self._others
         return kept.get(item.pattern, NO_RANK)
 
-    def of(self, item: Item) -> Iterator[Rank]:
-        """The ranks of rules that cover *item*, in no order."""
-        yield self.equal_to(item)
-        prefix = item.pattern[0]
+    def strongest(self, item: Item) -> Rank:
+        """The strongest rule that covers *item*; NO_RANK if there is none."""
+        found = self.equal_to(item)
+        prefix, get = item.pattern[0], self._literal.get
         for length in self._lengths:
             if length > len(prefix):
                 break
-            rank = self._literal.get(prefix[:length])
-            if rank is not None:
-                yield rank
-        for pattern, rank in self._starred.items() if self._compare else ():
-            if matches(pattern, item.text):
-                yield rank
+            rank = get(prefix[:length], NO_RANK)
+            if rank > found:
+                found = rank
+        if self._compare:
+            for pattern, rank in self._starred.items():
+                if rank > found and matches(pattern, item.text):
+                    found = rank
+        return found
 
 
 class Overlaps:

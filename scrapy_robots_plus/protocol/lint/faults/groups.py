@@ -86,11 +86,13 @@ def _is_cut(value: bytes, names: tuple[str, ...]) -> bool:
 def _duplicates(reading: Reading) -> Iterator[Finding]:
     seen: dict[tuple[str, ...], tuple[int, int]] = {}
     merged = reading.dialect.choice is Choice.MERGED
-    counted = list(map(reading.choice.names_of, reading.sections))
+    current, counted = -1, set[str]()
     for number, (position, at) in reading.agents.items():
         section = reading.sections[position]
+        if position != current:
+            current, counted = position, reading.choice.names_of(section)
         names, shown = section.names[at], text(section.agents[at])
-        if not any(names) or counted[position].isdisjoint(names):
+        if not any(names) or counted.isdisjoint(names):
             continue  # in some dialects, a group for * is for nobody by name
         before, line = seen.get(names, (None, 0))
         if before == position:

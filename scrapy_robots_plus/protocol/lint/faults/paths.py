@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.lines.octets import text
 from scrapy_robots_plus.protocol.lint.findings import Code, Finding
-from scrapy_robots_plus.protocol.lint.meanings import can_match
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +45,7 @@ def path_faults(reading: Reading) -> Iterator[Finding]:
 def _faults(
     number: int, value: bytes, ranked: list[tuple[Rank, Pattern]], dialect: Dialect
 ) -> Iterator[Finding]:
-    if not any(can_match(pattern, dialect) for _, pattern in ranked):
+    if not ranked:
         yield Finding(number, Code.NEVER_MATCHES, _why_not(value))
     elif not dialect.wildcards and (b"*" in value or value.endswith(b"$")):
         words = "This dialect has no wildcards: * and $ stand for themselves."

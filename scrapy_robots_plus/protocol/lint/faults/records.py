@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.protocol.lines.kinds import ABOUT_USES, Kind, kind_of
 from scrapy_robots_plus.protocol.lines.octets import text
 from scrapy_robots_plus.protocol.lint.findings import Code, Finding, quoted
-from scrapy_robots_plus.protocol.lint.meanings import PACES, RULES, Meaning, Role, records
+from scrapy_robots_plus.protocol.lint.meanings import PACES, RULES, Meaning, Role, record
 from scrapy_robots_plus.protocol.robotstxt.values import is_whole_url
 
 from .octets import is_html
@@ -18,6 +18,7 @@ from .spelling import meant_by
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from scrapy_robots_plus.protocol.lines import Line
     from scrapy_robots_plus.protocol.lint.reading import Reading
 
 _COMPARED = 1000
@@ -25,6 +26,9 @@ _COMPARED = 1000
 
 _NAMED = 10_000
 """So many lines of a file that are ignored have a finding each."""
+
+_PLAIN = (b"Disallow:", b"Allow:", b"User-agent:", b"disallow:", b"allow:", b"user-agent:")
+"""The usual spelling of lines whose values are checked elsewhere."""
 
 _ANOTHER_KEY = re.compile(rb"(?:user-?agent|disallow|crawl-delay|sitemap)[ \t]*:", re.IGNORECASE)
 _SECONDS = re.compile(rb"(\d+(?:[.,]\d+)?)\s*(?:s|secs?|seconds?)?\.?", re.IGNORECASE)
@@ -38,11 +42,16 @@ _EXAMPLES = {
 def record_faults(reading: Reading) -> Iterator[Finding]:
     """Those of each line, in file order."""
     unknown = _Unknown(reading)
-    for line in records(reading):
-        if line.role is Role.UNKNOWN or line.role is Role.TEXT:
-            yield from unknown.of(line)
+    for number, line in enumerate(reading.lines, 1):
+        if number in reading.groups and line.startswith(_PLAIN) and line.count(b":") == 1:
+            continue  # nothing is wrong with most lines
+        if not line.partition(b"#")[0].strip():
+            continue
+        read = reading.line(number)
+        if read is None or read.kind is Kind.NOTHING:
+            yield from unknown.of(number, read)
         else:
-            yield from _known(line, reading)
+            yield from _known(record(read, None, reading), reading)
     yield from unknown.unnamed()
 
 
@@ -55,20 +64,20 @@ class _Unknown:
         self._compared: set[bytes] = set()
         self._lines = 0
 
-    def of(self, line: Meaning) -> Iterator[Finding]:
+    def of(self, number: int, read: Line | None) -> Iterator[Finding]:
         if self._html:
             return
         self._lines += 1
         if self._lines > _NAMED:
             return
-        yield self._key(line) if line.role is Role.UNKNOWN else self._text(line)
+        yield self._text(number) if read is None else self._key(read)
 
     def unnamed(self) -> Iterator[Finding]:
         if self._lines > _NAMED:
             words = f"{self._lines - _NAMED:,} more lines are unknown and ignored."
             yield Finding(None, Code.UNKNOWN_KEY, words)
 
-    def _key(self, line: Meaning) -> Finding:
+    def _key(self, line: Line) -> Finding:
         shown, meant = text(line.key), self._meant(line.key)
         if meant:
             words = f"{shown!r} is ignored. {meant.capitalize()} may be meant."
@@ -82,14 +91,14 @@ class _Unknown:
         self._compared.add(key)
         return meant_by(text(key)) if len(self._compared) <= _COMPARED else None
 
-    def _text(self, line: Meaning) -> Finding:
-        content = self._reading.lines[line.number - 1].partition(b"#")[0].strip()
+    def _text(self, number: int) -> Finding:
+        content = self._reading.lines[number - 1].partition(b"#")[0].strip()
         first = re.split(rb"[\s=;]", content, maxsplit=1)[0]
         if kind_of(first, self._reading.dialect):
             words = f"There is no colon after {text(first)!r}, so the line is ignored."
-            return Finding(line.number, Code.MISSING_COLON, words)
+            return Finding(number, Code.MISSING_COLON, words)
         words = "Neither a comment nor a key with a value: ignored."
-        return Finding(line.number, Code.NOT_A_RECORD, words)
+        return Finding(number, Code.NOT_A_RECORD, words)
 
 
 def _known(line: Meaning, reading: Reading) -> Iterator[Finding]:

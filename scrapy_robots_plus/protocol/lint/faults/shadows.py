@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy_robots_plus.protocol.dialect import Choice, Names
 from scrapy_robots_plus.protocol.lines.octets import text
 from scrapy_robots_plus.protocol.lint.findings import Code, Finding
-from scrapy_robots_plus.protocol.lint.meanings import can_match
 from scrapy_robots_plus.protocol.rules.rank import NO_RANK, Rank, allows, line_of
 
 from .covers import Covers, Item, Overlaps, normal, text_of
@@ -130,13 +129,11 @@ class _Search:
 
     def _items(self, numbers: list[int]) -> list[Item]:
         """The rules that can match, the weakest first."""
-        rules, dialect = self._reading.rules, self._reading.dialect
         compiled: list[Item] = []
         for number in numbers:
-            for rank, served in rules[number].ranked:
-                if can_match(served, dialect):
-                    pattern = normal(served)
-                    compiled.append(Item(rank, pattern, text_of(pattern)))
+            for rank, served in self._reading.rules[number].ranked:
+                pattern = normal(served)
+                compiled.append(Item(rank, pattern, text_of(pattern)))
         compiled.sort(key=itemgetter(0))
         return compiled
 
@@ -154,12 +151,11 @@ class _Search:
 
 def _shadows(items: list[Item], compare: bool) -> dict[int, Shadow]:
     beaten = _beaten(items, compare)
-    needless = _needless(items, beaten) if compare else {}
+    shadows = _needless(items, beaten) if compare else beaten
     found: dict[int, Shadow] = {}
     alive: set[int] = set()
-    for item in items:
+    for item, shadow in zip(items, shadows, strict=True):
         line = line_of(item.rank)
-        shadow = beaten.get(item) or needless.get(item)
         if shadow is None:
             alive.add(line)
         elif line not in found or found[line].wins:
@@ -169,35 +165,40 @@ def _shadows(items: list[Item], compare: bool) -> dict[int, Shadow]:
     return {line: shadow for line, shadow in found.items() if line not in alive}
 
 
-def _beaten(items: list[Item], compare: bool) -> dict[Item, Shadow]:
-    found: dict[Item, Shadow] = {}
+def _beaten(items: list[Item], compare: bool) -> list[Shadow | None]:
+    """For each rule, the strongest one that beats it."""
+    found: list[Shadow | None] = []
     stronger = Covers(compare)
     for item in reversed(items):
-        by = max(stronger.of(item), default=NO_RANK)
+        by = stronger.strongest(item)
         if by > item.rank:
             equal = stronger.equal_to(item) == by
-            found[item] = Shadow(by, True, equal, allows(by) is allows(item.rank))
-        stronger.add(item)
+            found.append(Shadow(by, True, equal, allows(by) is allows(item.rank)))
+        else:  # what covers a rule that is beaten covers what that one covers
+            found.append(None)
+            stronger.add(item)
+    found.reverse()
     return found
 
 
-def _needless(items: list[Item], beaten: dict[Item, Shadow]) -> dict[Item, Shadow]:
-    found: dict[Item, Shadow] = {}
+def _needless(items: list[Item], beaten: list[Shadow | None]) -> list[Shadow | None]:
+    """The same, with the rules that are needless."""
+    found = list(beaten)
     weaker = Covers()
     said = {
         outcome: Overlaps([item for item in items if allows(item.rank) is outcome])
         for outcome in (True, False)
     }
-    for item in items:
+    for at, item in enumerate(items):
         allow = allows(item.rank)
-        if item not in beaten:
-            by = max(weaker.of(item), default=NO_RANK)
+        if beaten[at] is None:
+            by = weaker.strongest(item)
             if (
                 NO_RANK < by < item.rank
                 and allows(by) is allow
                 and not said[not allow].above(item, by)
             ):
-                found[item] = Shadow(by, False, False, True)
+                found[at] = Shadow(by, False, False, True)
             else:
                 weaker.add(item)
     return found
