@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 import traceback
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TextIO, cast
 
 from scrapy.commands import ScrapyCommand
 
@@ -119,6 +119,7 @@ class RobotsCommand(ScrapyCommand):
         except (UnreadableError, RobotsSettingsError, StoreError, OSError) as error:
             output.error(f"{opts.program}: {error}")
             self.exitcode = Exit.UNDECIDED
+            _drop_what_cannot_be_written()
         except Exception:  # noqa: BLE001 - Python's own status is 1, which means "denied" here
             for line in traceback.format_exc().splitlines():
                 output.error(line)
@@ -129,7 +130,19 @@ class RobotsCommand(ScrapyCommand):
 
 def _close_pipes() -> NoReturn:
     """Ends silently. Python would complain at exit, when it flushes what nobody reads."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in filter(None, (sys.stdout, sys.stderr)):
-        os.dup2(nowhere, stream.fileno())
+        _point_to_nowhere(stream)
     sys.exit(Exit.CLOSED_PIPE)
+
+
+def _drop_what_cannot_be_written() -> None:
+    """Python would try again at exit, complain, and change the status to 120."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        _point_to_nowhere(sys.stdout)
+
+
+def _point_to_nowhere(stream: TextIO) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -94,7 +94,7 @@ class Robots:
         done = subprocess.run(
             ["sh", "-c", f'exec "$@" {redirection}', "sh", *_command(arguments)],
             cwd=self.folder,
-            env=_environment(),
+            env=_environment({"PYTHONUNBUFFERED": ""}),  # as users have it
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
