@@ -69,6 +69,7 @@ def virtual_crawl(
     """
     dice = random.Random(seed)
     throttle = None if own else Throttle(longest_wait, dice.random)
+    first_phase = throttle and throttle.phase
     start = now = 100 * dice.random()
     numbers = count()
     queue: list[tuple[int, int, Page]] = []
@@ -102,19 +103,19 @@ def virtual_crawl(
         if status not in BUSY:
             done.got.add(page.number)
             if throttle is not None:
-                throttle.answered(sent_in, now)
+                throttle.answered(sent_in, now, is_first=not page.before)
             continue
         done.refused += 1
         if retry_after and not own:
             not_before = now + retry_after
         if throttle is not None:
-            done.burst += sent_in == 0
+            done.burst += sent_in == first_phase
             told = throttle.refused(
                 sent_in,
                 now,
                 is_first=not page.before,
-                is_sure=status == 429 or bool(retry_after),
-                asks_less=status == 429,
+                is_429=status == 429,
+                asked=retry_after,
             )
             if told is Refusal.NEW:
                 done.pauses += throttle.until - now

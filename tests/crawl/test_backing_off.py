@@ -343,7 +343,7 @@ class TestGivingUp:
 @pytest.mark.stress
 @pytest_twisted.ensureDeferred
 async def test_a_limit_of_two_a_second_is_found(sites: Sites) -> None:
-    """At most 5 % refused, in real crawls of all limiters, with and without Retry-After.
+    """At most 10 % refused, in real crawls of all limiters, with and without Retry-After.
 
     The time depends on how busy the machine is; tests/crawl/test_throttle.py is stricter about it.
     """
@@ -359,7 +359,7 @@ async def test_a_limit_of_two_a_second_is_found(sites: Sites) -> None:
     await gatherResults(crawls)
     for host, crawler in hosts:
         assert len(crawler.spider.got) == count
-        assert len(host.fetched) - count <= 0.05 * len(host.fetched)
+        assert len(host.fetched) - count <= 0.1 * len(host.fetched)
         assert sum(host.gaps) <= 2 * count / 2
 
 

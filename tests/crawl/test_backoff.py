@@ -70,7 +70,7 @@ def refuse(throttle: Throttle) -> None:
     """Seven requests that were under way are refused."""
     sent_in = throttle.phase
     for _ in range(7):
-        throttle.refused(sent_in, 100.0, is_first=True, is_sure=True, asks_less=True)
+        throttle.refused(sent_in, 100.0, is_first=True, is_429=True, asked=0.0)
 
 
 def test_a_throttle_that_no_longer_slows_down_holds_nothing() -> None:

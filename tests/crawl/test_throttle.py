@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.crawl.pacing.throttle import Refusal, Throttle
 from tests.broken_sites import AtRandom, Dead, EveryNth, GrowingBan, Limited
-from tests.limiters import LIMITERS, Bucket, Interval, SlidingWindow
+from tests.limiters import LIMITERS, Bucket, Interval, SlidingWindow, Window
 from tests.virtual_crawl import LONGEST_WAIT, virtual_crawl
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def test_it_is_known_for_a_good_while_that_a_pace_does_not_help() -> None:
         now += 0.02 + throttle.gap
         now = max(now, throttle.until)
         if random.Random(now).random() < 0.33:
-            throttle.refused(throttle.phase, now, is_first=True, is_sure=True, asks_less=True)
+            throttle.refused(throttle.phase, now, is_first=True, is_429=True, asked=0.0)
         else:
             throttle.answered(throttle.phase, now)
     assert now < 20_000 * 0.02 + 3 * MOST_LONGER
@@ -142,39 +142,59 @@ def test_it_is_known_for_a_good_while_that_a_pace_does_not_help() -> None:
 # Limited sites
 
 
+@pytest.mark.parametrize("at_once", [1, 8, 16])
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize("retry_after", [0.0, 1.0])
 @pytest.mark.parametrize("limiter", LIMITERS.values(), ids=LIMITERS)
 def test_a_limit_of_two_a_second_is_found(
-    limiter: Callable[[], Limiter], retry_after: float, status: int
+    limiter: Callable[[], Limiter], retry_after: float, status: int, at_once: int
 ) -> None:
     """At most 1.5 times the ideal time, at most 10 % refused, no page lost."""
     for seed in range(10):
         site = Limited(limiter(), status)
-        done = virtual_crawl(site, 300, seed=seed, retry_after=retry_after)
-        assert len(done.got) == 300
-        assert done.seconds <= 1.5 * 300 / 2
+        done = virtual_crawl(site, 240, seed=seed, at_once=at_once, retry_after=retry_after)
+        assert len(done.got) == 240
+        assert done.seconds <= 1.5 * 240 / 2
         assert done.share <= 0.1
+
+
+@pytest.mark.parametrize("pages", [100, 1000])
+@pytest.mark.parametrize("at_once", [1, 4, 16])
+@pytest.mark.parametrize("limiter", LIMITERS.values(), ids=LIMITERS)
+def test_what_was_not_under_way_at_the_first_refusal_is_hardly_refused(
+    limiter: Callable[[], Limiter], pages: int, at_once: int
+) -> None:
+    for seed in range(10):
+        done = virtual_crawl(Limited(limiter()), pages, seed=seed, at_once=at_once)
+        assert len(done.got) == pages
+        assert done.burst <= at_once
+        assert done.refused - done.burst <= 20 + 0.01 * pages
+        assert done.seconds <= 1.5 * pages / 2
 
 
 @pytest.mark.parametrize(
     ("limiter", "slower", "share"),
     [
         (lambda: Interval(20.0), 2.3, 0.02),
-        (lambda: Interval(0.5), 1.3, 0.05),
-        (lambda: Interval(0.1), 1.3, 0.15),
-        (lambda: Bucket(2.0, 60), 1.1, 0.04),
-        (lambda: Bucket(3.0, 6), 1.1, 0.04),
-        (lambda: SlidingWindow(20, 10.0), 1.5, 0.05),
-        (lambda: Changes(Interval(2.0), Interval(1.0), 200.0), 1.6, 0.06),
-        (lambda: Changes(Interval(2.0), Interval(0.5), 200.0), 2.0, 0.1),
+        (lambda: Interval(0.5), 1.3, 0.04),
+        (lambda: Interval(0.1), 1.3, 0.07),
+        (lambda: Bucket(2.0, 60), 1.1, 0.03),
+        (lambda: Bucket(3.0, 6), 1.1, 0.03),
+        (lambda: Window(20, 10.0), 1.3, 0.06),
+        (lambda: Window(120, 60.0), 1.2, 0.1),
+        (lambda: SlidingWindow(20, 10.0), 1.3, 0.05),
+        (lambda: SlidingWindow(20, 10.0, counts_refused=True), 1.3, 0.05),
+        (lambda: SlidingWindow(120, 60.0), 1.3, 0.05),
+        (lambda: Changes(Interval(2.0), Interval(1.0), 200.0), 1.3, 0.04),
+        (lambda: Changes(Interval(2.0), Interval(0.5), 200.0), 1.3, 0.04),
     ],
 )
 def test_other_limits_are_found_too(
     limiter: Callable[[], Limiter], slower: float, share: float
 ) -> None:
-    for seed in range(5):
+    for seed in range(10):
         done = virtual_crawl(Limited(limiter()), 1000, seed=seed)
+        assert len(done.got) == 1000
         assert done.seconds <= slower * 1000 / limiter().rate
         assert done.share <= share
 
@@ -195,6 +215,12 @@ def test_without_a_refusal_nothing_is_slower() -> None:
     assert done.pauses == 0
 
 
+def test_one_refusal_in_a_thousand_costs_little() -> None:
+    site = AtRandom(0.001, random.Random(1))
+    done = virtual_crawl(site, 20_000, seconds=(0.1, 0.1))
+    assert done.seconds < 1.1 * 20_000 / 8 * 0.1
+
+
 def test_a_limit_that_is_lifted_is_forgotten() -> None:
     done = virtual_crawl(Limited(Changes(Interval(2.0), Unlimited(), 200.0)), 3000)
     assert done.throttle is not None
@@ -212,8 +238,8 @@ def refuse(
         throttle.phase if sent_in == -1 else sent_in,
         now,
         is_first=is_first,
-        is_sure=status == 429,
-        asks_less=status == 429,
+        is_429=status == 429,
+        asked=0.0,
     )
 
 

@@ -151,7 +151,7 @@ def test_a_request_belongs_to_the_phase_of_the_throttle_in_which_it_was_sent() -
     host = Paced()
     throttle = host.pace.backoff.throttle = Throttle(300, lambda: 0.0)
     before = host.send()
-    throttle.refused(None, host.now, is_first=True, is_sure=True, asks_less=True)
+    throttle.refused(None, host.now, is_first=True, is_429=True, asked=0.0)
     too_early = host.send()
     host.now = host.due
     after = host.send()

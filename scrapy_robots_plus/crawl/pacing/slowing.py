@@ -97,7 +97,8 @@ class Slowing:
             return True
         if self._suspects and (suspect := self._suspects.get(origin.host)) is not None:
             was_on = suspect.throttle.is_on
-            suspect.throttle.answered(sent_in, self._clock.monotonic())
+            is_first = REFUSED_META_KEY not in request.meta
+            suspect.throttle.answered(sent_in, self._clock.monotonic(), is_first=is_first)
             self._tell(origin, suspect, response.status, was_on=was_on)
         return False
 
@@ -117,8 +118,8 @@ class Slowing:
             sent_in,
             self._clock.monotonic(),
             is_first=not before,
-            is_sure=is_429 or wait > 0,
-            asks_less=is_429,
+            is_429=is_429,
+            asked=wait,
         )
         request.meta[REFUSED_META_KEY] = before + 1
         if before:  # behind those that were not refused: they tell more of the host

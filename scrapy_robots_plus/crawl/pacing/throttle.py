@@ -43,6 +43,10 @@ class Throttle:
     pace costs before it has helped is bounded. One that does not help is taken back: full speed,
     and no other attempt for a good while, unless nearly all is refused now that was not before.
 
+    **Long windows.** Where a number of requests is allowed in a minute, say, no pace shows that:
+    all is answered, then all is refused. So if several different requests are refused for sure,
+    and none is answered until some pauses have passed, these were what helped.
+
     Times are seconds by one clock.
     """
 
@@ -78,6 +82,8 @@ class Throttle:
     """How many answers at full speed are remembered."""
     CERTAIN = 4.6
     """The logarithm of 100: so many times likelier it must be that slowness helps."""
+    LIKELY = 3.2
+    """The logarithm of 25: if it answers 429, worth another few seconds."""
     SAME = 0.75
     """A share of refusals that is not below this part of the other is the same."""
     PROMISING = 0.3
@@ -90,8 +96,9 @@ class Throttle:
     GAPS_ON_TRIAL = 40
     """The same in gaps, for a pace that has helped before."""
     IN_VAIN = 60.0
-    """The same in seconds, at most; and the seconds of pauses that are in vain, if enough different
-    requests were refused for sure and none was answered otherwise since."""
+    """The same in seconds, at most, and for a host that names a Retry-After; and the seconds of
+    pauses that are in vain, if enough different requests were refused for sure and none was
+    answered otherwise since."""
     SEVERAL = 3
     """So many refusals while it is slowed down are enough to call a share the same."""
     FORGIVEN = 5
@@ -117,6 +124,14 @@ class Throttle:
         """Answers since the last refusal that counted."""
         self._different = 0
         """Different requests refused since something was answered."""
+        self._is_429 = False
+        self._asked = 0.0
+        self._recovers = False
+        """Whether it has answered a request that it had refused."""
+        self._too_short = 0
+        """Pauses after which nothing was answered, without an answer since."""
+        self._bans = False
+        """Whether it refuses many different requests for sure, and answers none."""
         self._cost = 0.0
         """Seconds that were waited lately, since it has helped."""
         self._in_vain = 0.0
@@ -130,6 +145,7 @@ class Throttle:
         """After so many answers at full speed it is without a gap."""
         self._found = 0.0
         """The gap that did not seem to help."""
+        self._phase_began = 0.0
         self._start(0.0)
         self._end()
 
@@ -157,29 +173,32 @@ class Throttle:
         self.gap = 0.0
         self.is_on = False
         """Whether the host is asked less often."""
-        self._phase_began = 0.0
         self.phase += 1
 
     # Events
 
     def refused(
-        self, sent_in: int | None, now: float, *, is_first: bool, is_sure: bool, asks_less: bool
+        self, sent_in: int | None, now: float, *, is_first: bool, is_429: bool, asked: float
     ) -> Refusal:
         """A request was refused.
 
         *sent_in*: the phase it was sent in; None if that is not known. *is_first*: it was not
-        refused before. *is_sure*: a single such answer is a refusal of the host (429, or 503 with
-        Retry-After). *asks_less*: it is a 429, which counts for :attr:`in_a_row`.
+        refused before. *asked*: the seconds of its Retry-After. With one, and if *is_429*, a single
+        such answer is a refusal of the host.
         """
+        is_sure = is_429 or asked > 0
+        self._is_429, self._asked = is_429, asked
         is_fast = not self.is_on or self._was_fast(sent_in)
         self._speed_up()
-        if self._answered_since and not is_first and is_fast:
+        says_more = is_first or (self._helps and self._recovers)
+        if self._answered_since and not says_more and is_fast:
             return Refusal.OF_PAGE
         self._different += is_first
+        self._bans = is_sure and self._different >= self.ENOUGH
         if not self.is_on:
-            if is_first:
+            if says_more:
                 self._fast.append(True)
-            self._at_last += self.was_in_vain and asks_less and is_first
+            self._at_last += self.was_in_vain and is_429 and is_first
             if not self._begins(now, is_sure=is_sure):
                 return Refusal.KNOWN if is_sure or now < self._free_until else Refusal.OF_PAGE
         elif is_fast:
@@ -189,21 +208,32 @@ class Throttle:
         elif sent_in != self.phase:
             return Refusal.KNOWN
         else:
-            self._again(now, is_sure=is_sure)
+            self._again(now)
             if not self.is_on:
                 return Refusal.KNOWN
         self._answered_since = 0
-        self._pauses += asks_less
-        self._pause(now)
+        self._pauses += is_429
+        self._pause(now, asked)
         return Refusal.NEW
 
-    def answered(self, sent_in: int | None, now: float) -> None:
-        """A request was not refused: the host may be asked a little more often."""
+    def answered(self, sent_in: int | None, now: float, *, is_first: bool = True) -> None:
+        """A request was not refused: the host may be asked a little more often.
+
+        *sent_in* and *is_first* as for :meth:`refused`.
+        """
+        self._recovers |= not is_first
         self._speed_up()
         self._answered_since += 1
-        self._different = self._pauses = self._at_last = 0
+        if self.is_on and sent_in == self.phase and self._bans and self._too_short > 1:
+            self._in_vain = 0.0
+            self._is_found()
+        is_late = self.is_on and sent_in is not None and sent_in < self.phase
+        self._different = max(self._different - 2, 0) if is_late else 0
+        self._too_short *= is_late
+        self._pauses = self._at_last = 0
         if not self.is_on or self._was_fast(sent_in):
             self._fast.append(False)
+            self._answers += not self.is_on
             if self.is_on and self._measured(now):
                 self._pause(now)
         elif sent_in == self.phase:
@@ -252,8 +282,12 @@ class Throttle:
             self.gap = min(self.WHILE_MEASURED, self._most)
         elif sum(latest := list(self._fast)[-self.FEW :]) >= self.ERRORS:
             self._fast = deque(latest, self.REMEMBERED)
-            self._start(self.FIRST_WAIT)
-            self._slows_down()
+            if self._helps and self._answers and not is_new:
+                self._began_in = self.phase
+                self._too_often(now - self._phase_began)
+            else:
+                self._start(self.FIRST_WAIT)
+                self._slows_down()
         else:
             return False
         self.is_on = True
@@ -277,7 +311,8 @@ class Throttle:
 
     def _resumes(self) -> bool:
         """Whether the pace has helped after all: at full speed more is refused."""
-        if not (self._is_rarer or self._has_second_chance):
+        was_short = self._bans and self._too_short and self._in_vain <= self.ON_TRIAL
+        if not (was_short or self._is_rarer() or self._has_second_chance):
             return False
         self._cost = self._in_vain = 0.0
         self._began_in = self.phase
@@ -315,9 +350,14 @@ class Throttle:
     def _weigh(self, *, refused: bool) -> None:
         """An answer at the pace."""
         self._slow[refused] += 1
-        if self._is_rarer:
-            self._helps, self._memory, self._cost = True, self.MEMORY, 0.0
+        if self._is_rarer():
+            self._is_found()
             self._slow = [count / 2 for count in self._slow]
+
+    def _is_found(self) -> None:
+        """It has a limit, and slowness helps."""
+        self._helps, self._memory, self._cost = True, self.MEMORY, 0.0
+        self._free_until = -inf
 
     @property
     def _shares(self) -> tuple[float, float]:
@@ -330,16 +370,15 @@ class Throttle:
         fast, slow = self._shares
         return slow <= fast - self.PROMISING
 
-    @property
-    def _is_rarer(self) -> bool:
+    def _is_rarer(self, certainty: float = CERTAIN) -> bool:
         """Whether it is certain that slowness makes refusals rarer."""
         answered, refused = self._slow
         fast = sum(self._fast)
         also = len(self._fast) - fast
         is_less = refused * also < fast * answered
-        return is_less and _likelier_different(refused, answered, fast, also) >= self.CERTAIN
+        return is_less and _likelier_different(refused, answered, fast, also) >= certainty
 
-    def _again(self, now: float, *, is_sure: bool) -> None:
+    def _again(self, now: float) -> None:
         """A request of this phase was refused."""
         if self._answers:
             self._weigh(refused=True)
@@ -348,9 +387,10 @@ class Throttle:
             in_vain = self._is_in_vain(self._wait)
         else:
             self._too_early(now - self._phase_began)
-            is_ban = self._helps or (is_sure and self._different >= self.ENOUGH)
+            is_ban = self._helps or self._bans
             room = (self.IN_VAIN if is_ban else self.ON_TRIAL) - self.FIRST_WAIT - self._in_vain
-            in_vain = room < (self._wait / 2 if is_ban else self._wait)
+            in_vain = room < (self.LEAST_WAIT if is_ban else self._wait)
+            in_vain |= not is_ban and self._is_in_vain(self._wait)
             self._wait = min(self._wait, room)
             self._in_vain += self._wait
         if in_vain:
@@ -359,11 +399,16 @@ class Throttle:
     def _is_in_vain(self, wait: float) -> bool:
         """Whether the pace has cost enough without helping; *wait*: what it is about to cost."""
         fast, slow = self._shares
-        if self._slow[1] >= self.SEVERAL and slow >= self.SAME * fast:
+        if not self._asked and self._slow[1] >= self.SEVERAL and slow >= self.SAME * fast:
             return True
         most = self.ON_TRIAL
-        if self._helps:
-            most = min(max(1.5 * most, self.GAPS_ON_TRIAL * self.gap), self.IN_VAIN)
+        if self._asked:
+            most = self.IN_VAIN
+        elif self._helps:
+            most = max(1.5 * most, 2 * self._wait, self.GAPS_ON_TRIAL * self.gap)
+            most = min(most, self.IN_VAIN)
+        elif self._is_429 and self._is_rarer(self.LIKELY):
+            most *= 3
         elif self._seems_rarer:
             most = 1.5 * most if sum(self._slow) > self.FEW else self.IN_VAIN
         return self._cost + wait > most
@@ -375,7 +420,7 @@ class Throttle:
         self._end()
         self.gap, self._careful = min(self.WHILE_MEASURED, self._most), 2 * self.FEW
         self._fast.clear()
-        self._cost = self._in_vain = 0.0
+        self._cost = 0.0
         self._free_until = now + self._memory
         self._memory *= 2
         self._chances = 2 * self.FEW
@@ -398,16 +443,17 @@ class Throttle:
     def _too_early(self, passed: float) -> None:
         """The first request after a pause was refused: the pause was too short."""
         self._passed += passed
+        self._too_short += 1
         self._wait = min(2 * self._wait, self._most)
         if self._goal is None:
-            self.gap = min(self._wait / 2, self.LONGEST_GAP)
+            self.gap = min(max(self._wait / 8, self.FIRST_WAIT / 2), self.LONGEST_GAP)
 
-    def _pause(self, now: float) -> None:
+    def _pause(self, now: float, asked: float = 0.0) -> None:
         self._wait = min(self._wait, self._most)
         self.gap = min(self.gap, self._most)
         self.until = now + min(self._wait * (1 + self.JITTER * self._jitter()), self._most)
         if self._in_vain <= self.ON_TRIAL:
-            self._cost += self.until - now
+            self._cost += max(self.until - now - asked, 0.0)
         self.waited += self.until - now
         self._phase_began = now
         self._answers = 0
