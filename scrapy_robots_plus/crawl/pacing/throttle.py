@@ -100,7 +100,9 @@ class Throttle:
     pauses that are in vain, if enough different requests were refused for sure and none was
     answered otherwise since."""
     SEVERAL = 3
-    """So many refusals while it is slowed down are enough to call a share the same."""
+    """So many refusals while it is slowed down are enough to call a share the same; so many pauses
+    that were too short in a row, to say that the next one was what helped.
+    """
     FORGIVEN = 5
     """How many refusals of one request at most do not count as its retries."""
 
@@ -224,7 +226,7 @@ class Throttle:
         self._recovers |= not is_first
         self._speed_up()
         self._answered_since += 1
-        if self.is_on and sent_in == self.phase and self._bans and self._too_short > 1:
+        if self.is_on and sent_in == self.phase and self._bans and self._too_short >= self.SEVERAL:
             self._in_vain = 0.0
             self._is_found()
         is_late = self.is_on and sent_in is not None and sent_in < self.phase
