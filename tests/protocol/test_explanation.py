@@ -139,6 +139,19 @@ def test_rules_of_thousands_of_groups_name_their_own() -> None:
     }
 
 
+def test_sixty_four_rules_that_have_decided_are_remembered() -> None:
+    rules = "".join(f"Disallow: /{n}/\n" for n in range(65))
+    file = RobotsTxt.parse(f"User-agent: *\n{rules}")
+    first = file.verdict("/0/", "bot")
+    for number in range(64):
+        file.verdict(f"/{number}/", "bot")
+    assert file.verdict("/0/", "bot") is first
+    file.verdict("/64/", "bot")
+    again = file.verdict("/0/", "bot")
+    assert again == first
+    assert again is not first
+
+
 def test_many_crawlers_may_ask_one_file() -> None:
     for number in range(200):
         assert not FILE.allowed("/x", f"foobot/{number}")

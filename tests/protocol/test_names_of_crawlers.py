@@ -11,7 +11,7 @@ from scrapy.robotstxt import ProtegoRobotParser
 
 from scrapy_robots_plus.protocol import RobotsTxt
 from scrapy_robots_plus.protocol.difference import difference
-from scrapy_robots_plus.protocol.product_token import names_of
+from scrapy_robots_plus.protocol.product_token import names_of, product_tokens
 
 PAGE = Path(__file__).parents[2] / "docs" / "user-agent.md"
 
@@ -144,3 +144,16 @@ def test_of_a_long_header_only_the_beginning_is_read(part: str) -> None:
     assert names == cut
     assert names[0][0] == "foobot"
     assert len(names[0]) <= 65
+
+
+def test_sixty_four_words_of_a_header_may_be_names() -> None:
+    header = f"Foobot/1 ({'; '.join(f'w{n}w' for n in range(100))})"
+    assert len(header) < 1000
+    assert names_of(header) == (("foobot", *(f"w{n}w" for n in range(63))),)
+
+
+def test_parentheses_may_be_nested_four_deep() -> None:
+    four, five = ("(a" * depth + ")" * depth for depth in (4, 5))
+    assert names_of(f"Mozilla/5.0 {four} Foobot/1.0")[0][0] == "foobot"
+    assert product_tokens(f"Mozilla/5.0 {four} Foobot/1.0") == ("foobot",)
+    assert product_tokens(f"Mozilla/5.0 {five} Foobot/1.0") == ()
