@@ -12,15 +12,15 @@ PYTEST = -m pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
 # Crawls in this process. Left out is what has processes of its own for each reactor, or no crawl.
 CRAWLS = tests/crawl $(addprefix --ignore=tests/crawl/test_, \
 	discovery.py lost_requests.py queue_properties.py reactor_modes.py slow_connections.py)
-PARTS = s n-p q-r t-z a-c d-i j-m
-# The files and folders of a part.
-part = $(wildcard tests/crawl/test_[$1]*.py tests/crawl/[$1]*/)
+PARTS = folders s n-p q-r t-z a-c d-i j-m
+# The files of a part, by the letters that they begin with; those in folders wait most.
+part = $(if $(filter folders,$1),tests/crawl/hints tests/crawl/shared_queue tests/hosts,$(wildcard tests/crawl/test_[$1]*.py))
 UNITS = others stores protocol commands-p-z commands-a-o
 UNITS_commands-a-o = $(wildcard tests/commands/test_[a-o]*.py)
 UNITS_commands-p-z = $(wildcard tests/commands/test_[p-z]*.py)
 UNITS_protocol = tests/protocol
 UNITS_stores = $(addprefix tests/, audit cluster frontier server storage)
-UNITS_others = $(addprefix --ignore=, tests/crawl tests/commands $(UNITS_protocol) $(UNITS_stores))
+UNITS_others = $(addprefix --ignore=, tests/crawl tests/hosts tests/commands $(UNITS_protocol) $(UNITS_stores))
 STRESS = test-stress-crawls test-stress-protocol test-upstream test-stress-others \
 	$(addprefix mutants-, protocol policy storage) $(addprefix test-parser-,$(PARSERS)) test-select-all
 STRESS_crawls = tests/crawl

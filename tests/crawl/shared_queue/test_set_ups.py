@@ -90,6 +90,8 @@ def nodes() -> Iterator[tuple[RedisServer, RedisServer]]:
             second.execute_command("CLUSTER MEET", ADDRESS, one.port)
             wait_until(lambda: second.cluster("INFO")["cluster_slots_assigned"] == "16384")
             wait_until(lambda: first.cluster("INFO")["cluster_known_nodes"] == "2")
+            for node in (first, second):  # until then it answers CLUSTERDOWN, which may pass
+                wait_until(lambda node=node: node.cluster("INFO")["cluster_state"] == "ok")
         yield one, two
 
 
