@@ -246,6 +246,16 @@ def test_words_of_a_site_cannot_forge_a_line_nor_fill_the_screen() -> None:
     assert exactly.describe() == f"{LONG[:500]} cannot be read"
 
 
+def test_what_a_site_says_of_uses_is_cut_short_as_well() -> None:
+    header = Verdict(False, Reason.AI_PREFERENCE, LONG, source=LONG, use=LONG)
+    assert header.describe() == f"{CUT}, {CUT}, disallows {CUT}"
+
+
+def test_a_host_that_is_given_up_is_named() -> None:
+    verdict = Verdict(False, Reason.GIVEN_UP, robots_url=ROBOTS_URL)
+    assert verdict.describe() == f"the host of {ROBOTS_URL} has answered nothing but 429"
+
+
 def test_reasons_are_what_stats_are_named_by() -> None:
     assert [f"{reason}" for reason in Reason] == [
         *("rule", "no_rule", "no_group", "robots_txt", "unavailable", "unreachable"),
