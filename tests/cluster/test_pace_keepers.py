@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.cluster.pace import in_file, machine_clock
+from scrapy_robots_plus.cluster.pace import in_file, machine_clock, on_server
 from scrapy_robots_plus.cluster.pace.in_file import PaceInFile
 from scrapy_robots_plus.cluster.pace.keeper import PaceError, PaceKeeper
 from scrapy_robots_plus.cluster.pace.machine_clock import THIS_MACHINE, MachineClock
@@ -489,9 +489,8 @@ def test_hosts_that_nobody_asks_any_more_are_deleted(
 def test_a_change_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     keeper = PaceInFile(tmp_path / "p", "g")
     keeper.ask(HOST, A, 30.0, 0.0)
-    delay: Any = "long"
-    with pytest.raises(TypeError):
-        keeper.ask(HOST, B, delay, 0.0)
+    with pytest.raises(ZeroDivisionError):
+        keeper._changed(HOST, lambda _: 1 // 0, 0.0)
     assert PaceInFile(tmp_path / "p", "g").ask(HOST, C, 30.0, 0.0) > 29.0
 
 
@@ -527,3 +526,15 @@ def test_an_error_says_what_is_accepted() -> None:
         "expected 'process', 'off', 'sqlite:PATH' (sqlite:pace.db, sqlite:/var/lib/pace.db) or the "
         "URL of a Redis server (redis://127.0.0.1:6379/0)"
     )
+
+
+def test_of_very_many_hosts_those_of_long_ago_are_no_longer_known(
+    redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_server, "LEAST", 2)
+    monkeypatch.setattr(on_server, "REMEMBERED", 0.0)
+    keeper = PaceOnServer(redis.url, "many")
+    for number in range(5):
+        keeper.ask(f"{number}.example", A, 30.0, 5.0)
+    assert len(keeper._known) <= 2
+    keeper.close()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from redis.exceptions import RedisError
 
-from scrapy_robots_plus.cluster.requests import HostQueue, Keys, Report, Stored
+from scrapy_robots_plus.cluster.requests import HostQueue, Keys, Loss, Report, Stored
 
 from .workers import HOUR, MARK, Crew, give_back_of_the_dead, make_known, names, stored, take, tell
 
@@ -542,3 +542,23 @@ def test_a_server_without_memory_can_be_emptied(server: RedisServer) -> None:
     assert worker.leave() == 2
     assert worker.state() == (2, 0, 0)
     assert third.host == B
+
+
+def test_a_worker_is_told_what_the_others_have_in_other_ways(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    assert one.agree({"token": "foobot", "delay": "1"}) == {}
+    assert take(one) == []  # it is there
+    assert two.agree({"token": "foobot", "delay": "2"}) == {"delay": "1"}
+    one.leave()
+    assert two.agree({"token": "foobot", "delay": "2"}) == {}
+    assert one.agree({"token": "foobot", "delay": "1"}) == {}  # the other one never came
+
+
+def test_after_a_loss_a_host_is_left_alone_for_its_delay_and_at_first_for_a_moment() -> None:
+    assert Loss(0.0, is_known=True).silence(60.0) == 60.0
+    assert Loss(0.0, is_known=True).silence(0.0) == Loss(0.0, is_known=False).silence(60.0) > 0
+    assert Loss(0.0, is_known=False).silence(0.0) == 0.0
+
+
+def test_what_was_lost_is_counted_in_a_key_of_the_queue() -> None:
+    assert Keys("a:requests").lost == f"{Keys('a:requests').base}:lost"

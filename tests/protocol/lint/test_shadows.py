@@ -13,7 +13,7 @@ from scrapy_robots_plus.protocol import DIALECTS, GYM2008, RFC9309, Dialect, Rob
 from scrapy_robots_plus.protocol.dialect import Choice, Names, Order
 from scrapy_robots_plus.protocol.lint import Code, Finding, lint
 from scrapy_robots_plus.protocol.lint.faults import shadows
-from scrapy_robots_plus.protocol.lint.faults.covers import _disjoint
+from scrapy_robots_plus.protocol.lint.faults.covers import Covers, Item, _disjoint
 from scrapy_robots_plus.protocol.rules.pattern import take_apart
 from tests.examples import tried
 
@@ -288,6 +288,7 @@ def test_rules_are_looked_at_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> N
         (b"/a*b", b"/axc$", True),
         (b"/axb$", b"/a*b", False),
         (b"/axb$", b"/b*", True),
+        (b"/a*b", b"/c*d", True),
     ],
 )
 def test_patterns_that_end_exactly_are_compared_as_paths(
@@ -295,3 +296,11 @@ def test_patterns_that_end_exactly_are_compared_as_paths(
 ) -> None:
     patterns = (take_apart(pattern, True) for pattern in (first, second))
     assert _disjoint(*patterns) is disjoint
+
+
+def test_of_equal_rules_the_strongest_covers() -> None:
+    covers = Covers()
+    pattern = take_apart(b"/a")
+    for rank in (3, 5, 4):
+        covers.add(Item(rank, pattern, b"/a"))
+    assert covers._literal == {b"/a": 5}
