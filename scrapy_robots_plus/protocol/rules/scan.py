@@ -46,7 +46,7 @@ class Scan:
         """The rule that decides about a path, or :data:`~.rank.NO_RANK`."""
         best = NO_RANK
         if path.startswith(self._prefixes):
-            for rank, prefix in self.literal:  # ended by one of them: always true
+            for rank, prefix in self.literal:  # always true: one of them ends it
                 if path.startswith(prefix):
                     best = rank
                     break
