@@ -21,7 +21,7 @@ class Accept(Subcommand):
 
     name = "accept"
     syntax = "JOBDIR"
-    help = "Let no run tell any more that requests were lost when the file was damaged"
+    help = "Stop reporting requests that were lost when the file was damaged"
     details = "Exit status: 0; 2 if the job is in use or cannot be read."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
