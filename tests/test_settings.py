@@ -278,7 +278,7 @@ def test_without_settings_all_are_at_their_defaults() -> None:
     assert settings.obey is False  # Scrapy's own default, which the add-on changes
     assert settings_with(ROBOTSTXT_OBEY=None).obey is False
     unset = dict.fromkeys(set(names()) - {"ROBOTSTXT_OBEY"})
-    assert settings == settings_with(**unset)
+    assert vars(settings) == vars(settings_with(**unset))
     assert settings.user_agent is None
     assert settings.status_policy == PRESETS["rfc9309"]
     assert settings.ttl is None

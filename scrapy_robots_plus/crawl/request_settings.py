@@ -38,10 +38,8 @@ class RequestSettings:
 
     def __init__(self, settings: RobotsSettings) -> None:
         self._settings = settings
-        self._made: Recent[tuple[int, str], tuple[RobotsSettings, RobotsSettings]]
-        self._made = Recent(_REMEMBERED)
-        """The settings an override was laid over, and those it made. The former are kept so that
-        their id, which is in the key, stays theirs."""
+        self._made: Recent[tuple[RobotsSettings, str], RobotsSettings] = Recent(_REMEMBERED)
+        """By the settings that an override was laid over, and its digest."""
 
     def of(self, request: Request, origin: Origin) -> RobotsSettings:
         """The settings of *request* to *origin*; the same object for the same override.
@@ -70,10 +68,10 @@ class RequestSettings:
         digest = _digest(value)
         if not _belongs(request, origin, digest):
             return settings
-        key = id(settings), digest
-        made = self._made.get(key) or (settings, self._laid_over(settings, value))
+        key = settings, digest
+        made = self._made.get(key) or self._laid_over(settings, value)
         self._made.put(key, made)
-        return made[1]
+        return made
 
     def _laid_over(self, settings: RobotsSettings, value: object) -> RobotsSettings:
         try:

@@ -171,7 +171,7 @@ async def test_no_signal_says_that_a_request_was_dropped_and_listeners_hear_of_i
     crawler.signals.connect(lambda: dropped.append(1), request_disallowed, weak=False)
     crawl_of = Crawl.of(crawler)
     told: list[tuple[str, type]] = []
-    crawl_of.subscribe_decisions(
+    crawl_of.decision_listeners.append(
         lambda request, _origin, _agent, decision: told.append((request.url, type(decision)))
     )
     await run(crawler, urls=[host.url("/closed"), host.url("/a")])

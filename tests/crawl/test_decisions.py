@@ -21,7 +21,7 @@ class Listener:
     def __init__(self, crawler: scrapy.crawler.Crawler) -> None:
         self.heard: list[tuple[str, Any, type]] = []
         self.crawl = Crawl.of(crawler)
-        self.crawl.subscribe_decisions(self._listen)
+        self.crawl.decision_listeners.append(self._listen)
 
     @classmethod
     def from_crawler(cls, crawler: scrapy.crawler.Crawler) -> Listener:

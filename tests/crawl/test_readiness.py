@@ -8,7 +8,7 @@ import pytest
 
 from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
 from scrapy_robots_plus.crawl.lanes.lane import Address, LaneState
-from scrapy_robots_plus.crawl.policies.fetch import LEAST_PAUSE
+from scrapy_robots_plus.crawl.policies.cache import LEAST_PAUSE
 from scrapy_robots_plus.crawl.scheduling.discovery import Discovery
 from scrapy_robots_plus.crawl.scheduling.hosts import Outlook
 from scrapy_robots_plus.crawl.scheduling.outage_starts import OutageStarts

@@ -63,11 +63,11 @@ class Crawl:
     in this order:
 
     1. ``RobotsExtension``, before the engine exists.
-    2. ``RobotsDownloader``, which creates ``RobotsMiddleware``, which calls :meth:`use_middleware`.
+    2. ``RobotsDownloader``, which creates ``RobotsMiddleware``, which sets ``has_middleware``.
        If the middleware is missing or switched off by the settings, policies and everything that
        depends on them must not be used.
     3. ``RobotsPriorityQueue``, one in memory, and one on disk if there is a job. The first of them
-       creates the state they share, and calls :meth:`use_readiness`.
+       creates the state they share, and sets ``readiness``.
 
     Policies, the door and so on are created on first use, by the middleware.
     """
@@ -112,26 +112,6 @@ class Crawl:
         except compat.MissingNamesError as error:
             end_crawl(self.crawler, error)
             raise
-
-    def use_middleware(self) -> None:
-        """Called by the middleware: it is in use."""
-        self.has_middleware = True
-
-    def use_readiness(self, readiness: TakesBack) -> None:
-        """Called by the queue: it is in use."""
-        self.readiness = readiness
-
-    def subscribe_decisions(self, listener: DecisionListener) -> None:
-        """Calls *listener* with each decision about a request, except those to wait."""
-        self.decision_listeners.append(listener)
-
-    def subscribe_exemptions(self, listener: ExemptionListener) -> None:
-        """Calls *listener* with each request with ``dont_obey_robotstxt``, which is not judged."""
-        self.exemption_listeners.append(listener)
-
-    def subscribe_pages(self, listener: PageListener) -> None:
-        """Calls *listener* with each page because of which something was dropped or marked."""
-        self.page_listeners.append(listener)
 
     @property
     def is_on(self) -> bool:

@@ -180,6 +180,8 @@ class Judge:
 
         It looks at the origin, not at the override of a request.
         """
+        if not self._settings.enforces:
+            return False
         if policy.settings is self._settings.for_origin(origin):
             return True
         known = self._policies.usable(origin)
@@ -197,6 +199,8 @@ class Judge:
 
     def _closed_first(self, request: Request, origin: Origin, settings: RobotsSettings) -> Decision:
         """The spider closed before there was a policy."""
+        if not self._settings.enforces:
+            return Unasked()
         copy = self._requeue.copy_for_scheduler(request, origin)
         if copy is not None:
             return Requeued(copy)

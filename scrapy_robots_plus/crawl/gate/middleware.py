@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
@@ -12,7 +14,6 @@ from typing_extensions import assert_never
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
 from scrapy_robots_plus.crawl.exceptions import (
-    RobotsIgnored,
     RobotsOverrideError,
     exception_for,
 )
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from typing_extensions import Self
 
+    from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
@@ -65,27 +67,25 @@ class RobotsMiddleware:
         if not crawl.is_on:
             raise NotConfigured  # without a message, like Scrapy's own
         report_unknown_settings(crawler.settings)
-        crawl.use_middleware()
+        crawl.has_middleware = True
         self.settings = crawl.settings
         self.policies = crawl.policies
         self.tally = crawl.tally
         self._sitemap_feed = crawl.sitemap_feed  # made now, so that it hears of every file
-        self._equal_urls = crawl.equal_urls
         self._crawler = crawler
         self._agents = crawl.agents
-        self._settings_of = crawl.request_settings.of
         self._judge = crawl.judge
         self._outcomes = Outcomes(crawl)
         self._pages = crawl.page_preferences
-        if not self.settings.enforces:
-            self._audit_mode: AuditMode | None = AuditMode(crawl, self._outcomes)
-            crawler.signals.connect(self._append_last_process_request, signals.spider_opened)
-            return
-        self._audit_mode = None
-        self._pacing = crawl.pacing
         self._late_errbacks = LateErrbacks(crawler, crawl.clock)
+        enforces = self.settings.enforces
+        self._audit_mode = None if enforces else AuditMode(crawler, self.tally)
+        self._would_be_denied: WeakSet[Request] = WeakSet()
+        """Those that were sent all the same, in audit mode."""
+        self._equal_urls = crawl.equal_urls if enforces else None
+        self._pacing = crawl.pacing if enforces else None
         crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
-        if self._agents.fixed is None:
+        if self._agents.fixed is None or not enforces:
             crawler.signals.connect(self._append_last_process_request, signals.spider_opened)
 
     @classmethod
@@ -103,34 +103,30 @@ class RobotsMiddleware:
         remove_stamp(request)
         if self._equal_urls is not None:
             self._equal_urls.scheduled(request)
-        if request.errback is not None:
+        if request.errback is not None or self._audit_mode is not None:
             return
         origin = origin_to_ask(request)
         if origin is None:
             return
         try:
-            settings = self._settings_of(request, origin)
+            settings = self.crawl.request_settings.of(request, origin)
         except RobotsOverrideError:  # it will fail in process_request()
             return
         agent = self._agents.of(request, settings)
         refused = self._judge.known_refusal(request, origin, agent, settings)
         if refused is not None:
             self._late_errbacks.dropped(request)
-            raise self._report_refusal(request, origin, agent, refused)
+            self._refuse(request, origin, agent, refused)
         policy = self.policies.usable(origin, settings) if self._equal_urls else None
         if policy is not None and self._equal_urls is not None:
             self._equal_urls.refuse_known(request, policy)
 
     async def process_request(self, request: Request) -> Request | Response | None:
-        """Lets *request* pass, or raises RobotsDisallowed, RobotsUnreachable, RobotsDuplicate or
-        RobotsOverrideError.
+        """Waits for the robots.txt of *request* if needed. Raises RobotsIgnored if it is denied.
 
         Returns a request that the scheduler is to keep for later, or the answer to one for the
         sitemaps that a robots.txt names.
         """
-        if self._audit_mode is not None:
-            self._audit_mode.judge(request)
-            return None
         if self._equal_urls is not None:
             self._equal_urls.arrived(request)
         origin = origin_to_ask(request)
@@ -139,73 +135,103 @@ class RobotsMiddleware:
             return None
         settings = self._checked_settings(request, origin)
         agent = self._agents.judged_by(request, settings)
-        decision = await self._judge.judge(request, origin, agent, settings)
-        match decision:
-            case Passes(policy):
-                if asks_for_sitemaps(request):
-                    answer = await self.crawl.sitemaps.response(request, policy)
-                    if answer is not None:
-                        self._outcomes.exempt(request)
-                        return answer
-                if self._equal_urls is not None:
-                    self._equal_urls.let_through(request, policy)
-                policy.paces.enforce(agent)
-                self._pacing.expect(request, origin, policy)
-                self._outcomes.passed(request, origin, agent, decision)
-                return None
-            case Unasked():
-                self._outcomes.exempt(request)
-                return None
-            case Requeued(copy):
-                return copy
-            case Refused():
-                raise self._report_refusal(request, origin, agent, decision)
-            case _:
-                assert_never(decision)
+        return await self._check(request, origin, agent, settings)
 
-    async def _process_request_last(self, request: Request) -> Request | None:
+    async def _process_request_last(self, request: Request) -> Request | Response | None:
         """Runs after all middlewares, which may have changed the User-Agent."""
-        if self._audit_mode is not None:
-            self._audit_mode.judge_again(request)
-            return None
         agent = self._agents.changed(request)
         origin = None if agent is None else origin_to_ask(request)
         if agent is None or origin is None:
             return None
         settings = self._checked_settings(request, origin)
-        decision = await self._judge.judge(request, origin, agent, settings, again=True)
+        return await self._check(request, origin, agent, settings, again=True)
+
+    async def _check(
+        self,
+        request: Request,
+        origin: Origin,
+        agent: AgentNames,
+        settings: RobotsSettings,
+        *,
+        again: bool = False,
+    ) -> Request | Response | None:
+        """Judges *request*, now or, in audit mode, when its robots.txt is known; *again*: as
+        another agent than before.
+        """
+        audit = self._audit_mode
+        if audit is None or self.policies.usable_or_refresh(origin, request, settings) is not None:
+            return await self._judged(request, origin, agent, settings, again=again)
+        if again:
+            audit.is_sent_as(request, agent)
+        else:
+            obtain_policy = partial(self.policies.obtain, origin, request, settings)
+            judge = partial(self._judged, request, origin, agent, settings)
+            audit.judge_later(request, obtain_policy, judge)
+        return None
+
+    async def _judged(
+        self,
+        request: Request,
+        origin: Origin,
+        agent: AgentNames,
+        settings: RobotsSettings,
+        sent_as: AgentNames | None = None,
+        *,
+        again: bool = False,
+    ) -> Request | Response | None:
+        """*sent_as*: judged as this agent too, of which only the stricter decision is told."""
+        decision = await self._judge.judge(request, origin, agent, settings, again=again)
         match decision:
             case Passes(policy):
-                policy.paces.enforce(agent)
-                self._pacing.expect(request, origin, policy)
-                self._outcomes.passed(request, origin, agent, decision, again=True)
+                if sent_as is not None:
+                    return await self._judged(request, origin, sent_as, settings)
+                if again and request in self._would_be_denied:
+                    return None
+                if asks_for_sitemaps(request) and self._audit_mode is None and not again:
+                    answer = await self.crawl.sitemaps.response(request, policy)
+                    if answer is not None:
+                        self._outcomes.exempt(request)
+                        return answer
+                self._let_through(request, origin, agent, policy, again)
+                self._outcomes.passed(request, origin, agent, decision, again=again)
                 return None
             case Unasked():
-                remove_stamp(request)
+                if again:
+                    remove_stamp(request)
+                else:
+                    self._outcomes.exempt(request)
                 return None
             case Requeued(copy):
-                self.tally.revoke(request, origin)
+                if again:
+                    self.tally.revoke(request, origin)
                 return copy
             case Refused():
-                self._outcomes.refused(request, origin, agent, decision, again=True)
-                raise exception_for(request.url, decision.verdict)
+                self._refuse(request, origin, agent, decision, again=again)
+                return None
             case _:
                 assert_never(decision)
+
+    def _let_through(
+        self, request: Request, origin: Origin, agent: AgentNames, policy: Policy, again: bool
+    ) -> None:
+        """Nothing keeps the pace of *policy* in audit mode, but the table shows it."""
+        if self._pacing is None:
+            policy.paces.of(agent)
+            return
+        if self._equal_urls is not None and not again:
+            self._equal_urls.let_through(request, policy)
+        policy.paces.enforce(agent)
+        self._pacing.expect(request, origin, policy)
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Hands *response* on, or raises RobotsUseDisallowed for what its headers say."""
         objection = self._pages.received(request, response)
-        if objection is None:
-            return response
-        policy, agent = objection.sent
-        verdict = policy.signed(objection_of(objection.statement))
-        refused = Refused(verdict, policy, objection.preferences)
-        origin = policy.origin
-        if self._audit_mode is not None:
-            self._audit_mode.refuse_page(request, origin, agent, refused)
-            return response
-        self._outcomes.refused(request, origin, agent, refused, again=True)
-        raise exception_for(request.url, verdict)
+        if objection is not None:
+            policy, agent = objection.sent
+            verdict = policy.signed(objection_of(objection.statement))
+            refused = Refused(verdict, policy, objection.preferences)
+            self._refuse(request, policy.origin, agent, refused, again=True)
+        return response
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
         """Keeps requests for the next run that were allowed but not sent before closing.
@@ -220,7 +246,10 @@ class RobotsMiddleware:
             return None
         origin = origin_to_ask(request)
         if origin is not None and isinstance(exception, HeldAtGivingUp):
-            raise self._give_up(request, origin) from exception
+            settings = self._checked_settings(request, origin)
+            refused = given_up_refusal(origin, self.policies.usable(origin, settings))
+            agent = self._agents.judged_by(request, settings)
+            self._refuse(request, origin, agent, refused, again=True, because=exception)
         if origin is not None:
             self.tally.revoke(request, origin)
         return self.crawl.requeue.at_closing(request)
@@ -228,34 +257,47 @@ class RobotsMiddleware:
     # What follows
 
     def _checked_settings(self, request: Request, origin: Origin) -> RobotsSettings:
-        """The settings of *request*. Raises RobotsOverrideError if its own override is wrong."""
+        """The settings of *request*.
+
+        Raises RobotsOverrideError if its own override is wrong; in audit mode, it counts without.
+        """
         try:
-            return self._settings_of(request, origin)
+            return self.crawl.request_settings.of(request, origin)
         except RobotsOverrideError as error:
             compat.stats_of(self._crawler).inc_value(stats.OVERRIDE_ERRORS)
             logger.error(
-                "%s is not sent: %s",
+                "%s is %s: %s",
                 printable(request),
+                "judged without it" if self._audit_mode else "not sent",
                 printable(error),
                 extra={"spider": self._crawler.spider},
             )
-            raise
+            if self._audit_mode is None:
+                raise
+            return self.crawl.request_settings.of_origin(origin)
 
-    def _report_refusal(
-        self, request: Request, origin: Origin, agent: AgentNames, refused: Refused
-    ) -> RobotsIgnored:
-        """Counts and reports the refusal; returns the exception to raise."""
+    def _refuse(
+        self,
+        request: Request,
+        origin: Origin,
+        agent: AgentNames,
+        refused: Refused,
+        *,
+        again: bool = False,
+        because: Exception | None = None,
+    ) -> None:
+        """Counts and reports it. Raises RobotsIgnored, except in audit mode.
+
+        *again*: the request was counted as allowed before.
+        """
+        if self._audit_mode is not None:
+            if request not in self._would_be_denied:
+                self._would_be_denied.add(request)
+                self._outcomes.refused(request, origin, agent, refused, again=again)
+            return
         if not self._late_errbacks.was_counted(request):
-            self._outcomes.refused(request, origin, agent, refused)
-        return exception_for(request.url, refused.verdict)
-
-    def _give_up(self, request: Request, origin: Origin) -> RobotsIgnored:
-        """Counts and reports it; returns the exception to raise."""
-        settings = self._checked_settings(request, origin)
-        refused = given_up_refusal(origin, self.policies.usable(origin, settings))
-        agent = self._agents.judged_by(request, settings)
-        self._outcomes.refused(request, origin, agent, refused, again=True)
-        return exception_for(request.url, refused.verdict)
+            self._outcomes.refused(request, origin, agent, refused, again=again)
+        raise exception_for(request.url, refused.verdict) from because
 
     def _append_last_process_request(self) -> None:
         compat.last_process_request(self._crawler, self._process_request_last)

@@ -13,8 +13,6 @@ from scrapy_robots_plus.crawl.signals import request_disallowed
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.verdict import Reason
 
-from .override_stats import OverrideStats
-
 if TYPE_CHECKING:
     from scrapy import Request
 
@@ -28,6 +26,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+MOST_REASONS = 100
+"""Reasons of overrides that get a stat of their own: each request may name another one."""
+
+_SHOWN = 100
+"""Characters of a reason in the name of a stat."""
+
 
 class Outcomes:
     """The tally, the stats, the log, the signal and the stamps of a crawl, and what listens to
@@ -39,7 +43,7 @@ class Outcomes:
         self._crawler = crawl.crawler
         self._tally = crawl.tally
         self._stats = compat.stats_of(crawl.crawler)
-        self._overrides = OverrideStats(self._stats)
+        self._override_reasons: set[str] = set()
 
     def exempt(self, request: Request) -> None:
         """*request* passes without a robots.txt check."""
@@ -63,7 +67,7 @@ class Outcomes:
         """*request* is allowed; *again*: for another agent too, so that it is counted already."""
         if not again:
             self._tally.allow(request, origin, self._shown(origin, decision.policy))
-            self._overrides.count(decision.policy)
+            self._count_override(decision.policy)
         policy = decision.policy
         put_stamp(request, policy.permission(request.url, agent), policy, agent)
         self._crawl.page_preferences.sent(request, policy, agent)
@@ -82,7 +86,7 @@ class Outcomes:
         if again:
             self._tally.revoke(request, origin)
         else:
-            self._overrides.count(decision.policy)
+            self._count_override(decision.policy)
         self._count_skipped(decision)
         policy = decision.policy
         shown, is_given_up = self._shown(origin, policy), decision.verdict.reason is Reason.GIVEN_UP
@@ -98,6 +102,16 @@ class Outcomes:
             self._tally.skipped_pages += 1
         elif decision.verdict.reason is Reason.AI_PREFERENCE:
             self._tally.skipped_requests += 1
+
+    def _count_override(self, policy: Policy | None) -> None:
+        override = None if policy is None else policy.settings.override
+        if override is None:
+            return
+        self._stats.inc_value(stats.OVERRIDDEN)
+        reason = printable(override.label, _SHOWN)
+        if reason in self._override_reasons or len(self._override_reasons) < MOST_REASONS:
+            self._override_reasons.add(reason)
+            self._stats.inc_value(stats.filled(stats.OVERRIDDEN_BY_REASON, reason))
 
     def _shown(self, origin: Origin, policy: Policy | None) -> Policy | None:
         """What the table shows of *origin*: its own policy, not that of one request."""

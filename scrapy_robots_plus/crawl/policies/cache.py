@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from collections import OrderedDict
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
@@ -12,11 +15,10 @@ from scrapy_robots_plus.crawl.own_errors import OwnErrors, is_of_this_package
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.policy.decide import Lookup
 from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
-from .fetch import Fetch, announce, log_failure
-from .recent import RecentPolicies
 from .views import Views
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from twisted.python.failure import Failure
 
     from scrapy_robots_plus.crawl.agents import Agents
     from scrapy_robots_plus.crawl.clock import Clock
@@ -33,6 +36,29 @@ if TYPE_CHECKING:
 
     from .policy import Policy
     from .retrieval import Retrieval
+
+logger = logging.getLogger(__name__)
+
+LEAST_PAUSE = 0.1
+"""Minimum seconds between two fetches of an unreadable robots.txt, whatever its error TTL."""
+
+
+@dataclass(slots=True, eq=False)
+class Fetch:
+    """A fetch under way. Separate from the cache, so that an eviction leaves no waiter behind."""
+
+    request: Request | None
+    """The request that started it, for Scrapy's ``robots_parsed``."""
+    waiters: list[Deferred[Policy | None]] = field(default_factory=list)
+    """One Deferred each: a shared one gives its result to the first waiter only."""
+    running: Deferred[None] | None = None
+    policy: Policy | None = None
+    """Its result, once it has ended."""
+
+    def answer(self, policy: Policy | None) -> None:
+        waiters, self.waiters = self.waiters, []
+        for waiter in waiters:
+            waiter.callback(policy)
 
 
 class Policies:
@@ -56,9 +82,10 @@ class Policies:
         self._agents = agents
         self._stats = compat.stats_of(crawler)
         self._views = Views(retrieval, clock, self._stats, settings.cache_size)
-        self._recent = RecentPolicies(
-            settings.cache_size, lambda: self._stats.inc_value(stats.CACHE_EVICTIONS)
-        )
+        self._recent: OrderedDict[Origin, Policy] = OrderedDict()
+        """The one used last comes last."""
+        self._unused: set[Origin] = set()
+        """Origins that no request has used yet: the first one will have waited."""
         self._fetches: dict[Origin, Fetch] = {}
         self._closing_watch = ClosingWatch(crawler, self._call_off)
         self._listeners: list[Callable[[Origin, Policy | None], None]] = []
@@ -68,7 +95,7 @@ class Policies:
         self._listeners.append(listener)
 
     def __iter__(self) -> Iterator[Policy]:
-        return iter(self._recent)
+        return iter(list(self._recent.values()))
 
     def __len__(self) -> int:
         return len(self._recent)
@@ -147,19 +174,14 @@ class Policies:
     ) -> Policy | None:
         """Like :meth:`usable`, and starts a refresh if it has expired."""
         settings = settings or self._settings.for_origin(origin)
-        policy = self._recent.get(origin)
-        if not settings.needs_file:
-            return self._views.without_file(origin, settings, policy)
-        if policy is None:
-            return None
-        todo = policy.lookup
-        if todo is Lookup.FETCH or todo is Lookup.REVALIDATE:
-            return None
-        if todo is Lookup.USE_AND_REFRESH and origin not in self._fetches:
-            self._stats.inc_value(stats.REFRESHES)
-            self._start_fetch(origin, Fetch(request))
-        self._recent.touch(origin)
-        return self._under(settings, policy)
+        usable = self.usable(origin, settings)
+        if usable is not None and settings.needs_file:
+            self._recent.move_to_end(origin)
+            is_old = self._recent[origin].lookup is Lookup.USE_AND_REFRESH
+            if is_old and origin not in self._fetches:
+                self._stats.inc_value(stats.REFRESHES)
+                self._start_fetch(origin, Fetch(request))
+        return usable
 
     async def obtain(
         self,
@@ -174,15 +196,12 @@ class Policies:
             return policy
         if compat.is_closing(self._crawler):
             return None
-        # One Deferred per waiter: a shared one gives its result to the first waiter only.
         waiter: Deferred[Policy | None] = Deferred()
         fetch = self._fetches.get(origin)
         if fetch is not None:
             fetch.waiters.append(waiter)
         else:
-            fetch = Fetch(request)
-            fetch.waiters.append(waiter)
-            self._start_fetch(origin, fetch)
+            self._start_fetch(origin, Fetch(request, [waiter]))
         policy = await compat.wait_for(waiter)
         return policy and self._under(settings, policy)
 
@@ -191,24 +210,24 @@ class Policies:
 
     def was_used(self, origin: Origin) -> bool:
         """Whether a request has used the policy in memory of *origin*."""
-        return self._recent.was_used(origin)
+        return origin in self._recent and origin not in self._unused
 
     def mark_used(self, origin: Origin) -> None:
         """A request has used the policy in memory of *origin*."""
-        self._recent.mark_used(origin)
+        self._unused.discard(origin)
 
     def _start_fetch(self, origin: Origin, fetch: Fetch) -> None:
         """Starts the fetch independently of the request that needs it, which may be cancelled."""
         self._fetches[origin] = fetch
         self._closing_watch.start()
         fetch.running = compat.run_in_background(self._run_fetch(origin, fetch))
-        fetch.running.addErrback(log_failure, self._crawler, origin)
+        fetch.running.addErrback(self._log_failure, origin)
 
     async def _run_fetch(self, origin: Origin, fetch: Fetch) -> None:
         previous = self._recent.get(origin)
         try:
             policy = await self._retrieve(origin, previous, fetch)
-            await announce(self._crawler, policy, previous, fetch.request)
+            await self._announce(policy, previous, fetch.request)
         except Exception as error:
             if not is_of_this_package(error):
                 raise
@@ -223,10 +242,43 @@ class Policies:
             fetch.policy = await self._retrieval.retrieve(origin, previous)
         finally:
             fetch.policy = fetch.policy or self._retrieval.failed(origin, previous)
-            self._recent.put(fetch.policy)
+            self._put(fetch.policy)
             if is_refresh:
                 self.mark_used(origin)
         return fetch.policy
+
+    def _put(self, policy: Policy) -> None:
+        """Keeps *policy* as one that no request has used."""
+        self._recent[policy.origin] = policy
+        self._recent.move_to_end(policy.origin)
+        self._unused.add(policy.origin)
+        while len(self._recent) > self._settings.cache_size:
+            evicted, _ = self._recent.popitem(last=False)
+            self._unused.discard(evicted)
+            self._stats.inc_value(stats.CACHE_EVICTIONS)
+
+    async def _announce(
+        self, policy: Policy, previous: Policy | None, request: Request | None
+    ) -> None:
+        """Sends Scrapy's signal for newly parsed rules, not for unchanged ones."""
+        parsed = policy.file is not None and (previous is None or policy.file is not previous.file)
+        if compat.robots_parsed is not None and parsed and request is not None:
+            await self._crawler.signals.send_catch_log_async(
+                compat.robots_parsed, robotparser=policy.parser, request=request
+            )
+
+    def _log_failure(self, failure: Failure, origin: Origin) -> None:
+        """Logs that a fetch was interrupted, unless by the crawl itself. A mistake ends it."""
+        error = failure.value
+        if error is not None and is_of_this_package(error):
+            OwnErrors.of(self._crawler).tell("the fetch of a robots.txt", error)
+        elif not (isinstance(error, compat.CANCELLED) and compat.is_closing(self._crawler)):
+            logger.error(
+                "Fetching the robots.txt of %s was interrupted: %s",
+                printable(origin),
+                printable(repr(error)),
+                extra={"spider": self._crawler.spider},
+            )
 
     def _end_fetch(self, origin: Origin, fetch: Fetch) -> None:
         del self._fetches[origin]
@@ -240,7 +292,8 @@ class Policies:
         """Answers waiters and cancels fetches on closing, because the engine waits for both."""
         for fetch in list(self._fetches.values()):
             fetch.answer(None)
-            fetch.cancel()
+            if fetch.running is not None:
+                fetch.running.cancel()
 
 
 def closing_verdict(origin: Origin) -> Verdict:

@@ -46,7 +46,7 @@ class _ViewsOfOrigin:
 
     def __init__(self) -> None:
         self.fetched: Policy | None = None
-        self.by_settings: dict[int, Policy] = {}
+        self.by_settings: dict[RobotsSettings, Policy] = {}
         self.in_force = InForce()
         """Shared while there is no fetched policy whose pace they could share."""
 
@@ -69,7 +69,7 @@ class Views:
     def of(self, fetched: Policy, settings: RobotsSettings) -> Policy:
         """*fetched*, read under *settings*."""
         views = self._views_of(fetched.origin, fetched)
-        return self._kept(views, settings) or _keep(views, fetched.under(settings))
+        return views.by_settings.get(settings) or _keep(views, fetched.under(settings))
 
     def without_file(
         self, origin: Origin, settings: RobotsSettings, fetched: Policy | None
@@ -79,7 +79,8 @@ class Views:
         *fetched*: what is known of its file all the same, because other settings need it.
         """
         views = self._views_of(origin, fetched)
-        return self._kept(views, settings) or _keep(views, self._made(origin, settings, views))
+        kept = views.by_settings.get(settings)
+        return kept or _keep(views, self._made(origin, settings, views))
 
     def _views_of(self, origin: Origin, fetched: Policy | None) -> _ViewsOfOrigin:
         views = self._origins.get(origin) or _ViewsOfOrigin()
@@ -88,9 +89,6 @@ class Views:
             views.fetched = fetched
             views.by_settings.clear()
         return views
-
-    def _kept(self, views: _ViewsOfOrigin, settings: RobotsSettings) -> Policy | None:
-        return views.by_settings.get(id(settings))
 
     def _made(self, origin: Origin, settings: RobotsSettings, views: _ViewsOfOrigin) -> Policy:
         text, now = settings.robots_txt, self._clock.wall()
@@ -116,7 +114,7 @@ class Views:
 def _keep(views: _ViewsOfOrigin, policy: Policy) -> Policy:
     if len(views.by_settings) >= VIEWS_OF_AN_ORIGIN:
         views.by_settings.clear()
-    views.by_settings[id(policy.settings)] = policy  # which it keeps, so the id stays its own
+    views.by_settings[policy.settings] = policy
     return policy
 
 

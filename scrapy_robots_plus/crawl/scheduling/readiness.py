@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.lanes.lane import Lane, LaneState, LaneStates
-from scrapy_robots_plus.crawl.policies.fetch import LEAST_PAUSE
+from scrapy_robots_plus.crawl.policies.cache import LEAST_PAUSE
 
 from .discovery import Discovery, Fetches
 from .hosts import Hosts, KnowsHosts

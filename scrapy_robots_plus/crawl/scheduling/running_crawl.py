@@ -37,7 +37,7 @@ def readiness_of(crawler: Crawler) -> Readiness:
         crawl.check_names()
         surroundings = RobotsSurroundings if crawl.holds_requests else CrawlSurroundings
         readiness = surroundings(crawl).readiness
-        crawl.use_readiness(readiness)
+        crawl.readiness = readiness
     return readiness
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.override import Override
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # compared by identity: what they decide is kept by them
 class RobotsSettings(
     Obeyed,
     Overriding,

@@ -105,7 +105,7 @@ class Worker:
             self._crawl.policies.subscribe(self._fetch_ended)
             if self._crawl.settings.shared_pace == PROCESS:  # not chosen otherwise
                 self._crawl.pacing.share(self._pace)
-            self._crawl.use_readiness(self)
+            self._crawl.readiness = self
         connect = self._crawler.signals.connect
         connect(self._begin, signals.spider_opened)
         connect(self._leases.left_downloader, signals.request_left_downloader)

@@ -59,9 +59,9 @@ class Recorder:
         self._knows_departures = compat.watch_handovers(
             crawl.crawler, problems.never_fatal(self._handed_over)
         )
-        crawl.subscribe_decisions(problems.never_fatal(self._decided))
-        crawl.subscribe_exemptions(problems.never_fatal(self._exempted))
-        crawl.subscribe_pages(problems.never_fatal(self._page_taken))
+        crawl.decision_listeners.append(problems.never_fatal(self._decided))
+        crawl.exemption_listeners.append(problems.never_fatal(self._exempted))
+        crawl.page_listeners.append(problems.never_fatal(self._page_taken))
         self._active = self._watched_active(crawl)
         crawl.retrieval.subscribe(problems.never_fatal(self._retrieved))
 

@@ -18,7 +18,7 @@ from scrapy_robots_plus.policy.delay import TooLong
 from scrapy_robots_plus.policy.options import OnVisitTime, Politeness
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Delays:
     """Delays"""
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.status_policy import StatusTable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Failures:
     """Failures"""
 

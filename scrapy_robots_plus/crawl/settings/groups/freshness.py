@@ -10,7 +10,7 @@ from scrapy_robots_plus.crawl.settings.setting import setting
 _RFC_2_4 = "RFC 9309 2.4: no longer than 24 hours"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Freshness:
     """Freshness"""
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.dialect import Dialect
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Obeyed:
     """What is obeyed"""
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.override import Override
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Overriding:
     """Overrides"""
 

@@ -8,7 +8,7 @@ from scrapy_robots_plus.crawl.settings.checks.kinds import number, whole_number
 from scrapy_robots_plus.crawl.settings.setting import setting
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Queue:
     """The queue"""
 

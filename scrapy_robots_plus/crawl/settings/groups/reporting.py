@@ -9,7 +9,7 @@ from scrapy_robots_plus.crawl.settings.checks.places import boolean_or_path, fil
 from scrapy_robots_plus.crawl.settings.setting import Need, setting
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reporting:
     """Reporting"""
 

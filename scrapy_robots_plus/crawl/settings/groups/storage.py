@@ -9,7 +9,7 @@ from scrapy_robots_plus.crawl.settings.checks.places import store_uri
 from scrapy_robots_plus.crawl.settings.setting import setting
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Storage:
     """Storage"""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.gate.crawl import Crawl
-from scrapy_robots_plus.crawl.policies.fetch import LEAST_PAUSE
+from scrapy_robots_plus.crawl.policies.cache import LEAST_PAUSE
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import chosen_slot, origin_of
 

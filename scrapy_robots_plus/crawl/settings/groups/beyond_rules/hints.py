@@ -9,7 +9,7 @@ from scrapy_robots_plus.crawl.settings.setting import Need, setting
 from scrapy_robots_plus.policy.options import SitemapScope
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Hints:
     """Sitemaps and Clean-param"""
 

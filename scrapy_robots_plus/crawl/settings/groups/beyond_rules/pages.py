@@ -9,7 +9,7 @@ from scrapy_robots_plus.crawl.settings.setting import setting
 from scrapy_robots_plus.policy.options import PageAction
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pages:
     """Page-level directives"""
 

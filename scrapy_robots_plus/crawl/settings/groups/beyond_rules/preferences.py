@@ -10,7 +10,7 @@ from scrapy_robots_plus.crawl.settings.setting import Need, setting
 from scrapy_robots_plus.policy.options import AiPolicy
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Preferences:
     """Preferences"""
 
