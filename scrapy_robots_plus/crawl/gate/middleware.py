@@ -183,8 +183,11 @@ class RobotsMiddleware:
         decision = await self._judge.judge(request, origin, agent, settings, again=again)
         match decision:
             case Passes(policy):
-                if sent_as is not None:
-                    return await self._judged(request, origin, sent_as, settings)
+                agent = sent_as or agent
+                refusal = policy.refusal(request.url, sent_as) if sent_as else None
+                if refusal is not None:
+                    self._refuse(request, origin, agent, Refused(refusal, policy))
+                    return None
                 if again and request in self._would_be_denied:
                     return None
                 if asks_for_sitemaps(request) and self._audit_mode is None and not again:
