@@ -122,10 +122,15 @@ def test_links_of_the_readme_lead_somewhere_on_a_package_index_too() -> None:
     assert {link.split("/")[2] for link in outside} <= ELSEWHERE
 
 
-def test_the_readme_lists_every_page_of_the_docs() -> None:
-    listed = re.findall(rf"^\[\S+\]: {DOCS}(\S+)\.html$", README, re.MULTILINE)
+def test_the_readme_links_to_pages_of_the_docs() -> None:
+    linked = re.findall(rf"^\[\S+\]: {DOCS}(\S+)\.html$", README, re.MULTILINE)
+    assert set(linked) <= {page.stem for page in ROOT.glob("docs/*.md")}
+
+
+def test_the_first_page_of_the_docs_lists_every_other() -> None:
+    listed = re.findall(r"\]\((\S+)\.md\)", (ROOT / "docs" / "index.md").read_text())
     pages = {page.stem for page in ROOT.glob("docs/*.md")} - {"index"}
-    assert sorted(listed) == sorted(pages)
+    assert pages <= set(listed)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -136,11 +136,12 @@ async def test_the_errback_of_the_readme_is_told_why(
 
 
 @pytest_twisted.ensureDeferred
-async def test_policies_can_be_asked_as_the_readme_does(
+async def test_policies_can_be_asked_by_a_spider(
     sites: Sites, capsys: pytest.CaptureFixture[str]
 ) -> None:
     host = sites.host(CLOSED + f"Sitemap: {sites.host().url('/sitemap.xml')}\n")
-    await run_as_it_is(block_with("AskingSpider", "README.md", site=host.origin)["AskingSpider"])
+    spider = block_with("AskingSpider", "docs/usage.md", site=host.origin)["AskingSpider"]
+    await run_as_it_is(spider)
     assert host.fetched == ["/page"]
     assert capsys.readouterr().out.startswith(f"{host.origin} 200 ")
 
