@@ -12,9 +12,6 @@ from scrapy_robots_plus.crawl.clock import Alarm, CallLater, Now
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.policy.origin import Origin
-    from scrapy_robots_plus.policy.record import FetchResult, RobotsRecord
-
-    from .fetcher import Fetcher
 
 FIRST_PATIENCE = 1.0
 """Seconds after which a fetch counts as silent, until the first one is answered."""
@@ -88,7 +85,9 @@ class FetchBudget:
         self._admit()
 
     async def wait(self, origin: Origin) -> None:
-        """Takes a place for *origin*, waiting until one is free."""
+        """Takes a place for *origin*, waiting until one is free, unless it has one already."""
+        if origin in self:
+            return
         if self.free:
             self.take(origin)
             return
@@ -134,40 +133,3 @@ class FetchBudget:
     def _set_alarm(self) -> None:
         if self.next_change is not None:
             self._alarm.set(self.next_change)
-
-
-class BudgetedFetcher:
-    """A fetcher that starts a fetch only when there is a place for it.
-
-    The place belongs to the retrieval of a policy, from :meth:`reserve` or :meth:`fetch` to
-    :meth:`release`; a retrieval from the store may not need to fetch at all.
-    """
-
-    def __init__(self, fetcher: Fetcher, budget: FetchBudget) -> None:
-        self._fetcher = fetcher
-        self._budget = budget
-
-    def reserve(self, origin: Origin) -> None:
-        """Takes a place at once, for a caller who knows that one is free."""
-        self._budget.take(origin)
-
-    async def admit(self, origin: Origin) -> None:
-        """Takes a place, waiting until one is free, unless *origin* has one already."""
-        if origin not in self._budget:
-            await self._budget.wait(origin)
-
-    async def fetch(
-        self, origin: Origin, known: RobotsRecord | None, *, is_refresh: bool = False
-    ) -> FetchResult:
-        await self.admit(origin)
-        result = await self._fetcher.fetch(origin, known, is_refresh=is_refresh)
-        if isinstance(result.outcome, int):
-            self._budget.answered(origin)
-        return result
-
-    def release(self, origin: Origin) -> None:
-        """Gives the place back, if one was taken."""
-        self._budget.give_back(origin)
-
-    async def recall(self, origin: Origin) -> FetchResult:
-        return await self._fetcher.recall(origin)

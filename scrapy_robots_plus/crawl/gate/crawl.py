@@ -12,7 +12,7 @@ from scrapy import signals
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.agents import Agents
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
-from scrapy_robots_plus.crawl.fetching.budget import BudgetedFetcher, FetchBudget
+from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
 from scrapy_robots_plus.crawl.fetching.fetcher import Fetcher
 from scrapy_robots_plus.crawl.hints.equal_urls import EqualUrls
 from scrapy_robots_plus.crawl.hints.sitemap_feed import SitemapFeed
@@ -163,10 +163,11 @@ class Crawl:
     @cached_property
     def retrieval(self) -> Retrieval:
         crawler, settings, clock = self.crawler, self.settings, self.clock
-        fetcher = BudgetedFetcher(self.fetcher, self.budget)
         archive = Archive(crawler, settings, clock)
         shared = shared_fetches(crawler, settings, self.agents, archive, clock)
-        return Retrieval(crawler, settings, fetcher, archive, shared, self.agents, clock)
+        return Retrieval(
+            crawler, settings, self.fetcher, self.budget, archive, shared, self.agents, clock
+        )
 
     @cached_property
     def policies(self) -> Policies:

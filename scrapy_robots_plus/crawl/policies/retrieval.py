@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.agents import Agents
     from scrapy_robots_plus.crawl.clock import Clock
-    from scrapy_robots_plus.crawl.fetching.budget import BudgetedFetcher
+    from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
+    from scrapy_robots_plus.crawl.fetching.fetcher import Fetcher
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import RobotsRecord
@@ -66,7 +67,8 @@ class Retrieval:
         self,
         crawler: Crawler,
         settings: RobotsSettings,
-        fetcher: BudgetedFetcher,
+        fetcher: Fetcher,
+        budget: FetchBudget,
         archive: Archive,
         shared: SharedFetches,
         agents: Agents,
@@ -74,6 +76,7 @@ class Retrieval:
     ) -> None:
         self._settings = settings
         self._fetcher = fetcher
+        self._budget = budget
         self._archive = archive
         self._shared = shared
         self._clock = clock
@@ -89,7 +92,7 @@ class Retrieval:
 
     def reserve(self, origin: Origin) -> None:
         """Counts *origin* as a fetch from now on, before its retrieval starts."""
-        self._fetcher.reserve(origin)
+        self._budget.take(origin)
 
     async def stored(self, origin: Origin) -> RobotsRecord | None:
         """The record in the archive, with its text; None if there is none that can be used."""
@@ -100,7 +103,7 @@ class Retrieval:
         try:
             return await self._retrieved(origin, previous)
         finally:
-            self._fetcher.release(origin)
+            self._budget.give_back(origin)
 
     async def _retrieved(self, origin: Origin, previous: Policy | None) -> Policy:
         found = await self._look(origin, previous)
@@ -130,10 +133,10 @@ class Retrieval:
 
     async def _begins(self, origin: Origin, turn: Turn) -> bool:
         """Whether this crawl is to fetch the file now; if not, another has ended its fetch."""
-        await self._fetcher.admit(origin)
+        await self._budget.wait(origin)
         if await turn.begin():
             return True
-        self._fetcher.release(origin)  # for those who need not wait for another crawl
+        self._budget.give_back(origin)  # to those who need not wait for another crawl
         await turn.wait()
         return False
 
@@ -143,6 +146,8 @@ class Retrieval:
         known = _newer(stored, previous.record if previous else None)
         is_refresh = previous is not None and previous.lookup is Lookup.USE_AND_REFRESH
         result = await self._fetcher.fetch(origin, known, is_refresh=is_refresh)
+        if isinstance(result.outcome, int):
+            self._budget.answered(origin)
         if known is None and result.outcome in NETWORK_FAILURES and not result.interrupted:
             known = await self._recalled(origin)
         return self._received(origin, result, known, previous)
