@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import scrapy
-from scrapy.crawler import Crawler, CrawlerRunner
+from scrapy.crawler import Crawler
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
 from tests.waiting import pause, until
@@ -24,6 +24,7 @@ BASE_SETTINGS: dict[str, Any] = {
     "RETRY_ENABLED": False,
     "DOWNLOAD_DELAY": 0,
     "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
+    "CONCURRENT_ITEMS": 4,  # Scrapy starts so many tasks for each response
     "LOG_LEVEL": "DEBUG",
 }
 OTHER_PARSER = os.environ.get("ROBOTS_TEST_PARSER")
@@ -141,8 +142,9 @@ async def crawl(
 
 
 def make_crawler(spider: type[scrapy.Spider] = ProbeSpider, **settings: Any) -> Crawler:
+    # As a runner makes it, which would also copy all settings to look for spiders.
     reactor = {} if is_asyncio_reactor_installed() else {"TWISTED_REACTOR": None}
-    return CrawlerRunner({**BASE_SETTINGS, **reactor, **settings}).create_crawler(spider)
+    return Crawler(spider, {**BASE_SETTINGS, **reactor, **settings})
 
 
 async def run(crawler: Crawler, **arguments: Any) -> None:

@@ -22,6 +22,7 @@ from tests.limiters import LIMITERS, Bucket, Interval, limited
 from tests.limiting_nginx import LimitingNginx, has_nginx
 from tests.sending import TimedSpider
 from tests.sites import answer, in_turn, redirect, when
+from tests.waiting import close_when
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -231,22 +232,20 @@ async def test_a_slot_that_several_hosts_share_is_not_slowed_down_by_one(
     sites: Sites, queue: dict[str, Any]
 ) -> None:
     busy, other = sites.host(), sites.host()
-    busy.pages["/page"] = in_turn(*[answer(status=429)] * 3, answer("x"))
+    busy.pages["/page"] = answer(status=429, retry_after="60")
     meta = {"download_slot": "proxy"}
     requests = [Request(url, meta=meta) for url in [*pages(busy, 2), *pages(other, 100)]]
     settings: dict[str, Any] = {
         "CONCURRENT_REQUESTS_PER_DOMAIN": 2,
-        "ROBOTS_BACKOFF_MAX": 1,
+        "ROBOTS_BACKOFF_MAX": 60,
         **RETRY,
         **queue,
     }
-    crawler = await crawl(*requests, **settings)
-    assert len(crawler.spider.got) == 102
-    refused_at = next(hit.at for hit in busy.hits if hit.path != "/robots.txt")
-    others = [hit.at for hit in other.hits if hit.path != "/robots.txt"]
-    assert busy.hits[-1].at - refused_at >= 1
-    assert max(others) < busy.hits[-1].at
-    assert max(other.gaps) < 0.9
+    crawler = make_crawler(**settings)
+    close_when(lambda: len(crawler.spider.got) == 100, crawler)
+    await run(crawler, urls=requests)
+    assert sorted(crawler.spider.got) == sorted(pages(other, 100))
+    assert 1 <= len(busy.fetched) <= 2  # both may have been under way at the first refusal
 
 
 class TestGivingUp:

@@ -25,7 +25,7 @@ from tests.crawling import IN_FILES, ProbeSpider, crawl
 from tests.everywhere import Everywhere
 from tests.nginx import nginx
 from tests.sending import HICCUP, TimedSpider
-from tests.sites import after, answer
+from tests.sites import answer, when
 
 from .job_process import Ended, Links, TwoPages, run_job
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from tests.sites import Sites
+    from tests.sites import Reply, Sites
 
 CannotListenError: Any = tx.CannotListenError
 ConnectBindError: Any = tx.ConnectBindError
@@ -142,24 +142,30 @@ def test_with_httpx_too(server: Everywhere) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_requests_that_find_no_file_wait_for_one(sites: Sites, mode: str) -> None:
-    """All of them are asked at once, and answered late."""
-    hosts = [sites.host(after(0.5, answer(RULES))) for _ in range(80)]
-    for host in hosts:
-        host.pages["/page"] = after(0.5, answer("a page"))
+def test_requests_that_find_no_file_wait_for_one(sites: Sites, tmp_path: Path, mode: str) -> None:
+    """No host answers before the crawl says that it is short of files."""
+    log = tmp_path / "log"
+    log.touch()
+
+    def once_it_is_short(body: str) -> Reply:
+        return when(lambda: "This machine is short of files" in log.read_text(), answer(body))
+
+    hosts = [sites.host(once_it_is_short(RULES)) for _ in range(80)]
     done = run_job(
         Links,
         [host.url("/page") for host in hosts],
         limits={"RLIMIT_NOFILE": 64},
         CONCURRENT_REQUESTS=80,
         ROBOTS_FETCH_CONCURRENCY=80,
+        LOG_FILE=str(log),
         **MODES[mode],
     )
-    assert [host.fetched for host in hosts] == [["/page"]] * 80, done.log
+    told = log.read_text()
+    assert [host.fetched for host in hosts] == [["/page"]] * 80, told
     assert "robotstxt/forbidden" not in done.stats
     assert done.stats[SHORT] > 0
-    assert done.log.count("This machine is short of files") == 1
-    assert "ulimit -n" in done.log
+    assert told.count("This machine is short of files") == 1
+    assert "ulimit -n" in told
 
 
 def test_the_files_that_are_free_are_counted() -> None:
@@ -292,13 +298,16 @@ async def test_a_crawl_ends_though_the_shortage_does_not(
 async def test_after_a_shortage_has_ended_the_next_one_is_waited_for(
     sites: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(OwnShortage, "MOST_SECONDS", 0.6)
+    monkeypatch.setattr(OwnShortage, "MOST_SECONDS", 1.0)
+    monkeypatch.setattr(OwnShortage, "FIRST_PAUSE", 0.01)  # 0.1 s at most for each page
     host = sites.host(RULES)
-    urls = [host.url(f"/{number}") for number in range(8)]  # in all they wait for longer than that
+    urls = [host.url(f"/{number}") for number in range(80)]
+    began = time.monotonic()
     crawler = await crawl(
         *urls, DOWNLOAD_HANDLERS=short_of(no_files()), CONCURRENT_REQUESTS_PER_DOMAIN=1
     )
-    assert len(host.fetched) == 8
+    assert time.monotonic() - began > 1.0  # so long do they wait together
+    assert len(host.fetched) == 80
     assert not crawler.spider.failures
 
 
