@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +15,8 @@ from scrapy_robots_plus.audit.entries import ENTRIES
 from scrapy_robots_plus.audit.fields import fields_of
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.requests import FETCH_META, PAGE_META
-from scrapy_robots_plus.crawl.settings.groups import DECLARED, GROUPS
+from scrapy_robots_plus.crawl.settings.declared import DECLARED, Declared
 from scrapy_robots_plus.crawl.settings.presets import PRESETS as POLITENESS
-from scrapy_robots_plus.crawl.settings.setting import declared_in
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.status_policy import PRESETS
 from scrapy_robots_plus.protocol.lint import Code
@@ -68,8 +69,8 @@ MATTER_MOST = (
     "obey",
     "user_agent",
     "status_policy",
-    "unreachable",
-    "crawl_delay",
+    "defer",
+    "crawl_delay_obey",
     "crawl_delay_max",
     "crawl_delay_too_long",
     "ttl",
@@ -87,12 +88,14 @@ def settings_table() -> str:
 
 
 def settings_page() -> str:
-    return "\n\n".join(_section(group) for group in GROUPS)
-
-
-def _section(group: type) -> str:
-    settings = [_described(declared) for _, declared in declared_in(group)]
-    return "\n\n".join([f"## {group.__doc__}", *settings])
+    """The sections are those that comments of the declaration begin."""
+    by_name = {declared.name: declared for declared in DECLARED.values()}
+    lines = re.findall(
+        r'^    # (.+)$|^        "(ROBOTS\w+)",$', inspect.getsource(Declared), re.MULTILINE
+    )
+    return "\n\n".join(
+        f"## {section}" if section else _described(by_name[name]) for section, name in lines
+    )
 
 
 def _described(declared: Setting[Any, Any]) -> str:

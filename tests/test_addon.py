@@ -324,6 +324,6 @@ async def test_turned_off_by_the_command_line(sites: Sites) -> None:
 async def test_delays_alone_can_be_kept(sites: Sites) -> None:
     host = sites.host(CLOSED + "Crawl-delay: 1\n")
     urls = [host.url("/1"), host.url("/2")]
-    crawler = await crawl(*urls, spider=TimedSpider, **OFF, ROBOTS_CRAWL_DELAY=True)
+    crawler = await crawl(*urls, spider=TimedSpider, **OFF, ROBOTS_CRAWL_DELAY_OBEY=True)
     assert sorted(host.fetched) == ["/1", "/2"]
     assert min(gaps(crawler.spider.sent, host)) >= 0.98

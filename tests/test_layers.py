@@ -6,7 +6,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from graphlib import CycleError, TopologicalSorter
 from os.path import commonpath
 from pathlib import Path
@@ -67,10 +67,6 @@ above them all."""
 ROOMS = ("hosts",)
 """Rooms of the crawl that stand beside the folder "crawl" already. They import from below its upper
 floors, and are imported from there: for circles between folders they count as being in it."""
-
-MOST_FILES = 10
-"""In a folder below those of GROUPED: its listing can be read at a glance."""
-GROUPED = ("audit", "commands", "crawl", "frontier", "protocol", "storage")
 
 
 def module_of(path: Path) -> str:
@@ -173,15 +169,6 @@ def test_each_floor_imports_only_from_those_below_it(floor: str) -> None:
 def test_there_is_no_circle_between_the_files_and_folders_of_a_folder(folder: str) -> None:
     """Nor between files anywhere: a circle of files is one in the folder that holds them all."""
     assert circle_in(LEVELS[folder]) == []
-
-
-@pytest.mark.parametrize("top", GROUPED)
-def test_no_folder_holds_too_many_files(top: str) -> None:
-    folder = ROOT / PACKAGE / top
-    files = (path for path in MODULES.values() if path.stem != "__init__")
-    sizes = Counter(path.parent for path in files if folder in path.parents)
-    assert sizes
-    assert {path: size for path, size in sizes.items() if size > MOST_FILES} == {}
 
 
 def test_contributing_says_what_each_folder_is_for() -> None:

@@ -14,7 +14,7 @@ import pytest
 import scrapy_robots_plus
 from scrapy_robots_plus import protocol
 from scrapy_robots_plus.crawl import signals
-from scrapy_robots_plus.crawl.settings.groups import DECLARED
+from scrapy_robots_plus.crawl.settings.declared import DECLARED
 from scrapy_robots_plus.protocol import DIALECTS, Dialect, dialect
 from scrapy_robots_plus.protocol.lines import Kind
 from scrapy_robots_plus.protocol.lint import Role, lint
@@ -97,7 +97,7 @@ def test_each_store_has_to_conform() -> None:
 
 @pytest.mark.parametrize("field", DECLARED)
 def test_each_setting_does_something(field: str) -> None:
-    others = (path for path in PACKAGE.rglob("*.py") if "groups" not in path.parts)
+    others = (path for path in PACKAGE.rglob("*.py") if path.name != "declared.py")
     assert any(re.search(rf"\.{field}\b", path.read_text()) for path in others), (
         f"no code reads settings.{field}: {DECLARED[field].name} changes nothing"
     )

@@ -15,9 +15,8 @@ from scrapy_robots_plus.protocol import GOOGLE
 
 OFF = {"obey": False, "reason": "our own site"}
 KEYS = (
-    "obey, reason, user_agent, dialect, status_policy, crawl_delay, default_delay, robots_txt, "
-    "ai_uses, ai_policy, use_tokens, "
-    "nofollow and noindex"
+    "obey, user_agent, dialect, status_policy, default_delay, ai_uses, ai_policy, ai_tokens, "
+    "nofollow, noindex, reason, crawl_delay and robots_txt"
 )
 
 
@@ -103,14 +102,14 @@ def test_each_key_changes_what_it_says_and_nothing_else() -> None:
         "default_delay": "7",
         "robots_txt": b"User-agent: *\n",
     }
-    settings = settings_with({"a.example": keys}, ROBOTSTXT_OBEY=True, ROBOTS_TTL=600)
+    settings = settings_with({"a.example": keys}, ROBOTSTXT_OBEY=True, ROBOTS_STALE_MAX=600)
     there = settings.for_origin(Origin("https", "a.example", 8443))
     assert there.user_agent == ("Barbot", "Foobot")
     assert there.dialect is GOOGLE
     assert there.status_policy["timeout"] is Access.UNAVAILABLE
     assert (there.fixed_delay, there.robots_txt) == (0, "User-agent: *\n")
     assert there.obey
-    assert there.ttl == 600
+    assert there.stale_max == 600
     assert there.override is not None
     assert there.default_delay == 7
     assert there.override.label == (
@@ -130,8 +129,8 @@ def test_an_origin_always_gets_the_same_settings() -> None:
     [
         ({"dialect": "GOOGLE"}, {}, True),
         (OFF, {}, False),
-        (OFF, {"ROBOTS_CRAWL_DELAY": True}, True),
-        ({**OFF, "crawl_delay": 1}, {"ROBOTS_CRAWL_DELAY": True}, False),
+        (OFF, {"ROBOTS_CRAWL_DELAY_OBEY": True}, True),
+        ({**OFF, "crawl_delay": 1}, {"ROBOTS_CRAWL_DELAY_OBEY": True}, False),
         ({"robots_txt": ""}, {}, False),
         ({"crawl_delay": 1}, {}, True),
         ({"crawl_delay": 1}, {"ROBOTSTXT_OBEY": False}, False),
@@ -168,26 +167,26 @@ A_HOST = Origin("http", "a.example", 80)
 @pytest.mark.parametrize(
     ("keys", "nofollow", "noindex"),
     [
-        ({"crawl_delay": 1}, "obey", "mark"),
+        ({"crawl_delay": 1}, "obey", "observe"),
         (OFF, "ignore", "ignore"),
-        ({**OFF, "nofollow": "mark"}, "mark", "ignore"),
+        ({**OFF, "nofollow": "observe"}, "observe", "ignore"),
         ({**OFF, "noindex": "obey"}, "ignore", "obey"),
-        ({"obey": True, "reason": "x"}, "obey", "mark"),
+        ({"obey": True, "reason": "x"}, "obey", "observe"),
         ({"nofollow": "IGNORE", "noindex": "obey"}, "ignore", "obey"),
     ],
 )
 def test_page_level_directives_of_a_host(keys: dict[str, Any], nofollow: str, noindex: str) -> None:
-    settings = settings_with({"a.example": keys}, ROBOTS_NOFOLLOW="obey", ROBOTS_NOINDEX="mark")
+    settings = settings_with({"a.example": keys}, ROBOTS_NOFOLLOW="obey", ROBOTS_NOINDEX="observe")
     host = settings.for_origin(A_HOST)
     assert (host.on_nofollow, host.on_noindex) == (nofollow, noindex)
     assert host.reads_pages is not (nofollow == noindex == "ignore")
-    assert (settings.on_nofollow, settings.on_noindex) == ("obey", "mark")
+    assert (settings.on_nofollow, settings.on_noindex) == ("obey", "observe")
     assert settings.reads_any_pages
 
 
 def test_pages_are_read_if_one_host_asks_for_it() -> None:
     assert not settings_with({}).reads_any_pages
     assert not settings_with({"a.example": OFF}).reads_any_pages
-    settings = settings_with({"a.example": {"noindex": "mark"}})
+    settings = settings_with({"a.example": {"noindex": "observe"}})
     assert settings.reads_any_pages
     assert not settings.reads_pages

@@ -9,7 +9,7 @@ from scrapy.settings import Settings
 
 from scrapy_robots_plus import RobotsSettingsError
 from scrapy_robots_plus.crawl.settings import RobotsSettings
-from scrapy_robots_plus.crawl.settings.groups import DECLARED
+from scrapy_robots_plus.crawl.settings.declared import DECLARED
 from scrapy_robots_plus.crawl.settings.presets import PRESETS
 from scrapy_robots_plus.policy.options import Politeness
 

@@ -13,7 +13,7 @@ from benchmarks import comparison
 from docs import tables
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.settings import names
-from scrapy_robots_plus.crawl.settings.groups import DECLARED
+from scrapy_robots_plus.crawl.settings.declared import DECLARED
 from scrapy_robots_plus.policy.access import Failure
 
 from .samples import PAGES, ROOT

@@ -167,7 +167,7 @@ async def test_changes_are_told_as_the_docs_say(
     await crawl(
         *(host.url(f"/{number}") for number in range(5)),
         EXTENSIONS={block_with("ChangeLog", "docs/usage.md")["ChangeLog"]: 0},
-        ROBOTS_TTL_MIN=1,
+        ROBOTS_TTL=(1, 86_400),
         CONCURRENT_REQUESTS=1,
         DOWNLOAD_DELAY=1,
     )

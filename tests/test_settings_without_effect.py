@@ -9,7 +9,7 @@ import pytest_twisted
 from scrapy.settings import Settings
 
 from scrapy_robots_plus.crawl.settings import RobotsSettings, settings_without_effect
-from scrapy_robots_plus.crawl.settings.groups import DECLARED
+from scrapy_robots_plus.crawl.settings.declared import DECLARED
 
 from .crawling import crawl
 
@@ -23,8 +23,7 @@ CASES: list[tuple[str, Any, dict[str, Any], str]] = [
     ("ROBOTS_AUDIT_LOG", "a.jsonl", OFF, "ROBOTSTXT_OBEY is False"),
     ("ROBOTS_AUDIT_WARC", "a.warc", OFF, "ROBOTSTXT_OBEY is False"),
     ("ROBOTS_SUMMARY_FILE", "a.json", OFF, "ROBOTSTXT_OBEY is False"),
-    ("ROBOTS_UNREACHABLE", "defer", OFF, "ROBOTSTXT_OBEY is False"),
-    ("ROBOTS_DEFER_MAX", 600, {}, 'ROBOTS_UNREACHABLE is "drop"'),
+    ("ROBOTS_DEFER", 600, OFF, "ROBOTSTXT_OBEY is False"),
     ("ROBOTS_AI_POLICY", "skip", {}, "ROBOTS_AI_USES is empty"),
     (
         "ROBOTS_AI_POLICY",
@@ -32,27 +31,19 @@ CASES: list[tuple[str, Any, dict[str, Any], str]] = [
         {**OFF, "ROBOTS_AI_USES": ["train-ai"]},
         "ROBOTSTXT_OBEY is False",
     ),
-    ("ROBOTS_USE_TOKENS", ["Foo"], OFF, "ROBOTSTXT_OBEY is False"),
-    ("ROBOTS_CRAWL_DELAY_MAX", 10, OFF, "ROBOTS_CRAWL_DELAY is not set"),
-    ("ROBOTS_CRAWL_DELAY_TOO_LONG", "skip", OFF, "ROBOTS_CRAWL_DELAY is not set"),
+    ("ROBOTS_AI_TOKENS", ["Foo"], OFF, "ROBOTSTXT_OBEY is False"),
+    ("ROBOTS_CRAWL_DELAY_MAX", 10, OFF, "ROBOTS_CRAWL_DELAY_OBEY is not set"),
+    ("ROBOTS_CRAWL_DELAY_TOO_LONG", "skip", OFF, "ROBOTS_CRAWL_DELAY_OBEY is not set"),
     (
         "ROBOTS_CRAWL_DELAY_MAX",
         10,
-        {"ROBOTS_CRAWL_DELAY": False},
-        "ROBOTS_CRAWL_DELAY is False",
+        {"ROBOTS_CRAWL_DELAY_OBEY": False},
+        "ROBOTS_CRAWL_DELAY_OBEY is False",
     ),
-    (
-        "ROBOTS_RETRY_AFTER_MAX",
-        10,
-        {"ROBOTS_RETRY_AFTER": False},
-        "ROBOTS_RETRY_AFTER is False",
-    ),
-    ("ROBOTS_BACKOFF_MAX", 10, {"ROBOTS_BACKOFF": False}, "ROBOTS_BACKOFF is False"),
-    ("ROBOTS_GIVE_UP_AFTER", 2, {"ROBOTS_BACKOFF": False}, "ROBOTS_BACKOFF is False"),
+    ("ROBOTS_GIVE_UP_AFTER", 2, {"ROBOTS_BACKOFF_MAX": 0}, "ROBOTS_BACKOFF_MAX is 0"),
     ("ROBOTS_VISIT_TIME", "obey", OFF, "ROBOTSTXT_OBEY is False"),
     ("ROBOTS_SITEMAPS", True, OFF, "ROBOTSTXT_OBEY is False"),
     ("ROBOTS_CLEAN_PARAM", True, OFF, "ROBOTSTXT_OBEY is False"),
-    ("ROBOTS_CLEAN_PARAM_MAX", 5, {}, "ROBOTS_CLEAN_PARAM is False"),
 ]
 
 
@@ -76,7 +67,7 @@ def test_each_need_has_a_case() -> None:
 def test_defaults_and_settings_with_an_effect_are_not_told() -> None:
     assert told() == []
     assert told(ROBOTSTXT_OBEY=False) == []
-    in_use = {"ROBOTS_AUDIT_LOG": "a", "ROBOTS_UNREACHABLE": "defer", "ROBOTS_CLEAN_PARAM": True}
+    in_use = {"ROBOTS_AUDIT_LOG": "a", "ROBOTS_DEFER": 3600, "ROBOTS_CLEAN_PARAM": True}
     sets = {name: value for name, value, others, _ in CASES if not others}
     assert told(**{**sets, **in_use, "ROBOTS_AI_USES": ["train-ai"]}) == []
 
@@ -85,17 +76,16 @@ def test_what_an_override_makes_effective_is_not_told() -> None:
     override: dict[str, Any] = {"a.example": {"ai_uses": ["train-ai"], "reason": "x"}}
     assert told(ROBOTS_AI_POLICY="skip", ROBOTS_OVERRIDES=override) == []
     override = {"a.example": {"obey": True, "reason": "x"}}
-    assert told(**OFF, ROBOTS_UNREACHABLE="defer", ROBOTS_OVERRIDES=override) == []
+    assert told(**OFF, ROBOTS_DEFER=3600, ROBOTS_OVERRIDES=override) == []
 
 
 @pytest_twisted.ensureDeferred
 async def test_a_crawl_warns_once_at_its_start(
     sites: Sites, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await crawl(sites.host("").url("/"), ROBOTS_DEFER_MAX=600, ROBOTS_AUDIT_LOG_ALLOWED=0.5)
+    await crawl(sites.host("").url("/"), ROBOTS_AUDIT_LOG_ALLOWED=0.5)
     warned = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
     assert warned == [
-        'ROBOTS_DEFER_MAX = 600 has no effect, because ROBOTS_UNREACHABLE is "drop".',
         "ROBOTS_AUDIT_LOG_ALLOWED = 0.5 has no effect, because ROBOTS_AUDIT_LOG is not set.",
     ]
 

@@ -31,11 +31,11 @@ BY_HAND = {
     "ROBOTSTXT_OBEY": True,
     "DOWNLOADER_MIDDLEWARES": {"scrapy_robots_plus.RobotsMiddleware": 100},
 }
-WRONG = {"ROBOTS_TTL": "a day", "ROBOTS_ERROR_TTL_MAX": 30}
+WRONG = {"ROBOTS_TTL": "a day", "ROBOTS_STALE_MAX": -1}
 MESSAGE = """\
 2 settings are wrong:
-  ROBOTS_TTL = 'a day': expected a number of seconds between 1 and 86,400 (RFC 9309 2.4: no longer than 24 hours)
-  ROBOTS_ERROR_TTL_MAX = 30: expected at least 60, which is ROBOTS_ERROR_TTL
+  ROBOTS_TTL = 'a day': expected two numbers of seconds between 1 and 86,400, the smaller first (RFC 9309 2.4: no longer than 24 hours)
+  ROBOTS_STALE_MAX = -1: expected a number of seconds between 0 and 315,360,000
 """.splitlines()  # noqa: E501
 MODES = {
     "asyncio": {},
@@ -87,7 +87,7 @@ def test_a_misspelt_name_is_told_beside_a_wrong_value(way: dict[str, Any], tmp_p
 
 
 def test_the_shell_ends_with_the_message_too(tmp_path: Path) -> None:
-    values: dict[str, Any] = {**ADDON, "ROBOTS_TTL": "a day", "ROBOTS_ERROR_TTL_MAX": 30}
+    values: dict[str, Any] = {**ADDON, "ROBOTS_TTL": "a day", "ROBOTS_STALE_MAX": -1}
     chosen = []
     for name, value in values.items():
         text = json.dumps(value) if isinstance(value, dict) else value
@@ -95,7 +95,7 @@ def test_the_shell_ends_with_the_message_too(tmp_path: Path) -> None:
     done = scrapy("shell", "-c", "1", *chosen, folder=tmp_path)
     assert done.returncode != 0
     assert "Traceback" not in done.stdout
-    assert "ROBOTS_ERROR_TTL_MAX = '30': expected at least 60" in done.stdout
+    assert "ROBOTS_STALE_MAX = '-1': expected a number" in done.stdout
 
 
 SCRIPT = """

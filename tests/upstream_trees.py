@@ -34,7 +34,7 @@ class Default(Addon):
         Path(__file__).with_name("addon-was-used").touch()
         super().update_settings(settings)
         settings.set("ROBOTS_STATUS_POLICY", "fail-open", "addon")
-        settings.set("ROBOTS_BACKOFF", False, "addon")
+        settings.set("ROBOTS_BACKOFF_MAX", 0, "addon")
 """
 QUIET = """
 from scrapy_robots_plus import Addon
@@ -45,7 +45,7 @@ class Default(Addon):
         obey = settings["ROBOTSTXT_OBEY"]
         super().update_settings(settings)
         settings.set("ROBOTSTXT_OBEY", obey, "addon")
-        settings.set("ROBOTS_BACKOFF", False, "addon")
+        settings.set("ROBOTS_BACKOFF_MAX", 0, "addon")
 """
 
 

@@ -57,7 +57,7 @@ class CrawlEntry(Entry):
     spider: str = required(TEXT, "The spider's name.")
     version: str = required(TEXT, "Of scrapy-robots-plus.")
     mode: str = required(
-        TEXT, "`ROBOTS_MODE`: `obey`, or `audit` if denials are counted but not enforced."
+        TEXT, "`ROBOTS_MODE`: `obey`, or `observe` if denials are counted but not enforced."
     )
     obey: bool = required(FLAG, "`ROBOTSTXT_OBEY`.")
     agent: AgentNames = required(
@@ -70,13 +70,13 @@ class CrawlEntry(Entry):
     status_policy: Mapping[str, Any] = required(
         OBJECT, "`ROBOTS_STATUS_POLICY` as a table: what each status and each failure means."
     )
-    keeps_delays: bool = required(FLAG, "Whether Crawl-delay is kept (`ROBOTS_CRAWL_DELAY`).")
-    crawl_delay_max: float = required(SECONDS, "`ROBOTS_CRAWL_DELAY_MAX`.")
+    keeps_delays: bool = required(FLAG, "Whether Crawl-delay is kept (`ROBOTS_CRAWL_DELAY_OBEY`).")
+    crawl_delay_max: float = required(SECONDS, "`ROBOTS_CRAWL_DELAY_MAX`; 0 for no maximum.")
     crawl_delay_too_long: str = required(TEXT, "`ROBOTS_CRAWL_DELAY_TOO_LONG`.")
     stale_max: float = required(SECONDS, "`ROBOTS_STALE_MAX`.")
     ai_uses: tuple[str, ...] | None = optional(TEXTS, "`ROBOTS_AI_USES`: what the crawl is for.")
     ai_policy: str | None = optional(TEXT, "`ROBOTS_AI_POLICY`: `observe` or `skip`.")
-    use_tokens: tuple[str, ...] | None = optional(TEXTS, "`ROBOTS_USE_TOKENS`.")
+    use_tokens: tuple[str, ...] | None = optional(TEXTS, "`ROBOTS_AI_TOKENS`.")
     allowed_share: float = required(
         NUMBER, "Which share of the allowed requests is logged: `ROBOTS_AUDIT_LOG_ALLOWED`."
     )
@@ -204,7 +204,7 @@ class VerdictEntry(Entry):
         '`{"dont_obey_robotstxt": true}` if the request has that meta key, so that it was not '
         "judged.",
     )
-    mode: str = required(TEXT, "`obey`, or `audit` if a denial was not enforced.")
+    mode: str = required(TEXT, "`obey`, or `observe` if a denial was not enforced.")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -224,15 +224,15 @@ class PageEntry(Entry):
         "Each directive that counts, with its `value`, its `source` (`X-Robots-Tag` or `meta`) and "
         "its `text` there.",
     )
-    nofollow: str = required(TEXT, "`ROBOTS_NOFOLLOW` for the page: `ignore`, `mark` or `obey`.")
+    nofollow: str = required(TEXT, "`ROBOTS_NOFOLLOW` for the page: `ignore`, `observe` or `obey`.")
     requests: int = required(
-        COUNT, "Requests that were dropped because of it, or marked if that is `mark`."
+        COUNT, "Requests that were dropped because of it, or marked if that is `observe`."
     )
-    noindex: str = required(TEXT, "`ROBOTS_NOINDEX` for the page: `ignore`, `mark` or `obey`.")
+    noindex: str = required(TEXT, "`ROBOTS_NOINDEX` for the page: `ignore`, `observe` or `obey`.")
     items: int = required(
-        COUNT, "Items that were dropped because of it, or kept if that is `mark`."
+        COUNT, "Items that were dropped because of it, or kept if that is `observe`."
     )
-    mode: str = required(TEXT, "`obey`, or `audit` if nothing was dropped.")
+    mode: str = required(TEXT, "`obey`, or `observe` if nothing was dropped.")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -124,7 +124,7 @@ class Project:
             200,
             url,
             time.time(),
-            self.robots.ttl_max,
+            self.robots.ttl[1],
             sha256=sha256(read).hexdigest(),
             is_cut=len(read) < len(body),
             body=read,

@@ -10,7 +10,7 @@ from scrapy_robots_plus.protocol.printable import printable
 
 from .exceptions import RobotsOverrideError
 from .recent import Recent
-from .settings import override_from
+from .settings import request_override
 from .settings.errors import WrongPartsError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class RequestSettings:
 
     def _laid_over(self, settings: RobotsSettings, value: object) -> RobotsSettings:
         try:
-            return settings.under(override_from(value))
+            return settings.under(request_override(value))
         except WrongPartsError as error:
             problems = (str(each._replace(name=OVERRIDE_META_KEY)) for each in error.parts)
             raise RobotsOverrideError("; ".join(problems)) from error

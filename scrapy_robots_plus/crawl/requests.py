@@ -95,7 +95,7 @@ SCHEDULED_META_KEY = _of_pages(
 NOFOLLOW_META_KEY = _of_pages(
     "robots_nofollow",
     "Set: `True` on requests that a callback makes of a page with `nofollow`, if `ROBOTS_NOFOLLOW` "
-    "is `mark`. See [page-level directives](page-directives.md).",
+    "is `observe`. See [page-level directives](page-directives.md).",
 )
 
 REFUSED_META_KEY = _of_pages(

@@ -28,6 +28,6 @@ sitemaps_found = object()
 
 ``handler(origin, urls)``, not asynchronous. ``origin`` is the :class:`~scrapy_robots_plus.Origin`
 of the robots.txt, ``urls`` a tuple of :class:`str`: absolute http and https URLs of any host, each
-once, in the order of the file, at least one and at most ``ROBOTS_SITEMAPS_MAX``. A file that comes
+once, in the order of the file, at least one and at most 5,000. A file that comes
 from ``ROBOTS_STORE`` or a cache counts like one that was fetched. Sent once for each origin of a
 crawl, and again if a refresh brings another list."""

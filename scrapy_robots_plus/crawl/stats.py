@@ -124,7 +124,7 @@ OVERRIDE_ERRORS = _stat(
 NOT_ASKED = _stat("robotstxt/dont_obey", "requests that were sent with `dont_obey_robotstxt`")
 UNDECIDED = _stat(
     "robotstxt/undecided",
-    "requests of a crawl in [audit mode](overrides.md#audit-mode) that were sent before their ",
+    "requests of a crawl in [observe mode](overrides.md#observe-mode) that were sent before their ",
     "robots.txt was known, and not judged later either",
 )
 _section("Memory, store, HTTP cache")
@@ -227,17 +227,18 @@ PAGE_ERRORS = _stat(
 )
 NOFOLLOW_DROPPED = _stat(
     "robotstxt/nofollow/dropped",
-    "requests that were dropped because of a page with `nofollow`; in audit mode, that would have ",
-    "been",
+    "requests that were dropped because of a page with `nofollow`; in observe mode, that would "
+    "have been",
 )
 NOFOLLOW_MARKED = _stat("robotstxt/nofollow/marked", "requests that were marked because of one")
 NOINDEX_DROPPED = _stat(
     "robotstxt/noindex/dropped",
-    "items that were dropped because of a page with `noindex`; in audit mode, that would have been",
+    "items that were dropped because of a page with `noindex`; in observe mode, that would have "
+    "been",
 )
 NOINDEX_MARKED = _stat(
     "robotstxt/noindex/marked",
-    "items of a page with `noindex` that were kept because `ROBOTS_NOINDEX` is `mark`",
+    "items of a page with `noindex` that were kept because `ROBOTS_NOINDEX` is `observe`",
 )
 _section("Sitemaps, Clean-param")
 SITEMAPS_FOUND = _stat(
@@ -255,7 +256,7 @@ SITEMAPS_LEFT_OUT = _stat(
     "robotstxt/sitemaps/left_out/<reason>",
     "Sitemap lines that are not requested: `scheme` (not http or https), `invalid`, ",
     "`credentials` (the URL has a user name), `scope` (`ROBOTS_SITEMAPS_SCOPE`), `too_many` ",
-    "(`ROBOTS_SITEMAPS_MAX`)",
+    "(5,000)",
 )
 CLEAN_PARAM_DROPPED = _stat(
     "robotstxt/clean_param/dropped",

@@ -208,9 +208,9 @@ class Door:
             return
         now = self._clock.monotonic()
         wait = 0.0
-        if self._settings.retry_after:
+        if self._settings.backoff_max:
             wait = wait_asked_for(request, response, self._clock.wall())
-            wait = min(wait, self._settings.retry_after_max)
+            wait = min(wait, self._settings.backoff_max)
         origin = origin_of(request)
         host = "" if origin is None else origin.host
         if wait:

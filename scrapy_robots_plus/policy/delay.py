@@ -14,8 +14,6 @@ class TooLong(str, Enum):
     """The maximum is kept instead."""
     SKIP = "skip"
     """The host is not crawled."""
-    OBEY = "obey"
-    """It is kept, however long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,8 @@ class Delay:
 
 
 def delay_of(value: object, maximum: float, too_long: TooLong) -> Delay | None:
-    """The delay to keep for a Crawl-delay of *value*; None if that is not a delay.
+    """The delay to keep for a Crawl-delay of *value*; None if that is not a delay. A *maximum* of 0
+    is none.
 
     Crawl-delay is not in RFC 9309, and parsers let invalid values through: negative, zero, ``nan``,
     infinite.
@@ -43,7 +42,7 @@ def delay_of(value: object, maximum: float, too_long: TooLong) -> Delay | None:
     if not isinstance(value, (int, float)) or not isfinite(value) or value <= 0:
         return None
     asked = float(value)
-    if asked <= maximum or too_long is TooLong.OBEY:
+    if not maximum or asked <= maximum:
         return Delay(asked, asked)
     return Delay(asked, maximum, skip=too_long is TooLong.SKIP)
 

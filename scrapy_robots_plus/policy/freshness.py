@@ -32,9 +32,11 @@ REFRESH_GRACE = 3_600.0
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of all lifetimes, in seconds: the ``ROBOTS_…`` settings of the same names."""
+    """The limits of all lifetimes, in seconds: ``ROBOTS_TTL``, ``ROBOTS_STALE_MAX``,
+    ``ROBOTS_RETRY_INTERVAL``."""
 
     ttl: float
+    """What counts for an answer that does not say how long it is fresh."""
     ttl_min: float
     ttl_max: float
     stale_max: float
@@ -65,9 +67,8 @@ def in_grace(age: float, lifetime: float) -> bool:
 def lifetime(headers: Headers, now: float, limits: Limits) -> float:
     """Seconds from *now* (wall clock) for which a just received answer is fresh.
 
-    Cache-Control ``max-age``, else ``Expires``, else ``ROBOTS_TTL``; minus the answer's age. At
-    least ``ROBOTS_TTL_MIN`` (or ``ROBOTS_TTL``, if that applies and is shorter), and at most
-    ``ROBOTS_TTL_MAX``.
+    Cache-Control ``max-age``, else ``Expires``, else what the dialect says; minus the answer's age.
+    Within ``ROBOTS_TTL``, except that a shorter time of the dialect's own counts.
     """
     declared, least = _declared_lifetime(headers, now), limits.ttl_min
     if declared is None:
@@ -162,8 +163,8 @@ def error_lifetime(failures: int, asked: float | None, limits: Limits, jitter: f
     """Seconds until an unreadable file is fetched again.
 
     The time that Retry-After *asked* for, between one second and the maximum. Otherwise
-    ``ROBOTS_ERROR_TTL``, doubled with each of the *failures* in a row up to the maximum, minus up
-    to a tenth: *jitter*, from 0 to 1, spreads retries to hosts that failed together.
+    ``ROBOTS_RETRY_INTERVAL``, doubled with each of the *failures* in a row up to the maximum, minus
+    up to a tenth: *jitter*, from 0 to 1, spreads retries to hosts that failed together.
     """
     if asked is not None:
         return limits.retry_in(max(asked, 1.0))

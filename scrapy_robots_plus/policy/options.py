@@ -5,15 +5,6 @@ from __future__ import annotations
 from enum import Enum
 
 
-class Unreachable(str, Enum):
-    """What happens to requests to a host whose robots.txt cannot be read."""
-
-    DROP = "drop"
-    """They fail."""
-    DEFER = "defer"
-    """They wait in the queue until it can be read."""
-
-
 class OnVisitTime(str, Enum):
     """How a Visit-time is treated."""
 
@@ -27,7 +18,7 @@ class PageAction(str, Enum):
 
     IGNORE = "ignore"
     """Pages are not read for it."""
-    MARK = "mark"
+    OBSERVE = "observe"
     """What the page led to is marked, and goes on."""
     OBEY = "obey"
     """What the page led to is dropped."""
@@ -57,7 +48,7 @@ class Mode(str, Enum):
 
     OBEY = "obey"
     """What they deny is not sent."""
-    AUDIT = "audit"
+    OBSERVE = "observe"
     """They are counted and logged only; nothing is denied or delayed."""
 
 

@@ -15,19 +15,8 @@ if TYPE_CHECKING:
     from .status_policy import StatusTable
 
 
-_LIKE_SETTINGS = (
-    "obey",
-    "user_agent",
-    "dialect",
-    "status_policy",
-    "default_delay",
-    "ai_uses",
-    "ai_policy",
-    "use_tokens",
-    "nofollow",
-    "noindex",
-)
-"""Keys that are settings of the whole crawl too, under the same names."""
+_NO_SETTINGS = ("reason", "crawl_delay", "robots_txt", "given")
+"""Fields that are no settings of a whole crawl, under the same names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +47,7 @@ class Override:
     """What its pages are for."""
     ai_policy: AiPolicy | None = None
     """What happens to pages whose site objects to that."""
-    use_tokens: tuple[str, ...] | None = None
+    ai_tokens: tuple[str, ...] | None = None
     """Tokens whose groups are about training."""
     nofollow: PageAction | None = None
     """What is done about pages with ``nofollow``."""
@@ -75,8 +64,12 @@ class Override:
     @property
     def settings(self) -> dict[str, Any]:
         """What it changes in the settings of a crawl, by their fields."""
-        values = {name: getattr(self, name) for name in _LIKE_SETTINGS}
-        return {name: value for name, value in values.items() if value is not None}
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {
+            name: value
+            for name, value in values.items()
+            if value is not None and name not in _NO_SETTINGS
+        }
 
     def with_changes(self, other: Override) -> Override:
         """This override with the keys of *other* laid over it."""
@@ -91,8 +84,8 @@ class Override:
             shown["ai_uses"] = list(self.ai_uses)
         if self.ai_policy is not None:
             shown["ai_policy"] = self.ai_policy.value
-        if self.use_tokens is not None:
-            shown["use_tokens"] = list(self.use_tokens)
+        if self.ai_tokens is not None:
+            shown["ai_tokens"] = list(self.ai_tokens)
         if self.robots_txt is not None:
             shown["robots_txt"] = hashlib.sha256(
                 self.robots_txt.encode("utf-8", "replace")

@@ -100,12 +100,12 @@ def test_the_contents_lead_to_each_section(sample: Page) -> None:
 
 
 def test_the_audit_mode_is_said_in_the_heading() -> None:
-    found = page_of([begin(mode="audit"), denied(SHOP, "/", mode="audit"), end()])
-    assert "robots.txt report, audit mode" in found.text
+    found = page_of([begin(mode="observe"), denied(SHOP, "/", mode="observe"), end()])
+    assert "robots.txt report, observe mode" in found.text
     assert "nothing was blocked or delayed there. 1 denial not enforced." in found.text
-    both = page_of([begin(mode="audit"), begin("b"), denied(SHOP, "/", mode="audit")])
-    assert "1 of 2 crawls ran in audit mode" in both.text
-    assert "Audit mode" not in page_of(sample_log.entries()).text
+    both = page_of([begin(mode="observe"), begin("b"), denied(SHOP, "/", mode="observe")])
+    assert "1 of 2 crawls ran in observe mode" in both.text
+    assert "Observe mode" not in page_of(sample_log.entries()).text
 
 
 def test_a_damaged_log_is_said_on_top() -> None:

@@ -80,8 +80,8 @@ def test_a_number_without_bound_of_reasons_answers_and_crawls_is_summed_up() -> 
 
 
 def test_what_makes_gaps_longer_or_shorter_than_they_should_be_is_said() -> None:
-    audit = page_of([begin(mode="audit"), *slow_hosts(1)])
-    assert "Crawls in audit mode do not wait" in audit.text
+    audit = page_of([begin(mode="observe"), *slow_hosts(1)])
+    assert "Crawls in observe mode do not wait" in audit.text
     assert "The one gap is shorter than the delay" in audit.text
     lost = page_of([begin(), *slow_hosts(1), end(lost=3)])
     assert "Lines are missing in the log, so that some gaps look longer" in lost.text

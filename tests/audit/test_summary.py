@@ -124,7 +124,12 @@ def test_what_a_crawl_counted_and_the_log_does_not_hold_is_known() -> None:
 
 
 def test_the_audit_mode_is_counted() -> None:
-    entries = [begin(mode="audit"), denied(SHOP, "/", mode="audit"), begin("b"), denied(SHOP, "/")]
+    entries = [
+        begin(mode="observe"),
+        denied(SHOP, "/", mode="observe"),
+        begin("b"),
+        denied(SHOP, "/"),
+    ]
     totals = summary_of(entries).totals
     assert (totals.audit_crawls, totals.crawls, totals.not_enforced) == (1, 2, 1)
 

@@ -100,7 +100,7 @@ async def everything(sites: Sites, folder: Path) -> Iterator[tuple[str, ...]]:
     folder.joinpath("cut.jsonl").write_bytes(b"".join(cut))
     job: Any = {"JOBDIR": folder / "job", "CLOSESPIDER_PAGECOUNT": 1, "CONCURRENT_REQUESTS": 1}
     urls = [host.url(f"/{number}") for number in range(5)]
-    await crawl(*urls, spider=ProbeSpider, ROBOTS_CRAWL_DELAY=False, **job)
+    await crawl(*urls, spider=ProbeSpider, ROBOTS_CRAWL_DELAY_OBEY=False, **job)
     folder.joinpath("latin.txt").write_bytes(b"User-agent: \xe9\n")
     store = ("--store", "sqlite:store.db")
     set_store = ("-s", "ROBOTS_STORE=sqlite:store.db", "-s", "ROBOTS_FETCH_RETRIES=0")

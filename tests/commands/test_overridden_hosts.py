@@ -21,7 +21,7 @@ def test_check_and_explain_answer_under_the_overrides_of_the_project(
     named.robots("User-agent: Barbot\nDisallow: /bar\n")
     robots = Robots.in_project(
         tmp_path,
-        ROBOTS_MODE="audit",
+        ROBOTS_MODE="observe",
         ROBOTS_OVERRIDES={
             off.address: {"obey": False, "reason": "ours"},
             own.address: {"robots_txt": "User-agent: *\nDisallow: /own\nCrawl-delay: 2\n"},

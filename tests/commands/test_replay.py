@@ -128,13 +128,13 @@ async def test_overrides_and_audit_mode_are_replayed(sites: Sites, tmp_path: Pat
     }
     paths = ("/closed", "/open", "/mine", "/robots.txt")
     urls = [host.url(path) for host in hosts for path in paths]
-    for mode in ("obey", "audit"):
+    for mode in ("obey", "observe"):
         await crawl(
             *urls, ROBOTS_AUDIT_LOG=log, ROBOTS_OVERRIDES=overrides, ROBOTS_MODE=mode, **ALL
         )
     found = [entry for entry in entries_in(log) if isinstance(entry, VerdictEntry)]
     assert len(found) == 2 * len(urls)
-    assert all(entry.sent for entry in found if entry.mode == "audit")
+    assert all(entry.sent for entry in found if entry.mode == "observe")
     assert sum(entry.override is not None for entry in found) == 2 * 4 * len(paths)
     done = robots("replay", log)
     assert done.lines == [f"{len(found)} verdicts, 0 differ"]

@@ -57,12 +57,11 @@ class EndingSpider(ProbeSpider):
 def main() -> None:
     job: dict[str, Any] = json.load(sys.stdin)
     timeout = job.pop("timeout")
-    expiry = {f"ROBOTS_TTL{end}": 1 for end in ("", "_MIN", "_MAX")}
     mode = sys.argv[1]
     settings = {
         **BASE_SETTINGS,
         **MODES[mode],
-        **expiry,
+        "ROBOTS_TTL": (1, 1),
         "LOG_LEVEL": "INFO",
         "ROBOTS_FETCH_TIMEOUT": timeout,
     }

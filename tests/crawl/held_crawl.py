@@ -53,7 +53,7 @@ class Crawl:
     def __init__(self, **settings: Any) -> None:
         self.now = NOW
         self.slots: dict[str, Slot] = {}
-        made = Settings({"ROBOTS_BACKOFF": False, **settings})  # Retry-After alone
+        made = Settings(settings)
         downloader = SimpleNamespace(slots=self.slots, _process_queue=lambda _: None)
         self.engine_slot = SimpleNamespace(closing=None)
         engine = SimpleNamespace(downloader=downloader, _slot=self.engine_slot)

@@ -59,7 +59,7 @@ class StampStepSpider(StampSpider, StepSpider):
 
 
 class StampKnownSpider(StampStepSpider):
-    """The same; the second waits for the robots.txt, which in audit mode no request waits for."""
+    """The same; the second waits for the robots.txt, which in observe mode no request waits for."""
 
     async def _is_done(self, url: str) -> None:
         await super()._is_done(url)

@@ -281,7 +281,7 @@ def test_a_record_holds_by_the_settings_of_this_crawl(file: Path) -> None:
     with SqliteStore(file, 100) as store:
         store.put(rules(1, START, lifetime=1e300))
         store.put(never_read(2, access=Access.UNREACHABLE, retry_in=1e300))
-    crawl = Crawl(f"sqlite:{file}", ROBOTS_TTL_MAX=600, ROBOTS_ERROR_TTL_MAX=90)
+    crawl = Crawl(f"sqlite:{file}", ROBOTS_TTL=(300, 600), ROBOTS_RETRY_INTERVAL=(60, 90))
     assert (found := crawl.load(1)) is not None
     assert found.lifetime == 600
     assert (found := crawl.load(2)) is not None

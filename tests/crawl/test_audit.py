@@ -181,7 +181,7 @@ async def test_a_file_that_changes_is_logged_with_the_one_before(sites: Sites, l
     short: dict[str, Any] = {"cache_control": "max-age=1"}
     host = sites.host(in_turn(answer(RULES, **short), answer(other)))
     urls = [host.url(f"/{number}") for number in range(250)]
-    await crawl(*urls, spider=Steady, ROBOTS_AUDIT_LOG=log, ROBOTS_TTL_MIN=1)
+    await crawl(*urls, spider=Steady, ROBOTS_AUDIT_LOG=log, ROBOTS_TTL=(1, 86_400))
     files = of_type(FileEntry, log)
     changes = [(file.changed, file.previous) for file in files if file.changed]
     assert changes == [(True, DIGEST)]
@@ -417,7 +417,7 @@ async def test_a_mistake_in_the_log_is_no_mistake_in_the_crawl(
 async def test_only_delays_are_kept_and_the_log_says_so(sites: Sites, log: Path) -> None:
     host = sites.host("User-agent: *\nCrawl-delay: 0.1\nDisallow: /\n")
     failing = sites.host(hang_up)
-    delays: dict[str, Any] = {"ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY": True}
+    delays: dict[str, Any] = {"ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY_OBEY": True}
     await crawl(host.url("/a"), failing.url("/b"), ROBOTS_AUDIT_LOG=log, **ALL, **delays)
     (begin,) = of_type(CrawlEntry, log)
     assert (begin.obey, begin.keeps_delays) == (False, True)

@@ -1,4 +1,4 @@
-"""``ROBOTS_MODE = "audit"``: everything is judged, and nothing is denied or delayed."""
+"""``ROBOTS_MODE = "observe"``: everything is judged, and nothing is denied or delayed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CLOSED = "User-agent: *\nDisallow: /\n"
 RULES = "User-agent: *\nDisallow: /closed\n"
-AUDIT: dict[str, Any] = {"ROBOTS_MODE": "audit"}
+AUDIT: dict[str, Any] = {"ROBOTS_MODE": "observe"}
 OTHER_QUEUE = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue"}
 OTHER_DOWNLOADER = {"DOWNLOADER": "scrapy.core.downloader.Downloader"}
 WITHOUT = {**OTHER_QUEUE, **OTHER_DOWNLOADER}
@@ -46,8 +46,8 @@ async def test_what_would_be_denied_is_sent_and_counted(
     assert stat(crawler, "robotstxt/undecided") == 0
     assert f"Would be forbidden by robots.txt: <GET {host.url('/closed')}>" in caplog.text
     assert "Forbidden by robots.txt" not in caplog.text
-    assert caplog.text.count('ROBOTS_MODE is "audit": nothing is enforced') == 1
-    assert "audit mode, nothing was enforced: 3 sites, 2 requests allowed, 2 to be denied" in (
+    assert caplog.text.count('ROBOTS_MODE is "observe": nothing is enforced') == 1
+    assert "observe mode, nothing was enforced: 3 sites, 2 requests allowed, 2 to be denied" in (
         caplog.text
     )
     assert f"{failing.url('/robots.txt')} cannot be read (503): all its requests would be" in (
@@ -140,7 +140,7 @@ async def test_nothing_is_delayed(sites: Sites, parts: dict[str, Any]) -> None:
 async def test_unreachable_hosts_are_not_deferred(sites: Sites) -> None:
     host = sites.host(answer("", 503))
     crawler = await crawl(
-        *(host.url(f"/{number}") for number in range(3)), ROBOTS_UNREACHABLE="defer", **AUDIT
+        *(host.url(f"/{number}") for number in range(3)), ROBOTS_DEFER=3600, **AUDIT
     )
     assert len(host.fetched) == 3
     assert stat(crawler, "robotstxt/forbidden/unreachable") == 3
@@ -243,7 +243,7 @@ async def test_dont_obey_robotstxt_is_counted_as_ever(sites: Sites) -> None:
     assert stat(crawler, "robotstxt/forbidden") == host.robots_hits == 0
 
 
-@pytest.mark.parametrize(("first", "second"), [("obey", "audit"), ("audit", "obey")])
+@pytest.mark.parametrize(("first", "second"), [("obey", "observe"), ("observe", "obey")])
 @pytest_twisted.ensureDeferred
 async def test_a_job_may_be_resumed_in_the_other_mode(
     sites: Sites, tmp_path: Any, first: str, second: str
@@ -268,4 +268,4 @@ async def test_a_crawl_that_obeys_nothing_audits_nothing(
     with caplog.at_level(logging.INFO):
         await crawl(host.url("/a"), **AUDIT, ROBOTSTXT_OBEY=False)
     assert host.robots_hits == 0
-    assert "audit" not in caplog.text.replace("'ROBOTS_MODE': 'audit'", "")
+    assert "observe" not in caplog.text.replace("'ROBOTS_MODE': 'observe'", "")

@@ -110,7 +110,7 @@ async def test_in_audit_mode_each_denial_has_its_line_sent_or_not(sites: Sites, 
     await crawl(
         *urls,
         spider=StepSpider,
-        ROBOTS_MODE="audit",
+        ROBOTS_MODE="observe",
         ROBOTS_AUDIT_LOG=log,
         DOWNLOADER_MIDDLEWARES={Answers: 500},
     )
@@ -163,7 +163,7 @@ async def test_in_audit_mode_a_request_sent_as_another_agent_has_one_line(
     await crawl(
         *urls,
         spider=Answered,
-        ROBOTS_MODE="audit",
+        ROBOTS_MODE="observe",
         ROBOTS_AUDIT_LOG=log,
         ROBOTS_AUDIT_LOG_ALLOWED=True,
         DOWNLOADER_MIDDLEWARES={SendsAsBarbot: 900},

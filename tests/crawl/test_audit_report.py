@@ -79,7 +79,7 @@ async def test_its_figures_are_those_of_the_sites(sites: Sites, tmp_path: Path) 
         "ROBOTS_AUDIT_LOG_ALLOWED": True,
         "ROBOTS_FETCH_RETRIES": 0,
         "ROBOTS_OVERRIDES": {own.origin: {"obey": False, "reason": "Our own site"}},
-        "ROBOTS_TTL_MIN": 1,
+        "ROBOTS_TTL": (1, 86_400),
     }
     await crawl(*(changing.url(f"/{n}") for n in range(250)), spider=Asking, **settings)
     summary, text = report_of(log)

@@ -168,8 +168,8 @@ async def test_a_retry_after_that_asks_for_longer_is_honoured(sites: Sites) -> N
 
 @pytest.mark.parametrize(
     "settings",
-    [{"ROBOTS_BACKOFF": False}, {"ROBOTS_MODE": "audit"}, {"ROBOTSTXT_OBEY": False}],
-    ids=["switched off", "audit mode", "nothing is obeyed"],
+    [{"ROBOTS_BACKOFF_MAX": 0}, {"ROBOTS_MODE": "observe"}, {"ROBOTSTXT_OBEY": False}],
+    ids=["switched off", "observe mode", "nothing is obeyed"],
 )
 @pytest_twisted.ensureDeferred
 async def test_where_nothing_is_slowed_down(sites: Sites, settings: dict[str, Any]) -> None:
@@ -220,7 +220,7 @@ async def test_answers_of_the_http_cache_slow_nothing_down(sites: Sites, tmp_pat
     host = sites.host()
     host.pages["/page"] = answer(status=429)
     cache: dict[str, Any] = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
-    await crawl(*pages(host, 4), **cache, ROBOTS_BACKOFF=False)
+    await crawl(*pages(host, 4), **cache, ROBOTS_BACKOFF_MAX=0)
     crawler = await crawl(*pages(host, 4), **cache)
     assert stat(crawler, "httpcache/hit") >= 4
     assert stat(crawler, REFUSED) == 0
@@ -314,7 +314,7 @@ class TestGivingUp:
         "settings",
         [
             {"ROBOTS_GIVE_UP_AFTER": 0},
-            {"ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY": True},
+            {"ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY_OBEY": True},
         ],
         ids=["switched off", "nothing is dropped"],
     )

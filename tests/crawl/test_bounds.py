@@ -42,7 +42,7 @@ OF_THE_CRAWL = 2
 SETTINGS = {
     "ROBOTS_CACHE_SIZE": KEPT,
     "ROBOTS_STORE_MAX": KEPT,
-    "ROBOTS_BACKOFF": False,  # a host that is left alone is kept until that is over
+    "ROBOTS_BACKOFF_MAX": 0,  # a host that is left alone is kept until that is over
     "ROBOTS_FETCH_RETRIES": 0,
     "ROBOTS_VISIT_TIME": "obey",
     "ROBOTS_OVERRIDES": {"127.0.0.1": {"obey": False, "reason": "to look up each host"}},

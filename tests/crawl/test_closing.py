@@ -39,7 +39,7 @@ TIMEOUT = 60.0
 """Seconds for a robots.txt, where nobody ought to wait for it."""
 SOON = 25.0
 """Seconds within which a crawl has to be closed that could wait for ``TIMEOUT``."""
-EXPIRES_AT_ONCE: dict[str, Any] = {"ROBOTS_TTL": 1, "ROBOTS_TTL_MIN": 1, "ROBOTS_TTL_MAX": 1}
+EXPIRES_AT_ONCE: dict[str, Any] = {"ROBOTS_TTL": (1, 1)}
 
 
 def noise(records: list[logging.LogRecord]) -> list[str]:
@@ -245,7 +245,7 @@ async def test_a_first_fetch_that_is_called_off_is_no_answer(sites: Sites, tmp_p
 async def test_a_renewal_that_is_called_off_is_no_failure_of_the_site(
     sites: Sites, tmp_path: Path
 ) -> None:
-    """Else the next crawl would deny for ROBOTS_ERROR_TTL, without asking."""
+    """Else the next crawl would deny for ROBOTS_RETRY_INTERVAL, without asking."""
     host = sites.host(in_turn(answer(RULES), redirect("/moved.txt")))
     host.pages["/moved.txt"] = in_turn(hang, answer(RULES))
     settings: dict[str, Any] = {

@@ -41,7 +41,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "jitter": {"DOWNLOAD_DELAY": 0.9},
     "jitter that would take a longer delay below": {"DOWNLOAD_DELAY": 1.2},
     "lower DOWNLOAD_DELAY": {"DOWNLOAD_DELAY": 0.2},
-    "ROBOTSTXT_OBEY off": {"ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY": True},
+    "ROBOTSTXT_OBEY off": {"ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY_OBEY": True},
     "clamped": {"ROBOTS_CRAWL_DELAY_MAX": 1},
 }
 """A jitter of 0.5 is Scrapy's default."""
@@ -94,7 +94,7 @@ async def test_no_setting_makes_the_gap_shorter(sites: Sites, queue: dict[str, A
 async def test_without_a_delay_nothing_waits(sites: Sites) -> None:
     """Else the test above could pass with a crawl that is slow anyway."""
     host = sites.host(DELAY_1)
-    crawler = await crawl(*pages(host), ROBOTS_CRAWL_DELAY=False)
+    crawler = await crawl(*pages(host), ROBOTS_CRAWL_DELAY_OBEY=False)
     assert min(gaps(crawler.spider.sent, host)) < LEAST / 2
 
 
@@ -288,7 +288,7 @@ async def test_too_long_is_no_reason_to_drop_where_delays_alone_are_kept(sites: 
     await crawl(
         host.url("/a"),
         ROBOTSTXT_OBEY=False,
-        ROBOTS_CRAWL_DELAY=True,
+        ROBOTS_CRAWL_DELAY_OBEY=True,
         ROBOTS_CRAWL_DELAY_TOO_LONG="skip",
     )
     assert host.fetched == ["/a"]
@@ -297,7 +297,7 @@ async def test_too_long_is_no_reason_to_drop_where_delays_alone_are_kept(sites: 
 @pytest_twisted.ensureDeferred
 async def test_too_long_and_obeyed(sites: Sites) -> None:
     host = sites.host(DELAY_1)
-    settings = {"ROBOTS_CRAWL_DELAY_MAX": 0.1, "ROBOTS_CRAWL_DELAY_TOO_LONG": "obey"}
+    settings = {"ROBOTS_CRAWL_DELAY_MAX": 0}
     crawler = await crawl(*pages(host, 3), **settings)
     assert min(gaps(crawler.spider.sent, host)) >= LEAST
     assert stat(crawler, "robotstxt/crawl_delay/clamped") == 0
@@ -320,7 +320,9 @@ async def test_delays_kept_and_clamped_are_counted(sites: Sites) -> None:
 async def test_delays_without_disallow(sites: Sites) -> None:
     """Asked for as Scrapy's issue 892: the delay holds, nothing is dropped."""
     host = sites.host(f"{DELAY_1}Disallow: /\n")
-    crawler: Crawler = await crawl(*pages(host, 3), ROBOTSTXT_OBEY=False, ROBOTS_CRAWL_DELAY=True)
+    crawler: Crawler = await crawl(
+        *pages(host, 3), ROBOTSTXT_OBEY=False, ROBOTS_CRAWL_DELAY_OBEY=True
+    )
     assert len(host.fetched) == 3
     assert min(gaps(crawler.spider.sent, host)) >= LEAST
     assert stat(crawler, "robotstxt/forbidden") == 0

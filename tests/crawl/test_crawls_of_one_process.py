@@ -115,7 +115,7 @@ async def test_a_shared_failure_means_what_each_crawl_makes_of_it(sites: Sites) 
 @pytest_twisted.ensureDeferred
 async def test_an_expired_file_is_revalidated_once_for_all(sites: Sites) -> None:
     host = sites.host(after(0.1, validated(RULES, '"1"', cache_control="max-age=0")))
-    crawls = [make_crawler(LaterSpider, ROBOTS_TTL_MIN=1, ROBOTS_TTL=1) for _ in range(3)]
+    crawls = [make_crawler(LaterSpider, ROBOTS_TTL=(1, 1)) for _ in range(3)]
     await together(*((each, [host.url("/a"), host.url("/b")]) for each in crawls))
     asked = [hit.headers.get("if-none-match") for hit in host.hits if hit.path == "/robots.txt"]
     assert asked == [None, '"1"']

@@ -87,7 +87,7 @@ async def test_a_request_that_waits_for_its_robots_txt_is_told_when_it_is_decide
     sites: Sites,
 ) -> None:
     host = sites.host(in_turn(answer("", 503), answer(RULES)))
-    crawler = make_crawler(**SETTINGS, ROBOTS_UNREACHABLE="defer", ROBOTS_ERROR_TTL=0.1)
+    crawler = make_crawler(**SETTINGS, ROBOTS_DEFER=3600, ROBOTS_RETRY_INTERVAL=(0.1, 3600))
     await run(crawler, urls=[host.url("/a")])
     assert heard_in(crawler) == [("/a", "Foobot", Passes)]
 

@@ -1,4 +1,4 @@
-"""ROBOTS_UNREACHABLE = "defer": requests wait in the queue until the robots.txt can be read."""
+"""ROBOTS_DEFER: requests wait in the queue until the robots.txt can be read."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ pytestmark = resumes_jobs
 
 
 DEFER: dict[str, Any] = {
-    "ROBOTS_UNREACHABLE": "defer",
-    "ROBOTS_ERROR_TTL": 0.2,
+    "ROBOTS_DEFER": 3600,
+    "ROBOTS_RETRY_INTERVAL": (0.2, 3600),
     "ROBOTS_FETCH_RETRIES": 0,
 }
 
@@ -50,7 +50,7 @@ async def test_after_the_maximum_they_fail_with_the_reason(sites: Sites) -> None
     dead, other = sites.host(answer("", 503)), sites.host()
     crawler = await crawl(
         dead.url("/a"), dead.url("/b"), other.url("/c"),
-        **DEFER, ROBOTS_DEFER_MAX=1, CLOSESPIDER_TIMEOUT=60,
+        **{**DEFER, "ROBOTS_DEFER": 1}, CLOSESPIDER_TIMEOUT=60,
     )  # fmt: skip
     assert dead.fetched == []
     assert other.fetched == ["/c"]
@@ -83,7 +83,7 @@ async def test_a_link_found_while_its_robots_txt_is_known_to_fail_waits_too(site
     host = sites.host(in_turn(down, down, down, answer("User-agent: *\nDisallow: /closed\n")))
     other = sites.host()
     other.pages["/"] = after(0.3, answer("<p>", content_type="text/html"))
-    settings = {**DEFER, "ROBOTS_ERROR_TTL": 0.5}
+    settings = {**DEFER, "ROBOTS_RETRY_INTERVAL": (0.5, 3600)}
     link = Request(other.url("/"), meta={"link": host.url("/linked")})
     await crawl(host.url("/"), link, spider=LinkSpider, **settings)
     assert sorted(host.fetched) == ["/", "/linked"]
@@ -134,6 +134,6 @@ async def test_in_another_crawl_too_when_stopped_in_between(
 @pytest_twisted.ensureDeferred
 async def test_a_lifetime_of_nothing_is_no_busy_loop(sites: Sites) -> None:
     dead = sites.host(answer("", 503))
-    settings = {**DEFER, "ROBOTS_ERROR_TTL": 0, "ROBOTS_DEFER_MAX": 1}
+    settings = {**DEFER, "ROBOTS_RETRY_INTERVAL": (0, 3600), "ROBOTS_DEFER": 1}
     await crawl(dead.url("/a"), **settings)
     assert 2 <= dead.robots_hits <= 12

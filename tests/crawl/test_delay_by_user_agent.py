@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FOR_FOOBOT = "User-agent: foobot\nDisallow: /never\nCrawl-delay: 1\n\nUser-agent: *\nDisallow: /x\n"
 LEAST = 1 - HICCUP
 SCRAPYS_QUEUE = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue"}
-EXPIRES_AT_ONCE = {"ROBOTS_TTL": 1, "ROBOTS_TTL_MIN": 1, "ROBOTS_TTL_MAX": 1}
+EXPIRES_AT_ONCE = {"ROBOTS_TTL": (1, 1)}
 
 
 def pages(host: Host, count: int = 4) -> list[str]:
@@ -97,9 +97,7 @@ async def test_a_name_put_in_by_a_middleware_one_page_after_the_other(
         spider=OneByOne,
         USER_AGENT="Barbot",
         DOWNLOADER_MIDDLEWARES={Foobot: 900},
-        ROBOTS_TTL=ttl,
-        ROBOTS_TTL_MIN=1,
-        ROBOTS_TTL_MAX=ttl,
+        ROBOTS_TTL=(1, ttl),
     )
     assert min(gaps(crawler.spider.sent, host)) >= LEAST
 

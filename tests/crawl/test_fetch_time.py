@@ -28,7 +28,7 @@ TIMEOUT = 60.0
 """Seconds for a robots.txt, where nobody ought to wait for it."""
 SOON = 25.0
 """Seconds within which a crawl has to be closed that could wait for ``TIMEOUT``."""
-EXPIRES_AT_ONCE = {"ROBOTS_TTL": 1, "ROBOTS_TTL_MIN": 1, "ROBOTS_TTL_MAX": 1}
+EXPIRES_AT_ONCE = {"ROBOTS_TTL": (1, 1)}
 
 
 @pytest_twisted.ensureDeferred

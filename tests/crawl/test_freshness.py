@@ -23,7 +23,7 @@ from tests.sites import Host, Sites, answer, in_turn, validated, when
 RULES = "User-agent: *\nDisallow: /closed\n"
 CLOSED = "User-agent: *\nDisallow: /\n"
 EACH_SECOND: dict[str, Any] = {"cache_control": "max-age=1"}
-AT_ONCE: dict[str, Any] = {"ROBOTS_TTL_MIN": 1, "ROBOTS_FETCH_RETRIES": 0}
+AT_ONCE: dict[str, Any] = {"ROBOTS_TTL": (1, 86_400), "ROBOTS_FETCH_RETRIES": 0}
 
 
 class SteadySpider(StepSpider):
@@ -145,7 +145,7 @@ async def test_an_outage_leaves_the_old_rules_in_force(sites: Sites) -> None:
     )
     urls = [url for page in steadily(host) for url in (page, host.url("/closed"))]
     until_it_is_over = {**counted("response_status_count/200", 2), "last": (host.url("/new"),)}
-    settings = {"ROBOTS_ERROR_TTL": 0.5, **AT_ONCE}
+    settings = {"ROBOTS_RETRY_INTERVAL": (0.5, 3600), **AT_ONCE}
     crawler = await crawl(
         *urls, spider=SteadySpider, spider_attributes=until_it_is_over, **settings
     )
@@ -157,7 +157,7 @@ async def test_an_outage_leaves_the_old_rules_in_force(sites: Sites) -> None:
 @pytest_twisted.ensureDeferred
 async def test_but_not_longer_than_it_may(sites: Sites) -> None:
     host = sites.host(in_turn(answer(RULES, **EACH_SECOND), answer("", 503)))
-    settings = {"ROBOTS_STALE_MAX": 2, "ROBOTS_ERROR_TTL": 0.2, **AT_ONCE}
+    settings = {"ROBOTS_STALE_MAX": 2, "ROBOTS_RETRY_INTERVAL": (0.2, 3600), **AT_ONCE}
     crawler = await crawl(
         *steadily(host), spider=SteadySpider, spider_attributes=denied(3), **settings
     )
@@ -169,7 +169,7 @@ async def test_but_not_longer_than_it_may(sites: Sites) -> None:
 @pytest_twisted.ensureDeferred
 async def test_a_server_that_never_had_rules_is_not_crawled_until_it_answers(sites: Sites) -> None:
     host = sites.host(in_turn(answer("", 500), answer("", 500), answer(RULES)))
-    settings = {"ROBOTS_ERROR_TTL": 0.6, **AT_ONCE}
+    settings = {"ROBOTS_RETRY_INTERVAL": (0.6, 3600), **AT_ONCE}
     let_in = {"enough": lambda spider: spider.got}
     crawler = await crawl(
         *steadily(host), spider=SteadySpider, spider_attributes=let_in, **settings
@@ -201,7 +201,11 @@ async def test_a_failure_that_opens_a_site_is_asked_about_again_in_its_own_time(
 ) -> None:
     host = sites.host(in_turn(answer(status=503), answer(RULES)))
     read = {**counted("response_status_count/200", 1), "last": (host.url("/closed"),)}
-    settings = {"ROBOTS_STATUS_POLICY": "fail-open", "ROBOTS_ERROR_TTL": 0.5, **AT_ONCE}
+    settings = {
+        "ROBOTS_STATUS_POLICY": "fail-open",
+        "ROBOTS_RETRY_INTERVAL": (0.5, 3600),
+        **AT_ONCE,
+    }
     crawler = await crawl(*steadily(host), spider=SteadySpider, spider_attributes=read, **settings)
     assert host.fetched
     assert list(crawler.spider.failures) == [host.url("/closed")]

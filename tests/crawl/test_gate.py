@@ -226,7 +226,7 @@ async def test_an_expired_policy_answers_while_it_is_refreshed(sites: Sites) -> 
 
     host.robots(in_turn(answer(RULES), when(two_pages_came_meanwhile, answer(CLOSED))))
     urls = [host.url(f"/{number:03}") for number in range(300)]
-    crawler = await crawl(*urls, spider=UntilRefused, ROBOTS_TTL=1)
+    crawler = await crawl(*urls, spider=UntilRefused, ROBOTS_TTL=(1, 1))
     assert stat(crawler, "robotstxt/refresh_count") >= 1
     pages = len(host.fetched)
     assert sorted(crawler.spider.failures) == urls[pages : pages + 3]
@@ -236,7 +236,9 @@ async def test_an_expired_policy_answers_while_it_is_refreshed(sites: Sites) -> 
 async def test_a_failure_is_remembered_for_its_own_time(sites: Sites) -> None:
     host = sites.host(in_turn(answer("", 503), answer(RULES)))
     urls = [host.url(f"/{number:03}") for number in range(300)]
-    crawler = await crawl(*urls, spider=UntilLetIn, ROBOTS_ERROR_TTL=1, ROBOTS_FETCH_RETRIES=0)
+    crawler = await crawl(
+        *urls, spider=UntilLetIn, ROBOTS_RETRY_INTERVAL=(1, 3600), ROBOTS_FETCH_RETRIES=0
+    )
     assert host.robots_hits == 2
     denied = sorted(crawler.spider.failures)
     assert denied

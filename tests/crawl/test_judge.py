@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ORIGIN = Origin("http", "host.example", 80)
 OPEN, CLOSED = "http://host.example/open", "http://host.example/closed"
 RULES, UNREADABLE = 0, 2  # of scripted.ANSWERS
-DELAYS_ALONE = {"ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY": True}
+DELAYS_ALONE = {"ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY_OBEY": True}
 
 
 class Judged:

@@ -95,18 +95,18 @@ class TestWhatIsAsked:
     @pytest.mark.parametrize(
         ("setting", "delay"),
         [
-            ("clamp", Delay(500, 60)),
-            ("skip", Delay(500, 60, skip=True)),
-            ("obey", Delay(500, 500)),
+            ({}, Delay(500, 60)),
+            ({"ROBOTS_CRAWL_DELAY_TOO_LONG": "skip"}, Delay(500, 60, skip=True)),
+            ({"ROBOTS_CRAWL_DELAY_MAX": 0}, Delay(500, 500)),
         ],
     )
-    def test_one_that_is_too_long(self, setting: str, delay: Delay) -> None:
-        settings = settings_of(ROBOTS_CRAWL_DELAY_TOO_LONG=setting)
+    def test_one_that_is_too_long(self, setting: dict[str, Any], delay: Delay) -> None:
+        settings = settings_of(**setting)
         assert pace_of(read(FILE), "endless", settings).delay == delay
 
     def test_delays_alone_skip_nothing(self) -> None:
         settings = settings_of(
-            ROBOTSTXT_OBEY=False, ROBOTS_CRAWL_DELAY=True, ROBOTS_CRAWL_DELAY_TOO_LONG="skip"
+            ROBOTSTXT_OBEY=False, ROBOTS_CRAWL_DELAY_OBEY=True, ROBOTS_CRAWL_DELAY_TOO_LONG="skip"
         )
         assert pace_of(read(FILE), "endless", settings).delay == Delay(500, 60)
 
@@ -181,7 +181,9 @@ class TestKeeping:
         kept.paces.enforce("other")  # which names none
         assert kept.paces.opens_in(clock * HOUR) == opens_in
 
-    @pytest.mark.parametrize("changed", [{"ROBOTS_CRAWL_DELAY": False}, {"ROBOTSTXT_OBEY": False}])
+    @pytest.mark.parametrize(
+        "changed", [{"ROBOTS_CRAWL_DELAY_OBEY": False}, {"ROBOTSTXT_OBEY": False}]
+    )
     def test_nothing_where_delays_are_not_to_be_kept(self, changed: dict[str, Any]) -> None:
         kept = Kept(**changed)
         kept.paces.enforce("slow")
@@ -231,7 +233,7 @@ class TestHostsThatNameNoDelay:
 
     @pytest.mark.parametrize(
         "changed",
-        [{}, {"ROBOTS_CRAWL_DELAY": False}, {"ROBOTSTXT_OBEY": False}],
+        [{}, {"ROBOTS_CRAWL_DELAY_OBEY": False}, {"ROBOTSTXT_OBEY": False}],
         ids=["no file", "Crawl-delay is ignored", "nothing is obeyed"],
     )
     def test_it_holds_where_no_file_is_asked(self, changed: dict[str, Any]) -> None:

@@ -50,12 +50,10 @@ def test_killed_at_200_moments_nothing_is_missing(
 
 AT_ONCE = 16
 DEFER: dict[str, Any] = {
-    "ROBOTS_UNREACHABLE": "defer",
-    "ROBOTS_TTL": 1,
-    "ROBOTS_TTL_MIN": 1,
-    "ROBOTS_TTL_MAX": 1,
+    "ROBOTS_DEFER": 3600,
+    "ROBOTS_TTL": (1, 1),
     "ROBOTS_STALE_MAX": 0,
-    "ROBOTS_ERROR_TTL": 0.1,
+    "ROBOTS_RETRY_INTERVAL": (0.1, 3600),
     "ROBOTS_FETCH_RETRIES": 0,
     "CONCURRENT_REQUESTS": AT_ONCE,
     "DOWNLOADER_MIDDLEWARES": {f"{LongWay.__module__}.{LongWay.__name__}": 50},

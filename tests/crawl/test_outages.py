@@ -115,7 +115,7 @@ async def test_a_status_policy_that_opens_a_site_is_named(sites: Sites, lines: L
 @pytest_twisted.ensureDeferred
 async def test_delays_alone_deny_nothing(sites: Sites, lines: Lines) -> None:
     host = sites.host(answer("busy", 503))
-    await crawl(host.url(), ROBOTSTXT_OBEY=False, ROBOTS_CRAWL_DELAY=True)
+    await crawl(host.url(), ROBOTSTXT_OBEY=False, ROBOTS_CRAWL_DELAY_OBEY=True)
     assert "(503): its Crawl-delay is unknown." in lines.of(logging.WARNING)[0]
 
 
@@ -123,7 +123,7 @@ async def test_delays_alone_deny_nothing(sites: Sites, lines: Lines) -> None:
 async def test_requests_that_wait_are_not_called_denied(sites: Sites, lines: Lines) -> None:
     host = sites.host(in_turn(answer("busy", 503), answer(RULES)))
     crawler = await crawl(
-        host.url(), ROBOTS_UNREACHABLE="defer", ROBOTS_ERROR_TTL=0.2, ROBOTS_FETCH_RETRIES=0
+        host.url(), ROBOTS_DEFER=3600, ROBOTS_RETRY_INTERVAL=(0.2, 3600), ROBOTS_FETCH_RETRIES=0
     )
     assert crawler.spider.got == [host.url()]
     (line,) = lines.of(logging.WARNING)
@@ -140,10 +140,8 @@ async def test_the_last_good_copy_is_named_and_each_outage_told_by_itself(
     urls = [host.url("/private/" if number % 2 else f"/{number}") for number in range(26)]
     crawler = make_crawler(
         InTurnSpider,
-        ROBOTS_TTL=1,
-        ROBOTS_TTL_MIN=1,
-        ROBOTS_ERROR_TTL=0.5,
-        ROBOTS_ERROR_TTL_MAX=0.5,
+        ROBOTS_TTL=(1, 1),
+        ROBOTS_RETRY_INTERVAL=(0.5, 0.5),
         ROBOTS_FETCH_RETRIES=0,
         DOWNLOAD_DELAY=0.15,
         CONCURRENT_REQUESTS_PER_DOMAIN=1,

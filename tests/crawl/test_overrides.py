@@ -165,7 +165,7 @@ async def test_a_host_that_is_not_obeyed_is_asked_for_its_delay_if_delays_are_ke
     crawler = await crawl(
         *(host.url(f"/{number}") for number in range(3)),
         spider=TimedSpider,
-        ROBOTS_CRAWL_DELAY=True,
+        ROBOTS_CRAWL_DELAY_OBEY=True,
         ROBOTS_OVERRIDES=by_host(host, **OFF),
     )
     if OTHER_PARSER != "PythonRobotParser":  # which reads whole seconds alone
@@ -342,10 +342,10 @@ async def test_the_summary_says_what_was_overridden(sites: Sites, tmp_path: Path
         anyway,
         ROBOTS_OVERRIDES=by_host(off, **OFF),
         ROBOTS_SUMMARY_FILE=str(file),
-        ROBOTS_MODE="audit",
+        ROBOTS_MODE="observe",
     )
     summary = json.loads(file.read_text())
-    assert [summary[key] for key in ("mode", "undecided", "dont_obey")] == ["audit", 0, 1]
+    assert [summary[key] for key in ("mode", "undecided", "dont_obey")] == ["observe", 0, 1]
     overrides = {site["origin"]: site["override"] for site in summary["sites"]}
     assert overrides == {off.origin: OFF["reason"], plain.origin: None}
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from tests.sites import Host, Reply, Sites
 
-ACTIONS = ("ignore", "mark", "obey")
+ACTIONS = ("ignore", "observe", "obey")
 OBEY: dict[str, Any] = {"ROBOTS_NOFOLLOW": "obey", "ROBOTS_NOINDEX": "obey"}
-MARK: dict[str, Any] = {"ROBOTS_NOFOLLOW": "mark", "ROBOTS_NOINDEX": "mark"}
+MARK: dict[str, Any] = {"ROBOTS_NOFOLLOW": "observe", "ROBOTS_NOINDEX": "observe"}
 
 
 class AsyncSpider(TakingSpider):
@@ -38,7 +38,8 @@ class AsyncSpider(TakingSpider):
 
 @pytest.mark.parametrize(
     ("nofollow", "noindex", "spider"),
-    [(*both, TakingSpider) for both in product(ACTIONS, ACTIONS)] + [("obey", "mark", AsyncSpider)],
+    [(*both, TakingSpider) for both in product(ACTIONS, ACTIONS)]
+    + [("obey", "observe", AsyncSpider)],
 )
 @pytest_twisted.ensureDeferred
 async def test_items_and_links_are_kept_marked_or_dropped(
@@ -53,7 +54,7 @@ async def test_items_and_links_are_kept_marked_or_dropped(
     no_items = SAYING["noindex"] if noindex == "obey" else []
     assert sorted(taken.links) == sorted(set(PAGES) - set(no_links))
     assert sorted(taken.not_followed) == sorted(no_links)
-    assert sorted(taken.marked) == sorted(SAYING["nofollow"] if nofollow == "mark" else [])
+    assert sorted(taken.marked) == sorted(SAYING["nofollow"] if nofollow == "observe" else [])
     assert sorted(taken.items) == sorted(set(PAGES) - set(no_items))
     assert sorted(name for name, _ in taken.dropped) == sorted(no_items)
     assert all(type(exception) is RobotsNoindex for _, exception in taken.dropped)
@@ -61,7 +62,7 @@ async def test_items_and_links_are_kept_marked_or_dropped(
     assert stat(crawler, "robotstxt/nofollow/marked") == len(taken.marked)
     assert stat(crawler, "robotstxt/noindex/dropped") == len(no_items)
     assert stat(crawler, "robotstxt/noindex/marked") == (
-        len(SAYING["noindex"]) if noindex == "mark" else 0
+        len(SAYING["noindex"]) if noindex == "observe" else 0
     )
     assert stat(crawler, "item_dropped_count") == len(no_items)
     assert stat(crawler, "item_dropped_reasons_count/RobotsNoindex") == len(no_items)
@@ -155,7 +156,7 @@ class TestWhatIsTold:
         host = site_with(sites, a=page(says("none")), b=page(says("noarchive")), c=page())
         log = tmp_path / "audit.jsonl"
         urls = [host.url(path) for path in ("/a", "/b", "/c")]
-        settings = {"ROBOTS_NOFOLLOW": "mark", "ROBOTS_NOINDEX": "obey"}
+        settings = {"ROBOTS_NOFOLLOW": "observe", "ROBOTS_NOINDEX": "obey"}
         await taken(*urls, ROBOTS_AUDIT_LOG=str(log), **settings)
         (entry,) = entries(log)
         assert entry["url"] == urls[0]
@@ -165,7 +166,7 @@ class TestWhatIsTold:
             ["foobot"],
         )
         assert set(entry["directives"]) == {"nofollow", "noindex"}
-        assert (entry["nofollow"], entry["requests"]) == ("mark", 1)
+        assert (entry["nofollow"], entry["requests"]) == ("observe", 1)
         assert (entry["noindex"], entry["items"]) == ("obey", 1)
 
     @pytest_twisted.ensureDeferred
@@ -175,14 +176,14 @@ class TestWhatIsTold:
         host, log = site_with(sites, a=page(says("none"))), tmp_path / "audit.jsonl"
         with caplog.at_level(logging.DEBUG):
             spider, crawler = await taken(
-                host.url("/a"), **OBEY, ROBOTS_MODE="audit", ROBOTS_AUDIT_LOG=str(log)
+                host.url("/a"), **OBEY, ROBOTS_MODE="observe", ROBOTS_AUDIT_LOG=str(log)
             )
         assert (spider.items, spider.links) == (["a"], ["a"])
         assert (spider.dropped, spider.not_followed) == ([], [])
         assert stat(crawler, "robotstxt/nofollow/dropped") == 1
         assert stat(crawler, "robotstxt/noindex/dropped") == 1
         (entry,) = entries(log)
-        assert (entry["requests"], entry["items"], entry["mode"]) == (1, 1, "audit")
+        assert (entry["requests"], entry["items"], entry["mode"]) == (1, 1, "observe")
         assert "Would not be followed: <GET" in caplog.text
         assert "Would not be kept: {'page': 'a'}" in caplog.text
         assert "1 link to be dropped (nofollow), 1 item to be dropped (noindex)" in caplog.text
@@ -225,7 +226,7 @@ class TestWhoseDirectivesCount:
             ({"obey": False, "reason": "ours", "noindex": "obey"}, (0, 1)),
             ({"obey": True, "reason": "x"}, (1, 1)),
             ({"nofollow": "ignore"}, (0, 1)),
-            ({"nofollow": "mark", "noindex": "mark"}, (0, 0)),
+            ({"nofollow": "observe", "noindex": "observe"}, (0, 0)),
             ({"user_agent": "Barbot"}, (0, 0)),
         ],
     )

@@ -107,7 +107,7 @@ class TestVerdicts:
         assert policy.in_words == "timeout, all denied"
 
     def test_where_delays_alone_are_kept_nothing_is_refused(self) -> None:
-        delays: Any = {"ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY": True}
+        delays: Any = {"ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY_OBEY": True}
         unread = policy_of(Failure.TIMEOUT, access=Access.UNREACHABLE, **delays)
         for policy in (policy_of(**delays), unread):
             assert policy.refusal(f"{URL}/closed", "Foobot") is None

@@ -38,7 +38,7 @@ Disallow: /gallery
 SIGNALS = "User-agent: *\nContent-Signal: search=yes, ai-train=no\nDisallow: /closed\n"
 FOR_TRAINING: dict[str, Any] = {"ROBOTS_AI_USES": ["train-ai"]}
 SKIP: dict[str, Any] = {**FOR_TRAINING, "ROBOTS_AI_POLICY": "skip"}
-TOKENS: dict[str, Any] = {"ROBOTS_USE_TOKENS": ["Google-Extended"]}
+TOKENS: dict[str, Any] = {"ROBOTS_AI_TOKENS": ["Google-Extended"]}
 
 
 def page(**headers: str) -> Reply:
@@ -349,7 +349,7 @@ async def test_requests_that_are_not_checked_are_not_skipped(sites: Sites) -> No
 async def test_where_only_delays_are_kept_nothing_is_skipped(sites: Sites) -> None:
     host = site(sites)
     urls = [host.url(path) for path in ("/no-train/1", "/header")]
-    settings = {**SKIP, "ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY": True}
+    settings = {**SKIP, "ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY_OBEY": True}
     crawler = await crawl(*urls, spider=StampSpider, **settings)
     stamps = crawler.spider.stamps
     assert {url: stamps[url]["reason"] for url in urls} == dict.fromkeys(urls, "not_obeyed")
@@ -425,13 +425,13 @@ async def test_overrides_change_it_for_a_host_or_a_request(
 @pytest_twisted.ensureDeferred
 async def test_tokens_of_an_override_count_there_alone(sites: Sites) -> None:
     hosts = [sites.host(RULES), sites.host(RULES)]
-    override = {hosts[0].address: {"use_tokens": ["Google-Extended"]}}
+    override = {hosts[0].address: {"ai_tokens": ["Google-Extended"]}}
     urls = [host.url("/gallery") for host in hosts]
     crawler = await crawl(*urls, spider=StampSpider, **SKIP, ROBOTS_OVERRIDES=override)
     assert crawler.spider.got == urls[1:]
 
 
-# In audit mode
+# In observe mode
 
 
 @pytest_twisted.ensureDeferred
@@ -441,7 +441,7 @@ async def test_in_audit_mode_it_is_told_and_nothing_is_skipped(
     host = site(sites)
     urls = [host.url(path) for path in ("/", "/no-train/1", "/header", "/no-train/but/header")]
     with caplog.at_level(logging.DEBUG):
-        crawler = await crawl(*urls, spider=StampKnownSpider, **SKIP, ROBOTS_MODE="audit")
+        crawler = await crawl(*urls, spider=StampKnownSpider, **SKIP, ROBOTS_MODE="observe")
     stamps = crawler.spider.stamps
     assert crawler.spider.got == urls
     assert [stamps[url]["reason"] for url in urls[1:]] == ["ai_preference"] * 3
@@ -505,7 +505,7 @@ async def test_stamps_are_those_of_their_time_when_the_site_changes_its_mind(sit
             return any(known(stamp)["train-ai"] == "allow" for stamp in self.stamps.values())
 
     urls = [host.url(f"/{number}") for number in range(250)]
-    crawler = await crawl(*urls, spider=Spider, ROBOTS_TTL_MIN=1)
+    crawler = await crawl(*urls, spider=Spider, ROBOTS_TTL=(1, 86_400))
     stamps = list(crawler.spider.stamps.values())
     preferred = [known(stamp)["train-ai"] for stamp in stamps]
     assert preferred == ["disallow"] * (len(stamps) - 1) + ["allow"]
@@ -535,7 +535,7 @@ async def test_a_page_that_is_under_way_keeps_the_preferences_it_was_asked_for_u
             return late in self.stamps
 
     urls = [host.url(f"/{number}") for number in range(250)]
-    crawler = await crawl(*urls, spider=Spider, ROBOTS_TTL_MIN=1)
+    crawler = await crawl(*urls, spider=Spider, ROBOTS_TTL=(1, 86_400))
     stamps = crawler.spider.stamps
     assert known(stamps[late]) == {"train-ai": "disallow", "ai-use": "disallow"}
     assert known(stamps[urls[0]]) == {"train-ai": "disallow"}

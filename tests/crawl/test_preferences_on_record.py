@@ -35,7 +35,7 @@ Disallow: /gallery
 SKIP: dict[str, Any] = {
     "ROBOTS_AI_USES": ["train-ai"],
     "ROBOTS_AI_POLICY": "skip",
-    "ROBOTS_USE_TOKENS": ["Google-Extended"],
+    "ROBOTS_AI_TOKENS": ["Google-Extended"],
 }
 HEADERS: dict[str, dict[str, str]] = {
     "/usage": {"content_usage": "train-ai=n, search=n"},
@@ -116,7 +116,7 @@ async def test_the_audit_log_says_what_was_declared_observed_and_skipped(
         assert told[path].sent == allowed[host.url(path)].sent
 
 
-@pytest.mark.parametrize("mode", ["obey", "audit"])
+@pytest.mark.parametrize("mode", ["obey", "observe"])
 @pytest_twisted.ensureDeferred
 async def test_replay_comes_to_the_same(
     sites: Sites, tmp_path: Path, robots: Robots, mode: str
@@ -146,7 +146,7 @@ async def test_or_says_that_somebody_has_changed_the_reason(
     [
         {"ai_policy": "observe"},
         {"ai_uses": "search"},
-        {"use_tokens": []},
+        {"ai_tokens": []},
         {"obey": False, "reason": "ours"},
     ],
 )
@@ -175,7 +175,7 @@ async def test_the_table_ends_with_what_was_skipped(
 TOLD: list[tuple[dict[str, Any], str | None]] = [
     ({"ROBOTS_AI_POLICY": "observe"}, "sites object to train-ai: 5 pages crawled all the same"),
     (
-        {"ROBOTS_MODE": "audit"},
+        {"ROBOTS_MODE": "observe"},
         "sites object to train-ai: 2 requests and 3 pages to be skipped",
     ),
     ({"ROBOTS_AI_USES": ["ai-use"]}, "sites object to ai-use: 0 requests and 0 pages skipped"),

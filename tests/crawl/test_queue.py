@@ -13,7 +13,7 @@ import pytest_twisted
 from scrapy import Request, signals
 from scrapy.utils.asyncio import call_later
 
-from scrapy_robots_plus import RobotsDisallowed, RobotsUnreachable
+from scrapy_robots_plus import RobotsDisallowed, RobotsDownloader, RobotsUnreachable
 from tests.crawl_process import MODES, crawl_in_process
 from tests.crawling import (
     ProbeSpider,
@@ -197,7 +197,10 @@ async def test_with_other_components_everything_works(sites: Sites, other: str) 
 
 
 @pytest_twisted.ensureDeferred
-async def test_what_waits_in_the_middleware_takes_no_place_up_to_a_bound(sites: Sites) -> None:
+async def test_what_waits_in_the_middleware_takes_no_place_up_to_a_bound(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RobotsDownloader, "MAX_WAITING", 6)
     live = sites.host()
     # Enough pages that no fetch of the first four is answered in its last moment.
     dead = [sites.host(silent_until_served(sites, [live], 50)) for _ in range(6)]
@@ -210,10 +213,11 @@ async def test_what_waits_in_the_middleware_takes_no_place_up_to_a_bound(sites: 
         # Its order is that of the URLs.
         "SCHEDULER_START_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
     }
-    crawler = await crawl(*urls, **settings, ROBOTS_MAX_WAITING=6)
+    crawler = await crawl(*urls, **settings)
     assert crawler.spider.failures == {}
     live.sites.hits.clear()
-    crawler = await crawl(*urls, **{**settings, "ROBOTS_FETCH_TIMEOUT": 1}, ROBOTS_MAX_WAITING=2)
+    monkeypatch.setattr(RobotsDownloader, "MAX_WAITING", 2)
+    crawler = await crawl(*urls, **{**settings, "ROBOTS_FETCH_TIMEOUT": 1})
     assert len(crawler.spider.failures) >= 4
 
 
@@ -269,14 +273,12 @@ async def test_a_host_that_asks_for_patience_gets_it(sites: Sites) -> None:
     assert stat(crawler, "robotstxt/retry_after") == 1
 
 
-@pytest.mark.parametrize(
-    "settings", [{"ROBOTS_RETRY_AFTER": False}, {"ROBOTS_RETRY_AFTER_MAX": 0.2}]
-)
+@pytest.mark.parametrize("longest", [0, 0.2])
 @pytest_twisted.ensureDeferred
-async def test_patience_has_bounds(sites: Sites, settings: dict[str, Any]) -> None:
+async def test_patience_has_bounds(sites: Sites, longest: float) -> None:
     host = sites.host()
     host.pages["/0"] = answer("", 503, retry_after="30")
-    await crawl(*pages(host, 3), CONCURRENT_REQUESTS_PER_DOMAIN=1, **settings)
+    await crawl(*pages(host, 3), CONCURRENT_REQUESTS_PER_DOMAIN=1, ROBOTS_BACKOFF_MAX=longest)
     assert len(host.fetched) == 3
     assert host.gaps[0] < 15
 

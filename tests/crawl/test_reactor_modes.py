@@ -108,7 +108,7 @@ def test_overrides_and_audit_mode(sites: Sites, mode: str) -> None:
     assert min(gaps(result["sent"], own)) >= 0.5 - HICCUP
     assert off.robots_hits == own.robots_hits == 0
     urls = [*urls, late.url("/a")]
-    result = crawl_in_process(mode, *urls, ROBOTS_OVERRIDES=overrides, ROBOTS_MODE="audit")
+    result = crawl_in_process(mode, *urls, ROBOTS_OVERRIDES=overrides, ROBOTS_MODE="observe")
     assert sorted(result["got"]) == sorted(urls)
     assert result["stats"]["robotstxt/forbidden"] == 2
     assert "robotstxt/undecided" not in result["stats"]

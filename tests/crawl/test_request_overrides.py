@@ -127,10 +127,10 @@ async def test_requests_that_do_not_need_the_file_do_not_wait_for_it(sites: Site
     assert sorted(host.fetched) == ["/a", "/b", "/open"]
 
 
-@pytest.mark.parametrize("unreachable", ["drop", "defer"])
+@pytest.mark.parametrize("defer", [0, 1])
 @pytest_twisted.ensureDeferred
 async def test_a_host_that_is_held_back_holds_no_request_that_may_go(
-    sites: Sites, unreachable: str
+    sites: Sites, defer: int
 ) -> None:
     host = sites.host(answer("", 503))
     crawler = await crawl(
@@ -138,8 +138,7 @@ async def test_a_host_that_is_held_back_holds_no_request_that_may_go(
         asked(host.url("/a"), OFF),
         asked(host.url("/c"), {"status_policy": "fail-open"}),
         spider=Spider,
-        ROBOTS_UNREACHABLE=unreachable,
-        ROBOTS_DEFER_MAX=1,
+        ROBOTS_DEFER=defer,
         ROBOTS_FETCH_RETRIES=0,
     )
     assert sorted(host.fetched) == ["/a", "/c"]
@@ -155,7 +154,7 @@ async def test_what_only_a_request_calls_unreachable_is_not_deferred_in_circles(
     crawler = await crawl(
         asked(host.url("/a"), strict),
         spider=Spider,
-        ROBOTS_UNREACHABLE="defer",
+        ROBOTS_DEFER=3600,
         CLOSESPIDER_TIMEOUT=20,
     )
     assert isinstance(crawler.spider.failures[host.url("/a")], RobotsUnreachable)
@@ -184,8 +183,8 @@ async def test_a_delay_of_a_request_slows_its_host_and_never_hastens_it(
 
 
 WRONG: list[tuple[Any, str]] = [
-    ("off", "robots_override = 'off': expected a dict of obey, reason, "),
-    ({}, "robots_override = {}: expected at least one of obey, reason, "),
+    ("off", "robots_override = 'off': expected a dict of obey, user_agent, "),
+    ({}, "robots_override = {}: expected at least one of obey, user_agent, "),
     ({"obey": False}, "robots_override['obey'] = False: expected a reason beside it"),
     ({"obey": False, "reason": " "}, "robots_override['reason'] = ' ': expected a text that"),
     ({"obay": 1}, "robots_override['obay'] = 1: there is no such key; did you mean obey?"),

@@ -42,7 +42,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "DOWNLOAD_DELAY": 0.3,
         "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue",
     },
-    "without robots.txt delays": {"ROBOTS_CRAWL_DELAY": False, "DOWNLOAD_DELAY": 1.2},
+    "without robots.txt delays": {"ROBOTS_CRAWL_DELAY_OBEY": False, "DOWNLOAD_DELAY": 1.2},
     "several at once": {"CONCURRENT_REQUESTS_PER_DOMAIN": 8, "DOWNLOAD_DELAY": 0.01},
 }
 

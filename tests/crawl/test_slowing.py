@@ -26,7 +26,7 @@ OTHER = "http://b.example/"
 
 
 def slowed(**settings: Any) -> Crawl:
-    crawl = Crawl(**{"ROBOTSTXT_OBEY": True, "ROBOTS_BACKOFF": True, **settings})
+    crawl = Crawl(**{"ROBOTSTXT_OBEY": True, **settings})
     crawl.queue(HOST)
     return crawl
 
@@ -232,7 +232,7 @@ def test_a_crawl_that_shares_the_pace_leaves_the_host_alone_too() -> None:
 
 
 def test_switched_off() -> None:
-    crawl = Crawl(ROBOTS_BACKOFF=False)
+    crawl = Crawl(ROBOTS_BACKOFF_MAX=0)
     crawl.queue(HOST)
     crawl.answer(HOST)
     assert crawl.due_in(HOST) == 0.0

@@ -129,7 +129,7 @@ async def test_a_file_that_changed_suspiciously(sites: Sites, said: Said) -> Non
     host = sites.host(in_turn(before, answer("<html>")))
     urls = [host.url(f"/{number}") for number in range(5)]
     step: dict[str, Any] = {"spider": StepSpider, "spider_attributes": {"pause": 1.1}}
-    await crawl(*urls, **step, **SPIDERMON, ROBOTS_TTL_MIN=1)
+    await crawl(*urls, **step, **SPIDERMON, ROBOTS_TTL=(1, 86_400))
     assert said.results == {DENIED: "OK", UNREADABLE: "OK", CHANGED: "FAIL"}
     assert "1 of 1 changes of robots.txt files look like a mistake" in said.failures
 

@@ -168,7 +168,7 @@ class SteadySpider(StampStepSpider):
         return len({stamp["sha256"] for stamp in self.stamps.values()}) > 1
 
 
-EACH_SECOND: dict[str, Any] = {"ROBOTS_TTL_MIN": 1, "spider": SteadySpider}
+EACH_SECOND: dict[str, Any] = {"ROBOTS_TTL": (1, 86_400), "spider": SteadySpider}
 
 
 @pytest_twisted.ensureDeferred
@@ -274,7 +274,7 @@ async def test_it_says_when_each_page_was_asked_for(
 
 
 NOBODY_LOOKED: dict[str, dict[str, Any]] = {
-    "not obeyed": {"ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY": True},
+    "not obeyed": {"ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY_OBEY": True},
     "another parser": {"ROBOTSTXT_PARSER": "scrapy.robotstxt.ProtegoRobotParser"},
     "an override": {"ROBOTS_OVERRIDES": {"obey": False, "reason": "our own site"}},
     "could not be read": {"ROBOTS_STATUS_POLICY": {"404": "disallow", "503": "allow"}},
@@ -314,7 +314,7 @@ async def test_where_there_is_no_file_nothing_is_known(sites: Sites) -> None:
 async def test_in_audit_mode_it_says_what_would_have_been(sites: Sites) -> None:
     host = sites.host(RULES)
     urls = [host.url(path) for path in ("/first", "/closed", "/open")]
-    crawler = await crawl(*urls, spider=StampKnownSpider, ROBOTS_MODE="audit")
+    crawler = await crawl(*urls, spider=StampKnownSpider, ROBOTS_MODE="observe")
     stamps = crawler.spider.stamps
     assert stamps[host.url("/closed")]["allowed"] is False
     assert stamps[host.url("/closed")]["rule"] == "Disallow: /closed"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 RULES = "User-agent: *\nDisallow: /closed\n"
 CLOSED = "User-agent: *\nDisallow: /\n"
 FOR_AN_HOUR: dict[str, Any] = {"cache_control": "max-age=3600"}
-AT_ONCE: dict[str, Any] = {"ROBOTS_TTL_MIN": 1, "ROBOTS_FETCH_RETRIES": 0}
+AT_ONCE: dict[str, Any] = {"ROBOTS_TTL": (1, 86_400), "ROBOTS_FETCH_RETRIES": 0}
 
 
 @pytest_twisted.ensureDeferred
@@ -186,7 +186,7 @@ async def test_a_longest_lifetime_that_is_lowered_holds_for_what_is_stored(
     path = tmp_path / "r.db"
     await crawl(host.url("/one"), ROBOTS_STORE=f"sqlite:{path}")
     age_records(path, host)
-    shorter: dict[str, Any] = {"ROBOTS_TTL": 60, "ROBOTS_TTL_MIN": 60, "ROBOTS_TTL_MAX": 60}
+    shorter: dict[str, Any] = {"ROBOTS_TTL": (60, 60)}
     await crawl(host.url("/two"), ROBOTS_STORE=f"sqlite:{path}", **shorter)
     assert host.robots_hits == 2
     assert host.fetched == ["/one"]

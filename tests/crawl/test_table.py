@@ -364,10 +364,10 @@ async def test_delays_are_shown_where_they_alone_are_kept_and_nowhere_else(
 ) -> None:
     host = sites.host("User-agent: *\nDisallow: /\nCrawl-delay: 0.2\n")
     with caplog.at_level(logging.INFO, LOGGER):
-        await crawl(host.url(), ROBOTSTXT_OBEY=False, ROBOTS_CRAWL_DELAY=True)
+        await crawl(host.url(), ROBOTSTXT_OBEY=False, ROBOTS_CRAWL_DELAY_OBEY=True)
         _, head, line = logged(caplog).splitlines()
         assert "delay kept" in head
         assert re.split("  +", line)[2:] == ["0.2 s", "0.2 s", "1", "0"]
         caplog.clear()
-        await crawl(host.url(), ROBOTS_CRAWL_DELAY=False)
+        await crawl(host.url(), ROBOTS_CRAWL_DELAY_OBEY=False)
         assert "delay" not in logged(caplog)

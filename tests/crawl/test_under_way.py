@@ -295,7 +295,7 @@ async def test_what_cannot_be_written_comes_again_if_it_is_linked(
 @pytest_twisted.ensureDeferred
 async def test_what_is_deferred_waits_in_the_file(sites: Sites, tmp_path: Path) -> None:
     host = sites.host(answer(status=503))
-    settings = {"ROBOTS_UNREACHABLE": "defer", "ROBOTS_ERROR_TTL": 0.2, "ROBOTS_ERROR_TTL_MAX": 0.2}
+    settings = {"ROBOTS_DEFER": 3600, "ROBOTS_RETRY_INTERVAL": (0.2, 0.2)}
 
     class Deferred(Copied):
         to = tmp_path / "copy"

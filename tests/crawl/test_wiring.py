@@ -150,11 +150,9 @@ async def test_a_queue_that_scrapy_redis_would_not_find_is_none_of_our_concern(
 async def test_defer_that_acts_as_drop_is_a_warning(
     sites: Sites, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ((level, text),) = await said(
-        sites, caplog, SCHEDULER=OtherScheduler, ROBOTS_UNREACHABLE="defer"
-    )
+    ((level, text),) = await said(sites, caplog, SCHEDULER=OtherScheduler, ROBOTS_DEFER=3600)
     assert level == "WARNING"
-    assert 'ROBOTS_UNREACHABLE = "defer" acts as "drop"' in text
+    assert "ROBOTS_DEFER has no effect" in text
 
 
 @pytest.mark.parametrize("own", [OwnMiddleware, RobotsTxtMiddleware], ids=["subclass", "built-in"])

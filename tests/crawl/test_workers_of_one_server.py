@@ -88,7 +88,7 @@ async def test_a_dead_host_is_asked_again_when_its_time_has_come(
     sites: Sites, server: RedisServer
 ) -> None:
     host = sites.host(in_turn(after(0.1, answer("", 503)), after(0.1, answer(RULES))))
-    briefly: dict[str, Any] = {"ROBOTS_ERROR_TTL": 1, "ROBOTS_ERROR_TTL_MAX": 1}
+    briefly: dict[str, Any] = {"ROBOTS_RETRY_INTERVAL": (1, 1)}
     await together(*((worker(server, **briefly), urls_of(host)) for _ in range(2)))
     await time_has_passed(1.1)
     await together(*((worker(server, **briefly), urls_of(host)) for _ in range(3)))
@@ -126,7 +126,7 @@ async def test_an_expired_file_is_revalidated_once_for_all(
     sites: Sites, server: RedisServer
 ) -> None:
     host = sites.host(after(0.1, validated(RULES, '"1"', cache_control="max-age=0")))
-    briefly: dict[str, Any] = {"ROBOTS_TTL_MIN": 1, "ROBOTS_TTL": 1}
+    briefly: dict[str, Any] = {"ROBOTS_TTL": (1, 1)}
     await together((worker(server, **briefly), urls_of(host)))
     await time_has_passed(1.1)
     await together(*((worker(server, **briefly), urls_of(host) * 10) for _ in range(3)))

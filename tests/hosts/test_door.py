@@ -34,7 +34,7 @@ def test_a_retry_after_holds_the_host_and_no_other() -> None:
     ("headers", "wait"),
     [
         ({"retry_after": "30"}, 30),
-        ({"retry_after": "9999"}, 300),  # ROBOTS_RETRY_AFTER_MAX
+        ({"retry_after": "9999"}, 300),  # ROBOTS_BACKOFF_MAX
         ({"retry_after": "Mon, 12 Jan 1970 13:47:20 GMT"}, 40),  # by our clock
         (
             {
@@ -44,7 +44,7 @@ def test_a_retry_after_holds_the_host_and_no_other() -> None:
             50,
         ),
         ({"retry_after": "30", "date": "Thu, 01 Jan 1970 00:00:10 GMT"}, 30),
-        ({}, 0),
+        ({}, 1),  # a pause that backing off makes
     ],
 )
 def test_how_long(headers: dict[str, Any], wait: float) -> None:
@@ -54,7 +54,7 @@ def test_how_long(headers: dict[str, Any], wait: float) -> None:
 
 
 def test_switched_off() -> None:
-    crawl = Crawl(ROBOTS_RETRY_AFTER=False)
+    crawl = Crawl(ROBOTS_BACKOFF_MAX=0)
     crawl.answer("a.example", retry_after="30")
     assert crawl.due_in("a.example") == 0
 
@@ -202,7 +202,7 @@ def test_each_retry_after_is_counted() -> None:
     crawl = Crawl()
     for status in (429, 200, 503):
         crawl.answer("a.example", status=status, retry_after="1")
-    assert crawl.stats.get_stats() == {stats.RETRY_AFTER: 2}
+    assert crawl.stats.get_value(stats.RETRY_AFTER) == 2
 
 
 @pytest.mark.parametrize("reason", ["retry-after", "visit-time"])

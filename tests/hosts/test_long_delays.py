@@ -22,7 +22,7 @@ QUEUES: list[dict[str, Any]] = [
     {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"},
 ]
 LONGER_THAN_ANY_UPTIME = 1_000_000_000
-OBEY = {"ROBOTS_CRAWL_DELAY_TOO_LONG": "obey"}
+OBEY = {"ROBOTS_CRAWL_DELAY_MAX": 0}
 SOON = 20
 """Seconds, on a busy machine."""
 
@@ -56,5 +56,5 @@ async def test_what_waited_for_it_is_there_in_the_next_run(sites: Sites, tmp_pat
     }
     await crawl(*urls, spider=TimedSpider, CLOSESPIDER_TIMEOUT=2, **settings, **queues)
     assert len(host.fetched) == 1
-    await crawl(spider=TimedSpider, **settings, **queues, ROBOTS_CRAWL_DELAY=False)
+    await crawl(spider=TimedSpider, **settings, **queues, ROBOTS_CRAWL_DELAY_OBEY=False)
     assert sorted(host.fetched) == ["/0", "/1", "/2", "/3"]

@@ -6,7 +6,7 @@ import pytest
 
 from scrapy_robots_plus.policy.delay import Delay, TooLong, delay_of, longer_delay
 
-CLAMP, SKIP, OBEY = TooLong.CLAMP, TooLong.SKIP, TooLong.OBEY
+CLAMP, SKIP = TooLong.CLAMP, TooLong.SKIP
 
 
 @pytest.mark.parametrize("too_long", TooLong)
@@ -19,7 +19,7 @@ def test_up_to_the_maximum_it_is_kept(asked: float, too_long: TooLong) -> None:
 
 @pytest.mark.parametrize(
     ("too_long", "kept", "skip", "clamped"),
-    [(CLAMP, 60, False, True), (SKIP, 60, True, True), (OBEY, 61, False, False)],
+    [(CLAMP, 60, False, True), (SKIP, 60, True, True)],
 )
 def test_over_the_maximum_it_is_what_the_project_wants(
     too_long: TooLong, kept: float, skip: bool, clamped: bool
@@ -27,6 +27,11 @@ def test_over_the_maximum_it_is_what_the_project_wants(
     delay = delay_of(61, 60, too_long)
     assert delay is not None
     assert (delay.asked, delay.kept, delay.skip, delay.clamped) == (61, kept, skip, clamped)
+
+
+@pytest.mark.parametrize("too_long", TooLong)
+def test_without_a_maximum_any_is_kept(too_long: TooLong) -> None:
+    assert delay_of(86_400, 0, too_long) == Delay(86_400, 86_400)
 
 
 @pytest.mark.parametrize("too_long", TooLong)

@@ -167,7 +167,7 @@ def test_the_default_is_not_longer_than_the_maximum() -> None:
 def test_a_default_under_the_minimum_stays_what_it_is() -> None:
     limits = replace(LIMITS, ttl=60)
     assert lifetime({}, NOW, limits) == 60
-    assert lifetime({"age": "30"}, NOW, limits) == 60  # as ROBOTS_TTL_MIN, for what is declared
+    assert lifetime({"age": "30"}, NOW, limits) == 60  # at least, for what is declared
 
 
 def test_an_answer_from_a_cache_is_not_used_for_longer_than_a_day_after_it_was_made() -> None:

@@ -14,7 +14,6 @@ from scrapy_robots_plus.policy.options import (
     PageAction,
     Politeness,
     SitemapScope,
-    Unreachable,
 )
 
 if TYPE_CHECKING:
@@ -24,13 +23,12 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (TooLong, ["clamp", "skip", "obey"]),
-        (Unreachable, ["drop", "defer"]),
+        (TooLong, ["clamp", "skip"]),
         (OnVisitTime, ["ignore", "obey"]),
-        (PageAction, ["ignore", "mark", "obey"]),
+        (PageAction, ["ignore", "observe", "obey"]),
         (Politeness, ["default", "gentle", "archive"]),
         (AiPolicy, ["observe", "skip"]),
-        (Mode, ["obey", "audit"]),
+        (Mode, ["obey", "observe"]),
         (SitemapScope, ["host", "site", "any"]),
     ],
 )

@@ -124,15 +124,15 @@ def test_a_record_of_another_crawl_is_of_use_if_both_mean_the_same() -> None:
 
 
 def test_as_json_uses_are_as_they_are_read() -> None:
-    given = {"ai_uses": "train-ai, search", "ai_policy": "SKIP", "use_tokens": "Google-Extended"}
+    given = {"ai_uses": "train-ai, search", "ai_policy": "SKIP", "ai_tokens": "Google-Extended"}
     override = Override(
         ai_uses=("train-ai", "search"),
         ai_policy=AiPolicy.SKIP,
-        use_tokens=("Google-Extended",),
+        ai_tokens=("Google-Extended",),
         given=given,
     )
     assert json.loads(json.dumps(override.as_json())) == {
         "ai_uses": ["train-ai", "search"],
         "ai_policy": "skip",
-        "use_tokens": ["Google-Extended"],
+        "ai_tokens": ["Google-Extended"],
     }

@@ -180,7 +180,7 @@ class CrawlReplay:
 
     def use_tokens(self, override: Mapping[str, Any]) -> tuple[str, ...]:
         """Names of groups that are about training."""
-        return tuple(override.get("use_tokens", self._crawl.use_tokens) or ())
+        return tuple(override.get("ai_tokens", self._crawl.use_tokens) or ())
 
     def _obeys(self, override: Mapping[str, Any]) -> bool:
         if override.get(DONT_OBEY):

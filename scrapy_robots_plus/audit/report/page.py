@@ -104,7 +104,7 @@ def _head(summary: Summary, log: Log) -> Html:
 def _title(summary: Summary) -> str:
     totals = summary.totals
     in_audit_mode = totals.audit_crawls and totals.audit_crawls == totals.crawls
-    return "robots.txt report, audit mode" if in_audit_mode else "robots.txt report"
+    return "robots.txt report, observe mode" if in_audit_mode else "robots.txt report"
 
 
 def _header(summary: Summary, log: Log) -> list[Html]:
@@ -156,8 +156,8 @@ def _audit_mode(summary: Summary) -> list[object]:
         else f"{totals.audit_crawls:,} of {counted(totals.crawls, 'crawl')} ran"
     )
     denials = counted(totals.not_enforced, "denial")
-    text = f"{which} in audit mode: nothing was blocked or delayed there. {denials} not enforced."
-    return [element("b", "Audit mode. "), text]
+    text = f"{which} in observe mode: nothing was blocked or delayed there. {denials} not enforced."
+    return [element("b", "Observe mode. "), text]
 
 
 def _overview(summary: Summary) -> Html:

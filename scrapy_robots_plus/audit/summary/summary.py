@@ -68,9 +68,9 @@ class Totals:
         self.denied_by_rule = 0
         """Denials whose rule is in the log."""
         self.not_enforced = 0
-        """Denials in the audit mode: nothing was blocked."""
+        """Denials in observe mode: nothing was blocked."""
         self.crawls = self.audit_crawls = 0
-        """Crawls that began; those of them in the audit mode."""
+        """Crawls that began; those of them in observe mode."""
         self.sampling_crawls = self.full_crawls = 0
         """Crawls of which some allowed requests are not logged; those of which all are."""
         self.ended = 0
@@ -151,7 +151,7 @@ class Summary:
                 pass  # it goes on in another file
             case CrawlEntry():
                 totals.crawls += 1
-                totals.audit_crawls += entry.mode == "audit"
+                totals.audit_crawls += entry.mode != "obey"
                 crawl.begin(entry)
                 self.uses.begin(entry)
                 totals.full_crawls += crawl.logs_all
@@ -183,7 +183,7 @@ class Summary:
 
     def _add_denial(self, verdict: VerdictEntry) -> None:
         self.totals.denied += 1
-        self.totals.not_enforced += verdict.mode == "audit"
+        self.totals.not_enforced += verdict.mode != "obey"
         self.timeline.add(verdict.time, "denied")
         self.uses.denied(verdict)
         if verdict.rule is not None and not is_of_a_page(verdict):

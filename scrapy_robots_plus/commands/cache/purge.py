@@ -34,9 +34,9 @@ class Purge(Subcommand):
     syntax = "[--before TIME | --origin ORIGIN | --all --yes] [--store URI | --jobdir FOLDER]"
     help = "Delete records from a store: by default those that no crawl can use any more"
     details = (
-        "Without options, deletes what is older than ROBOTS_STALE_MAX and ROBOTS_TTL_MAX together, "
-        "and what is dated in the future, as each crawl does when it starts. Exit status: 0; 2 if "
-        "the store cannot be changed."
+        "Without options, deletes what is older than ROBOTS_STALE_MAX and the longest ROBOTS_TTL "
+        "together, and what is dated in the future, as each crawl does when it starts. "
+        "Exit status: 0; 2 if the store cannot be changed."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

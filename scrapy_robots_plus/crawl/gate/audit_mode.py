@@ -1,4 +1,4 @@
-"""``ROBOTS_MODE = "audit"``: requests are judged, and sent whatever the verdict is."""
+"""``ROBOTS_MODE = "observe"``: requests are judged, and sent whatever the verdict is."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class AuditMode:
 
     def _spider_opened(self) -> None:
         logger.warning(
-            'ROBOTS_MODE is "audit": nothing is enforced. Requests that robots.txt forbids are '
+            'ROBOTS_MODE is "observe": nothing is enforced. Requests that robots.txt forbids are '
             "sent, without delays, and only counted as forbidden.",
             extra={"spider": self._crawler.spider},
         )

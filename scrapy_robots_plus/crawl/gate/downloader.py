@@ -71,12 +71,14 @@ class RobotsDownloader(Downloader):
     """``DOWNLOADER``: Scrapy's own, except that some requests do not count as concurrent ones.
 
     These are the requests for robots.txt, which have a limit of their own
-    (``ROBOTS_FETCH_CONCURRENCY``), and up to ``ROBOTS_MAX_WAITING`` requests that wait for one in
+    (``ROBOTS_FETCH_CONCURRENCY``), and up to 1,000 (``MAX_WAITING``) requests that wait for one in
     the middleware, or for the pace of their host at the door: those of ``engine.download_async()``,
     and all requests if ``RobotsPriorityQueue`` is not in use.
     """
 
     active: ActiveRequests
+    MAX_WAITING = 1_000
+    """How many requests that wait do not count."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -106,6 +108,6 @@ class RobotsDownloader(Downloader):
         waiting = 0
         crawl = self._crawl
         if crawl.holds_requests:
-            waiting = min(crawl.judge.waiting + crawl.pacing.waiting, crawl.settings.max_waiting)
+            waiting = min(crawl.judge.waiting + crawl.pacing.waiting, self.MAX_WAITING)
         busy = len(self.active) - self.active.robots - waiting
         return (self.total_concurrency or inf) - busy

@@ -81,7 +81,7 @@ class RobotsMiddleware:
         enforces = self.settings.enforces
         self._audit_mode = None if enforces else AuditMode(crawler, self.tally)
         self._would_be_denied: WeakSet[Request] = WeakSet()
-        """Those that were sent all the same, in audit mode."""
+        """Those that were sent all the same, in observe mode."""
         self._equal_urls = crawl.equal_urls if enforces else None
         self._pacing = crawl.pacing if enforces else None
         crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
@@ -155,7 +155,7 @@ class RobotsMiddleware:
         *,
         again: bool = False,
     ) -> Request | Response | None:
-        """Judges *request*, now or, in audit mode, when its robots.txt is known; *again*: as
+        """Judges *request*, now or, in observe mode, when its robots.txt is known; *again*: as
         another agent than before.
         """
         audit = self._audit_mode
@@ -217,7 +217,7 @@ class RobotsMiddleware:
     def _let_through(
         self, request: Request, origin: Origin, agent: AgentNames, policy: Policy, again: bool
     ) -> None:
-        """Nothing keeps the pace of *policy* in audit mode, but the table shows it."""
+        """Nothing keeps the pace of *policy* in observe mode, but the table shows it."""
         if self._pacing is None:
             policy.paces.of(agent)
             return
@@ -262,7 +262,7 @@ class RobotsMiddleware:
     def _checked_settings(self, request: Request, origin: Origin) -> RobotsSettings:
         """The settings of *request*.
 
-        Raises RobotsOverrideError if its own override is wrong; in audit mode, it counts without.
+        Raises RobotsOverrideError if its own override is wrong; in observe mode, it counts without.
         """
         try:
             return self.crawl.request_settings.of(request, origin)
@@ -289,7 +289,7 @@ class RobotsMiddleware:
         again: bool = False,
         because: Exception | None = None,
     ) -> None:
-        """Counts and reports it. Raises RobotsIgnored, except in audit mode.
+        """Counts and reports it. Raises RobotsIgnored, except in observe mode.
 
         *again*: the request was counted as allowed before.
         """

@@ -47,7 +47,7 @@ class Tally:
         self.not_asked = 0
         """Requests with ``dont_obey_robotstxt``, which are in no row."""
         self.undecided = 0
-        """Requests of a crawl in audit mode that are not judged, or not yet."""
+        """Requests of a crawl in observe mode that are not judged, or not yet."""
         self.not_followed = 0
         """Requests that were dropped because of pages with ``nofollow``."""
         self.not_indexed = 0

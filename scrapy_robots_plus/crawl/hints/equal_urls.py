@@ -38,10 +38,15 @@ class EqualUrls:
       the requests of ``engine.download_async()``, nor those with ``dont_filter``.
     """
 
+    MOST = 100_000
+    """URLs that are remembered. Beyond that, those that were asked for longest ago are forgotten,
+    and may be requested again.
+    """
+
     def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
         self._crawler = crawler
         self._stats = compat.stats_of(crawler)
-        self._first: Recent[bytes, bytes] = Recent(settings.clean_param_max)
+        self._first: Recent[bytes, bytes] = Recent(self.MOST)
         """The fingerprint of a cleaned URL, and of the URL that was let through for it."""
         self._rules: Recent[str, CleanParams] = Recent(settings.cache_size)
         """By the hash of the file."""

@@ -32,6 +32,9 @@ _NOT_FOUND = 404
 class Sitemaps:
     """Reads the Sitemap lines of policies, whichever parser is in use."""
 
+    MOST = 5_000
+    """Sitemap lines of a robots.txt that are read; the others are counted."""
+
     def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
         self._crawler = crawler
         self._settings = settings
@@ -43,9 +46,7 @@ class Sitemaps:
         """What *lines*, those of *policy*, name; counted unless it is known."""
         settings = self._settings
         base, origin = policy.record.url, policy.origin
-        urls = await sitemap_urls(
-            lines, base, origin, settings.sitemaps_scope, settings.sitemaps_max
-        )
+        urls = await sitemap_urls(lines, base, origin, settings.sitemaps_scope, self.MOST)
         if lines and self._counted.is_new(origin, lines):
             self._count(urls, policy)
         return urls

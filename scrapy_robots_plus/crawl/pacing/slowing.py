@@ -48,7 +48,7 @@ class Suspect:
 
 
 class Slowing:
-    """``ROBOTS_BACKOFF``: acts on refusals; :class:`.Throttle` says what is one, and the pace."""
+    """Acts on refusals; :class:`.Throttle` says what is one, and the pace."""
 
     COSTLY = 60.0
     """Seconds of waiting after which there is a WARNING."""
@@ -75,7 +75,7 @@ class Slowing:
         self._drop = drop
         self._stats = compat.stats_of(crawler)
         self._suspects: Recent[str, Suspect] = Recent(settings.cache_size)
-        self.is_on = settings.backoff
+        self.is_on = settings.backoff_max > 0
 
     def hear(
         self,

@@ -61,7 +61,7 @@ class Consequences:
             request.meta.pop(NOFOLLOW_META_KEY, None)  # it may have come with the meta of the page
             return True
         page.requests += 1
-        if page.settings.on_nofollow is PageAction.MARK:
+        if page.settings.on_nofollow is PageAction.OBSERVE:
             self._stats.inc_value(stats.NOFOLLOW_MARKED)
             request.meta[NOFOLLOW_META_KEY] = True
             return True
@@ -79,7 +79,7 @@ class Consequences:
         if noindex is None:
             return True
         page.items += 1
-        if page.settings.on_noindex is PageAction.MARK:
+        if page.settings.on_noindex is PageAction.OBSERVE:
             self._stats.inc_value(stats.NOINDEX_MARKED)
             return True
         self._stats.inc_value(stats.NOINDEX_DROPPED)

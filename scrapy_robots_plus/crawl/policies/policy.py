@@ -237,9 +237,9 @@ class Policy:
         if not self.settings.obey or self.access is not Access.RULES:
             return NO_PREFERENCES
         try:
-            if file.is_silent(agent, self.settings.use_tokens):
+            if file.is_silent(agent, self.settings.ai_tokens):
                 self._silent_to = agent
-            statements = file.statements(url, agent, self.settings.use_tokens)
+            statements = file.statements(url, agent, self.settings.ai_tokens)
         except Exception as error:  # noqa: BLE001 - any parser may be in use
             parser_failed(error, url, self._stats)
             return NO_PREFERENCES
@@ -250,7 +250,7 @@ class Policy:
         file = self.file
         if file is None or agent == self._silent_to:
             return ()
-        return file.licenses(agent, self.settings.use_tokens)
+        return file.licenses(agent, self.settings.ai_tokens)
 
     @property
     def skipped_uses(self) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ class RobotsExtension:
     with the reason ``robotstxt_denied``.
 
     Raises :exc:`~scrapy.exceptions.NotConfigured`, as Scrapy's own extensions do, where neither
-    ``ROBOTSTXT_OBEY`` nor ``ROBOTS_CRAWL_DELAY`` is on.
+    ``ROBOTSTXT_OBEY`` nor ``ROBOTS_CRAWL_DELAY_OBEY`` is on.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -132,7 +132,7 @@ class Outages:
                 return "all its requests would be denied"
             if not self._settings.defers or self._crawl.readiness is None:
                 return "all its requests are denied"
-            return f"its requests wait in the queue for up to {duration(self._settings.defer_max)}"
+            return f"its requests wait in the queue for up to {duration(self._settings.defer)}"
         if policy.record.readable:
             return f"the copy from {duration(policy.age)} ago is obeyed ({policy.in_words})"
         if policy.access is Access.UNAVAILABLE:

@@ -62,7 +62,7 @@ def headline(tally: Tally, mode: Mode = Mode.OBEY) -> str:
     if tally.not_asked:
         parts.append(f"{tally.not_asked:,} with dont_obey_robotstxt")
     parts += _of_pages(tally, "" if enforces else "to be ")
-    return ("" if enforces else "audit mode, nothing was enforced: ") + ", ".join(parts)
+    return ("" if enforces else "observe mode, nothing was enforced: ") + ", ".join(parts)
 
 
 def _of_pages(tally: Tally, to_be: str) -> Iterator[str]:

@@ -47,7 +47,7 @@ def report_wiring(crawl: Crawl) -> None:
         logger.log(level, text, extra={"spider": crawler.spider})
 
 
-_DEFER = 'ROBOTS_UNREACHABLE = "defer" acts as "drop"'
+_DEFER = "ROBOTS_DEFER has no effect"
 
 
 def _mistakes(crawler: Crawler, settings: RobotsSettings) -> list[str]:
@@ -85,7 +85,7 @@ def _for_our_parser_alone(crawler: Crawler, settings: RobotsSettings) -> Iterato
     set_here: dict[str, object] = {
         "dialect in ROBOTS_OVERRIDES has no effect": any(each.dialect for each in overrides),
         "ROBOTS_CLEAN_PARAM has no effect": settings.clean_param,
-        "ROBOTS_USE_TOKENS has no effect": settings.use_tokens,
+        "ROBOTS_AI_TOKENS has no effect": settings.ai_tokens,
         "ROBOTS_AI_USES is compared with headers only": settings.ai_uses,
     }
     for what in filter(set_here.get, set_here):

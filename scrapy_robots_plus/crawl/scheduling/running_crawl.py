@@ -50,7 +50,7 @@ def readiness_in_use(crawler: Crawler) -> Readiness | None:
 class CrawlSurroundings:
     """Answers :class:`.Readiness` from a running crawl.
 
-    Without :class:`RobotsMiddleware`, or in audit mode, there are no policies to wait for, only
+    Without :class:`RobotsMiddleware`, or in observe mode, there are no policies to wait for, only
     slots.
     """
 
@@ -153,7 +153,7 @@ class RobotsSurroundings(CrawlSurroundings):
         return Readiness(
             self,
             self._crawl.clock.call_later,
-            defer=settings.defer_max if settings.defers else None,
+            defer=settings.defer or None,
             enough=2 * total if total > 0 else inf,
         )
 

@@ -1,14 +1,13 @@
 """Every setting: what it is called, what it may be, what it means, in one place.
 
-To add one, declare it in a file of ``groups``; then ``make tables``.
+To add one, declare it in ``declared.py``; then ``make tables``.
 """
 
+from .declared import names as names
+from .declared import request_override as request_override
 from .errors import RobotsSettingsError as RobotsSettingsError
 from .errors import SettingProblem as SettingProblem
 from .errors import end_crawl as end_crawl
-from .groups import GROUPS as GROUPS
-from .groups import names as names
-from .overrides import override_from as override_from
 from .reading import dialect_in as dialect_in
 from .robots_settings import RobotsSettings as RobotsSettings
 from .scrapys_own import caches_http as caches_http

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.policy.options import Politeness
 
-from .groups import DECLARED
+from .declared import DECLARED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,17 +19,15 @@ PRESETS: Mapping[Politeness, Mapping[str, object]] = {
         "ROBOTS_DEFAULT_DELAY": 1,
         "ROBOTS_CRAWL_DELAY_MAX": 300,
         "ROBOTS_VISIT_TIME": "obey",
-        "ROBOTS_RETRY_AFTER_MAX": 900,
         "ROBOTS_BACKOFF_MAX": 900,
     },
     Politeness.ARCHIVE: {
         "ROBOTS_DEFAULT_DELAY": 5,
-        "ROBOTS_CRAWL_DELAY_TOO_LONG": "obey",
+        "ROBOTS_CRAWL_DELAY_MAX": 0,
         "ROBOTS_VISIT_TIME": "obey",
-        "ROBOTS_RETRY_AFTER_MAX": 3_600,
         "ROBOTS_BACKOFF_MAX": 3_600,
         "ROBOTS_GIVE_UP_AFTER": 20,
-        "ROBOTS_UNREACHABLE": "defer",
+        "ROBOTS_DEFER": 3_600,
     },
 }
 """The settings of each preset that differ from their defaults, as a user would write them."""

@@ -1,4 +1,4 @@
-"""Reads and checks the settings of a project, each alone and then together."""
+"""Reads and checks the settings of a project."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from scrapy_robots_plus.server import without_password
 
+from .declared import DECLARED
 from .errors import RobotsSettingsError, SettingProblem, WrongPartsError
-from .groups import DECLARED
 from .presets import preset_in
 
 if TYPE_CHECKING:
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.dialect import Dialect
 
     from .setting import Setting
-
-_IN_ORDER = (("error_ttl", "error_ttl_max"), ("ttl_min", "ttl_max"))
-"""Pairs of fields of which the first must not be larger."""
 
 
 def read_all(settings: BaseSettings) -> Mapping[str, Any]:
@@ -33,8 +30,7 @@ def read_all(settings: BaseSettings) -> Mapping[str, Any]:
         name: _read(settings, declared, preset.get(declared.name, declared.default))
         for name, declared in DECLARED.items()
     }
-    problems = [*_problems_in(read.values()), *_contradictions(settings, read)]
-    if problems:
+    if problems := list(_problems_in(read.values())):
         raise RobotsSettingsError(problems)
     return read
 
@@ -74,18 +70,3 @@ def _problems_in(read: Iterable[Any]) -> Iterator[SettingProblem]:
     for value in read:
         found = value if isinstance(value, list) else [value]
         yield from (each for each in found if isinstance(each, SettingProblem))
-
-
-def _contradictions(settings: BaseSettings, read: Mapping[str, Any]) -> Iterator[SettingProblem]:
-    """Settings that are valid alone but not together: of each pair, the one that was set."""
-    for low, high in _IN_ORDER:
-        least, most = read[low], read[high]
-        if isinstance(least, SettingProblem) or isinstance(most, SettingProblem) or least <= most:
-            continue
-        lower, upper = DECLARED[low].name, DECLARED[high].name
-        if settings.get(upper) is None:
-            expected = f"expected at most {most:g}, which is {upper}"
-            yield SettingProblem(lower, settings.get(lower), expected)
-        else:
-            expected = f"expected at least {least:g}, which is {lower}"
-            yield SettingProblem(upper, settings.get(upper), expected)

@@ -1,4 +1,4 @@
-"""The settings of one crawl: all groups together, and what follows from them."""
+"""The settings of one crawl, and what follows from them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,10 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.policy.decide import Rulebook
 from scrapy_robots_plus.policy.freshness import Limits
-from scrapy_robots_plus.policy.options import AiPolicy, Mode, PageAction, Unreachable
+from scrapy_robots_plus.policy.options import AiPolicy, Mode, PageAction
 
+from .declared import Declared
 from .errors import RobotsSettingsError, end_crawl
-from .groups.beyond_rules.hints import Hints
-from .groups.beyond_rules.pages import Pages
-from .groups.beyond_rules.preferences import Preferences
-from .groups.delays import Delays
-from .groups.failures import Failures
-from .groups.fetching import Fetching
-from .groups.freshness import Freshness
-from .groups.obeyed import Obeyed
-from .groups.overrides import Overriding
-from .groups.queue import Queue
-from .groups.reporting import Reporting
-from .groups.storage import Storage
 from .reading import read_all
 from .unknown import report_unknown_settings
 
@@ -37,20 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity: what they decide is kept by them
-class RobotsSettings(
-    Obeyed,
-    Overriding,
-    Failures,
-    Freshness,
-    Delays,
-    Queue,
-    Preferences,
-    Pages,
-    Fetching,
-    Storage,
-    Hints,
-    Reporting,
-):
+class RobotsSettings(Declared):
     """The settings of one crawl, checked. :meth:`from_settings` makes it.
 
     Those of one origin may differ: ``for_origin()`` returns them.
@@ -185,19 +161,12 @@ class RobotsSettings(
     @property
     def keeps_delays(self) -> bool:
         """Whether the Crawl-delay of a robots.txt is honoured."""
-        return self.obey if self.crawl_delay is None else self.crawl_delay
+        return self.obey if self.crawl_delay_obey is None else self.crawl_delay_obey
 
     @cached_property
     def limits(self) -> Limits:
         """The bounds of all lifetimes."""
-        return Limits(
-            ttl=self.dialect.expiry if self.ttl is None else self.ttl,
-            ttl_min=self.ttl_min,
-            ttl_max=self.ttl_max,
-            stale_max=self.stale_max,
-            error_ttl=self.error_ttl,
-            error_ttl_max=self.error_ttl_max,
-        )
+        return Limits(self.dialect.expiry, *self.ttl, self.stale_max, *self.retry_interval)
 
     @cached_property
     def rulebook(self) -> Rulebook:
@@ -207,4 +176,4 @@ class RobotsSettings(
     @property
     def defers(self) -> bool:
         """Whether requests to a host whose robots.txt cannot be read wait."""
-        return self.unreachable is Unreachable.DEFER
+        return self.defer > 0

@@ -47,6 +47,8 @@ class Setting(Generic[_W, _T]):
     """A paragraph of Markdown for docs/settings.md. The README shows only its first sentence."""
     needs: tuple[Need, ...] = ()
     """Without one of these, another value than the default has no effect."""
+    overridable: bool = False
+    """Whether it may differ for some hosts or requests, under the name of its field."""
 
     @property
     def summary(self) -> str:
@@ -63,13 +65,15 @@ def setting(
     doc: str,
     secret: bool = False,
     needs: tuple[Need, ...] = (),
+    overridable: bool = False,
 ) -> _T:
     """A dataclass field that declares the setting *name*, of the type that *check* returns.
 
     *secret*: a password may be part of it, so that its value is left out of a ``repr``. *needs*:
-    what other settings must be, or it has no effect, which is warned of.
+    what other settings must be, or it has no effect, which is warned of. *overridable*: it is a key
+    of ``ROBOTS_OVERRIDES`` too.
     """
-    declared = Setting(name, check, default, example, doc, needs)
+    declared = Setting(name, check, default, example, doc, needs, overridable)
     made: _T = field(metadata={"setting": declared}, repr=not secret)
     return made
 

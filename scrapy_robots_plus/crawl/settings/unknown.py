@@ -6,7 +6,7 @@ import logging
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from .groups import names
+from .declared import names
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings

@@ -6,7 +6,7 @@ import json
 import logging
 from typing import TYPE_CHECKING
 
-from .groups import DECLARED
+from .declared import DECLARED
 from .reading import without_secrets
 
 if TYPE_CHECKING:

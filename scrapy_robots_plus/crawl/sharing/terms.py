@@ -20,7 +20,7 @@ def terms(crawler: Crawler, crawl: Crawl) -> dict[str, str]:
         "the version of scrapy-robots-plus": __version__,
         "whether robots.txt is obeyed": crawl.holds_requests,
         "DOWNLOAD_DELAY": crawler.settings.getfloat("DOWNLOAD_DELAY"),
-        "ROBOTS_CRAWL_DELAY": own.crawl_delay,
+        "ROBOTS_CRAWL_DELAY_OBEY": own.crawl_delay_obey,
         "ROBOTS_CRAWL_DELAY_MAX": own.crawl_delay_max,
         "ROBOTS_CRAWL_DELAY_TOO_LONG": own.crawl_delay_too_long,
         "ROBOTS_DEFAULT_DELAY": own.default_delay,

@@ -25,7 +25,7 @@ MARK = "{robots}:store"
 """The key that shows whether the server still has what was stored: it is lost with the records."""
 
 SECONDS_OF_USE = 31 * 86_400.0
-"""How long a record can be of use: the defaults of ROBOTS_STALE_MAX and ROBOTS_TTL_MAX together."""
+"""How long a record can be of use: the defaults of ROBOTS_STALE_MAX and ROBOTS_TTL together."""
 
 _HOUR = 3_600.0
 

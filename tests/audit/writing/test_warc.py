@@ -15,8 +15,7 @@ from warcio.checker import Checker
 from scrapy_robots_plus.audit.writing.appending import open_to_append
 from scrapy_robots_plus.audit.writing.locks import try_lock
 from scrapy_robots_plus.audit.writing.warc import ROOM, Exchanged, Warc
-from scrapy_robots_plus.crawl.settings import RobotsSettingsError
-from scrapy_robots_plus.crawl.settings.checks import places
+from scrapy_robots_plus.crawl.settings import RobotsSettingsError, checks
 from tests.audit.logs import Warned
 from tests.crawling import crawl, stat
 from tests.sites import Sites, answer, gzipped, hang_up, in_turn, redirect
@@ -194,16 +193,16 @@ async def test_a_large_file_is_marked_as_cut(sites: Sites, tmp_path: Path) -> No
 def test_without_warcio_the_setting_is_wrong_and_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(places, "find_spec", lambda name: None)
+    monkeypatch.setattr(checks, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"pip install 'scrapy-robots-plus\[warc\]'"):
-        places.warc_file.read("robots.warc")
+        checks.warc_file.read("robots.warc")
 
 
 @pytest_twisted.ensureDeferred
 async def test_without_warcio_the_crawl_does_not_start(
     sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "find_spec", lambda name: None)
+    monkeypatch.setattr(checks, "find_spec", lambda name: None)
     host = sites.host()
     with pytest.raises(RobotsSettingsError, match="ROBOTS_AUDIT_WARC"):
         await crawl(host.url("/a"), ROBOTS_AUDIT_WARC=tmp_path / "robots.warc")

@@ -10,6 +10,7 @@ import scrapy
 from scrapy.utils.request import fingerprint
 
 from scrapy_robots_plus import RobotsDuplicate
+from scrapy_robots_plus.crawl.hints.equal_urls import EqualUrls
 from tests.crawling import OTHER_PARSER, ProbeSpider, crawl, make_crawler, run, stat
 from tests.sites import Host, Sites, after, answer, in_turn, redirect
 
@@ -125,7 +126,11 @@ async def test_what_was_deferred_is_no_duplicate_of_itself(sites: Sites) -> None
     """It goes back to the queue once the file could not be read."""
     host = sites.host()
     host.robots(in_turn(answer("", 503), answer(RULES)))
-    deferring = {"ROBOTS_UNREACHABLE": "defer", "ROBOTS_ERROR_TTL": 1, "ROBOTS_FETCH_RETRIES": 0}
+    deferring = {
+        "ROBOTS_DEFER": 3600,
+        "ROBOTS_RETRY_INTERVAL": (1, 3600),
+        "ROBOTS_FETCH_RETRIES": 0,
+    }
     crawler = await crawled(host, "/shop/1?ref=1", "/shop/1?ref=2", **deferring)
     assert len(crawler.spider.got) == 1
     assert stat(crawler, DROPPED) == 1
@@ -186,11 +191,14 @@ async def test_a_request_from_code_is_not_dropped(sites: Sites) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_what_was_forgotten_is_fetched_again(sites: Sites) -> None:
+async def test_what_was_forgotten_is_fetched_again(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
     host = sites.host(RULES)
     paths = ["/shop/1?ref=1", "/shop/2?ref=1", "/shop/3?ref=1", "/shop/1?ref=2"]
     one_by_one = {"CONCURRENT_REQUESTS": 1, "SCHEDULER_MEMORY_QUEUE": FIFO}
-    await crawled(host, *paths, ROBOTS_CLEAN_PARAM_MAX=2, **one_by_one)
+    monkeypatch.setattr(EqualUrls, "MOST", 2)
+    await crawled(host, *paths, **one_by_one)
     assert sorted(host.fetched) == sorted(paths)
 
 

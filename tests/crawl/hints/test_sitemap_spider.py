@@ -157,11 +157,11 @@ async def test_a_robots_txt_that_cannot_be_read(sites: Sites, reply: Any) -> Non
 
 @pytest_twisted.ensureDeferred
 async def test_a_robots_txt_that_can_be_read_later(sites: Sites) -> None:
-    """``ROBOTS_UNREACHABLE = "defer"`` holds for it as for pages."""
+    """``ROBOTS_DEFER`` holds for it as for pages."""
     host = site_with(sites.host(), "/a")
     host.robots(in_turn(answer("", 503), host.pages[ROBOTS]))
     crawler = await crawled(
-        host.url(ROBOTS), ROBOTS_UNREACHABLE="defer", ROBOTS_ERROR_TTL=1, ROBOTS_FETCH_RETRIES=0
+        host.url(ROBOTS), ROBOTS_DEFER=3600, ROBOTS_RETRY_INTERVAL=(1, 3600), ROBOTS_FETCH_RETRIES=0
     )
     assert host.robots_hits == 2
     assert crawler.spider.got == [host.url("/a")]
@@ -172,7 +172,7 @@ async def test_a_file_that_expires_is_refreshed_and_no_more(sites: Sites) -> Non
     host = site_with(sites.host(), *(f"/{number}" for number in range(8)))
     text = f"{EMPTY}Sitemap: {host.url('/map.xml')}\n"
     host.robots(answer(text, cache_control="max-age=1"))
-    crawler = await crawled(host.url(ROBOTS), ROBOTS_TTL_MIN=1, DOWNLOAD_DELAY=0.25)
+    crawler = await crawled(host.url(ROBOTS), ROBOTS_TTL=(1, 86_400), DOWNLOAD_DELAY=0.25)
     assert len(crawler.spider.got) == 8
     assert host.robots_hits == stat(crawler, "robotstxt/request_count")
     assert host.robots_hits == 1 + stat(crawler, "robotstxt/refresh_count") > 1
@@ -245,8 +245,8 @@ async def test_with_sitemaps_scheduled_each_is_requested_once(sites: Sites) -> N
 
 @pytest.mark.parametrize(
     "settings",
-    [{"ADDONS": {}}, {"ROBOTSTXT_OBEY": False}, {"ROBOTS_MODE": "audit"}],
-    ids=["no add-on", "off", "audit mode"],
+    [{"ADDONS": {}}, {"ROBOTSTXT_OBEY": False}, {"ROBOTS_MODE": "observe"}],
+    ids=["no add-on", "off", "observe mode"],
 )
 @pytest_twisted.ensureDeferred
 async def test_where_nothing_can_answer_it_the_request_is_sent(
@@ -381,7 +381,7 @@ async def test_where_rules_are_not_obeyed_but_delays_are(sites: Sites) -> None:
     failing.robots(answer("", 503, retry_after="60"))
     settings: dict[str, Any] = {
         "ROBOTSTXT_OBEY": False,
-        "ROBOTS_CRAWL_DELAY": True,
+        "ROBOTS_CRAWL_DELAY_OBEY": True,
         "RETRY_ENABLED": True,
     }
     crawler = await crawled(host.url(ROBOTS), failing.url(ROBOTS), **settings)

@@ -11,6 +11,7 @@ from scrapy import signals
 from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_robots_plus import Origin, sitemaps_found
+from scrapy_robots_plus.crawl.hints.sitemaps import Sitemaps
 from tests.crawling import ProbeSpider, StepSpider, crawl, make_crawler, run, stat
 from tests.sites import Host, Sites, answer, in_turn, redirect
 
@@ -108,7 +109,7 @@ async def test_the_signal_comes_again_only_if_the_list_has_changed(sites: Sites)
     texts = (old, f"{old}User-agent: x\nDisallow: /", new)
     host.robots(in_turn(*(answer(text, **fresh) for text in texts)))
     crawler = await crawl(
-        *(host.url(f"/{page}") for page in range(250)), spider=Stepping, ROBOTS_TTL_MIN=1
+        *(host.url(f"/{page}") for page in range(250)), spider=Stepping, ROBOTS_TTL=(1, 86_400)
     )
     found = [urls for _, urls in crawler.spider.found]
     assert found == [(host.url("/a.xml"),), (host.url("/a.xml"), host.url("/b.xml"))]
@@ -179,9 +180,10 @@ async def test_what_a_redirected_file_names_is_relative_to_where_it_was_found(si
 
 @pytest_twisted.ensureDeferred
 async def test_a_hostile_list_is_bounded_and_what_is_left_out_is_counted(
-    sites: Sites, caplog: pytest.LogCaptureFixture
+    sites: Sites, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level("INFO")
+    monkeypatch.setattr(Sitemaps, "MOST", 20)
     host = sites.host()
     odd = [
         "ftp://a.example/a",
@@ -192,9 +194,7 @@ async def test_a_hostile_list_is_bounded_and_what_is_left_out_is_counted(
     ]
     many = [f"/{number}" for number in range(20_000)]
     host.robots(robots(*odd, *many))
-    crawler = await crawl(
-        host.url("/"), spider=Reading, ROBOTS_SITEMAPS=True, ROBOTS_SITEMAPS_MAX=20
-    )
+    crawler = await crawl(host.url("/"), spider=Reading, ROBOTS_SITEMAPS=True)
     left_out = {
         name.rpartition("/")[2]: count
         for name, count in crawler.stats.get_stats().items()

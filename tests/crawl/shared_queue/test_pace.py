@@ -113,7 +113,11 @@ async def test_requests_wait_for_a_robots_txt_that_cannot_be_read(
     sites: Sites, shared: dict[str, Any]
 ) -> None:
     host = sites.host(in_turn(answer(status=503), answer(RULES)))
-    patient = {"ROBOTS_UNREACHABLE": "defer", "ROBOTS_ERROR_TTL": 0.3, "ROBOTS_FETCH_RETRIES": 0}
+    patient = {
+        "ROBOTS_DEFER": 3600,
+        "ROBOTS_RETRY_INTERVAL": (0.3, 3600),
+        "ROBOTS_FETCH_RETRIES": 0,
+    }
     crawlers = await run_workers(1, *pages(host, 5), **shared, **patient)
     assert len(host.fetched) == 5
     assert failures(crawlers) == {}

@@ -64,8 +64,8 @@ def _crawl(name: str, crawl: Crawl) -> list[Html]:
         *([f"dialect {crawl.dialect}"] if crawl.dialect else []),
     ]
     details = [small(", ".join(settings))]
-    if crawl.mode == "audit":
-        details.append(small("Audit mode: nothing was blocked or delayed"))
+    if crawl.mode != "obey":
+        details.append(small("Observe mode: nothing was blocked or delayed"))
     if crawl.lost:
         details.append(small(f"{counted(crawl.lost, 'line')} could not be written"))
     ended = (

@@ -65,7 +65,9 @@ def _remarks(summary: Summary) -> list[Html]:
     totals = summary.totals
     remarks = []
     if totals.audit_crawls:
-        remarks.append("Crawls in audit mode do not wait: their gaps show what they would change.")
+        remarks.append(
+            "Crawls in observe mode do not wait: their gaps show what they would change."
+        )
     if totals.sampling_crawls:
         crawls = counted(totals.sampling_crawls, "crawl")
         remarks.append(f"Not measured: {crawls} whose log does not hold all allowed requests.")

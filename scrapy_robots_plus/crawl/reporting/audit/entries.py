@@ -72,7 +72,7 @@ class Entries:
             stale_max=settings.stale_max,
             ai_uses=settings.ai_uses,
             ai_policy=settings.ai_policy.value,
-            use_tokens=settings.use_tokens,
+            use_tokens=settings.ai_tokens,
             allowed_share=settings.audit_log_allowed,
             bodies=bodies,
         )

@@ -127,7 +127,7 @@ class Recorder:
             self._add(entry)
         elif not self._knows_departures:
             self._add(entry)
-        elif request in self._sent:  # ROBOTS_MODE = "audit" holds up no request
+        elif request in self._sent:  # ROBOTS_MODE = "observe" holds up no request
             entry.sent = self._sent[request]
             self._add(entry)
         elif is_denied and self._active is not None and request not in self._active:

@@ -91,7 +91,7 @@ class Hosts:
         now = self._crawl.clock.monotonic()
         since = self._unreachable_since.get(origin, now)
         self._unreachable_since.put(origin, since)
-        return now < since + self._crawl.settings.defer_max
+        return now < since + self._crawl.settings.defer
 
     def _state_under(self, policy: Policy, own: float) -> HostState:
         policy.paces.enforce(self._crawl.agents.default_under(policy.settings))

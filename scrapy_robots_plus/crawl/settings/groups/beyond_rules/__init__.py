@@ -1,1 +1,0 @@
-"""What a site says beside rules and delays."""
