@@ -47,6 +47,8 @@ class Departures:
         """The last handover."""
         self._left_by = -inf
         """All answered requests left no later than this."""
+        self._answered_by = -inf
+        """They surely did, however long it took to connect."""
         self._took: deque[float] = deque(maxlen=self.KEPT)
         """Seconds that the latest answers took, except the first, which included connecting."""
         self._first_took: float | None = None
@@ -85,6 +87,13 @@ class Departures:
             return known
         return max(known, self.handed_over_at + self.patience(delay))
 
+    def surely(self, delay: float) -> float:
+        """The same for other crawls: their next request may need less time to connect than all
+        requests of this one. Unless the host is slow to answer, they count from the answer.
+        """
+        latest = self.latest(delay)
+        return latest if self._fastest >= delay else max(latest, self._answered_by)
+
     def patience(self, delay: float) -> float:
         """For how many seconds a request that is not answered may not have left."""
         return 0.0 if self._fastest >= delay else self._patience(delay)
@@ -108,6 +117,7 @@ class Departures:
         took = now - began
         connecting = took - min(took, self._fastest) / 2
         self._left_by = max(self._left_by, began + min(connecting, self.LONGEST))
+        self._answered_by = max(self._answered_by, began + min(took, self.LONGEST))
         if request is self._newest:
             self._newest = None
         return took

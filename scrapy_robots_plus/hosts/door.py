@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from itertools import count
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -37,13 +36,13 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.compat import DownloadFunction
     from scrapy_robots_plus.crawl.pacing.given_up import GivenUp
-    from scrapy_robots_plus.crawl.pacing.shared.shared_pace import SharedPace
     from scrapy_robots_plus.crawl.pacing.throttle import Throttle
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.origin import Origin
 
     from .pace import Pace
+    from .shared_pace import SharedPace
 
 
 class Door:
@@ -84,7 +83,6 @@ class Door:
         self._doorway: Doorway | None = None
         """None until a host has a pace, so that a crawl without delays pays nothing."""
         self._lines: OrderedDict[str, HostLine] = OrderedDict()
-        self._numbers = count()
         self._trim_at = 0.0
         self._closing_since = inf
         start = self._closing_watch.start
@@ -253,7 +251,7 @@ class Door:
         """The line of *host*, made if there is none."""
         line = self._lines.get(host)
         if line is None:
-            line = self._lines[host] = HostLine(host, self._open(), next(self._numbers))
+            line = self._lines[host] = HostLine(host, self._open())
         return line
 
     def _open(self) -> Doorway:

@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.clock import Alarm
-from scrapy_robots_plus.crawl.pacing.shared.shared_pace import GO_SECONDS, Ask
 
 from .pace import Pace
+from .shared_pace import GO_SECONDS, Ask
 from .slots import ShownDelay
 
 if TYPE_CHECKING:
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_robots_plus.crawl.clock import Clock
-    from scrapy_robots_plus.crawl.pacing.shared.shared_pace import SharedPace
 
+    from .shared_pace import SharedPace
     from .slots import SlotTimes
 
 
@@ -46,7 +45,6 @@ class Doorway:
     """Called with a host that may be due at another moment."""
     on_handover: Callable[[str, Request], None]
     """Called with a host and its request that a download handler gets."""
-    worker: str = field(default_factory=lambda: uuid4().hex)
     waiting: int = 0
     """How many requests stand in all lines."""
     wanting: dict[str, deque[HostLine]] = field(default_factory=dict)
@@ -97,7 +95,6 @@ class HostLine:
         "_is_granted",
         "_is_untold",
         "_leaving",
-        "_ticket",
         "_waiting",
         "_waits_for_others",
         "host",
@@ -109,18 +106,17 @@ class HostLine:
     """Until it looks for a place that nobody has told of: that of a robots.txt, which does not come
     through the door."""
 
-    def __init__(self, host: str, doorway: Doorway, number: int) -> None:
-        """*host*: its name, in lower case and without the port; *number*: no other line has it."""
+    def __init__(self, host: str, doorway: Doorway) -> None:
+        """*host*: its name, in lower case and without the port."""
         self.host = host
         self.pace = Pace()
         self.shown = ShownDelay()
         self._doorway = doorway
-        self._ticket = f"{doorway.worker}/{number}"
         self._waiting: deque[_Waiter] = deque()
         self._leaving: Request | None = None
         self._alarm: Alarm | None = None
         self._asked: Ask | None = None
-        """The last question to other crawls, until its turn is used or given back."""
+        """The last question to other crawls, until a request goes or none waits for the answer."""
         self._asked_at = 0.0
         self._ask_at: float | None = -inf
         """When to ask again; None while the answer is on its way."""
@@ -165,6 +161,7 @@ class HostLine:
         self._leaving = None
         if self._is_granted:
             self._is_granted = self._is_untold = False
+            self._asked = None
         else:
             self._tell_left()
         self.show()
@@ -268,8 +265,8 @@ class HostLine:
         asked, self._asked = self._asked, None
         self._ask_at, self._is_granted, self._waits_for_others = -inf, False, False
         if asked is not None:
-            since = self._doorway.clock.monotonic() - self.pace.departures.latest(asked.delay)
-            self._doorway.pace.unused(asked.host, asked.ticket, since)
+            since = self._doorway.clock.monotonic() - self.pace.departures.surely(asked.delay)
+            self._doorway.pace.unused(asked.host, since, asked.delay)
             if self._is_untold:
                 self._tell_left()
 
@@ -329,7 +326,7 @@ class HostLine:
     def _ask(self, request: Request, now: float) -> None:
         departures, delay = self.pace.departures, self.pace.delay
         since, patience = now - departures.latest(delay), departures.patience(delay)
-        asked = self._asked = Ask(self.host, self._ticket, delay, patience, since, request)
+        asked = self._asked = Ask(self.host, delay, patience, since, request)
         self._asked_at, self._ask_at = now, None
         self._doorway.pace.ask(asked, partial(self._answered, asked))
 
@@ -339,8 +336,7 @@ class HostLine:
         now = self._doorway.clock.monotonic()
         self._ask_at = now + wait
         if not wait and self._may_use(asked, now):
-            self._asked, self._ask_at, self._waits_for_others = None, -inf, False
-            self._is_granted = True
+            self._ask_at, self._waits_for_others, self._is_granted = -inf, False, True
             self._let_go()
             return
         if not wait or not self._waiting:
@@ -366,5 +362,5 @@ class HostLine:
         delay = self.pace.delay
         self._is_untold = bool(delay) and (self._ask_at is None or self._is_granted)
         if delay and not self._is_untold:
-            ago = self._doorway.clock.monotonic() - self.pace.departures.latest(delay)
-            self._doorway.pace.left(self.host, self._ticket, ago, delay)
+            ago = self._doorway.clock.monotonic() - self.pace.departures.surely(delay)
+            self._doorway.pace.left(self.host, ago, delay)

@@ -17,12 +17,12 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from scrapy_robots_plus.cluster.pace.hosts import Hosts
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.crawl.pacing.given_up import GivenUp
-from scrapy_robots_plus.crawl.pacing.shared.in_process import PaceInProcess
 from scrapy_robots_plus.crawl.settings import RobotsSettings
+from scrapy_robots_plus.hosts.book import BookInMemory
 from scrapy_robots_plus.hosts.door import Door
+from scrapy_robots_plus.hosts.shared_pace import BookedPace
 from scrapy_robots_plus.policy.origin import Origin
 
 if TYPE_CHECKING:
@@ -66,9 +66,10 @@ class Crawl:
         running.append(self)
         clock = Clock(wall=lambda: self.now, monotonic=lambda: self.now, jitter=lambda: 0.0)
         self.given_up = GivenUp(10, clock.monotonic)
-        self.pace = PaceInProcess(Hosts(), lambda: self.now)
+        self.book = BookInMemory(lambda: self.now)
+        self.other = BookedPace(self.book)
         checked = RobotsSettings.from_settings(made)
-        self.pacing = Door(crawler, checked, clock, self.given_up, self.pace)
+        self.pacing = Door(crawler, checked, clock, self.given_up, BookedPace(self.book))
 
     def queue(self, slot: str, url: str = URL) -> Slot:
         """A request waits in a slot, which has no delay of its own."""

@@ -11,14 +11,13 @@ import pytest
 import pytest_twisted
 import scrapy
 
-from scrapy_robots_plus.cluster.pace import hosts as turns_of_hosts
-from scrapy_robots_plus.cluster.pace import turns
 from scrapy_robots_plus.crawl import requests as requests_module
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.parsers import our_parser
 from scrapy_robots_plus.crawl.parsers.hot_files import HotFiles
 from scrapy_robots_plus.crawl.reporting.audit import recorder
 from scrapy_robots_plus.crawl.scheduling.outage_starts import OutageStarts
+from scrapy_robots_plus.hosts import book
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.pace import Pace
 from scrapy_robots_plus.policy import host_patterns
@@ -147,8 +146,8 @@ async def test_of_twice_the_hosts_no_more_is_kept(
     monkeypatch.setattr(our_parser, "_hot", HotFiles(1, KEPT))
     monkeypatch.setattr(recorder, "BATCH", KEPT)
     monkeypatch.setattr(Door, "TRIM_SECONDS", 0.0)
-    monkeypatch.setattr(turns, "REMEMBERED", 0.0)
-    monkeypatch.setattr(turns_of_hosts, "LEAST", KEPT)
+    monkeypatch.setattr(book, "REMEMBERED", 0.0)
+    monkeypatch.setattr(book.BookInMemory, "LEAST", KEPT)
     monkeypatch.setattr(Pace, "ON_THE_WAY_SECONDS", 0.0)
     some = await crawl_of(sites, hosts, tmp_path)
     more = await crawl_of(sites, 2 * hosts, tmp_path)

@@ -12,21 +12,25 @@ from scrapy import Request, Spider
 from scrapy.settings import Settings
 from scrapy.statscollectors import StatsCollector
 
-from scrapy_robots_plus.cluster.pace.hosts import Hosts
-from scrapy_robots_plus.cluster.pace.in_file import PaceInFile
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.agents import Agents
-from scrapy_robots_plus.crawl.pacing.shared.between_processes import PaceBetweenProcesses
-from scrapy_robots_plus.crawl.pacing.shared.choosing import shared_pace
-from scrapy_robots_plus.crawl.pacing.shared.in_process import PaceInProcess
-from scrapy_robots_plus.crawl.pacing.shared.shared_pace import GO_SECONDS, Ask
 from scrapy_robots_plus.crawl.settings import RobotsSettings
+from scrapy_robots_plus.hosts.book import BookInMemory
+from scrapy_robots_plus.hosts.book_in_file import BookInFile
+from scrapy_robots_plus.hosts.shared_pace import (
+    FOREVER,
+    GO_SECONDS,
+    Ask,
+    BookedPace,
+    PaceBetweenProcesses,
+    shared_pace,
+)
 from tests.waiting import in_loop, until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.crawl.pacing.shared.shared_pace import SharedPace
+    from scrapy_robots_plus.hosts.shared_pace import SharedPace
 
 HOST = "a.example"
 REQUEST = Request("http://a.example/")
@@ -45,8 +49,8 @@ def opened(**settings: Any) -> SharedPace:
     return shared_pace(made, checked, Agents(made, checked))
 
 
-def question(ticket: str, request: Request | None = REQUEST, since: float = inf) -> Ask:
-    return Ask(HOST, ticket, 60.0, 5.0, since, request)
+def question(since: float = inf) -> Ask:
+    return Ask(HOST, 60.0, 5.0, since, REQUEST)
 
 
 async def waits(pace: SharedPace, asked: Ask) -> float:
@@ -63,55 +67,63 @@ async def waits(pace: SharedPace, asked: Ask) -> float:
 class Held:
     def __init__(self) -> None:
         self.now = 1000.0
-        self.hosts = Hosts()
+        self.book = BookInMemory(lambda: self.now)
 
-    def pace(self) -> PaceInProcess:
-        return PaceInProcess(self.hosts, lambda: self.now)
+    def pace(self) -> BookedPace:
+        return BookedPace(self.book)
 
-    def ask(self, pace: PaceInProcess, ticket: str, request: Request | None = REQUEST) -> float:
+    def ask(self, pace: BookedPace) -> float:
         answers: list[float] = []
-        pace.ask(question(ticket, request), answers.append)
+        pace.ask(question(), answers.append)
         return answers[0]
 
 
 def test_crawls_of_one_process_take_turns() -> None:
     held = Held()
     one, other = held.pace(), held.pace()
-    assert held.ask(one, "one/0") == 0.0
+    assert held.ask(one) == 0.0
     held.now += 1.0
-    assert held.ask(other, "other/0") == 59.0
-    one.left(HOST, "one/0", 0.5, 60.0)
+    assert held.ask(other) == 59.0
+    one.left(HOST, 0.5, 60.0)
     held.now += 59.5
-    assert held.ask(other, "other/0") == 0.0
+    assert held.ask(other) == 0.0
 
 
 def test_a_request_counts_as_sent_when_its_patience_ends() -> None:
     held = Held()
     one, other = held.pace(), held.pace()
-    held.ask(one, "one/0")
+    held.ask(one)
     held.now += 64.9
-    assert held.ask(other, "other/0") > 0.0
+    assert held.ask(other) > 0.0
     held.now += 0.1
-    assert held.ask(other, "other/0") == 0.0
+    assert held.ask(other) == 0.0
 
 
-def test_a_turn_without_a_request_is_reserved_and_given_back() -> None:
+def test_what_is_booked_or_allowed_is_given_back_once() -> None:
     held = Held()
-    one, other = held.pace(), held.pace()
-    assert held.ask(one, "one/0", None) == 0.0
-    assert held.ask(other, "other/0") > 0.0
-    one.unused(HOST, "one/0", inf)
-    assert held.ask(other, "other/0") == 0.0
+    one, other, third = held.pace(), held.pace(), held.pace()
+    assert held.ask(one) == 0.0
+    assert held.ask(other) == 60.0
+    assert held.ask(third) == 120.0
+    third.unused(HOST, inf, 60.0)
+    third.unused(HOST, inf, 60.0)
+    assert held.ask(third) == 120.0
+    one.unused(HOST, inf, 60.0)
+    assert held.ask(other) == 0.0
+    other.left(HOST, 0.0, 60.0)
+    other.unused(HOST, inf, 60.0)  # it has gone
+    assert held.ask(third) == 60.0
 
 
 def test_a_host_is_left_alone_by_all_until_the_last_crawl_ends() -> None:
     held = Held()
     one, other = held.pace(), held.pace()
     one.leave_alone(HOST, 30.0)
-    assert held.ask(other, "other/0") == 30.0
+    held.ask(other)
+    assert held.ask(other) == 30.0
     other.close()
-    assert held.ask(other, "other/0") == 0.0
-    assert held.ask(one, "one/0") > 30.0
+    assert held.ask(other) == 0.0
+    assert held.ask(one) > 30.0
 
 
 # Which crawls share one
@@ -121,40 +133,43 @@ def test_a_host_is_left_alone_by_all_until_the_last_crawl_ends() -> None:
 async def test_crawls_with_the_same_name_share_a_pace_in_their_process() -> None:
     one, other = opened(USER_AGENT="foobot/1.0 (+http://foo)"), opened(USER_AGENT="FooBot/2.0")
     third = opened(USER_AGENT="barbot")
-    assert await waits(one, question("one/0")) == 0.0
-    assert await waits(other, question("other/0")) > 0.0
-    assert await waits(third, question("third/0")) == 0.0
+    assert await waits(one, question()) == 0.0
+    assert await waits(other, question()) > 0.0
+    assert await waits(third, question()) == 0.0
 
 
 @in_loop
 async def test_crawls_without_a_name_share_one_too() -> None:
     one, other = opened(USER_AGENT=""), opened(USER_AGENT="*")
-    assert await waits(one, question("one/0")) == 0.0
-    assert await waits(other, question("other/0")) > 0.0
+    assert await waits(one, question()) == 0.0
+    assert await waits(other, question()) > 0.0
 
 
 @in_loop
 async def test_a_crawl_may_keep_its_pace_alone() -> None:
     off = {"ROBOTS_SHARED_PACE": "off"}
     one, other = opened(**off), opened(**off)
-    assert await waits(one, question("one/0")) == 0.0
-    assert await waits(other, question("other/0")) == 0.0
-    assert await waits(one, question("two/0")) > 0.0
+    assert await waits(one, question()) == 0.0
+    assert await waits(other, question()) == 0.0
+    for each in (one, other):
+        each.left(HOST, 0.0, 60.0)
+        each.leave_alone(HOST, 30.0)
+        assert 29.0 < await waits(each, question()) <= 30.0
+        await compat.sleep(0)
 
 
 @in_loop
 async def test_crawls_of_several_processes_share_a_file(tmp_path: Path) -> None:
     file = {"ROBOTS_SHARED_PACE": f"sqlite:{tmp_path / 'pace.db'}", "USER_AGENT": "foobot"}
     one, other = opened(**file), opened(**file)
-    assert await waits(one, question("one/0")) == 0.0
-    assert 59.0 < await waits(other, question("other/0")) <= 60.0
-    one.left(HOST, "one/0", 60.0, 60.0)
-    one.leave_alone(HOST, 20.0)
+    assert await waits(one, question()) == 0.0
+    assert 59.0 < await waits(other, question()) <= 60.0
+    one.leave_alone(HOST, 90.0)
     await closed(one)
-    assert 19.0 < await waits(other, question("other/0")) <= 20.0
+    assert 59.0 < await waits(other, question()) <= 60.0
     await closed(other)
-    group = PaceInFile(tmp_path / "pace.db", "foobot")
-    assert group.ask(HOST, "third/0", 1.0, 0.0) > 0.0
+    group = BookInFile(tmp_path / "pace.db", "foobot")
+    assert group.change(HOST, "ask", "third", 1.0, 0.0, None)[0] > 0.0
     group.close()
 
 
@@ -167,36 +182,30 @@ async def closed(pace: SharedPace) -> None:
 # Between processes
 
 
-class Keeper(PaceInFile):
-    """Notes what it is asked."""
+class Noted(BookInFile):
+    """Notes what it is asked and told."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "pace")
         self.asked: list[tuple[object, ...]] = []
 
-    def ask(self, host: str, ticket: str, delay: float, patience: float | None) -> float:
-        self.asked.append((host, ticket, delay, patience))
-        return super().ask(host, ticket, delay, patience)
-
-    def unused(self, host: str, ticket: str, ago: float) -> None:
-        self.asked.append(("unused", host, ticket, ago))
-        super().unused(host, ticket, ago)
+    def change(self, host: str, event: str, *arguments: Any) -> Any:
+        self.asked.append((host, event, *arguments[1:]))
+        return super().change(host, event, *arguments)
 
 
 @in_loop
 async def test_a_request_may_leave_some_time_after_the_answer(tmp_path: Path) -> None:
-    keeper = Keeper(tmp_path / "pace.db")
-    pace = PaceBetweenProcesses(crawler(), keeper, 3)
-    await waits(pace, question("one/0"))
-    await waits(pace, question("two/0", None))
-    pace.unused(HOST, "two/0", 7.0)
+    book = Noted(tmp_path / "pace.db")
+    pace = PaceBetweenProcesses(crawler(), book, 3)
+    await waits(pace, question())
+    pace.unused(HOST, inf, 60.0)
     await closed(pace)
-    assert keeper.asked == [
-        (HOST, "one/0", 60.0, 5.0 + GO_SECONDS),
-        (HOST, "two/0", 60.0, None),
-        ("unused", HOST, "two/0", 7.0),
+    assert book.asked == [
+        (HOST, "ask", 60.0, 5.0 + GO_SECONDS, None),
+        (HOST, "unused", FOREVER, 60.0, None),
     ]
-    assert keeper._connection is None  # closed, too
+    assert book._connection is None  # closed, too
 
 
 @in_loop
@@ -206,10 +215,10 @@ async def test_while_it_cannot_be_asked_a_crawl_keeps_the_delays_as_if_all_took_
     made = crawler()
     path = tmp_path / "pace.db"
     path.write_bytes(b"of somebody else" * 99)
-    pace = PaceBetweenProcesses(made, PaceInFile(path, "pace"), 3)
-    assert await waits(pace, question("one/0", since=70.0)) == 110.0
-    assert await waits(pace, question("one/0")) == 0.0
-    pace.left(HOST, "one/0", 0.0, 60.0)
+    pace = PaceBetweenProcesses(made, BookInFile(path, "pace"), 3)
+    assert await waits(pace, question(since=70.0)) == 110.0
+    assert await waits(pace, question()) == 0.0
+    pace.left(HOST, 0.0, 60.0)
     await closed(pace)
     assert made.stats.get_stats() == {stats.SHARED_PACE_ERRORS: 3}
     (said,) = (each for each in caplog.records if each.levelno >= logging.WARNING)

@@ -10,7 +10,6 @@ from scrapy import Request
 
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.pacing.backoff import HeldAtGivingUp
-from scrapy_robots_plus.crawl.pacing.shared.shared_pace import Ask
 from tests.limiters import Interval
 
 from .held_crawl import ORIGIN, URL, Crawl
@@ -225,10 +224,9 @@ def test_what_has_no_host_refuses_nothing() -> None:
 
 def test_a_crawl_that_shares_the_pace_leaves_the_host_alone_too() -> None:
     crawl = slowed()
-    waits: list[float] = []
     crawl.answer(HOST)
-    crawl.pace.ask(Ask(HOST, "other/0", 0.1, 0.0, 9.0, crawl.send(HOST)), waits.append)
-    assert waits == [pytest.approx(1.0)]
+    wait, _ = crawl.book.change(HOST, "ask", "other", 0.1, 0.0, None)
+    assert wait == pytest.approx(1.0)
 
 
 def test_switched_off() -> None:

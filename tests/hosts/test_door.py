@@ -13,8 +13,8 @@ from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing
-from scrapy_robots_plus.crawl.pacing.shared.shared_pace import Ask
 from scrapy_robots_plus.hosts.door import Door
+from scrapy_robots_plus.hosts.shared_pace import Ask
 from tests.crawl.held_crawl import URL, Crawl
 from tests.crawl.held_crawl import crawls_end as crawls_end
 from tests.waiting import in_loop, until
@@ -236,7 +236,7 @@ async def test_a_spider_that_closes_waits_for_no_host(reason: str) -> None:
 def of_another_crawl(crawl: Crawl, delay: float, host: str = "a.example") -> float:
     """Its request leaves now, or after so many seconds."""
     waits: list[float] = []
-    crawl.pace.ask(Ask(host, "other/0", delay, 0.0, inf, Request(URL)), waits.append)
+    crawl.other.ask(Ask(host, delay, 0.0, inf, Request(URL)), waits.append)
     return waits[0]
 
 
@@ -267,12 +267,13 @@ async def test_the_end_of_a_crawl_gives_its_turns_back_and_waits_until_all_is_to
     await compat.sleep(0)
     assert of_another_crawl(crawl, 2.0) > 2.0  # after the one that waits
     waits: list[float] = []
+    crawl.now += 2.0
 
     def close() -> Deferred[bool]:
         waits.append(of_another_crawl(crawl, 2.0))
         return told
 
-    crawl.pace.close = close  # type: ignore[assignment, method-assign]
+    crawl.pacing._pace.close = close  # type: ignore[method-assign]
     closing = deferred_from_coro(crawl.signals.send_catch_log_async(signals.spider_closed))
     await until(lambda: waits)
     assert waits == [0.0]

@@ -14,9 +14,9 @@ from twisted.python.failure import Failure
 
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.crawl.pacing.shared.shared_pace import GO_SECONDS
 from scrapy_robots_plus.hosts.departures import Departures
 from scrapy_robots_plus.hosts.line import Doorway, HostLine
+from scrapy_robots_plus.hosts.shared_pace import GO_SECONDS
 from scrapy_robots_plus.hosts.slots import SlotTimes
 from scrapy_robots_plus.policy.origin import Origin
 from tests.crawl.hand_clock import HandClock
@@ -24,7 +24,7 @@ from tests.crawl.hand_clock import HandClock
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from scrapy_robots_plus.crawl.pacing.shared.shared_pace import Ask
+    from scrapy_robots_plus.hosts.shared_pace import Ask
 
 HOST = "a.example"
 A = Origin("http", HOST, 80)
@@ -49,12 +49,10 @@ class Pace:
     def answer(self, wait: float) -> None:
         self._answers.pop(0)(wait)
 
-    def left(self, host: str, ticket: str, ago: float, delay: float) -> None:
-        assert ticket.endswith("/7")
+    def left(self, host: str, ago: float, delay: float) -> None:
         self.told.append(("left", host, ago))
 
-    def unused(self, host: str, ticket: str, ago: float) -> None:
-        assert ticket.endswith("/7")
+    def unused(self, host: str, ago: float, delay: float) -> None:
         self.told.append(("unused", host, ago))
 
     def leave_alone(self, host: str, seconds: float) -> None:
@@ -86,7 +84,7 @@ class Standing:
             self.changed.append,
             lambda host, request: self.handed_over.append(request),
         )
-        self.line = HostLine(HOST, self.doorway, 7)
+        self.line = HostLine(HOST, self.doorway)
         if delay:
             self.line.pace.keep(A, delay)
         self.let_go: list[Request] = []
@@ -238,6 +236,19 @@ def test_a_turn_whose_request_is_cancelled_is_given_back() -> None:
     assert held.let_go == []
     assert held.line.is_empty
     assert held.doorway.waiting == 0
+
+
+def test_one_that_is_cancelled_when_it_was_let_go_is_given_back_too() -> None:
+    held = Standing()
+    request = Request(f"http://{HOST}/", meta={"download_slot": HOST})
+    waiting = held.line.let_through(request)
+    waiter: Any = waiting.send(None)
+    held.pace.answer(0.0)  # the coroutine does not go on yet
+    assert waiter.called
+    with pytest.raises(GeneratorExit):
+        waiting.throw(GeneratorExit())
+    assert held.pace.told == [("unused", HOST, inf)]
+    assert held.line.is_empty
 
 
 def test_a_request_that_is_cancelled_behind_others_changes_nothing_for_them() -> None:

@@ -107,16 +107,18 @@ PARTS = (
         tests=(
             "crawl/test_backoff.py",
             "crawl/test_given_up.py",
-            "crawl/test_kinds_of_shared_pace.py",
             "crawl/test_slowing.py",
             "crawl/test_throttle.py",
-            "crawl/test_wait_alone.py",
         ),
     ),
     of_crawl(
         "hosts",
         "hosts/*.py",
         tests=(
+            "cluster/test_books.py",
+            "crawl/test_kinds_of_shared_pace.py",
+            "crawl/test_wait_alone.py",
+            "hosts/test_book.py",
             "hosts/test_departures.py",
             "hosts/test_door.py",
             "hosts/test_line.py",

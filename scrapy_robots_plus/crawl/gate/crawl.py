@@ -19,7 +19,6 @@ from scrapy_robots_plus.crawl.hints.sitemap_feed import SitemapFeed
 from scrapy_robots_plus.crawl.hints.sitemaps import Sitemaps
 from scrapy_robots_plus.crawl.own_errors import OwnErrors
 from scrapy_robots_plus.crawl.pacing.given_up import GivenUp
-from scrapy_robots_plus.crawl.pacing.shared.choosing import shared_pace
 from scrapy_robots_plus.crawl.policies.archive import Archive
 from scrapy_robots_plus.crawl.policies.cache import Policies
 from scrapy_robots_plus.crawl.policies.retrieval import Retrieval
@@ -29,6 +28,7 @@ from scrapy_robots_plus.crawl.request_settings import RequestSettings
 from scrapy_robots_plus.crawl.requests import origin_to_ask
 from scrapy_robots_plus.crawl.settings import RobotsSettings, end_crawl
 from scrapy_robots_plus.hosts.door import Door
+from scrapy_robots_plus.hosts.shared_pace import shared_pace
 
 from .judge import Judge
 from .requeue import Requeue

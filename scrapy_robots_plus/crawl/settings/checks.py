@@ -13,13 +13,13 @@ from importlib.util import find_spec
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scrapy_robots_plus.cluster.pace.opening import check_pace
 from scrapy_robots_plus.policy.status_policy import StatusTable, status_table
 from scrapy_robots_plus.protocol.dialect import Dialect, dialect_named
 from scrapy_robots_plus.protocol.preferences import CURRENT
 from scrapy_robots_plus.protocol.product_token import has_product_token
 from scrapy_robots_plus.protocol.rfc9309 import EXPIRY
-from scrapy_robots_plus.storage import check_store_uri
+from scrapy_robots_plus.server import check_redis_url
+from scrapy_robots_plus.storage import check_sqlite_uri, check_store_uri
 
 from .setting import Check
 
@@ -285,8 +285,25 @@ ai_tokens: Check[Sequence[str], tuple[str, ...]] = Check("a list of strings", _a
 
 # Places: files, folders, servers
 
+
+def _shared_pace(value: object) -> str:
+    """Opens nothing. Raises ValueError, which shows no password."""
+    expected = (
+        "expected 'process', 'off', 'sqlite:PATH' (sqlite:pace.db, sqlite:/var/lib/pace.db) or the "
+        "URL of a Redis server (redis://127.0.0.1:6379/0)"
+    )
+    if isinstance(value, str):
+        if value.lower() in ("process", "off"):
+            return value.lower()
+        if value.startswith("sqlite:"):
+            return check_sqlite_uri(value, expected)
+        if value.startswith(("redis:", "rediss:", "unix:")):
+            return check_redis_url(value)
+    raise ValueError(expected)
+
+
 shared_pace: Check[str, str] = Check(
-    "`process`, `off`, `sqlite:PATH`, or the URL of a Redis server", check_pace
+    "`process`, `off`, `sqlite:PATH`, or the URL of a Redis server", _shared_pace
 )
 store_uri: Check[str | None, str | None] = or_unset(
     Check("`memory`, `sqlite:PATH` or the URL of a Redis server", check_store_uri)

@@ -11,7 +11,6 @@ from scrapy import signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.asyncio import create_looping_call
 
-from scrapy_robots_plus.cluster.pace.opening import PROCESS
 from scrapy_robots_plus.cluster.requests import move_all
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.gate.crawl import Crawl
@@ -103,7 +102,7 @@ class Worker:
     def _connect(self) -> None:
         if self._crawl.holds_requests:
             self._crawl.policies.subscribe(self._fetch_ended)
-            if self._crawl.settings.shared_pace == PROCESS:  # not chosen otherwise
+            if self._crawl.settings.shared_pace == "process":  # not chosen otherwise
                 self._crawl.pacing.share(self._pace)
             self._crawl.readiness = self
         connect = self._crawler.signals.connect

@@ -6,11 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.cluster.requests import Report
+from scrapy_robots_plus.cluster.requests.reports import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy_robots_plus.crawl.pacing.shared.shared_pace import Ask
+    from scrapy_robots_plus.hosts.shared_pace import Ask
 
     from .account import Account
     from .leases import Lease, Leases
@@ -25,9 +26,9 @@ class QueuePace:
         self._leases = leases
         self._workers = workers
         self._with_turn: dict[str, Lease] = {}
-        """By ticket: the request of the queue that has its turn."""
+        """By host: the request of the queue that has its turn."""
         self._turns: dict[str, bytes] = {}
-        """By ticket: the id of a turn that was asked for."""
+        """By host: the id of a turn that was asked for."""
 
     @property
     def ids(self) -> set[bytes]:
@@ -35,9 +36,6 @@ class QueuePace:
         return set(self._turns.values())
 
     def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
-        if asked.request is None:
-            answer(0.0)
-            return
         lease = self._leases.with_turn(asked.request, asked.host)
         if lease is not None and self._account.is_unsure:
             if self._account.is_alive:  # the server may come back without knowing of this turn
@@ -48,15 +46,15 @@ class QueuePace:
             answer(self._ask_server(asked))
             return
         lease.asked, lease.sent_by = True, self._account.now() + asked.patience
-        self._with_turn[asked.ticket] = lease
+        self._with_turn[asked.host] = lease
         answer(0.0)
 
-    def left(self, host: str, ticket: str, ago: float, delay: float) -> None:
+    def left(self, host: str, ago: float, delay: float) -> None:
         known = ago >= 0  # else it may still be under way
-        lease, id_ = self._with_turn.get(ticket), self._turns.get(ticket)
+        lease, id_ = self._with_turn.get(host), self._turns.get(host)
         if known:
-            self._with_turn.pop(ticket, None)
-            self._turns.pop(ticket, None)
+            self._with_turn.pop(host, None)
+            self._turns.pop(host, None)
         if lease is None:
             self._account.left(id_ or b"", host, ago, delay)
             if id_ is not None and known:
@@ -64,8 +62,8 @@ class QueuePace:
         elif known:
             self._leases.left(lease, ago, delay)
 
-    def unused(self, host: str, ticket: str, ago: float) -> None:  # noqa: ARG002
-        lease, id_ = self._with_turn.pop(ticket, None), self._turns.pop(ticket, None)
+    def unused(self, host: str, ago: float, delay: float) -> None:  # noqa: ARG002
+        lease, id_ = self._with_turn.pop(host, None), self._turns.pop(host, None)
         if lease is not None:
             lease.sent_by = None
         if id_ is not None:
@@ -81,7 +79,7 @@ class QueuePace:
         """A request that has the turn may wait behind this one in the same slot, each for the
         other: so it hands its turn over, and asks for another when it comes to that.
         """
-        id_, holder = b"turn:" + asked.ticket.encode(), self._leases.unasked(asked.host)
+        id_, holder = b"turn:" + encoded(asked.host), self._leases.unasked(asked.host)
         instead_of = b"" if holder is None else holder.id
         ask = partial(self._account.queue.ask, id_, asked.host, asked.delay, instead_of)
         wait = self._account.attempt(ask)
@@ -91,7 +89,7 @@ class QueuePace:
             self._account.renew()
             return self._account.SOON
         if not wait:
-            self._turns[asked.ticket] = id_
+            self._turns[asked.host] = id_
             if holder is not None:
                 holder.holds = False
         return wait

@@ -17,13 +17,19 @@ LET_GO = 2.0
 
 
 class Rules(Protocol):
-    """What :class:`.Turns` answers, wherever its state is."""
+    """The events of an :class:`.Entry`, wherever it is."""
 
-    def ask(self, ticket: str, delay: float, patience: float | None, now: float) -> float: ...
+    def ask(
+        self, now: float, who: str, delay: float, patience: float, moment: float | None
+    ) -> tuple[float, float | None]: ...
 
-    def left(self, ticket: str, ago: float, delay: float, now: float) -> None: ...
+    def left(self, now: float, who: str, ago: float, delay: float) -> None: ...
 
-    def unused(self, ticket: str, ago: float, now: float) -> None: ...
+    def unused(
+        self, now: float, who: str, ago: float, delay: float, moment: float | None
+    ) -> None: ...
+
+    def leave_alone(self, now: float, seconds: float) -> None: ...
 
 
 @dataclass(order=True)
@@ -36,8 +42,8 @@ class Event:
 class World:
     """The host, and the time."""
 
-    def __init__(self, turns: Rules, random: Random) -> None:
-        self.turns = turns
+    def __init__(self, entry: Rules, random: Random) -> None:
+        self.entry = entry
         self.random = random
         self.now = 1000.0
         self.departures: list[tuple[float, str]] = []
@@ -82,9 +88,11 @@ class Worker:
         patience: float | None = None,
         dies_after: int | None = None,
         drops: float = 0.0,
+        repeats: float = 0.0,
+        pauses: float = 0.0,
     ) -> None:
         self.world = world
-        self.ticket = f"{name}/0"
+        self.who = name
         self.requests = requests
         self.delay = delay
         self.lag = lag
@@ -94,43 +102,55 @@ class Worker:
         self.dies_after = dies_after
         """It dies when it has been told to go so many times, and does not go."""
         self.drops = drops
-        """The probability that it has no request when its turn has come."""
+        """The probability that it has no request when its moment has come."""
+        self.repeats = repeats
+        """The probability that what it tells arrives once more, after the next answer."""
+        self.pauses = pauses
+        """The probability that an answer asks for a pause of three delays."""
         self.sent = 0
         self.asked_times = 0
+        self.lives = True
+        self._moment: float | None = None
         self._left_by = -inf
-        self._lives = True
 
     def begin(self) -> None:
-        self._ask(reserve=self._random(1.0) < 0.5)
+        self._ask()
 
     # Its messages take their time, and arrive in order: the next is sent when it has an answer.
 
-    def _ask(self, *, reserve: bool = False) -> None:
+    def _ask(self) -> None:
         self.asked_times += 1
         asked_at = self.world.now
-        patience = None if reserve else self.patience + LET_GO
-        answers: list[float] = []
+        answers: list[tuple[float, float | None]] = []
 
         def arrive() -> None:
-            turns = self.world.turns
-            answers.append(turns.ask(self.ticket, self.delay, patience, self.world.now))
+            now, patience = self.world.now, self.patience + LET_GO
+            answers.append(self.world.entry.ask(now, self.who, self.delay, patience, self._moment))
 
         there, back = self._random(self.lag), self._random(self.lag)
         self.world.after(there, arrive)
-        self.world.after(there + back, lambda: self._answered(answers[0], asked_at, reserve))
+        self.world.after(there + back, lambda: self._answered(*answers[0], asked_at))
 
-    def _answered(self, wait: float, asked_at: float, reserve: bool) -> None:
-        if wait or reserve:
+    def _answered(self, wait: float, moment: float | None, asked_at: float) -> None:
+        self._moment = moment
+        if wait:
+            if self._random(1.0) < self.drops / 4:
+                self._give_back()
+                return
             own = self._left_by + self.delay - self.world.now
             self.world.after(max(wait, own) + self._random(self.lag), self._ask)
         elif self.dies_after == self.sent:
-            self._lives = False
+            self.lives = False
         elif self._random(1.0) < self.drops or self.world.now - asked_at > LET_GO:
-            ago = self.world.now - self._left_by
-            self.world.turns.unused(self.ticket, ago, self.world.now)
-            self.world.after(self._random(self.delay), self._ask)
+            self._give_back()
         else:
             self._send()
+
+    def _give_back(self) -> None:
+        now, ago = self.world.now, self.world.now - self._left_by
+        self.world.entry.unused(now, self.who, ago, self.delay, self._moment)
+        self._moment = None
+        self.world.after(self._random(self.delay), self._ask)
 
     def _send(self) -> None:
         connecting = self._random(self.connecting)
@@ -140,23 +160,34 @@ class Worker:
         self.world.after(connecting + answering, lambda: self._come_back(answering))
 
     def _depart(self) -> None:
-        self.world.departures.append((self.world.now, self.ticket))
+        self.world.departures.append((self.world.now, self.who))
 
     def _come_back(self, answering: float) -> None:
         """The answer tells no better than that it left some time before."""
         self._left_by = self.world.now - self._random(answering)
         ago = self.world.now - self._left_by
-        self.world.after(
-            self._random(self.lag),
-            lambda: self.world.turns.left(self.ticket, ago, self.delay, self.world.now),
-        )
+        arrives_after = self._random(self.lag)
+
+        def tell() -> None:
+            self.world.entry.left(self.world.now, self.who, ago, self.delay)
+
+        self.world.after(arrives_after, tell)
+        if self._random(1.0) < self.repeats:
+            # Its next request may be on its way; the clock of the book has not moved by a delay.
+            self.world.after(arrives_after + self.delay * 1.3, self._tell_again(self._left_by))
+        if self._random(1.0) < self.pauses:
+            self.world.entry.leave_alone(self.world.now, 3 * self.delay)
         if self.sent < self.requests:
             # Its own delay; no sooner than what it has told, which would arrive after it.
             own = max(self._left_by + self.delay - self.world.now, self.lag)
-            if self._random(1.0) < 0.5:
-                self.world.after(self.lag, lambda: self._ask(reserve=True))
-            else:
-                self.world.after(own, self._ask)
+            self.world.after(own, self._ask)
+
+    def _tell_again(self, left_by: float) -> Callable[[], None]:
+        def tell() -> None:
+            ago = self.world.now - left_by
+            self.world.entry.left(self.world.now, self.who, ago, self.delay)
+
+        return tell
 
     def _random(self, most: float) -> float:
         return self.world.random.uniform(0.0, most)

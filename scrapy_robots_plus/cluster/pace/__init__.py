@@ -1,1 +1,0 @@
-"""One pace for each host, kept by all crawls together."""

@@ -1,0 +1,169 @@
+"""The book that processes of one machine keep in a SQLite file."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sqlite3
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Any
+
+from scrapy_robots_plus.cluster.machine_clock import THIS_MACHINE
+from scrapy_robots_plus.storage.sqlite.file import FAULTS, identity, is_damage, set_aside
+from scrapy_robots_plus.storage.sqlite.layout import pragma
+
+from .book import BookError, Entry
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scrapy_robots_plus.cluster.machine_clock import MachineClock, Moment
+    from scrapy_robots_plus.storage.sqlite.file import Identity
+
+
+logger = logging.getLogger(__name__)
+
+BUSY_SECONDS = 1.0
+"""How long to wait for another process. Each is done in less than a millisecond."""
+LEFT_ALONE = 1.0
+"""Seconds for which a file is left alone that could not be used."""
+CALLS_BETWEEN_CLEANUPS = 1_000
+FOREVER = 1e12
+"""Seconds for which the row without a host is of use."""
+APPLICATION_ID = 0x526F5061
+"""Says that the file is ours ("RoPa")."""
+
+_LAYOUT = """
+CREATE TABLE IF NOT EXISTS book (
+    host TEXT PRIMARY KEY,
+    state TEXT NOT NULL,
+    at REAL NOT NULL,
+    boot TEXT NOT NULL,
+    monotonic REAL NOT NULL,
+    wall REAL NOT NULL,
+    useful_for REAL NOT NULL
+) WITHOUT ROWID
+"""
+_PUT = "INSERT OR REPLACE INTO book VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+
+class BookInFile:
+    """See :class:`.Book`. All crawls with the same *group* and file share the book.
+
+    The file can be deleted at any time: it is made again, and so it is if it is damaged. A row
+    without a host says when whoever used the one before noticed it: hosts are left alone for their
+    delay from then on. The time of an entry is the wall clock when it was made, and goes on as the
+    clock of the machine does.
+    """
+
+    def __init__(self, path: Path, group: str, clock: MachineClock = THIS_MACHINE) -> None:
+        self._path = path
+        self._group = group
+        self._clock = clock
+        self._connection: sqlite3.Connection | None = None
+        self._file: Identity | None = None
+        self._calls = 0
+        self._alone_until = 0.0
+        self._why = ""
+
+    def change(self, host: str, event: str, *arguments: Any) -> Any:
+        if self._clock.now().monotonic < self._alone_until:
+            raise BookError(self._why)
+        key = f"{self._group}:{host}"
+        try:
+            try:
+                return self._changed(key, event, arguments)
+            except FAULTS as error:
+                if self._file is None or not is_damage(error):
+                    raise
+                self.close()
+                set_aside(self._path, self._file, error)
+                return self._changed(key, event, arguments)
+        except (*FAULTS, OSError) as error:
+            self.close()
+            self._alone_until = self._clock.now().monotonic + LEFT_ALONE
+            self._why = f"{self._path}: {error}"
+            raise BookError(self._why) from None
+
+    def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(sqlite3.Error):
+                connection.close()
+
+    def _changed(self, key: str, event: str, arguments: tuple[Any, ...]) -> Any:
+        connection = self._connected()
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            moment = self._clock.now()
+            entry, now = _entry(connection, key, moment)
+            answer = getattr(entry, event)(now, *arguments)
+            useful_for = entry.useful_until - now
+            if useful_for > 0:
+                state = json.dumps(entry.values)
+                connection.execute(_PUT, (key, state, now, *moment, useful_for))
+            else:
+                connection.execute("DELETE FROM book WHERE host = ?", (key,))
+            self._calls += 1
+            if self._calls % CALLS_BETWEEN_CLEANUPS == 1:  # of hosts that nobody has asked lately
+                connection.execute("DELETE FROM book WHERE wall + useful_for < ?", (moment.wall,))
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+        return answer
+
+    def _connected(self) -> sqlite3.Connection:
+        is_there = identity(self._path) == self._file
+        if self._connection is not None and is_there:
+            return self._connection
+        self.close()
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._connection = _opened(self._path)
+        was_lost, self._file = self._file is not None and not is_there, identity(self._path)
+        if was_lost:
+            logger.warning(
+                "%s was deleted or replaced: each host is left alone for its delay once", self._path
+            )
+            self._connection.execute(_PUT, ("", "", 0.0, *self._clock.now(), FOREVER))
+        return self._connection
+
+
+def _entry(connection: sqlite3.Connection, key: str, moment: Moment) -> tuple[Entry, float]:
+    """What the file says, and the time of the entry."""
+    rows = connection.execute(
+        "SELECT host, state, at, boot, monotonic, wall FROM book WHERE host IN (?, '')", (key,)
+    )
+    found = {host: (state, at, moment.since(*written)) for host, state, at, *written in rows}
+    entry, now = Entry(), moment.wall
+    if key in found:
+        state, at, ago = found[key]
+        now = at + ago
+        with suppress(ValueError, TypeError):
+            last, *times = json.loads(state)
+            entry = Entry((str(last), *map(float, times)))
+    if "" in found:
+        entry.lost_at = max(entry.lost_at, now - found[""][2])
+    return entry, now
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    if path.exists() and path.stat().st_size:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as reader:
+            is_ours = pragma(reader, "application_id") == APPLICATION_ID
+        if not is_ours:
+            raise sqlite3.DatabaseError("the file is not a shared pace of scrapy-robots-plus")
+    connection = sqlite3.connect(
+        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.execute("PRAGMA synchronous = OFF")  # nothing in it outlives the machine
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(_LAYOUT)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.close()
+        raise
+    return connection

@@ -1,0 +1,225 @@
+"""What a crawl asks and tells the others that keep one pace with it."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from uuid import uuid4
+from weakref import WeakValueDictionary
+
+from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
+from scrapy_robots_plus.protocol.product_token import product_tokens
+
+from .book import BookInMemory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from twisted.internet.defer import Deferred
+    from twisted.python.failure import Failure
+
+    from scrapy_robots_plus.crawl.agents import Agents
+    from scrapy_robots_plus.crawl.settings import RobotsSettings
+
+    from .book import Book
+
+logger = logging.getLogger(__name__)
+
+GO_SECONDS = 2.0
+"""A request that may leave does so within this time of the question, or not at all."""
+FOREVER = 1e9
+"""Seconds: longer than any request is remembered."""
+ANY_AGENT = "*"
+
+
+class Ask(NamedTuple):
+    """May a request leave now, as far as other crawls are concerned?
+
+    Its own crawl has no objection: the delay has passed since its last request to the host.
+    """
+
+    host: str
+    """In lower case, without the port. A crawl asks for one request of a host at a time."""
+    delay: float
+    """Seconds to keep between this request and those before and after it, of any crawl."""
+    patience: float
+    """For how many seconds the request may be under way to the host before it counts as sent."""
+    since: float
+    """Seconds since the last request of this crawl has left; infinity if there was none."""
+    request: Request
+
+    def wait_alone(self, crawls: int) -> float:
+        """Seconds to wait if nobody can be asked: as if so many crawls took turns.
+
+        While the last request may be under way, it is not known to be longer.
+        """
+        return max(0.0, self.delay * crawls - max(0.0, self.since))
+
+
+class SharedPace(Protocol):
+    """Decides whose request to a host leaves next. Hosts without a delay are not asked about.
+
+    None of its methods waits, and none raises an exception.
+    """
+
+    def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
+        """Calls *answer* once, now or later in this loop: with 0.0 if the request may leave at
+        once, otherwise with the seconds after which to ask again.
+
+        Who asks again keeps its place. A request that was allowed leaves at once, or
+        :meth:`unused` follows.
+        """
+
+    def left(self, host: str, ago: float, delay: float) -> None:
+        """The crawl's last request to *host* left no later than *ago* seconds ago: its answer has
+        come, or it failed, or it went without asking.
+
+        If *ago* is below 0, it may still be under way for so many seconds.
+        """
+
+    def unused(self, host: str, ago: float, delay: float) -> None:
+        """No request waits for what was asked last. *ago*: see :meth:`left`; infinity if the crawl
+        has sent nothing yet.
+        """
+
+    def leave_alone(self, host: str, seconds: float) -> None:
+        """The host has asked for no requests for so long."""
+
+    def close(self) -> Deferred[bool] | None:
+        """The crawl is over; nothing else is called after that. Its end waits for the Deferred."""
+
+
+class BookedPace:
+    """See :class:`SharedPace`. Crawls with the same book keep one pace."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._who = uuid4().hex
+        self._moments: dict[str, float | None] = {}
+        """What is booked, by host; None if a request may go."""
+
+    def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
+        answer(self._ask(asked.host, asked.delay, asked.patience))
+
+    def left(self, host: str, ago: float, delay: float) -> None:
+        self._tell(partial(self._left, host, ago, delay))
+
+    def unused(self, host: str, ago: float, delay: float) -> None:
+        self._tell(partial(self._unused, host, ago, delay))
+
+    def leave_alone(self, host: str, seconds: float) -> None:
+        self._tell(partial(self._book.change, host, "leave_alone", seconds))
+
+    def close(self) -> Deferred[bool] | None:
+        """See :meth:`SharedPace.close`."""
+        self._book = BookInMemory(DEFAULT_CLOCK.monotonic)
+        return None
+
+    def _tell(self, call: Callable[[], Any]) -> None:
+        call()
+
+    def _ask(self, host: str, delay: float, patience: float) -> float:
+        moment = self._moments.get(host)
+        wait: float
+        wait, moment = self._book.change(host, "ask", self._who, delay, patience, moment)
+        self._moments[host] = moment
+        return wait
+
+    def _left(self, host: str, ago: float, delay: float) -> None:
+        if self._moments.get(host, ago) is None:
+            del self._moments[host]
+        self._book.change(host, "left", self._who, ago, delay)
+
+    def _unused(self, host: str, ago: float, delay: float) -> None:
+        if host in self._moments:
+            moment = self._moments.pop(host)
+            ago = min(ago, FOREVER)
+            self._book.change(host, "unused", self._who, ago, delay, moment)
+
+
+class PaceBetweenProcesses(BookedPace):
+    """The same with a book that is kept elsewhere. It is asked in a thread, one call after another.
+
+    While it cannot be asked, each crawl keeps the delays on its own, as if *workers* crawls took
+    turns: so many times as long.
+    """
+
+    CLOSING_SECONDS = 2.0
+    """How long the end of a crawl waits until all is told."""
+
+    def __init__(self, crawler: Crawler, book: Book, workers: int) -> None:
+        super().__init__(book)
+        self._crawler = crawler
+        self._workers = workers
+        self._stats = compat.stats_of(crawler)
+        self._courier = compat.Courier("robots-pace")
+        self._warned = False
+
+    def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
+        # It may leave some time after the book has allowed it.
+        patience = asked.patience + GO_SECONDS
+
+        def failed(failure: Failure) -> None:
+            self._failed(failure)
+            answer(asked.wait_alone(self._workers))
+
+        asking = self._courier.send(partial(self._ask, asked.host, asked.delay, patience))
+        asking.addCallbacks(answer, failed)
+
+    def close(self) -> Deferred[bool] | None:
+        """See :meth:`SharedPace.close`."""
+        self._tell(self._book.close)
+        return self._courier.close(self.CLOSING_SECONDS)
+
+    def _tell(self, call: Callable[[], Any]) -> None:
+        self._courier.send(call).addErrback(self._failed)
+
+    def _failed(self, failure: Failure) -> None:
+        self._stats.inc_value(stats.SHARED_PACE_ERRORS)
+        if not self._warned:
+            self._warned = True
+            logger.warning(
+                "ROBOTS_SHARED_PACE: %(error)s. Until it can be asked again, the crawl keeps "
+                "delays on its own, times ROBOTS_WORKERS, which is %(workers)d; further errors are "
+                "counted as %(stat)s.",
+                {
+                    "error": failure.value,
+                    "workers": self._workers,
+                    "stat": stats.SHARED_PACE_ERRORS,
+                },
+                extra={"spider": self._crawler.spider},
+            )
+
+
+_books: WeakValueDictionary[str, BookInMemory] = WeakValueDictionary()
+"""Of this process, by product token. Each lives as long as a crawl that uses it."""
+
+
+def shared_pace(crawler: Crawler, settings: RobotsSettings, agents: Agents) -> SharedPace:
+    """The pace of a crawl, as ``ROBOTS_SHARED_PACE`` says: it is shared by those with the same
+    product token, by which sites know them.
+    """
+    value = settings.shared_pace
+    group = next(iter(product_tokens(agents.default)), ANY_AGENT)
+    book = BookInMemory(DEFAULT_CLOCK.monotonic)
+    if value == "off":
+        return BookedPace(book)
+    if value == "process":
+        return BookedPace(_books.setdefault(group, book))
+    return PaceBetweenProcesses(crawler, open_book(value, group), settings.workers)
+
+
+def open_book(value: str, group: str) -> Book:
+    """The book at a place that ``ROBOTS_SHARED_PACE`` names, of the crawls in *group*."""
+    if value.startswith("sqlite:"):
+        from .book_in_file import BookInFile
+
+        return BookInFile(Path(value.removeprefix("sqlite:")), group)
+    from scrapy_robots_plus.cluster.book_on_server import BookOnServer
+
+    return BookOnServer(value, group)
