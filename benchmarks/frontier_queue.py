@@ -150,14 +150,14 @@ def parse(requests: list[scrapy.Request]) -> None:
 
 def open_all(crawler: Any) -> None:
     """From now on, every robots.txt is known and allows all without a delay."""
-    from scrapy_robots_plus.crawl.scheduling.readiness import OriginState
-    from scrapy_robots_plus.crawl.scheduling.running_crawl import readiness_of
+    from scrapy_robots_plus.hosts.hosts import hosts_of
+    from scrapy_robots_plus.hosts.known import OriginState
 
-    readiness, state = readiness_of(crawler), OriginState()
-    surroundings: Any = readiness.surroundings
-    surroundings.origin_state = lambda _: state
-    for origin in list(readiness._awaiting):
-        readiness.fetch_ended(origin)
+    hosts, state = hosts_of(crawler), OriginState()
+    known: Any = hosts.known
+    known.origin_state = lambda _: state
+    for origin in list(hosts._awaiting):
+        hosts.fetch_ended(origin)
 
 
 def timed(method: Callable[..., Any], watch: Stopwatch) -> Callable[..., Any]:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from .crawl.policies.policy import Policy
     from .crawl.preferences.items import RobotsItemMiddleware
     from .crawl.reporting.extension import RobotsExtension
-    from .crawl.scheduling.queue import RobotsPriorityQueue
     from .crawl.settings.errors import RobotsSettingsError
     from .crawl.signals import (
         request_disallowed,
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
         robots_changed,
         sitemaps_found,
     )
+    from .hosts.queue import RobotsPriorityQueue
     from .policy.access import Access
     from .policy.origin import Origin
     from .protocol.dialect import Dialect
@@ -68,7 +68,7 @@ _HOMES = {
     "RobotsOverrideError": "crawl.exceptions",
     "RobotsPagesMiddleware": "crawl.pages.middleware",
     "RobotsParser": "crawl.parsers.our_parser",
-    "RobotsPriorityQueue": "crawl.scheduling.queue",
+    "RobotsPriorityQueue": "hosts.queue",
     "RobotsSettingsError": "crawl.settings.errors",
     "RobotsSitemapSpider": "crawl.hints.sitemap_spider",
     "RobotsUnreachable": "crawl.exceptions",

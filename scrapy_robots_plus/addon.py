@@ -16,8 +16,8 @@ from .crawl.pages.middleware import RobotsPagesMiddleware
 from .crawl.parsers.our_parser import RobotsParser
 from .crawl.preferences.items import RobotsItemMiddleware
 from .crawl.reporting.extension import RobotsExtension
-from .crawl.scheduling.queue import RobotsPriorityQueue
 from .crawl.settings import has_workers, names_our_queue, redis_url
+from .hosts.queue import RobotsPriorityQueue
 from .storage import check_store_uri
 
 if TYPE_CHECKING:

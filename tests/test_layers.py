@@ -20,8 +20,11 @@ FLOORS = (
     "contrib",
     "crawl.reporting",
     "crawl.pages",
-    "crawl.scheduling",
+    "hosts.queue",
     "crawl.lanes",
+    "hosts.hosts",
+    "hosts.discovery",
+    "hosts.known",
     "crawl.jobs",
     "crawl.sharing",
     "crawl.gate",
@@ -65,8 +68,8 @@ on what is in it, is on the highest floor of that folder. What is on no floor, s
 above them all."""
 
 ROOMS = ("hosts",)
-"""Rooms of the crawl that stand beside the folder "crawl" already. They import from below its upper
-floors, and are imported from there: for circles between folders they count as being in it."""
+"""Rooms of the crawl that stand beside the folder "crawl" already. Some of their files are above
+floors of it, others below: the floors say which, and no circle of folders is looked for."""
 
 
 def module_of(path: Path) -> str:
@@ -127,19 +130,15 @@ def floor_of(module: str) -> int:
     return FLOORS.index(below) if below else -1
 
 
-def _place_of(module: str) -> Path:
-    path = MODULES[module]
-    room, *rest = path.relative_to(ROOT / PACKAGE).parts
-    return ROOT / PACKAGE / "crawl" / room / Path(*rest) if room in ROOMS else path
-
-
 def _levels() -> dict[str, dict[str, set[str]]]:
     levels: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for module, imported in GRAPH.items():
         for other in imported:
-            paths = _place_of(module), _place_of(other)
+            paths = MODULES[module], MODULES[other]
             folder = Path(commonpath(paths))
             here, there = (path.relative_to(folder).parts[0] for path in paths)
+            if folder == ROOT / PACKAGE and {here, there} & {*ROOMS}:
+                continue
             levels[str(folder.relative_to(ROOT))][here].add(there)
     return {folder: dict(level) for folder, level in levels.items()}
 

@@ -70,11 +70,11 @@ class BreakingSpider(WholeSpider):
 
 
 class BreaksPop(BreakingSpider):
-    path = "scheduling.queue:RobotsPriorityQueue._pop"
+    path = "hosts.queue:RobotsPriorityQueue._pop"
 
 
 class BreaksPush(BreakingSpider):
-    path = "scheduling.queue:RobotsPriorityQueue._put"
+    path = "hosts.queue:RobotsPriorityQueue._put"
 
 
 class BreaksJudge(BreakingSpider):

@@ -16,9 +16,9 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.parsers import our_parser
 from scrapy_robots_plus.crawl.parsers.hot_files import HotFiles
 from scrapy_robots_plus.crawl.reporting.audit import recorder
-from scrapy_robots_plus.crawl.scheduling.outage_starts import OutageStarts
 from scrapy_robots_plus.hosts import book
 from scrapy_robots_plus.hosts.door import Door
+from scrapy_robots_plus.hosts.outage_starts import OutageStarts
 from scrapy_robots_plus.hosts.pace import Pace
 from scrapy_robots_plus.policy import host_patterns
 from scrapy_robots_plus.policy.origin import Origin

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import count
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
-from scrapy_robots_plus.crawl.lanes.lane import LaneState
-from scrapy_robots_plus.crawl.scheduling.discovery import Discovery
+from scrapy_robots_plus.hosts.discovery import Discovery
+from scrapy_robots_plus.hosts.host import State
 
 from .hand_clock import HandClock
 from .lanes import Lanes
 from .world import Host, World
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.crawl.lanes.lane import Lane
+    from scrapy_robots_plus.hosts.host import Lane
     from scrapy_robots_plus.policy.origin import Origin
 
 MANY = 2000
@@ -106,7 +107,9 @@ class Silent(HandClock):
         self.open = True
         self.wakes = 0
         around: Any = self  # what discovery asks of it, and no more
-        self.discovery = Discovery(around, self.lanes.states, enough)
+        self.ready = 0
+        self.enough = enough
+        self.discovery = Discovery(around, count(1_000_000))
 
     def may_fetch(self) -> bool:
         return self.open
@@ -115,7 +118,7 @@ class Silent(HandClock):
         return origin in self.fetching
 
     def fetch(self, origin: Origin, lane: Lane) -> None:
-        assert lane.state is LaneState.POLICY
+        assert lane.state is State.POLICY
         self.budget.take(origin)
         self.fetched.append(origin)
 
@@ -125,7 +128,6 @@ class Silent(HandClock):
     def name(self, count: int) -> list[Lane]:
         lanes = [self.lanes.new(f"{len(list(self.lanes.open))}.example") for _ in range(count)]
         for lane in lanes:
-            self.lanes.states.move(lane, LaneState.POLICY)
             self.discovery.add(lane)
         return lanes
 
@@ -133,14 +135,14 @@ class Silent(HandClock):
         """How many fetches start while pages are handed out."""
         before = len(self.fetched)
         for _ in range(count):
-            self.discovery.round_begins()
+            self.discovery.round_begins(self.ready)
         return len(self.fetched) - before
 
     def idle_rounds(self, count: int) -> int:
         """How many fetches start while there is nothing to hand out."""
         before = len(self.fetched)
         for _ in range(count):
-            self.discovery.round_begins()
+            self.discovery.round_begins(self.ready)
             self.discovery.nothing_is_ready()
         return len(self.fetched) - before
 
@@ -177,14 +179,13 @@ def test_each_answer_pays_for_another_fetch_but_only_up_to_the_credit() -> None:
     assert around.rounds(3 * Discovery.ROUNDS_PER_FETCH) == Discovery.CREDIT + 3
 
 
-def test_with_enough_lanes_ready_no_credit_is_spent() -> None:
+def test_with_enough_hosts_ready_no_credit_is_spent() -> None:
     around = Silent(enough=2)
-    for name in ("a", "b"):
-        around.lanes.states.make_ready(around.lanes.new(name))
+    around.ready = 2
     around.grow_quiet()
     around.name(100)
     assert around.rounds(10 * Discovery.PAGES_PER_FETCH) == 10
-    around.lanes.states.move(around.lanes.made_ready()[0], LaneState.DELAY)
+    around.ready = 1
     assert around.rounds(Discovery.PAGES_PER_FETCH) == Discovery.PAGES_PER_FETCH
 
 

@@ -20,7 +20,7 @@ from .world import Host, World
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.crawl.lanes.lane import Lane
+    from scrapy_robots_plus.hosts.host import Lane
     from tests.sites import Sites
 
 LOGGER = "scrapy_robots_plus.crawl.reporting.progress"
@@ -37,7 +37,7 @@ def test_hosts_by_what_they_wait_for() -> None:
     world.land(0)
     world.land(2, unreachable=True, lifetime=30)
     world.pass_time(1.2)
-    line = describe(list(world.queue), world.readiness.delay_of, world.readiness.due_in)
+    line = describe(list(world.queue), world.queue_hosts.delay_of, world.queue_hosts.due_in)
     assert line == (
         "Hosts in the queue: 1 waiting for robots.txt (5 requests), "
         "1 waiting for their delay (1,800 requests), 1 held back (2 requests). "
@@ -52,7 +52,7 @@ def test_one_request_is_not_several() -> None:
     world.settle()
     world.land(0)
     world.pass_time(1)
-    line = describe(list(world.queue), world.readiness.delay_of, world.readiness.due_in)
+    line = describe(list(world.queue), world.queue_hosts.delay_of, world.queue_hosts.due_in)
     assert line == (
         "Hosts in the queue: 1 waiting for their delay (1 request). "
         "At least 10 s remaining: http://host0.example, 1 request x 10 s"
@@ -160,7 +160,7 @@ def test_of_very_many_hosts_only_the_longest_queues_are_asked_for_their_delay() 
 
     line = describe(list(world.queue), delay_of, lambda lane: 0.0)
     assert line == (
-        "Hosts in the queue: 1,200 ready (1,201 requests). "
+        "Hosts in the queue: 1,200 waiting for robots.txt (1,201 requests). "
         "At least 10 s remaining: http://host7.example, 2 requests x 5 s"
     )
     assert len(asked) == 1_000

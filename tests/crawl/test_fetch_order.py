@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.scheduling.fetch_order import FetchOrder
+from scrapy_robots_plus.hosts.fetch_order import FetchOrder
 
 from .lanes import Lanes
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.crawl.lanes.lane import Lane
+    from scrapy_robots_plus.hosts.host import Lane
 
 
 class Fetched(Lanes):
@@ -25,9 +25,9 @@ class Fetched(Lanes):
         return lane
 
     def order(self) -> list[str]:
-        names = []
+        names: list[str] = []
         while (lane := self.fetch_order.pop()) is not None:
-            lane.ticket = self.states.number()
+            lane.ticket = -len(names) - 1  # another one
             names.append(lane.address.slot)
         return names
 
@@ -78,7 +78,7 @@ def test_a_lane_that_waits_no_longer_is_not_named() -> None:
     lanes = Fetched()
     gone = lanes.known("gone", 9)
     lanes.known("stays")
-    gone.ticket = lanes.states.number()
+    gone.ticket = -1
     assert lanes.order() == ["stays"]
 
 

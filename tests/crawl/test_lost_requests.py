@@ -19,7 +19,7 @@ from scrapy.squeues import PickleFifoDiskQueue, PickleLifoDiskQueue
 
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.lanes.losses import KEPT_IN
-from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
+from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 from tests.crawl.jobs import JobSpider, all_pages, fetched
 from tests.crawl.world import Host as WorldHost
 from tests.crawl.world import Stats, World
@@ -69,7 +69,7 @@ def make_queue(
     stats = Stats()
     spider = Spider("spider")
     crawler: Any = SimpleNamespace(spider=spider, signals=Signals(), stats=stats)
-    queue = RobotsPriorityQueue(crawler, kind, str(folder), state, readiness=world.readiness)
+    queue = RobotsPriorityQueue(crawler, kind, str(folder), state, hosts=world.queue_hosts)
     return queue, stats
 
 

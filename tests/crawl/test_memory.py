@@ -104,5 +104,5 @@ def test_a_host_that_waits_for_its_robots_txt_costs_less_than_in_scrapys_queue()
     )
     ours = allocated(world.queue)
     assert world.queue.pop() is None
-    assert world.readiness.states.ready == 0
+    assert world.queue_hosts.ready == 0
     assert ours < allocated(theirs)

@@ -35,13 +35,14 @@ RULES = "User-agent: *\nDisallow: /never\nCrawl-delay: 0.02\n"
 HOSTS = 6
 TOLD = "An error of scrapy-robots-plus itself"
 PARTS = [
-    "scheduling.queue:RobotsPriorityQueue._put",
-    "scheduling.queue:RobotsPriorityQueue._pop",
-    "scheduling.queue:RobotsPriorityQueue._next",
-    "scheduling.readiness:Readiness.enter",
-    "scheduling.readiness:Readiness.permission_for",
-    "scheduling.readiness:Readiness.hand_out",
-    "scheduling.readiness:Readiness.fetch_ended",
+    "hosts.queue:RobotsPriorityQueue._put",
+    "hosts.queue:RobotsPriorityQueue._pop",
+    "hosts.queue:RobotsPriorityQueue.take",
+    "hosts.hosts:Hosts.enter",
+    "hosts.hosts:Hosts._choose",
+    "hosts.hosts:Hosts._hand_out",
+    "hosts.hosts:Hosts._settle",
+    "hosts.hosts:Hosts.fetch_ended",
     "gate.judge:Judge.judge",
     "gate.outcomes:Outcomes.passed",
     "policies.retrieval:Retrieval.retrieve",

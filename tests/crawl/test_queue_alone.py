@@ -17,10 +17,10 @@ from scrapy.squeues import LifoMemoryQueue, PickleLifoDiskQueue
 
 from scrapy_robots_plus import queues as ours
 from scrapy_robots_plus.crawl.jobs.queues import QUEUE_FOLDER
-from scrapy_robots_plus.crawl.lanes.lane import LaneState
 from scrapy_robots_plus.crawl.lanes.running_marker import RunningMarker
-from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
 from scrapy_robots_plus.frontier import FILE_NAME
+from scrapy_robots_plus.hosts.host import State
+from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 
 from .scripted import Sender
 from .world import Crawler, Host, Stats, World
@@ -91,8 +91,8 @@ class Alone:
             settings=Settings({"JOBDIR": folder}),
             engine=SimpleNamespace(_slot=None, scraper=SimpleNamespace(slot=None)),
         )
-        readiness = self.world.readiness
-        readiness.queues.clear()
+        hosts = self.world.queue_hosts
+        hosts.queues.clear()
         if folder:  # as Scrapy's scheduler makes it
             Path(folder, QUEUE_FOLDER).mkdir(exist_ok=True)
         self.queue = RobotsPriorityQueue(
@@ -101,7 +101,7 @@ class Alone:
             folder and f"{folder}/{QUEUE_FOLDER}",
             state,
             start_queue_cls=start_kind,
-            readiness=readiness,
+            hosts=hosts,
         )
         open_queues.append(self)
 
@@ -144,15 +144,15 @@ def test_it_names_the_hosts_that_have_requests(kinds: Kinds) -> None:
     assert "http://host0.example" in alone.queue
     assert "http://host1.example" not in alone.queue
     assert [lane.address.name for lane in alone.queue] == ["http://host0.example"]
-    assert alone.world.readiness.states.lanes == 1
+    assert alone.world.queue_hosts.lanes == 1
     alone.pop()
     assert "http://host0.example" not in alone.queue
-    assert alone.world.readiness.states.lanes == 0
+    assert alone.world.queue_hosts.lanes == 0
 
 
 def test_a_request_is_in_the_lane_that_is_named_for_it(kinds: Kinds) -> None:
     alone = Alone(kinds.folder, kind=kinds.lifo)
-    name = alone.world.readiness.name_of(Request("http://host1.example/a?b"))
+    name = alone.world.queue_hosts.name_of(Request("http://host1.example/a?b"))
     assert name == "http://host1.example"
     alone.push("a?b", host=1)
     assert name in alone.queue
@@ -215,21 +215,22 @@ def test_what_will_be_refused_goes_behind_the_others_and_now_and_then_between(ki
     others = alone.push(*map(str, range(40)), host=1)
     found = list(alone.pop_all())
     assert [url for url in found if url in others] == others
-    assert [found.index(url) for url in refused] == [30, 41, 42]
+    assert [found.index(url) for url in refused] == [31, 41, 42]
 
 
-def test_only_a_more_urgent_request_lets_a_lane_that_waits_try_again(kinds: Kinds) -> None:
+def test_a_more_urgent_request_goes_first_when_its_host_is_due(kinds: Kinds) -> None:
     alone = Alone(kinds.folder, kind=kinds.lifo)
     alone.world.hosts[0].delay = 5.0
     alone.push("a", "b")
     assert alone.pop() is not None
     assert alone.pop() is None
     (lane,) = alone.queue
-    for priority in (0, -1):
-        alone.push("c", priority=priority)
-        assert lane.state is LaneState.DELAY
-    alone.push("d", priority=1)
-    assert lane.state is LaneState.READY
+    for priority in (0, -1, 1):
+        (last,) = alone.push("c", priority=priority)
+        assert lane.state is State.LATER
+    assert alone.pop() is None
+    alone.world.now += 5.0
+    assert alone.pop() == last
 
 
 def test_what_is_refused_delays_no_other_request_of_its_host(kinds: Kinds) -> None:
@@ -250,7 +251,7 @@ def test_a_host_whose_last_request_is_refused_is_forgotten(kinds: Kinds) -> None
     alone.world.hosts[0].unreachable = True
     alone.push("a")
     assert alone.pop() is not None
-    assert alone.world.readiness.states.lanes == 0
+    assert alone.world.queue_hosts.lanes == 0
     assert "http://host0.example" not in alone.queue
 
 
@@ -290,9 +291,9 @@ def test_a_queue_that_is_closed_hands_out_nothing(kinds: Kinds) -> None:
 
 def test_a_queue_that_is_closed_sets_no_alarm(on_disk: Kinds) -> None:
     alone = Alone(on_disk.folder, kind=on_disk.lifo)
-    alone.world.readiness.hosts.alarm.set(alone.world.now + 9)
+    alone.world.queue_hosts.alarm.set(alone.world.now + 9)
     alone.stop()
-    assert alone.world.readiness.hosts.alarm.at is None
+    assert alone.world.queue_hosts.alarm.at is None
 
 
 @pytest.mark.parametrize("state", [[0, 1], "http://a.example", [[0]]])
@@ -325,7 +326,7 @@ def test_while_a_job_runs_a_file_tells_how_much_it_holds(folder: str, tmp_path: 
     request = alone.queue.pop()
     assert request is not None
     assert held() == 3  # one of them under way
-    alone.world.readiness.hosts.came_back(request)
+    alone.world.queue_hosts.came_back(request)
     alone.push("d")
     assert held() == 3
     alone.stop()

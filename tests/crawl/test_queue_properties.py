@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.crawl.lanes.lane import LaneState
-from scrapy_robots_plus.crawl.scheduling.outage_starts import OutageStarts
-from scrapy_robots_plus.crawl.scheduling.ticket_heap import TicketHeap
+from scrapy_robots_plus.hosts.host import State
+from scrapy_robots_plus.hosts.outage_starts import OutageStarts
+from scrapy_robots_plus.hosts.ticket_heap import TicketHeap
 from tests.examples import tried
 
 from .world import REFUSED, Both, Host, Slot, World, host_number
@@ -18,21 +18,11 @@ from .world import REFUSED, Both, Host, Slot, World, host_number
 if TYPE_CHECKING:
     from scrapy import Request
 
-    from scrapy_robots_plus.crawl.lanes.lane import Lane
+    from scrapy_robots_plus.hosts.host import Lane
 
 HOSTS = 5
 EPSILON = 0.002
 """Seconds that a timer may be late: alarms are not set closer than a millisecond."""
-
-PLACES = {
-    LaneState.READY: "ready",
-    LaneState.REFUSED: "refused",
-    LaneState.POLICY: "policy",
-    LaneState.HELD: "later",
-    LaneState.DELAY: "host",
-    LaneState.FULL: "host",
-}
-"""Where the queue finds a lane in each state."""
 
 HOST = st.builds(
     Host,
@@ -50,6 +40,17 @@ STEP = st.one_of(
     st.tuples(st.just("unreachable"), st.integers(0, HOSTS - 1), st.sampled_from([0, 3, 60])),
     st.tuples(st.just("time"), st.sampled_from([0.01, 0.3, 1.0, 7.0]), st.none()),
 )
+
+
+def among(heap: Any, item: Any) -> bool:
+    return any(each is item and ticket == each.ticket for _, ticket, each in heap._entries)
+
+
+def lanes_in(host: Any) -> list[Lane]:
+    """Those that it would find."""
+    if host._lanes is None:
+        return [] if host._lane is None else [host._lane]
+    return [lane for _, ticket, lane in host._lanes._entries if ticket == lane.ticket]
 
 
 class Watched(World):
@@ -118,49 +119,52 @@ class Watched(World):
             return False
         return outlook.due_at <= self.now - EPSILON and not (outlook.gap and slot.on_the_way)
 
-    def find(self, lane: Lane) -> set[str]:
-        """The places in which the queue would find the lane: where it is, and nowhere else."""
-        readiness, origin = self.readiness, lane.address.origin
-        assert origin is not None
-        hosts, queues = readiness.hosts, self.queues
-
-        def among(heap: Any, item: Any = lane) -> bool:
-            return any(each is item and ticket == each.ticket for _, ticket, each in heap._entries)
-
+    def find_host(self, name: str) -> set[State]:
+        """The places in which the queue would find the host: where it is, and nowhere else."""
+        all_hosts = self.queue_hosts
+        host = all_hosts._hosts[name]
         places = set()
-        if any(among(queue._ready) for queue in queues):
-            places.add("ready")
-        if any(among(queue._refused) for queue in queues):
-            places.add("refused")
-        awaiting = [readiness._awaiting.get(origin), *readiness._also_awaiting.get(origin, ())]
-        order = readiness.discovery._fetch_order
-        if lane in awaiting and lane.state is LaneState.POLICY:
-            asked = self.host_at(origin).fetching or any(
-                each is not None and among(order._by_order, each) for each in awaiting
-            )
-            places.add("policy" if asked else "policy, and nobody fetches it")
-        if among(hosts._later):
-            places.add("later")
-        for host in hosts._hosts.values():
-            if host.waiting and among(host.waiting):
-                wakes = (
-                    among(hosts._later, host)
-                    or host.out
-                    or host in hosts._trying.values()
-                    or self.slots[host.name].standing
-                )
-                places.add("host" if wakes else "host, and nothing wakes it")
+        if among(all_hosts._ready, host):
+            places.add(State.READY)
+        if among(all_hosts._later, host):
+            places.add(State.LATER)
+        if host.state is State.FULL and host.out:
+            places.add(State.FULL)
+        if host.state is State.AT_DOOR and self.slots[name].standing:
+            places.add(State.AT_DOOR)
+        if host.state is State.IDLE and host.next_lane() is None and host.out:
+            places.add(State.IDLE)
         return places
 
-    @property
-    def queues(self) -> list[Any]:
-        return (
-            [self.queue.memory, self.queue.disk] if isinstance(self.queue, Both) else [self.queue]
-        )
+    def find(self, lane: Lane) -> set[State]:
+        """The same of a lane that is in no host."""
+        all_hosts, origin = self.queue_hosts, lane.address.origin
+        assert origin is not None
+        places = set()
+        if among(all_hosts._refused, lane):
+            places.add(State.REFUSED)
+        if among(all_hosts._later, lane):
+            places.add(State.HELD)
+        also = all_hosts._also_awaiting.get(origin, ())
+        if lane in (all_hosts._awaiting.get(origin), *also):
+            order = all_hosts.discovery._fetch_order._by_order
+            if self.host_at(origin).fetching or among(order, lane):
+                places.add(State.POLICY)
+        return places
 
     def assert_each_is_in_one_place(self) -> None:
-        for lane in self.queue:
-            assert self.find(lane) == {PLACES[lane.state]}
+        for name, host in self.queue_hosts._hosts.items():
+            assert self.find_host(name) == {host.state}, name
+        lanes = list(self.queue)
+        for lane in lanes:
+            if lane.host is None:
+                assert self.find(lane) == {lane.state}
+                continue
+            assert self.queue_hosts._hosts[lane.host.name] is lane.host
+            assert lane in lanes_in(lane.host)
+        held = [lane for host in self.queue_hosts._hosts.values() for lane in lanes_in(host)]
+        assert len(held) == len(set(held))
+        assert set(held) <= set(lanes)
 
     def settle(self) -> None:
         super().settle()
@@ -169,7 +173,7 @@ class Watched(World):
                 "the engine sleeps although a host is ready"
             )
             asleep = not self.active and not any(host.fetching for host in self.hosts)
-            assert not asleep or self.readiness.hosts.alarm.at is not None, "no wake-up is set"
+            assert not asleep or self.queue_hosts.alarm.at is not None, "no wake-up is set"
         self.assert_each_is_in_one_place()
 
 
@@ -184,7 +188,7 @@ def run(world: Watched, steps: list[Any]) -> Counter[str]:
             before = world.name_of(first)
             world.hosts[first].delay = 0.0 if world.hosts[first].delay else 1.0
             world.moved = True
-            world.readiness.hosts.changed(before)
+            world.queue_hosts.changed(before)
         elif step in ("readable", "unreachable"):
             fetching = [number for number, host in enumerate(world.hosts) if host.fetching]
             if fetching:
@@ -209,17 +213,14 @@ def finish(world: Watched) -> None:
 
 def assert_nothing_is_left(world: World) -> None:
     """Of hosts that are done with; entries out of date are few."""
-    readiness = world.readiness
-    assert not readiness.hosts._hosts
-    assert not readiness.hosts._out
-    assert not readiness.hosts._trying
-    assert not readiness._awaiting
-    assert readiness.states.ready == readiness.states.lanes == 0
-    heaps: list[Any] = [readiness.hosts._later]
-    heaps += [readiness.discovery._fetch_order._by_size, readiness.discovery._fetch_order._by_order]
-    queues: Any = readiness.queues
-    for queue in queues:
-        heaps += [queue._ready, queue._refused]
+    hosts = world.queue_hosts
+    assert not hosts._hosts
+    assert not hosts._out
+    assert not hosts._awaiting
+    assert not hosts._also_awaiting
+    assert hosts.ready == hosts.lanes == 0
+    order = hosts.discovery._fetch_order
+    heaps: list[Any] = [hosts._later, hosts._ready, hosts._refused, order._by_size, order._by_order]
     assert all(len(heap) <= 2 * TicketHeap.LEAST for heap in heaps)
 
 
@@ -285,18 +286,18 @@ def test_a_thousand_lanes_of_one_slot_cost_no_scan() -> None:
     world.settle()
     for number in range(lanes):
         world.land(number)
-    answers = 0
-    original = world.readiness.permission_for
+    asked = 0
+    original = world.outlook
 
     def counted(lane: Lane) -> Any:
-        nonlocal answers
-        answers += 1
+        nonlocal asked
+        asked += 1
         return original(lane)
 
-    world.readiness.permission_for = counted  # type: ignore[method-assign]
+    world.outlook = counted  # type: ignore[method-assign]
     world.pass_time(lanes)
     assert len(world.handed_out) == lanes
-    assert answers < 5 * lanes
+    assert asked < 5 * lanes
 
 
 def test_hosts_of_one_slot_wait_for_none_of_the_others() -> None:
@@ -332,16 +333,15 @@ def test_nothing_is_asked_in_vain_while_hosts_wait() -> None:
     assert world.ticks < 12
 
 
-def test_a_request_in_memory_does_not_sleep_on_when_the_one_on_disk_makes_way_for_it() -> None:
-    one_at_a_time: dict[str, Any] = {"capacity": 1, "slot": "shared"}
-    expires, stays = Host(known_until=1001.5, **one_at_a_time), Host(**one_at_a_time)
-    stays.known_until = 1e9
-    world = World([expires, stays], job=True, transfer=1.0)
+def test_of_one_host_requests_in_memory_go_before_those_on_disk() -> None:
+    one_at_a_time: dict[str, Any] = {"capacity": 1, "slot": "shared", "known_until": 1e9}
+    world = World([Host(**one_at_a_time) for _ in range(2)], job=True, transfer=1.0)
     for number in (0, 0, 1, 0, 0, 1):  # each third is in memory
         world.push(number, priority=5 * (number == 0))
-    world.pass_time(2.1)
-    assert expires.fetching
-    assert [host_number(request) for request in world.handed_out] == [1, 0, 1]
+    world.pass_time(0.5)
+    assert [host_number(request) for request in world.handed_out] == [1]
+    world.pass_time(10)
+    assert [host_number(request) for request in world.handed_out] == [1, 1, 0, 0, 0, 0]
 
 
 def test_a_crawl_that_is_paused_sleeps_while_servers_are_silent() -> None:
@@ -381,4 +381,4 @@ def test_a_crawl_of_many_hosts_holds_no_more_than_one_of_few(
         world.pass_time(5.0)
     assert len(world.handed_out) == 3 * len(delays)
     assert_nothing_is_left(world)
-    assert len(world.readiness._outages) <= OutageStarts.LEAST
+    assert len(world.queue_hosts._outages) <= OutageStarts.LEAST

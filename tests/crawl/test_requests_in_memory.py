@@ -14,9 +14,9 @@ from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
 from scrapy_robots_plus.crawl.lanes.files import LaneFiles
 from scrapy_robots_plus.crawl.lanes.in_memory import MemoryOrder, RequestsInMemory
-from scrapy_robots_plus.crawl.lanes.lane import Address
 from scrapy_robots_plus.crawl.lanes.lane_requests import LaneRequests
 from scrapy_robots_plus.crawl.lanes.losses import Losses
+from scrapy_robots_plus.hosts.host import Address
 
 CRAWLER: Any = SimpleNamespace(spider=None, stats=None)
 KINDS: list[Any] = [FifoMemoryQueue, LifoMemoryQueue]

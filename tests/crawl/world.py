@@ -19,10 +19,10 @@ from scrapy.signalmanager import SignalManager
 from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
 from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
-from scrapy_robots_plus.crawl.lanes.lane import Address
-from scrapy_robots_plus.crawl.scheduling.hosts import Outlook
-from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
-from scrapy_robots_plus.crawl.scheduling.readiness import OriginState, Readiness
+from scrapy_robots_plus.hosts.host import Address
+from scrapy_robots_plus.hosts.hosts import Hosts
+from scrapy_robots_plus.hosts.known import OriginState, Outlook
+from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 from scrapy_robots_plus.policy.origin import Origin
 from scrapy_robots_plus.queues import PickleFifoDiskQueue, PickleLifoDiskQueue
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from scrapy_robots_plus.crawl.lanes.lane import Lane
+    from scrapy_robots_plus.hosts.host import Lane
 
 
 class Stats(dict[str, int]):
@@ -124,7 +124,7 @@ class _Active:
 
 
 class World(HandClock):
-    """Surroundings of a queue, and the engine and the downloader that use it."""
+    """What a queue asks of a crawl, and the engine and the downloader that use it."""
 
     def __init__(
         self,
@@ -151,7 +151,9 @@ class World(HandClock):
         self.transfer = transfer
         self.defer = defer
         self.budget = FetchBudget(fetches, fetches, self.clock, self.call_later)
-        self.readiness = Readiness(self, self.call_later, defer=defer, enough=2 * total)
+        around: Any = self
+        self.enough = 2 * total
+        self.queue_hosts = Hosts(around)
         self.woken = False
         self.paused = False
         self.folder = folder
@@ -169,7 +171,7 @@ class World(HandClock):
             LifoMemoryQueue,
             "",
             start_queue_cls=FifoMemoryQueue,
-            readiness=self.readiness,
+            hosts=self.queue_hosts,
         )
 
     def _make_stored_queue(self, folder: Path) -> RobotsPriorityQueue:
@@ -187,7 +189,7 @@ class World(HandClock):
             PickleLifoDiskQueue,
             str(folder / "requests.queue"),
             start_queue_cls=PickleFifoDiskQueue,
-            readiness=self.readiness,
+            hosts=self.queue_hosts,
         )
 
     def stop(self) -> None:
@@ -195,7 +197,10 @@ class World(HandClock):
         self.queue.close()
         self.crawler.signals.send_catch_log(signals.spider_closed)
 
-    # What readiness asks
+    # What the queue asks
+
+    def tell(self, hosts: Hosts) -> None:
+        pass
 
     def address(self, request: Request) -> Address:
         number = host_number(request)
@@ -273,7 +278,7 @@ class World(HandClock):
         if not unreachable:
             self.budget.answered(origin(number))
         self.budget.give_back(origin(number))
-        self.readiness.fetch_ended(origin(number))
+        self.queue_hosts.fetch_ended(origin(number))
 
     def settle(self) -> None:
         """The engine asks as long as it is woken."""
@@ -326,7 +331,7 @@ class World(HandClock):
         slot.on_the_way.discard(request)
         slot.sent_at = self.now
         if self.hosts[host_number(request)].delay:
-            self.readiness.hosts.handed_over(name, request)
+            self.queue_hosts.handed_over(name, request)
         self.call_later(self.transfer, lambda: self.end(request, slot))
 
     def will_be_refused(self, request: Request) -> bool:
@@ -334,7 +339,7 @@ class World(HandClock):
 
     def end(self, request: Request, slot: Slot) -> None:
         slot.out.discard(request)
-        self.readiness.hosts.came_back(request)
+        self.queue_hosts.came_back(request)
         self.woken = True
 
 

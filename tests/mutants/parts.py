@@ -113,17 +113,22 @@ PARTS = (
     ),
     of_crawl(
         "hosts",
+        # Without known.py: it joins the queue to Scrapy's engine, and only crawls run it; without
+        # test_queue_properties.py, which takes longer than all the others together.
         "hosts/*.py",
+        "!hosts/known.py",
         tests=(
             "cluster/test_books.py",
+            "crawl/test_alarm.py",
+            "crawl/test_discovery.py",
+            "crawl/test_fetch_order.py",
             "crawl/test_kinds_of_shared_pace.py",
+            "crawl/test_lane.py",
+            "crawl/test_outage_starts.py",
+            "crawl/test_queue_alone.py",
+            "crawl/test_ticket_heap.py",
             "crawl/test_wait_alone.py",
-            "hosts/test_book.py",
-            "hosts/test_departures.py",
-            "hosts/test_door.py",
-            "hosts/test_line.py",
-            "hosts/test_pace.py",
-            "hosts/test_slots.py",
+            "hosts/test_*.py",
         ),
     ),
     of_crawl(
@@ -153,23 +158,6 @@ PARTS = (
             "crawl/test_failing_parser.py",
             "crawl/test_parsed_file.py",
             "test_scrapy_parser.py",
-        ),
-    ),
-    of_crawl(
-        "scheduling",
-        # Without running_crawl.py: it joins the queue to Scrapy's engine, and only crawls run it;
-        # without test_queue_properties.py, which takes longer than all the others together.
-        "crawl/scheduling/*.py",
-        "!crawl/scheduling/running_crawl.py",
-        tests=(
-            "crawl/test_alarm.py",
-            "crawl/test_discovery.py",
-            "crawl/test_fetch_order.py",
-            "crawl/test_hosts_of_the_queue.py",
-            "crawl/test_outage_starts.py",
-            "crawl/test_queue_alone.py",
-            "crawl/test_readiness.py",
-            "crawl/test_ticket_heap.py",
         ),
     ),
 )

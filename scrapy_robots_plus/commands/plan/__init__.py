@@ -20,8 +20,8 @@ from scrapy_robots_plus.commands.subcommand import (
 )
 from scrapy_robots_plus.commands.urls import Urls, add_urls
 from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
 from scrapy_robots_plus.crawl.settings import queue_class, throttles_automatically
+from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 
 from .figures import Figures, Limits
 from .report import print_json, print_table

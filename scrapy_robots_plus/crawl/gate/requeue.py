@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class TakesBack(Protocol):
-    """The interface of :class:`~scrapy_robots_plus.crawl.scheduling.readiness.Readiness`."""
+    """The interface of :class:`~scrapy_robots_plus.hosts.hosts.Hosts`."""
 
     def takes_back(self, request: Request, origin: Origin, /) -> bool:
         """Whether it handed out *request*, and takes it back while the robots.txt of *origin*

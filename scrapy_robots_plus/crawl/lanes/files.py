@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.pqueues import QueueProtocol
 
-    from .lane import Address, Requests
+    from scrapy_robots_plus.hosts.host import Address, Requests
+
     from .losses import Losses
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .lane import Address, Lane
+from scrapy_robots_plus.hosts.host import Address, Lane
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from scrapy import Request
 
+    from scrapy_robots_plus.hosts.host import LaneQueue
+
     from .files import LaneFiles
-    from .lane import LaneQueue
     from .losses import Losses
 
 
@@ -23,8 +24,12 @@ class OpenLanes:
     when others are finished; those left at the end stay in the state of the job.
     """
 
-    def __init__(self, queue: LaneQueue, files: LaneFiles, losses: Losses) -> None:
+    def __init__(
+        self, queue: LaneQueue, resumed: Callable[[Lane], None], files: LaneFiles, losses: Losses
+    ) -> None:
+        """*resumed* is called with each lane that an earlier run has left."""
         self._queue = queue
+        self._resumed = resumed
         self._files = files
         self._losses = losses
         self._lanes: dict[Address, Lane] = {}
@@ -110,7 +115,7 @@ class OpenLanes:
         if not len(lane):
             return None
         self._lanes[address] = lane
-        self._queue.add_resumed(lane)
+        self._resumed(lane)
         return lane
 
     def _open_more(self) -> None:

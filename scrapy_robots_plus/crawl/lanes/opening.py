@@ -14,12 +14,14 @@ from .stored_lanes import StoredLanes
 from .stored_requests import StoredOrder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from scrapy.crawler import Crawler
     from scrapy.pqueues import QueueProtocol
 
-    from .lane import LaneQueue
+    from scrapy_robots_plus.hosts.host import Lane, LaneQueue
+
     from .losses import Losses
     from .stored_lanes import WatchesLanes
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 def open_lanes(
     queue: LaneQueue,
     watcher: WatchesLanes,
+    resumed: Callable[[Lane], None],
     crawler: Crawler,
     queues: tuple[type[QueueProtocol], type[QueueProtocol] | None],
     folder: str,
@@ -52,4 +55,4 @@ def open_lanes(
             "separate hosts. Resume it with the SCHEDULER_PRIORITY_QUEUE that it started with."
         )
     files = LaneFiles(crawler, downstream, start_queue, folder, losses)
-    return OpenLanes(queue, files, losses)
+    return OpenLanes(queue, resumed, files, losses)

@@ -7,8 +7,8 @@ from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from scrapy_robots_plus.frontier import FILE_NAME
+from scrapy_robots_plus.hosts.host import Address, Lane, State
 
-from .lane import Address, Lane, LaneState
 from .stored_requests import StoredRequests
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_robots_plus.frontier import Contents
+    from scrapy_robots_plus.hosts.host import LaneQueue
 
-    from .lane import LaneQueue
     from .stored_requests import StoredOrder
 
 IN_ONE_FILE: dict[str, list[int]] = {FILE_NAME: []}
@@ -151,9 +151,9 @@ class StoredLanes:
             self._wake(at_once)
         return True
 
-    def prefer_urgent(self, priority: float) -> None:
-        """Wakes lanes more urgent than *priority*, that of the lane that would be chosen next."""
-        while self._most_urgent_asleep < priority and self.asleep:
+    def prefer_urgent(self, priority: float | None) -> None:
+        """Wakes lanes more urgent than *priority*, that of the one that would be chosen next."""
+        while priority is not None and self._most_urgent_asleep < priority and self.asleep:
             if self.room <= 0:
                 self._make_room(self.AT_ONCE, self._is_less_urgent, _unimportance)
             if not self._wake(min(self.AT_ONCE, self.room)):
@@ -225,12 +225,12 @@ class StoredLanes:
         return lane.state in _WAITING
 
 
-_WAITING = {LaneState.HELD, LaneState.DELAY, LaneState.POLICY, LaneState.FULL}
+_WAITING = {State.HELD, State.LATER, State.AT_DOOR, State.POLICY, State.FULL}
 
 
 def _patience(lane: Lane) -> tuple[int, int]:
     """Those held back first, then those that began to wait last."""
-    return lane.state is LaneState.HELD, lane.ticket
+    return lane.state is State.HELD, lane.ticket
 
 
 def _unimportance(lane: Lane) -> tuple[int, int]:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 
-from scrapy_robots_plus.crawl.lanes.lane import LaneState
-from scrapy_robots_plus.crawl.scheduling.queue import RobotsPriorityQueue
-from scrapy_robots_plus.crawl.scheduling.running_crawl import readiness_in_use
 from scrapy_robots_plus.crawl.settings import log_interval
+from scrapy_robots_plus.hosts.host import State
+from scrapy_robots_plus.hosts.hosts import hosts_in_use
+from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -25,18 +25,19 @@ if TYPE_CHECKING:
     from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
 
-    from scrapy_robots_plus.crawl.lanes.lane import Lane
-    from scrapy_robots_plus.crawl.scheduling.readiness import Readiness
+    from scrapy_robots_plus.hosts.host import Lane
+    from scrapy_robots_plus.hosts.hosts import Hosts
 
 logger = logging.getLogger(__name__)
 
 _GROUPS = {
-    LaneState.READY: "ready",
-    LaneState.FULL: "ready",
-    LaneState.POLICY: "waiting for robots.txt",
-    LaneState.DELAY: "waiting for their delay",
-    LaneState.HELD: "held back",
-    LaneState.REFUSED: "with an unreadable robots.txt",
+    State.READY: "ready",
+    State.FULL: "ready",
+    State.POLICY: "waiting for robots.txt",
+    State.LATER: "waiting for their delay",
+    State.AT_DOOR: "waiting for their delay",
+    State.HELD: "held back",
+    State.REFUSED: "with an unreadable robots.txt",
 }
 _ASKED_FOR_THEIR_DELAY = 1_000
 """Lanes, those with the most requests: it takes a hundred times as long as counting them."""
@@ -121,12 +122,11 @@ class Estimate:
             crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     def log(self) -> None:
-        readiness = readiness_in_use(self._crawler)
-        if readiness is None:
+        hosts = hosts_in_use(self._crawler)
+        if hosts is None:
             return
-        lanes = [lane for queue in readiness.queues for lane in queue]
-        described = describe(lanes, readiness.delay_of, readiness.due_in)
-        parts = described, _asleep(readiness, lanes)
+        lanes = [lane for queue in hosts.queues for lane in queue]
+        parts = describe(lanes, hosts.delay_of, hosts.due_in), _asleep(hosts, lanes)
         text = "; ".join(filter(None, parts))
         if text:
             logger.info(printable(text), extra={"spider": self._crawler.spider})
@@ -140,9 +140,9 @@ class Estimate:
             self._loop.stop()
 
 
-def _asleep(readiness: Readiness, lanes: list[Lane]) -> str:
+def _asleep(hosts: Hosts, lanes: list[Lane]) -> str:
     """What only the file of a job holds, beside the *lanes* in memory."""
-    ours = [queue for queue in readiness.queues if isinstance(queue, RobotsPriorityQueue)]
+    ours = [queue for queue in hosts.queues if isinstance(queue, RobotsPriorityQueue)]
     asleep = sum(queue.lanes_asleep for queue in ours)
     if not asleep:
         return ""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import TYPE_CHECKING
 
 from scrapy import signals
 
-from scrapy_robots_plus.crawl.lanes.lane import Address, Lane, LaneState
+from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.lanes.losses import Losses
 from scrapy_robots_plus.crawl.lanes.opening import open_lanes
 from scrapy_robots_plus.crawl.lanes.running_marker import RunningMarker
@@ -15,9 +14,8 @@ from scrapy_robots_plus.crawl.lanes.stored_lanes import StoredLanes
 from scrapy_robots_plus.crawl.own_errors import OwnErrors, guarded, is_of_this_package
 from scrapy_robots_plus.crawl.request_fields import priority_of
 
-from .readiness import Permission, Readiness
-from .running_crawl import readiness_of
-from .ticket_heap import TicketHeap
+from .host import Address
+from .hosts import hosts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,6 +24,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.pqueues import QueueProtocol
     from typing_extensions import Self
+
+    from .host import Lane
+    from .hosts import Hosts
 
 
 class RobotsPriorityQueue:
@@ -36,9 +37,6 @@ class RobotsPriorityQueue:
     ValueError for the state of any other queue.
     """
 
-    REFUSALS_EVERY = 32
-    """While others are ready, every 32nd lane asked is one whose request will be refused."""
-
     def __init__(
         self,
         crawler: Crawler,
@@ -47,31 +45,26 @@ class RobotsPriorityQueue:
         startprios: dict[str, Iterable[int]] | None = None,
         *,
         start_queue_cls: type[QueueProtocol] | None = None,
-        readiness: Readiness | None = None,
+        hosts: Hosts | None = None,
     ) -> None:
         self.crawler = crawler
         self._taken: Request | None = None
         """The request that :meth:`pop` has taken from its lane, until it is handed out."""
         self._stranded: list[Request] = []
         """Requests that an error of this package has left in no lane."""
-        self._readiness = readiness or readiness_of(crawler)
-        self._surroundings = self._readiness.surroundings
-        self._ready: TicketHeap[Lane] = TicketHeap()
-        self._refused: TicketHeap[Lane] = TicketHeap()
-        self._refusals = count()
-        self._lanes_asked = 0
+        self._hosts = hosts = hosts or hosts_of(crawler)
+        self.number = len(hosts.queues)
+        """Of the queues of a crawl, the one with the lowest number is asked first."""
         self._length = 0
-        self._asked = False
-        """Whether the engine is being answered, so that it needs no wake-up."""
         self._losses = Losses(crawler, key)
         queues = (downstream_queue_cls, start_queue_cls)
         self._lanes = open_lanes(
-            self, self._readiness, crawler, queues, key, startprios, self._losses
+            self, hosts, self._resumed, crawler, queues, key, startprios, self._losses
         )
-        self._exchange = self._readiness.alarm(self._surroundings.wake)
+        self._exchange = Alarm(hosts.known.wake, hosts.known.clock, hosts.known.call_later)
         """Rings when lanes that are asleep may be exchanged for those that wait."""
         self._stored = self._lanes if isinstance(self._lanes, StoredLanes) else None
-        self._readiness.queues.append(self)
+        hosts.queues.append(self)
         self._running_marker = None
         if key and not isinstance(self._lanes, StoredLanes):
             self._running_marker = RunningMarker(key)
@@ -112,7 +105,7 @@ class RobotsPriorityQueue:
         Scrapy's scraper does not recover from other exceptions (2.14 to 2.19).
         """
         try:
-            lane, is_urgent = self._put(request)
+            lane, is_new, is_urgent = self._put(request)
         except Exception as error:  # cannot be written, too many open files, a full disk
             if is_of_this_package(error):
                 OwnErrors.of(self.crawler).tell("the queue", error)
@@ -124,29 +117,29 @@ class RobotsPriorityQueue:
                 self._losses.not_on_disk(error)
             raise ValueError(str(error)) from error
         self._length += 1
-        self._was_put(lane, is_urgent=is_urgent)
+        self._was_put(lane, is_new=is_new, is_urgent=is_urgent)
 
-    def _put(self, request: Request) -> tuple[Lane | None, bool]:
-        """The lane that has *request* now, and whether that may make it more urgent.
+    def _put(self, request: Request) -> tuple[Lane | None, bool, bool]:
+        """The lane that has *request* now, whether it is new, and whether it may be more urgent.
 
         None if the lane is asleep, and the request with it.
         """
-        address = self._surroundings.address(request)
+        address = self._hosts.known.address(request)
         lane = self._lanes.get(address)
         if lane is None:
-            return self._lanes.new(address, request), True
+            return self._lanes.new(address, request), True, True
         most_urgent = lane.priority
         lane.requests.push(request)
-        return lane, -priority_of(request) < most_urgent
+        return lane, False, -priority_of(request) < most_urgent
 
     @guarded("the queue")
-    def _was_put(self, lane: Lane | None, *, is_urgent: bool) -> None:
+    def _was_put(self, lane: Lane | None, *, is_new: bool, is_urgent: bool) -> None:
         if lane is None:
-            self._readiness.discovery.request_came_in()
-        elif is_urgent:
-            self._readiness.enter(lane)
+            self._hosts.discovery.request_came_in()
+        elif is_new:
+            self._hosts.enter(lane)
         else:
-            self._readiness.grew(lane)
+            self._hosts.grew(lane, is_urgent=is_urgent)
         self._write_running_marker()
 
     def pop(self) -> Request | None:
@@ -154,7 +147,7 @@ class RobotsPriorityQueue:
 
         The engine is woken when one becomes ready.
         """
-        self._asked = True
+        self._hosts.asked = self
         try:
             request = self._pop()
             self._write_running_marker()
@@ -164,7 +157,7 @@ class RobotsPriorityQueue:
                 self._stranded.append(self._taken)
             return None
         finally:
-            self._asked = False
+            self._hosts.asked = None
             self._taken = None
         return request
 
@@ -174,8 +167,7 @@ class RobotsPriorityQueue:
 
         None if no host is ready, or if the queue in use cannot tell.
         """
-        first = self._ready.first()
-        return None if first is None else first[1].next_request()
+        return self._hosts.next_request(self)
 
     @property
     def state_version(self) -> int:
@@ -192,10 +184,8 @@ class RobotsPriorityQueue:
         """Closes the queues; returns the state to resume from."""
         self._put_stranded()
         state = self._lanes.close()
-        self._ready.clear()
-        self._refused.clear()
         self._length = 0
-        self._readiness.hosts.alarm.cancel()
+        self._hosts.close()
         self._exchange.cancel()
         return state
 
@@ -207,88 +197,41 @@ class RobotsPriorityQueue:
             except Exception as error:  # noqa: BLE001, PERF203 - the same again, or another
                 self._losses.not_on_disk(error)
 
-    def add_resumed(self, lane: Lane) -> None:
+    def _resumed(self, lane: Lane) -> None:
         """The lane holds requests left by an earlier run."""
         self._length += len(lane)
-        self._readiness.enter(lane)
-
-    def add_ready(self, lane: Lane) -> None:
-        """The lane may be chosen."""
-        self._ready.push((lane.priority, lane.order), lane)
-        if not self._asked:
-            # The job's other queue, which shares its slots, may have made it ready: the engine
-            # asks this queue before that one.
-            self._surroundings.wake()
+        self._hosts.enter(lane)
 
     def _pop(self) -> Request | None:
         if self._stored is not None and not self._stored.prepare():
             return None
-        readiness = self._readiness
-        readiness.advance(self)
+        self._hosts.begin(self)
         if not len(self):  # with a job, the queue in memory nearly always
             return None
-        while (lane := self._next()) is not None:
-            refused = lane.state is LaneState.REFUSED
-            permission = readiness.permission_for(lane)
-            if permission is Permission.REFUSE and not refused:
-                self._wait_for_refusal(lane)
-            elif permission is not Permission.WAIT:
-                request = self._take(lane, refused=permission is Permission.REFUSE)
-                if request is not None:
-                    return request
-        readiness.arrange_wake_up()
         if self._stored is not None:
-            self._look_among_those_asleep(self._stored)
-        return None
+            self._stored.prefer_urgent(self._hosts.most_urgent)
+        request = self._hosts.pop(self)
+        if self._stored is None:
+            return request
+        if request is not None:
+            self._stored.handed_out()
+        elif self._stored.find_ready(self._hosts.known.clock()):
+            self._hosts.known.wake()
+        elif self._stored.next_change is not None:
+            self._exchange.set(self._stored.next_change)
+        return request
 
-    def _look_among_those_asleep(self, lanes: StoredLanes) -> None:
-        """No lane that is awake is ready."""
-        if lanes.find_ready(self._surroundings.clock()):
-            self._surroundings.wake()
-        elif lanes.next_change is not None:
-            self._exchange.set(lanes.next_change)
-
-    def _next(self) -> Lane | None:
-        """The lane to ask next."""
-        self._lanes_asked += 1
-        if self._stored is not None and (first := self._ready.first()) is not None:
-            self._stored.prefer_urgent(first[0][0])
-        if self._lanes_asked % self.REFUSALS_EVERY == 0 and (lane := self._refused.pop()):
-            return lane
-        return self._ready.pop() or self._refused.pop()
-
-    def _wait_for_refusal(self, lane: Lane) -> None:
-        self._readiness.states.move(lane, LaneState.REFUSED)
-        self._refused.push(next(self._refusals), lane)
-
-    def _take(self, lane: Lane, *, refused: bool) -> Request | None:
+    def take(self, lane: Lane) -> Request | None:
+        """Takes the next request out of *lane*; None if none can be read."""
         held = len(lane)
         request = self._taken = lane.requests.pop()
         left = len(lane)
         self._length -= held - left
         if not left:
-            self._drop(lane)
-        elif request is None:  # the job's file has failed
-            return None
-        if request is None:  # damaged files: other lanes of its slot must not wait for it
-            self._readiness.hosts.had_no_request(lane)
-            return None
-        if left and refused:
-            self._wait_for_refusal(lane)
-        if self._stored is not None:
-            self._stored.handed_out()
-        self._readiness.hand_out(lane, request, refused=refused)
-        if left and not refused:
-            self._readiness.states.make_ready(lane)
+            self._lanes.remove(lane)
         return request
-
-    def _drop(self, lane: Lane) -> None:
-        self._readiness.states.move(lane, LaneState.EMPTY)
-        if lane.address.origin is not None:
-            self._surroundings.policy_was_used(lane.address.origin)
-        self._lanes.remove(lane)
 
     def _write_running_marker(self) -> None:
         """Notes how many requests the job holds: those waiting and those under way."""
         if self._running_marker is not None:
-            self._running_marker.write(self._length + len(self._readiness.hosts.out))
+            self._running_marker.write(self._length + len(self._hosts.out))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .ticket_heap import TicketHeap
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.crawl.lanes.lane import Lane
+    from .host import Lane
 
 
 class FetchOrder:

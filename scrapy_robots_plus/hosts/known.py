@@ -1,54 +1,78 @@
-"""The queue's view of a running crawl: its policies, its downloader slots, its engine."""
+"""What the queue asks of a running crawl: its policies, slots and paces, its engine."""
 
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from scrapy import Request, signals
+from scrapy import Request
 
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
-from scrapy_robots_plus.crawl.gate.crawl import Crawl
 from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
-from scrapy_robots_plus.crawl.lanes.lane import Address
 from scrapy_robots_plus.crawl.requests import chosen_slot
 
-from .hosts import Outlook
-from .readiness import OriginState, Readiness
+from .host import Address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from scrapy.crawler import Crawler
-
-    from scrapy_robots_plus.crawl.lanes.lane import Lane
+    from scrapy_robots_plus.crawl.gate.crawl import Crawl
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.policy.origin import Origin
+
+    from .host import Lane
+
+
+class OriginState(NamedTuple):
+    """What is known about an origin now. Times are by the monotonic clock."""
+
+    delay: float = 0.0
+    """The delay in seconds that its robots.txt asks for."""
+    unreachable: bool = False
+    """Whether all its requests fail because its robots.txt cannot be read."""
+    given_up: bool = False
+    """Whether all its requests fail because the host has refused too many."""
+    again_at: float = 0.0
+    """When an unreachable robots.txt is fetched again."""
+    opens_at: float = 0.0
+    """When its visiting hours begin; not in the future if they have begun."""
+
 
 _OPEN = OriginState()
 
 
-def readiness_of(crawler: Crawler) -> Readiness:
-    """The one of the crawl, which its queues share."""
-    readiness = readiness_in_use(crawler)
-    if readiness is None:
-        crawl = Crawl.of(crawler)
-        crawl.check_names()
-        surroundings = RobotsSurroundings if crawl.holds_requests else CrawlSurroundings
-        readiness = surroundings(crawl).readiness
-        crawl.readiness = readiness
-    return readiness
+class Outlook(NamedTuple):
+    """When the next request of a lane may leave, as far as known."""
+
+    due_at: float
+    """A moment; infinity if the door will say."""
+    gap: float
+    """The least seconds until the one after it."""
+    most: float
+    """How many may be under way at the same time."""
+    likely_gap: float = 0.0
+    """Average seconds until the one after it: jitter makes some waits shorter."""
+    door_at: float = -inf
+    """When the one that stands at the door may leave, if the door will say."""
 
 
-def readiness_in_use(crawler: Crawler) -> Readiness | None:
-    """The one of the crawl, if it has a queue that asks it."""
-    readiness = Crawl.of(crawler).readiness
-    return readiness if isinstance(readiness, Readiness) else None
+class Told(Protocol):
+    """Hears what happens: :class:`.Hosts`."""
+
+    def came_back(self, request: Request) -> None: ...
+
+    def changed(self, name: str) -> None: ...
+
+    def handed_over(self, name: str, request: Request) -> None: ...
+
+    def awaits(self, origin: Origin) -> bool: ...
+
+    def fetch_ended(self, origin: Origin, *, answered: bool) -> None: ...
 
 
-class CrawlSurroundings:
-    """Answers :class:`.Readiness` from a running crawl.
+class Known:
+    """What a crawl knows of its downloader. Times are seconds by its monotonic clock.
 
     Without :class:`RobotsMiddleware`, or in observe mode, there are no policies to wait for, only
     slots.
@@ -59,48 +83,56 @@ class CrawlSurroundings:
         self._crawler = crawl.crawler
         self._downloader = compat.engine_of(crawl.crawler).downloader
         self.clock = crawl.clock.monotonic
+        self.call_later = crawl.clock.call_later
         self.budget = self._make_budget()
-        self.readiness = self._make_readiness()
+        total = self._downloader.total_concurrency
+        self.enough: float = 2 * total if total > 0 else inf
+        """When this many hosts are ready, other policies are fetched less eagerly."""
+        self.defer: float | None = None
+        """Seconds for which requests to unreachable origins are kept; None refuses them."""
         self._is_told = isinstance(self._downloader, RobotsDownloader)
-        if isinstance(self._downloader, RobotsDownloader):
-            self._downloader.active.subscribe(self.readiness.hosts.came_back)
-        alarm = self.readiness.hosts.alarm
-        crawl.crawler.signals.connect(alarm.cancel, signals.spider_closed)
 
     def _make_budget(self) -> FetchBudget:
-        return FetchBudget(1, 1, self.clock, self._crawl.clock.call_later)
+        return FetchBudget(1, 1, self.clock, self.call_later)
 
-    def _make_readiness(self) -> Readiness:
-        return Readiness(self, self._crawl.clock.call_later)
+    def tell(self, hosts: Told) -> None:
+        """Tells *hosts* what happens, from now on."""
+        if isinstance(self._downloader, RobotsDownloader):
+            self._downloader.active.subscribe(hosts.came_back)
 
     def address(self, request: Request) -> Address:
+        """The lane that *request* belongs to."""
         slot = chosen_slot(request)
         return Address(None, slot or compat.slot_key(self._downloader, request))
 
     # Policies: not called, unless a lane of a resumed job has an origin
 
     def origin_state(self, origin: Origin) -> OriginState | None:  # noqa: ARG002
-        return OriginState()
+        """None if the policy is unknown and must be fetched."""
+        return _OPEN
 
     def policy_was_used(self, origin: Origin) -> None:
-        pass
+        """A just fetched policy was used: from now on it counts only while it is fresh."""
 
     def may_fetch(self) -> bool:
+        """Whether the crawl is neither paused nor about to close."""
         return False
 
     def is_fetching(self, origin: Origin) -> bool:  # noqa: ARG002
+        """Whether the policy of *origin* is on its way."""
         return False
 
     def fetch(self, origin: Origin, lane: Lane) -> None:
-        pass
+        """Starts to fetch a policy for the lane. At the end comes :meth:`.Hosts.fetch_ended`."""
 
     # The downloader
 
     def host_of(self, lane: Lane) -> str:
+        """The host that the lane waits for, or the slot if nothing delays its host."""
         return lane.address.slot
 
     def outlook(self, lane: Lane) -> Outlook:
-        """As the slot of the lane would have it."""
+        """When the next request of the lane may leave."""
         key = lane.address.slot
         slot = self._downloader.slots.get(key)
         if slot is None:
@@ -117,6 +149,10 @@ class CrawlSurroundings:
         return Outlook(self.clock() + due_in, gap, places, slot.delay)
 
     def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
+        """Those of the requests *out* that came back without a notification.
+
+        *last*: the last request handed out, if it has not been checked yet.
+        """
         active = self._downloader.active
         if not self._is_told:
             return [request for request in out if request not in active]
@@ -127,10 +163,11 @@ class CrawlSurroundings:
     # The engine
 
     def wake(self) -> None:
+        """Makes the engine ask for requests."""
         compat.wake_engine(self._crawler)
 
 
-class RobotsSurroundings(CrawlSurroundings):
+class KnownWithPolicies(Known):
     """With the policies of the middleware."""
 
     def __init__(self, crawl: Crawl) -> None:
@@ -140,22 +177,23 @@ class RobotsSurroundings(CrawlSurroundings):
         self._pacing = crawl.pacing
         self._just_fetched: dict[Origin, OriginState] = {}
         """Not policies, which take ten times the memory: a million hosts may wait for one slot."""
-        self._policies.subscribe(self._fetch_ended)
-        hosts = self.readiness.hosts
-        self._pacing.subscribe(hosts.changed, hosts.handed_over)
+        self.defer = crawl.settings.defer or None
 
     def _make_budget(self) -> FetchBudget:
         return self._crawl.budget
 
-    def _make_readiness(self) -> Readiness:
-        settings = self._crawl.settings
-        total = self._downloader.total_concurrency
-        return Readiness(
-            self,
-            self._crawl.clock.call_later,
-            defer=settings.defer or None,
-            enough=2 * total if total > 0 else inf,
-        )
+    def tell(self, hosts: Told) -> None:
+        super().tell(hosts)
+        self._pacing.subscribe(hosts.changed, hosts.handed_over)
+
+        def fetch_ended(origin: Origin, policy: Policy | None) -> None:
+            if policy is not None and hosts.awaits(origin):
+                # Whatever its lifetime and the size of the cache: one request may use it.
+                self._just_fetched[origin] = self._state_under(policy)
+            answered = policy is not None and not policy.denies_as_unreachable
+            hosts.fetch_ended(origin, answered=answered)
+
+        self._policies.subscribe(fetch_ended)
 
     def address(self, request: Request) -> Address:
         origin = self._crawl.origin_to_wait_for(request)
@@ -209,11 +247,3 @@ class RobotsSurroundings(CrawlSurroundings):
         due_at = max(outlook.due_at, self._pacing.due_at(origin.host))
         gap = max(outlook.gap, pace.delay)
         return outlook._replace(due_at=due_at, gap=gap, door_at=pace.due_at())
-
-    def _fetch_ended(self, origin: Origin, policy: Policy | None) -> None:
-        if policy is not None and self.readiness.awaits(origin):
-            # Whatever its lifetime and the size of the cache: one request may use it.
-            self._just_fetched[origin] = self._state_under(policy)
-        self.readiness.fetch_ended(
-            origin, answered=policy is not None and not policy.denies_as_unreachable
-        )

@@ -22,34 +22,15 @@ Hazards:
 
 from __future__ import annotations
 
-from math import inf
-from typing import TYPE_CHECKING, Protocol
-
-from scrapy_robots_plus.crawl.lanes.lane import LaneState
+from typing import TYPE_CHECKING
 
 from .fetch_order import FetchOrder
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
-    from scrapy_robots_plus.crawl.lanes.lane import Lane, LaneStates
-    from scrapy_robots_plus.policy.origin import Origin
+    from collections.abc import Iterator
 
-
-class Fetches(Protocol):
-    """How policies are fetched."""
-
-    budget: FetchBudget
-
-    def may_fetch(self) -> bool:
-        """Whether the crawl is neither paused nor about to close."""
-
-    def is_fetching(self, origin: Origin) -> bool: ...
-
-    def fetch(self, origin: Origin, lane: Lane) -> None:
-        """Starts to fetch a policy for the lane. ``Readiness.fetch_ended`` is called at the end."""
-
-    def wake(self) -> None:
-        """Makes the engine ask for requests."""
+    from .host import Lane
+    from .known import Known
 
 
 class Discovery:
@@ -65,7 +46,7 @@ class Discovery:
     FETCHES_AT_ONCE = 8
     """How many fetches a queue starts before it lets the engine work again."""
     PAGES_PER_FETCH = 16
-    """How many pages are handed out per fetch while enough lanes are ready."""
+    """How many pages are handed out per fetch while enough hosts are ready."""
     ROUNDS_PER_FETCH = 64
     """How many rounds the engine makes per fetch while requests are coming in."""
     QUIET_ROUNDS = 4
@@ -73,11 +54,9 @@ class Discovery:
     CREDIT = 128
     """How many fetches may start in the meantime before any of them is answered."""
 
-    def __init__(self, surroundings: Fetches, states: LaneStates, enough: float = inf) -> None:
-        """*enough*: when this many lanes are ready, other policies are fetched less eagerly."""
-        self._surroundings = surroundings
-        self._states = states
-        self._enough = enough
+    def __init__(self, known: Known, tickets: Iterator[int]) -> None:
+        self._known = known
+        self._tickets = tickets
         self._fetch_order = FetchOrder()
         self._credit = self.CREDIT
         self._rounds = 0
@@ -88,9 +67,9 @@ class Discovery:
     @property
     def next_change(self) -> float | None:
         """When another fetch may start, unless one ends first; None if none is to start."""
-        if not self._fetch_order or not self._surroundings.may_fetch():
+        if not self._fetch_order or not self._known.may_fetch():
             return None
-        return self._surroundings.budget.next_change
+        return self._known.budget.next_change
 
     def add(self, lane: Lane) -> None:
         """The policy of the lane must be fetched."""
@@ -110,15 +89,15 @@ class Discovery:
         if answered:
             self._credit = min(self._credit + 1, self.CREDIT)
 
-    def round_begins(self) -> None:
-        """The engine asks for a request, and must not be kept waiting."""
+    def round_begins(self, ready: int) -> None:
+        """The engine asks for a request, and must not be kept waiting: *ready* hosts have one."""
         self._rounds += 1
         if not self._fetch_order:
             return
         rounds = self.ROUNDS_PER_FETCH if self._is_growing else self.PAGES_PER_FETCH
         if self._rounds % rounds == 0:
-            self._start(1)
-        elif self._credit and self._states.ready < self._enough and self._start(1):
+            self._start(1, ready)
+        elif self._credit and ready < self._known.enough and self._start(1, ready):
             self._credit -= 1
 
     def nothing_is_ready(self) -> None:
@@ -126,24 +105,24 @@ class Discovery:
         if self._idle_round != self._rounds:
             self._idle_round = self._rounds
             self._rounds_without_request += 1
-        self._start(0 if self._is_growing else self.FETCHES_AT_ONCE)
+        self._start(0 if self._is_growing else self.FETCHES_AT_ONCE, 0)
 
-    def _start(self, most: int) -> int:
+    def _start(self, most: int, ready: int) -> int:
         """Starts at most *most* fetches; returns how many it started."""
         started = 0
-        budget = self._surroundings.budget
-        if not self._fetch_order or not self._surroundings.may_fetch():
+        budget = self._known.budget
+        if not self._fetch_order or not self._known.may_fetch():
             return started
         while started < most and self._fetch_order and budget.free:
             lane = self._fetch_order.pop()
             if lane is None or lane.address.origin is None:
                 return started
-            self._states.move(lane, LaneState.POLICY)  # gives it a new ticket
-            if not self._surroundings.is_fetching(lane.address.origin):
-                self._surroundings.fetch(lane.address.origin, lane)
+            lane.ticket = next(self._tickets)
+            if not self._known.is_fetching(lane.address.origin):
+                self._known.fetch(lane.address.origin, lane)
                 started += 1
-        if not self._states.ready and self._fetch_order and budget.free:
-            self._surroundings.wake()
+        if not ready and self._fetch_order and budget.free:
+            self._known.wake()
         return started
 
     @property

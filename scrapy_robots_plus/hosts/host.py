@@ -1,0 +1,238 @@
+"""A host of the queue: the lanes that may go to it, and what is under way. No I/O, no clock.
+
+A lane is the requests that go to one origin through one downloader slot.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from scrapy_robots_plus.policy.origin import Origin
+
+from .ticket_heap import TicketHeap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy import Request
+
+
+class State(Enum):
+    """What a host, or a lane that is in no host, waits for. An event ends each but the last two."""
+
+    READY = "ready"
+    """It may be chosen."""
+    LATER = "waiting for a moment"
+    FULL = "waiting for a request to end"
+    """Its slot has as many requests under way as it allows."""
+    AT_DOOR = "waiting for a request at the door"
+    POLICY = "waiting for robots.txt"
+    HELD = "held back"
+    """Until the robots.txt is fetched again, or until its visiting hours begin."""
+    REFUSED = "with an unreadable robots.txt"
+    """It may be chosen, and its requests will fail."""
+    IDLE = "idle"
+    """A host without lanes."""
+    EMPTY = "empty"
+    """A lane without requests."""
+
+
+class Address(NamedTuple):
+    """What the requests of a lane have in common."""
+
+    origin: Origin | None
+    """Whose robots.txt applies to them; None if none does."""
+    slot: str
+    """Their downloader slot."""
+
+    @property
+    def name(self) -> str:
+        """The name of the lane in the state of a job.
+
+        Scrapy's DownloaderAwarePriorityQueue names its queues by their slots alone.
+        """
+        if self.origin is None:
+            odd = "://" in self.slot or self.slot.startswith(" ")
+            return f" {self.slot}" if odd else self.slot
+        return str(self.origin) if self.slot == self.origin.host else f"{self.origin} {self.slot}"
+
+    @classmethod
+    def named(cls, name: str) -> Address:
+        """The address with this :attr:`name`. For the name of a slot, one without an origin."""
+        front, _, slot = name.partition(" ")
+        if "://" not in front:
+            return cls(None, name if front else slot)
+        try:
+            origin = Origin.of(front)
+        except ValueError:
+            origin = None
+        return cls(None, name) if origin is None else cls(origin, slot or origin.host)
+
+
+class Requests(Protocol):
+    """The requests of a lane, in the order of ``ScrapyPriorityQueue``."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def priority(self) -> int:
+        """The priority of the next request; the lowest number is the most urgent."""
+
+    def push(self, request: Request) -> None:
+        """Raises ValueError if the request cannot be written to disk, OSError if none can."""
+
+    def pop(self) -> Request | None:
+        """The next request that can be read; None if none is left."""
+
+    def peek(self) -> Request | None:
+        """The next request, left in the queue; None if the queue cannot tell."""
+
+    def priorities(self) -> list[int]:
+        """Those that have requests."""
+
+    def close(self) -> list[int]:
+        """Closes the files; returns the priorities that have requests."""
+
+
+class LaneQueue(Protocol):
+    """The queue that a lane belongs to."""
+
+    number: int
+    """Of the queues of a crawl, the one with the lowest number is asked first."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Lane]:
+        """The lanes that it holds in memory."""
+
+    def take(self, lane: Lane) -> Request | None:
+        """Takes the next request out of *lane*; None if none can be read."""
+
+
+class Lane:
+    """Requests in the order of Scrapy's own queue, and the data to choose among lanes."""
+
+    __slots__ = ("_waits", "address", "host", "order", "queue", "requests", "ticket")
+
+    def __init__(self, address: Address, queue: LaneQueue, requests: Requests) -> None:
+        self.address = address
+        self.queue = queue
+        self.requests = requests
+        self.host: Host | None = None
+        """The host that it is in; None while it waits elsewhere."""
+        self._waits = State.EMPTY
+        self.order = 0
+        """Of lanes with the same priority, the one with the lowest number is chosen first."""
+        self.ticket = 0
+        """Changes with the state: a heap entry with another ticket is out of date."""
+
+    @property
+    def state(self) -> State:
+        """What it waits for: that of its host if it is in one."""
+        return self._waits if self.host is None else self.host.state
+
+    @property
+    def priority(self) -> int:
+        """The priority of the next request; the lowest number is the most urgent."""
+        return self.requests.priority
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """Its place among the lanes of its host."""
+        return self.queue.number, self.requests.priority, self.order
+
+    def __len__(self) -> int:
+        return len(self.requests)
+
+    def waits(self, state: State, ticket: int) -> None:
+        """It is in no host, but in *state*."""
+        self._waits = state
+        self.ticket = ticket
+
+    def next_request(self) -> Request | None:
+        """The next request, left in the queue; None if the queue cannot tell."""
+        return self.requests.peek()
+
+
+class Host:
+    """The lanes that may go to one host as far as robots.txt says, and what is under way to it.
+
+    A host that nothing delays is known by the downloader slot of its requests, which it may share
+    with thousands of others, that of a proxy for example. It reads no clock and sets no timer.
+    """
+
+    __slots__ = (
+        "_lane",
+        "_lanes",
+        "due_at",
+        "gap",
+        "last",
+        "name",
+        "not_before",
+        "order",
+        "out",
+        "state",
+        "ticket",
+    )
+
+    def __init__(self, name: str, order: int) -> None:
+        self.name = name
+        self.order = order
+        """Of hosts with the same priority, the one with the lowest number is chosen first."""
+        self.ticket = 0
+        """Changes with the state: a heap entry with another ticket is out of date."""
+        self.state = State.IDLE
+        self.out = 0
+        """How many requests were handed out and have not come back."""
+        self.gap = 0.0
+        """Seconds to wait after a request, when it was last looked at."""
+        self.due_at = 0.0
+        """The moment that it waits for."""
+        self.last: Request | None = None
+        """The last request handed out, until it is known whether it leaves."""
+        self.not_before = 0.0
+        """Applies until the door knows when the host is due: a request is on its way to it."""
+        self._lane: Lane | None = None
+        """The only lane: most hosts have one."""
+        self._lanes: TicketHeap[Lane] | None = None
+        """All of them, by priority and order, if there were ever two at the same time."""
+
+    def add(self, lane: Lane) -> None:
+        """*lane* may go, or has changed its priority or order. It has a new ticket."""
+        lane.host = self
+        if self._lanes is None:
+            if self._lane is None or self._lane is lane:
+                self._lane = lane
+                return
+            self._lanes = TicketHeap()
+            self._lanes.push(self._lane.rank, self._lane)
+        self._lanes.push(lane.rank, lane)
+
+    def remove(self, lane: Lane) -> None:
+        """*lane* is elsewhere from now on, and gets a new ticket there."""
+        lane.host = None
+        if self._lane is lane:
+            self._lane = None
+
+    def next_lane(self) -> Lane | None:
+        """The lane to go next, left in; None if there is none."""
+        if self._lanes is None:
+            return self._lane
+        first = self._lanes.first()
+        if first is None:
+            self._lane = self._lanes = None
+            return None
+        return first[1]
+
+    def handed_out(self, request: Request, now: float) -> None:
+        """*request* is on its way to the door."""
+        self.last = request
+        if self.gap:
+            self.not_before = now + self.gap
+
+    def has_left(self, request: Request) -> None:
+        """*request* is sent, and the door knows when; or it was refused, and delays nothing."""
+        if self.last is request:
+            self.last = None
+            self.not_before = 0.0

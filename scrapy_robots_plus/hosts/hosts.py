@@ -1,0 +1,518 @@
+"""All hosts with requests: which may be asked now, and which event brings back the others.
+
+A lane whose robots.txt is unknown waits for it (``POLICY``), one that has to wait because of what
+robots.txt says waits for a moment (``HELD``), one whose requests will fail waits for its turn to
+(``REFUSED``). All others are in their host. A host with lanes is in exactly one of four states, and
+an event ends each:
+
+- ``READY``: in a heap, by priority and order. It is looked at when its turn comes;
+- ``LATER``: in a heap of moments, with one timer for the first of them;
+- ``FULL``: one of its requests comes back;
+- ``AT_DOOR``: one of its requests stands at the door, which tells when it leaves.
+
+Goals: a request costs O(log hosts), even if thousands of lanes wait for one host, or for the slot
+of a proxy. No host is looked at in vain, and none sleeps too long.
+
+Hazards:
+
+- Which host a lane belongs to may change: it has a pace of its own now, or none any more. A host
+  whose next lane belongs to another one counts as due, and the lane moves when its turn comes.
+- A policy may expire, and visiting hours may end, while a lane is in its host: it is asked for once
+  more when it is the lane's turn.
+- The door does not know about a request on its way there (``not_before``), and never hears of one
+  that is refused on its way: that request delays nothing.
+- A job has two queues, one in memory, and Scrapy asks that one first. Whatever becomes ready for
+  the one that is not being asked must wake the engine.
+- Nothing is removed from a heap. An item that has moved on has another ticket.
+"""
+
+from __future__ import annotations
+
+from itertools import chain, count
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+
+from scrapy_robots_plus.crawl.clock import Alarm
+from scrapy_robots_plus.crawl.compat import SLOT_META_KEY
+from scrapy_robots_plus.crawl.gate.crawl import Crawl
+from scrapy_robots_plus.crawl.policies.cache import LEAST_PAUSE
+
+from .discovery import Discovery
+from .host import Host, State
+from .known import Known, KnownWithPolicies
+from .outage_starts import OutageStarts
+from .ticket_heap import TicketHeap
+
+if TYPE_CHECKING:
+    from collections.abc import KeysView
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.policy.origin import Origin
+
+    from .host import Lane, LaneQueue
+
+
+def hosts_of(crawler: Crawler) -> Hosts:
+    """Those of the crawl, which its queues share."""
+    hosts = hosts_in_use(crawler)
+    if hosts is None:
+        crawl = Crawl.of(crawler)
+        crawl.check_names()
+        hosts = Hosts((KnownWithPolicies if crawl.holds_requests else Known)(crawl))
+        crawler.signals.connect(hosts.alarm.cancel, signals.spider_closed)
+        crawl.readiness = hosts
+    return hosts
+
+
+def hosts_in_use(crawler: Crawler) -> Hosts | None:
+    """Those of the crawl, if it has a queue that asks them."""
+    hosts = Crawl.of(crawler).readiness
+    return hosts if isinstance(hosts, Hosts) else None
+
+
+class Hosts:
+    """Shared by the queues of a crawl."""
+
+    REFUSALS_EVERY = 32
+    """While others are ready, every 32nd turn is that of a request that will be refused."""
+
+    def __init__(self, known: Known) -> None:
+        self.known = known
+        self._clock = known.clock
+        self._numbers = count(1)
+        self.ready = 0
+        """How many hosts may be chosen, as far as known without looking at them."""
+        self.lanes = 0
+        """How many lanes hold requests."""
+        self.asked: LaneQueue | None = None
+        """The queue that the engine asks now: it needs no wake-up for that one."""
+        self.queues: list[LaneQueue] = []
+        """In the order in which they are asked."""
+        self.discovery = Discovery(known, self._numbers)
+        self.alarm = Alarm(self._ring, known.clock, known.call_later)
+        self._hosts: dict[str, Host] = {}
+        self._ready: TicketHeap[Host] = TicketHeap()
+        self._later: TicketHeap[Host | Lane] = TicketHeap()
+        self._refused: TicketHeap[Lane] = TicketHeap()
+        self._turns = 0
+        self._awaiting: dict[Origin, Lane] = {}
+        self._also_awaiting: dict[Origin, list[Lane]] = {}
+        """Second and further lanes of an origin: most have one."""
+        self._outages = OutageStarts(self._origins)
+        self._out: dict[Request, Host] = {}
+        self._last: Request | None = None
+        """The last request handed out, until it is known whether it arrived."""
+        known.tell(self)
+
+    def __contains__(self, request: object) -> bool:
+        """Whether *request* was handed out and has not come back."""
+        return request in self._out
+
+    @property
+    def out(self) -> KeysView[Request]:
+        """Requests that were handed out and have not come back."""
+        return self._out.keys()
+
+    def number(self) -> int:
+        """The next ticket, or the last place in the order."""
+        return next(self._numbers)
+
+    # What the queues tell
+
+    def enter(self, lane: Lane) -> None:
+        """*lane* holds its first requests."""
+        self.discovery.request_came_in()
+        self.lanes += 1
+        lane.order = self.number()
+        self._place(lane)
+
+    def grew(self, lane: Lane, *, is_urgent: bool) -> None:
+        """*lane* has received another request; *is_urgent*: it goes before the others."""
+        self.discovery.request_came_in()
+        if lane.state is State.POLICY:
+            if is_urgent:
+                self.discovery.add(lane)
+            else:
+                self.discovery.grow(lane)
+        elif is_urgent and lane.host is not None:
+            lane.ticket = self.number()
+            lane.host.add(lane)
+            if lane.host.state is State.READY:
+                self._settle(lane.host)
+
+    def woke(self, lane: Lane) -> None:
+        """*lane* was asleep, with its requests."""
+        self._outages.has_lanes(lane.address.origin)
+        self.lanes += 1
+        lane.order = self.number()
+        self._place(lane)
+
+    def may_sleep(self, lane: Lane) -> bool:
+        """Whether nothing is about to happen to the lane: neither a fetch, nor a refusal."""
+        origin = lane.address.origin
+        fetching = origin is not None and self.known.is_fetching(origin)
+        return not fetching and lane.state not in (State.REFUSED, State.EMPTY)
+
+    def falls_asleep(self, lane: Lane) -> None:
+        """The lane is no longer known; only the file of the job holds it."""
+        host, origin = lane.host, lane.address.origin
+        self._left(lane)
+        if origin is not None:
+            self.known.policy_was_used(origin)
+            lanes = [each for each in self._end_wait(origin) if each is not lane]
+            if lanes:
+                self._awaiting[origin] = lanes[0]
+            if lanes[1:]:
+                self._also_awaiting[origin] = lanes[1:]
+            self._outages.sleeps(origin)
+        if host is not None and (host.state is State.READY or host.next_lane() is None):
+            self._settle(host)
+
+    def name_of(self, request: Request) -> str:
+        """The name of the lane that *request* belongs to."""
+        return self.known.address(request).name
+
+    @property
+    def most_urgent(self) -> int | None:
+        """The priority of the host whose turn is next; None if none is ready."""
+        first = self._ready.first()
+        return None if first is None else int(first[0][1])
+
+    def next_request(self, queue: LaneQueue) -> Request | None:
+        """The request of *queue* that may be next, left there."""
+        first = self._ready.first()
+        lane = first[1].next_lane() if first is not None else None
+        return lane.next_request() if lane is not None and lane.queue is queue else None
+
+    def defers(self, origin: Origin) -> bool:
+        """Whether requests to *origin* are kept even though its robots.txt cannot be read."""
+        now = self._clock()
+        return now < self._kept_until(origin, now)
+
+    def takes_back(self, request: Request, origin: Origin) -> bool:
+        """Whether it has handed out *request*, and takes it again while the robots.txt of *origin*
+        cannot be read.
+        """
+        return request in self._out and self.defers(origin)
+
+    def close(self) -> None:
+        """A queue is closed, and all of them are."""
+        self._ready.clear()
+        self._refused.clear()
+        self.alarm.cancel()
+
+    # What the crawl tells
+
+    def fetch_ended(self, origin: Origin, *, answered: bool = True) -> None:
+        """A fetch has ended, with or without a policy; *answered*: see :class:`.Discovery`."""
+        self.discovery.fetch_ended(answered=answered)
+        for lane in self._end_wait(origin):
+            self._place(lane)
+        self.known.wake()
+
+    def awaits(self, origin: Origin) -> bool:
+        """Whether a lane waits for its policy."""
+        return origin in self._awaiting
+
+    def came_back(self, request: Request) -> None:
+        """The downloader is done with a request, whether it was sent or not."""
+        host = self._out.pop(request, None)
+        if host is not None:
+            host.out -= 1
+            host.has_left(request)
+            self._look(host)
+        # It may have gone to another slot than was foreseen, or past the scheduler: that slot, too,
+        # may be due sooner than it was while the request was under way.
+        taken = self._hosts.get(request.meta.get(SLOT_META_KEY, ""))
+        if taken is not None and taken is not host:
+            self._look(taken)
+
+    def handed_over(self, name: str, request: Request) -> None:
+        """The door has let *request* go, to the host with this name."""
+        host = self._out.get(request)
+        if host is not None:
+            host.has_left(request)
+        self.changed(name)
+
+    def changed(self, name: str) -> None:
+        """The host with this name may be due at another moment than it was."""
+        host = self._hosts.get(name)
+        if host is not None and host.state in (State.LATER, State.AT_DOOR):
+            self._look(host)
+
+    # Handing out
+
+    def begin(self, queue: LaneQueue) -> None:
+        """The engine asks *queue*, in memory before the one on disk: that is one round.
+
+        An empty queue leaves what is due to the next.
+        """
+        if queue is self.queues[-1] or len(queue):
+            self._process_due()
+        if queue is self.queues[0]:
+            self.discovery.round_begins(self.ready)
+
+    def pop(self, queue: LaneQueue) -> Request | None:
+        """The next request of *queue*; None if none may go now, and the engine will be woken."""
+        while (item := self._next(queue.number)) is not None:
+            lane = self._choose(item) if isinstance(item, Host) else self._to_refuse(item)
+            if lane is not None and (request := self._take(lane)) is not None:
+                return request
+        self._arrange_wake_up()
+        return None
+
+    def _next(self, number: int) -> Host | Lane | None:
+        """What is to be looked at next: a host, or a lane whose requests fail."""
+        self._turns += 1
+        heaps: tuple[TicketHeap[Any], ...] = (self._ready, self._refused)
+        for heap in heaps if self._turns % self.REFUSALS_EVERY else reversed(heaps):
+            first = heap.first()
+            if first is not None and first[0][0] == number:
+                item: Host | Lane | None = heap.pop()
+                return item
+        return None
+
+    def _choose(self, host: Host) -> Lane | None:
+        """The lane of *host* to go now. If there is none, puts the host where an event finds it."""
+        self._move(host, State.IDLE)
+        lane = host.next_lane()
+        if lane is None:
+            self._settle(host)
+            return None
+        state, moment = self._by_policy(lane)
+        if state is not State.READY or self.known.host_of(lane) != host.name:
+            self._put(lane, state, moment)
+            self._settle(host)
+            return None
+        return lane if self._is_due(host, lane) else None
+
+    def _to_refuse(self, lane: Lane) -> Lane | None:
+        state, moment = self._by_policy(lane)
+        if state is State.REFUSED:
+            return lane
+        self._put(lane, state, moment)
+        return None
+
+    def _take(self, lane: Lane) -> Request | None:
+        host, now = lane.host, self._clock()
+        request = lane.queue.take(lane)
+        if request is not None:
+            self._hand_out(request, host or self._host_of(lane), now, is_refused=host is None)
+        lane.order = self.number()
+        if lane.address.origin is not None:
+            self.known.policy_was_used(lane.address.origin)
+        if not len(lane):
+            self._left(lane)
+        elif request is None:
+            return None  # the job's file has failed
+        elif host is None:
+            self._put(lane, State.REFUSED, 0.0)
+        else:
+            lane.ticket = self.number()
+            host.add(lane)
+        if host is not None:
+            host.order = lane.order
+            self._settle(host)
+        return request
+
+    def _hand_out(self, request: Request, host: Host, now: float, *, is_refused: bool) -> None:
+        self._last = request
+        self._out[request] = host
+        host.out += 1
+        if not is_refused:
+            host.handed_out(request, now)
+
+    # When
+
+    def _is_due(self, host: Host, lane: Lane) -> bool:
+        """Whether a request of *lane*, the next of *host*, may leave now. If not, it waits."""
+        outlook = self.known.outlook(lane)
+        host.gap = outlook.gap
+        if host.out >= outlook.most and (outlook.gap or self.lanes > 1):
+            # A host that has the crawl to itself blocks no other: it may fill the downloader, which
+            # sends no more at a time than the slot allows.
+            self._move(host, State.FULL)
+            return False
+        due_at = max(host.not_before, outlook.due_at)
+        if due_at <= self._clock():
+            return True
+        if due_at == inf:
+            self._move(host, State.AT_DOOR)
+        elif host.state is not State.LATER or due_at != host.due_at:
+            self._move(host, State.LATER)
+            host.due_at = due_at
+            self._later.push(due_at, host)
+            if self.asked is None:
+                self.alarm.set(due_at)
+        return False
+
+    def _look(self, host: Host) -> None:
+        """Something has happened that may let *host*, which is not ready, go."""
+        if host.state in (State.LATER, State.AT_DOOR):
+            lane = host.next_lane()
+            stays = lane is not None and self.known.host_of(lane) == host.name
+            if lane is not None and stays and not self._is_due(host, lane):
+                return
+        if host.state is not State.READY:
+            self._settle(host)
+
+    def _settle(self, host: Host) -> None:
+        """*host* may be chosen if it has lanes."""
+        lane = host.next_lane()
+        if lane is None:
+            self._move(host, State.IDLE)
+            if not host.out and self._hosts.get(host.name) is host:
+                del self._hosts[host.name]
+            return
+        self._move(host, State.READY)
+        self._ready.push((lane.queue.number, lane.priority, host.order), host)
+        if lane.queue is not self.asked:
+            self.known.wake()
+
+    def _move(self, host: Host, state: State) -> None:
+        self.ready += (state is State.READY) - (host.state is State.READY)
+        host.state = state
+        host.ticket = next(self._numbers)
+
+    def _host_of(self, lane: Lane) -> Host:
+        name = self.known.host_of(lane)
+        host = self._hosts.get(name)
+        if host is None:
+            host = self._hosts[name] = Host(name, self.number())
+        return host
+
+    # What robots.txt says
+
+    def _place(self, lane: Lane) -> None:
+        """Puts *lane*, which is nowhere, where an event finds it."""
+        self._put(lane, *self._by_policy(lane))
+
+    def _put(self, lane: Lane, state: State, moment: float) -> None:
+        if state is State.READY:
+            host = self._host_of(lane)
+            if lane.host is not None:
+                lane.host.remove(lane)
+            lane.ticket = self.number()
+            host.add(lane)
+            if host.state in (State.IDLE, State.READY):
+                self._settle(host)
+            return
+        self._take_out(lane, state)
+        if state is State.HELD:
+            self._later.push(moment, lane)
+            if self.asked is None:
+                self.alarm.set(moment)
+        elif state is State.REFUSED:
+            self._refused.push((lane.queue.number, lane.ticket), lane)
+            if lane.queue is not self.asked:
+                self.known.wake()
+        elif lane.address.origin is not None:
+            self._wait_for_policy(lane, lane.address.origin)
+
+    def _left(self, lane: Lane) -> None:
+        """*lane* holds no more requests, or is asleep."""
+        self.lanes -= 1
+        self._take_out(lane, State.EMPTY)
+
+    def _take_out(self, lane: Lane, state: State) -> None:
+        """*lane* waits in *state* from now on, in no host."""
+        if lane.host is not None:
+            lane.host.remove(lane)
+        lane.waits(state, self.number())
+
+    def _by_policy(self, lane: Lane) -> tuple[State, float]:
+        """READY as far as robots.txt is concerned; or HELD until a moment, REFUSED, POLICY."""
+        origin = lane.address.origin
+        if origin is None:
+            return State.READY, 0.0
+        known = self.known.origin_state(origin)
+        if known is None:
+            return State.POLICY, 0.0
+        if known.given_up:
+            return State.REFUSED, 0.0
+        now = self._clock()
+        if known.unreachable:
+            until = self._kept_until(origin, now)
+            if now >= until:
+                return State.REFUSED, 0.0
+            self.known.policy_was_used(origin)
+            return State.HELD, min(max(known.again_at, now + LEAST_PAUSE), until)
+        self._outages.over(origin)
+        return (State.READY if known.opens_at <= now else State.HELD), known.opens_at
+
+    def _kept_until(self, origin: Origin, now: float) -> float:
+        """Until when requests to *origin* are kept while its robots.txt cannot be read."""
+        return (
+            -inf
+            if self.known.defer is None
+            else self._outages.since(origin, now) + self.known.defer
+        )
+
+    def _origins(self) -> set[Origin]:
+        """Those that have requests."""
+        lanes = chain.from_iterable(self.queues)
+        return {lane.address.origin for lane in lanes if lane.address.origin is not None}
+
+    def _wait_for_policy(self, lane: Lane, origin: Origin) -> None:
+        if self._awaiting.setdefault(origin, lane) is not lane:
+            self._also_awaiting.setdefault(origin, []).append(lane)
+        if not self.known.is_fetching(origin):
+            self.discovery.add(lane)
+
+    def _end_wait(self, origin: Origin) -> list[Lane]:
+        """The lanes that waited for the policy of *origin*."""
+        first = self._awaiting.pop(origin, None)
+        return [] if first is None else [first, *self._also_awaiting.pop(origin, ())]
+
+    # Moments
+
+    def _process_due(self) -> None:
+        last, self._last = self._last, None
+        for request in self.known.ended(self._out.keys(), last):
+            self.came_back(request)
+        if not self._later:
+            return
+        now = self._clock()
+        while (first := self._later.first()) is not None and first[0] <= now:
+            item = self._later.pop()
+            if isinstance(item, Host):
+                self._settle(item)
+            elif item is not None:
+                self._place(item)
+
+    def _arrange_wake_up(self) -> None:
+        """Nothing may go in the queue that was asked: ensures that something will."""
+        if not self.ready:  # nor in the other queue
+            self.discovery.nothing_is_ready()
+        first, change = self._later.first(), self.discovery.next_change
+        if first is not None:
+            self.alarm.set(first[0])
+        if change is not None:
+            self.alarm.set(change)
+
+    def _ring(self) -> None:
+        self._process_due()
+        self.discovery.round_begins(self.ready)
+        if self.ready:
+            self.known.wake()
+        else:
+            self._arrange_wake_up()
+
+    # What the log says
+
+    def delay_of(self, lane: Lane) -> float:
+        """Average seconds between two requests of the lane, as far as known."""
+        origin = lane.address.origin
+        state = None if origin is None else self.known.origin_state(origin)
+        outlook = self.known.outlook(lane)
+        return max(state.delay if state else 0.0, outlook.gap, outlook.likely_gap)
+
+    def due_in(self, lane: Lane) -> float:
+        """Seconds until another request of the lane should come; not over 0 if it may now."""
+        outlook = self.known.outlook(lane)
+        due_at = outlook.door_at if outlook.due_at == inf else outlook.due_at
+        return due_at - self._clock()

@@ -1,0 +1,750 @@
+"""All hosts of a queue: which may be asked, and which event brings back the others."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+from scrapy import Request
+
+from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
+from scrapy_robots_plus.crawl.policies.cache import LEAST_PAUSE
+from scrapy_robots_plus.hosts.discovery import Discovery
+from scrapy_robots_plus.hosts.host import Address, State
+from scrapy_robots_plus.hosts.hosts import Hosts
+from scrapy_robots_plus.hosts.known import OriginState, Outlook
+from scrapy_robots_plus.hosts.outage_starts import OutageStarts
+from scrapy_robots_plus.policy.origin import Origin
+from tests.crawl.hand_clock import HandClock
+from tests.crawl.lanes import Lanes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy_robots_plus.hosts.host import Lane
+
+OPEN = OriginState()
+DEFER = 100.0
+
+
+class Slot(NamedTuple):
+    """Seconds until it is due, and after a request; its places."""
+
+    due_in: float
+    delay: float
+    places: float
+    likely: float = 0.0
+
+
+FREE = Slot(0.0, 0.0, 8)
+SINGLE = Slot(0.0, 0.0, 1)
+
+
+class Around(HandClock):
+    """What is known of origins and slots, by their names, and what the queue does with it."""
+
+    def __init__(self, defer: float | None = None) -> None:
+        super().__init__()
+        self.queue = Lanes()
+        self.budget = FetchBudget(10, 10, self.clock, self.call_later)
+        self.origins: dict[str, OriginState] = {}
+        self.slots: dict[str, Slot] = {}
+        self.homes: dict[str, str] = {}
+        """The host that a lane belongs to, by its slot."""
+        self.fetched: list[str] = []
+        self.forgotten: list[str] = []
+        self.under_way: set[str] = set()
+        self.back: list[Request] = []
+        self.asked_about: list[Request | None] = []
+        self.wakes = 0
+        around: Any = self
+        self.defer, self.enough = defer, inf
+        self.hosts = Hosts(around)
+        self.hosts.queues.append(self.queue)
+
+    # What the queue asks
+
+    def tell(self, hosts: Hosts) -> None:
+        pass
+
+    def origin_state(self, origin: Origin) -> OriginState | None:
+        return self.origins.get(origin.host, OPEN if origin.host in self.slots else None)
+
+    def policy_was_used(self, origin: Origin) -> None:
+        self.forgotten.append(origin.host)
+
+    def may_fetch(self) -> bool:
+        return True
+
+    def is_fetching(self, origin: Origin) -> bool:
+        return origin.host in self.under_way
+
+    def fetch(self, origin: Origin, lane: Lane) -> None:
+        assert lane.address.origin == origin
+        self.fetched.append(origin.host)
+
+    def host_of(self, lane: Lane) -> str:
+        return self.homes.get(lane.address.slot, lane.address.slot)
+
+    def outlook(self, lane: Lane) -> Outlook:
+        """A delay of robots.txt is one of the host."""
+        due_in, gap, places, likely = self.slots.get(lane.address.slot, FREE)
+        state = self.origins.get(lane.address.origin.host) if lane.address.origin else None
+        gap = max(gap, state.delay if state else 0.0)
+        return Outlook(self.now + due_in, gap, places, likely)
+
+    def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
+        self.asked_about.append(last)
+        return [request for request in self.back if request in out]
+
+    def wake(self) -> None:
+        self.wakes += 1
+
+    # What a queue does
+
+    def entered(
+        self,
+        name: str,
+        state: OriginState | None = None,
+        *,
+        priority: int = 0,
+        slot: str = "",
+        requests: int = 5,
+    ) -> Lane:
+        if state is not None:
+            self.origins[name] = state
+        lane = self.queue.new(name, priority=priority, requests=requests, slot=slot)
+        self.hosts.enter(lane)
+        return lane
+
+    def pop(self) -> Request | None:
+        self.hosts.asked = self.queue
+        self.hosts.begin(self.queue)
+        request = self.hosts.pop(self.queue)
+        self.hosts.asked = None
+        return request
+
+    def popped(self, requests: int = 99) -> list[str]:
+        """The hosts of the next requests, as many as may go."""
+        names: list[str] = []
+        while len(names) < requests and (request := self.pop()) is not None:
+            names.append(request.url.split("/")[2])
+        return names
+
+    def one(self) -> Request:
+        request = self.pop()
+        assert request is not None
+        return request
+
+    def rest(self) -> None:
+        """As when the engine has nothing else to do."""
+        for _ in range(Discovery.QUIET_ROUNDS):
+            assert self.pop() is None
+
+
+@pytest.fixture
+def around() -> Around:
+    return Around()
+
+
+def origin_of(lane: Lane) -> Origin:
+    assert lane.address.origin is not None
+    return lane.address.origin
+
+
+def state_of(lane: Lane) -> State:
+    return lane.state
+
+
+# When a host is due
+
+
+def test_a_host_that_is_due_and_has_room_is_asked(around: Around) -> None:
+    around.slots["a"] = FREE
+    around.entered("a", requests=1)
+    assert around.popped() == ["a"]
+    assert around.hosts.alarm.at is None
+
+
+def test_a_host_waits_for_the_delay_of_its_slot(around: Around) -> None:
+    around.slots["a"] = Slot(2.0, 5.0, 8)
+    lane = around.entered("a")
+    assert around.pop() is None
+    assert state_of(lane) is State.LATER
+    assert around.hosts.alarm.at == 1002.0
+    around.slots["a"] = Slot(0.0, 5.0, 8)
+    around.now += 1.9
+    assert around.pop() is None
+    around.now += 0.1
+    assert around.popped() == ["a"]
+
+
+def test_a_host_waits_until_a_request_of_its_full_slot_has_come_back(around: Around) -> None:
+    around.slots["x"] = SINGLE
+    around.entered("a", OPEN, slot="x")
+    lane = around.entered("b", OPEN, slot="x")
+    request = around.one()
+    assert around.pop() is None
+    assert state_of(lane) is State.FULL
+    around.hosts.came_back(request)
+    assert around.popped() == ["x"]
+
+
+def test_a_host_that_is_alone_may_fill_the_downloader(around: Around) -> None:
+    around.slots["a"] = SINGLE
+    around.entered("a")
+    assert around.popped(3) == ["a"] * 3
+    around.entered("b")
+    assert around.pop() is None
+
+
+def test_a_host_that_is_alone_may_not_where_its_slot_has_a_delay(around: Around) -> None:
+    around.slots["a"] = Slot(0.0, 1.0, 1)
+    lane = around.entered("a")
+    assert around.popped() == ["a"]
+    assert state_of(lane) is State.FULL
+
+
+def test_requests_that_are_under_way_take_as_much_of_a_slot_as_it_has(around: Around) -> None:
+    around.slots["a"] = Slot(0.0, 0.0, 3)
+    around.entered("a")
+    around.entered("unknown")
+    out = [around.one() for _ in range(3)]
+    assert around.pop() is None
+    around.hosts.came_back(out[1])
+    assert around.popped() == ["a"]
+
+
+def test_after_a_request_its_gap_is_kept(around: Around) -> None:
+    around.entered("a", OriginState(delay=3.0))
+    assert around.popped() == ["a"]
+    around.now += 2.9
+    assert around.pop() is None
+    around.now += 0.1
+    assert around.popped() == ["a"]
+
+
+def test_hosts_that_are_due_at_the_same_time_come_in_the_order_in_which_they_went(
+    around: Around,
+) -> None:
+    names = [str(number) for number in range(9)]
+    for name in names:
+        around.entered(name, OriginState(delay=5.0))
+    assert around.popped() == names
+    around.now += 5.0
+    assert around.popped() == names
+
+
+def test_hosts_take_turns_and_one_that_has_waited_is_before_those_that_went_meanwhile(
+    around: Around,
+) -> None:
+    around.entered("slow", OriginState(delay=5.0))
+    for name in "ab":
+        around.slots[name] = FREE
+        around.entered(name, requests=20)
+    assert around.popped(5) == ["slow", "a", "b", "a", "b"]
+    around.now += 5.0
+    assert around.popped(3) == ["slow", "a", "b"]
+
+
+def test_the_door_says_when_a_host_is_due(around: Around) -> None:
+    around.slots["a"] = Slot(0.0, 3.0, 8)
+    lane = around.entered("a")
+    request = around.one()
+    around.slots["a"] = Slot(inf, 3.0, 8)  # it stands there
+    around.now += 4.0
+    assert around.pop() is None
+    assert state_of(lane) is State.AT_DOOR
+    assert around.hosts.alarm.at is None
+    around.slots["a"] = Slot(2.0, 3.0, 8)
+    around.hosts.handed_over("a", request)
+    assert state_of(lane) is State.LATER
+    assert around.hosts.alarm.at == 1006.0
+    around.slots["a"] = Slot(0.0, 3.0, 8)
+    around.pass_time(2.0)
+    assert around.wakes > 0
+    assert around.popped() == ["a"]
+
+
+def test_a_host_that_is_due_sooner_than_it_was_is_asked_sooner(around: Around) -> None:
+    around.slots["a"] = Slot(15.0, 1.0, 8)
+    lane = around.entered("a")
+    assert around.pop() is None
+    around.slots["a"] = Slot(1.0, 1.0, 8)
+    around.hosts.changed("a")
+    assert around.hosts.alarm.at == 1001.0
+    around.slots["a"] = FREE
+    around.hosts.changed("a")
+    assert state_of(lane) is State.READY
+    around.hosts.changed("a")  # nothing waits any more
+    around.hosts.changed("unknown")
+
+
+def test_a_host_that_is_due_later_than_it_was_is_asked_later(around: Around) -> None:
+    around.slots["a"] = Slot(1.0, 1.0, 8)
+    lane = around.entered("a")
+    assert around.pop() is None
+    around.slots["a"] = Slot(9.0, 1.0, 8)
+    around.hosts.changed("a")
+    around.slots["a"] = Slot(8.0, 1.0, 8)
+    around.now += 1.0
+    assert around.pop() is None
+    assert state_of(lane) is State.LATER
+
+
+def test_a_request_that_has_come_back_unsent_delays_nothing(around: Around) -> None:
+    around.slots["a"] = Slot(0.0, 3.0, 8)
+    around.entered("a")
+    request = around.one()
+    assert around.pop() is None
+    around.hosts.came_back(request)
+    assert around.popped() == ["a"]
+
+
+def test_a_request_that_is_not_the_last_says_nothing_about_the_delay(around: Around) -> None:
+    around.slots["a"] = Slot(0.0, 3.0, 8)
+    around.entered("a")
+    first = around.one()
+    around.now += 3.0
+    around.one()
+    around.hosts.came_back(first)
+    assert around.pop() is None
+
+
+def test_of_the_lanes_of_a_slot_the_most_urgent_goes_first(around: Around) -> None:
+    around.slots["x"] = Slot(0.0, 1.0, 8)
+    order: list[Lane] = []
+    lanes = [
+        around.entered(name, OPEN, priority=priority, slot="x", requests=1)
+        for name, priority in (("low", -1), ("a", 0), ("b", 0), ("urgent", 5))
+    ]
+    for _ in lanes:
+        held = [lane for lane in lanes if len(lane)]
+        around.one()
+        order += [lane for lane in held if not len(lane)]
+        assert around.pop() is None
+        around.now += 1.0
+    assert [origin_of(lane).host for lane in order] == ["urgent", "a", "b", "low"]
+
+
+def test_a_lane_moves_to_the_host_that_it_belongs_to_now(around: Around) -> None:
+    around.slots["x"] = FREE
+    around.entered("a", OPEN, slot="x", requests=1)
+    lane = around.entered("b", OPEN, slot="x", requests=1)
+    assert lane.host is not None
+    assert lane.host.name == "x"
+    around.homes["x"] = "b"
+    assert len(around.popped()) == 2
+    assert set(around.hosts._hosts) == {"b"}
+
+
+def test_a_host_whose_next_lane_belongs_elsewhere_does_not_wait_for_its_door(
+    around: Around,
+) -> None:
+    around.slots["x"] = Slot(5.0, 5.0, 8)
+    lane = around.entered("a", OPEN, slot="x")
+    assert around.pop() is None
+    around.homes["x"] = "a"
+    around.slots["x"] = Slot(inf, 5.0, 8)
+    around.hosts.changed("x")
+    assert around.pop() is None
+    assert lane.host is not None
+    assert (lane.host.name, lane.state) == ("a", State.AT_DOOR)
+    around.hosts.changed("a")
+    assert state_of(lane) is State.AT_DOOR
+    around.slots["x"] = FREE
+    around.hosts.changed("a")
+    assert around.popped(1) == ["x"]
+
+
+def test_a_request_that_went_to_another_slot_lets_that_one_go_on(around: Around) -> None:
+    around.slots["y"] = Slot(9.0, 9.0, 8)
+    around.entered("a", OPEN)
+    waits = around.entered("b", OPEN, slot="y")
+    request = around.one()
+    around.popped()
+    around.slots["y"] = FREE
+    request.meta["download_slot"] = "y"
+    around.hosts.came_back(request)
+    assert waits.state is State.READY
+
+
+def test_what_is_out(around: Around) -> None:
+    around.slots["a"] = FREE
+    around.entered("a", requests=2)
+    request, other = around.one(), around.one()
+    assert set(around.hosts.out) == {request, other}
+    assert request in around.hosts
+    around.hosts.came_back(request)
+    assert request not in around.hosts
+    around.hosts.came_back(request)  # it is told twice, or of one that was never handed out
+    around.hosts.came_back(Request("http://x/"))
+    assert set(around.hosts.out) == {other}
+    assert around.hosts._hosts
+    around.hosts.came_back(other)
+    assert not around.hosts.out
+    assert not around.hosts._hosts
+
+
+def test_a_lane_without_a_request_after_all_lets_the_next_one_go(
+    around: Around, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file is damaged."""
+    around.slots["x"] = SINGLE
+    damaged = around.entered("a", OPEN, slot="x")
+    around.entered("b", OPEN, slot="x", requests=1)
+    take = around.queue.take
+
+    def take_or_not(lane: Lane) -> Request | None:
+        if lane is damaged:
+            damaged.requests.close()
+            return None
+        return take(lane)
+
+    monkeypatch.setattr(around.queue, "take", take_or_not)
+    assert len(around.popped()) == 1
+    assert damaged.state is State.EMPTY
+    assert around.hosts.lanes == 0
+
+
+def test_what_has_come_back_untold_is_looked_for_with_what_went_last(around: Around) -> None:
+    around.entered("a", OPEN, requests=1)
+    request = around.one()
+    around.back.append(request)
+    assert around.pop() is None
+    assert around.pop() is None
+    assert around.asked_about == [None, request, None]
+    assert request not in around.hosts
+
+
+# What robots.txt says
+
+
+def test_a_lane_whose_policy_is_not_known_waits_until_it_is(around: Around) -> None:
+    lane = around.entered("a")
+    assert state_of(lane) is State.POLICY
+    assert around.hosts.awaits(origin_of(lane))
+    around.rest()
+    assert around.fetched == ["a"]
+    wakes, around.origins["a"] = around.wakes, OPEN
+    around.hosts.fetch_ended(origin_of(lane))
+    assert around.wakes > wakes
+    assert not around.hosts.awaits(origin_of(lane))
+    assert around.popped(1) == ["a"]
+    assert around.forgotten == ["a"]
+
+
+def test_what_is_being_fetched_is_not_fetched_again(around: Around) -> None:
+    around.under_way.add("a")
+    lane = around.entered("a", requests=1)
+    around.rest()
+    assert around.fetched == []
+    around.origins["a"] = OPEN
+    around.hosts.fetch_ended(origin_of(lane))
+    assert around.popped() == ["a"]
+
+
+def test_a_policy_that_expires_while_a_lane_is_in_its_host_is_asked_for_again(
+    around: Around,
+) -> None:
+    around.slots["x"] = SINGLE
+    out, expires, waits = (around.entered(name, OPEN, slot="x") for name in ("a", "b", "c"))
+    request = around.one()
+    assert around.pop() is None
+    del around.origins["b"]
+    around.hosts.came_back(request)
+    assert len(around.popped()) == 1
+    assert (len(out), len(expires), len(waits)) == (4, 5, 4)
+    assert expires.state is State.POLICY
+    assert out.state is waits.state is State.FULL
+
+
+def test_a_lane_that_falls_asleep_waits_for_no_policy_and_the_others_of_its_origin_do(
+    around: Around,
+) -> None:
+    lanes = [around.entered("a", slot=slot) for slot in ("x", "y", "z")]
+    origin = origin_of(lanes[0])
+    around.hosts.falls_asleep(lanes[0])
+    assert lanes[0].state is State.EMPTY
+    assert around.forgotten == ["a"]
+    assert around.hosts.awaits(origin)
+    around.hosts.fetch_ended(origin)
+    assert [lane.state for lane in lanes] == [State.EMPTY, State.POLICY, State.POLICY]
+    for lane in lanes[1:]:
+        around.hosts.falls_asleep(lane)
+    assert not around.hosts.awaits(origin)
+    assert around.hosts.lanes == 0
+
+
+@pytest.mark.parametrize("slot", [FREE, Slot(9.0, 9.0, 8)], ids=["ready", "later"])
+def test_a_lane_that_falls_asleep_leaves_its_host_to_the_others(around: Around, slot: Slot) -> None:
+    around.slots["x"] = slot
+    sleeps, stays = (around.entered(name, OPEN, slot="x") for name in ("a", "b"))
+    if slot.delay:
+        assert around.pop() is None
+    around.hosts.falls_asleep(sleeps)
+    around.slots["x"] = FREE
+    around.now += 9.0
+    assert around.popped(2) == ["x", "x"]
+    assert (len(sleeps), len(stays)) == (5, 3)
+    around.hosts.falls_asleep(stays)
+    assert around.hosts.ready == 0
+
+
+def test_a_lane_without_an_origin_asks_for_no_policy(around: Around) -> None:
+    lane = around.queue.new("a", requests=2)
+    lane.address = Address(None, "a")
+    around.slots["a"] = Slot(0.0, 2.0, 8)
+    around.hosts.enter(lane)
+    assert around.popped() == ["a"]
+    assert around.forgotten == []
+    assert state_of(lane) is State.LATER
+
+
+def test_a_policy_that_no_lane_waits_for_wakes_the_engine_all_the_same(around: Around) -> None:
+    around.hosts.fetch_ended(Origin("http", "a", 80))
+    assert around.wakes == 1
+
+
+def test_requests_to_an_unreachable_origin_are_refused_and_delay_no_other(around: Around) -> None:
+    lane = around.entered("a", OriginState(unreachable=True, again_at=1060.0))
+    assert state_of(lane) is State.REFUSED
+    assert not around.hosts.defers(origin_of(lane))
+    assert around.popped(2) == ["a", "a"]
+    around.origins["a"] = OriginState(delay=5.0)
+    assert around.popped() == ["a"]
+    assert state_of(lane) is State.LATER
+
+
+def test_requests_to_a_host_that_is_given_up_are_refused(around: Around) -> None:
+    lane = around.entered("a", OriginState(given_up=True))
+    assert state_of(lane) is State.REFUSED
+    assert around.popped() == ["a"] * 5
+
+
+def test_refusals_drip_in_while_others_are_ready(around: Around) -> None:
+    around.slots["b"] = Slot(0.0, 0.0, 999)
+    around.entered("b", requests=200)
+    around.entered("a", OriginState(given_up=True))
+    names = around.popped(100)
+    assert names.count("a") == 3
+    assert names[31] == names[63] == names[95] == "a"
+
+
+def test_deferred_requests_wait_until_the_file_is_asked_for_again() -> None:
+    around = Around(DEFER)
+    lane = around.entered("a", OriginState(unreachable=True, again_at=1060.0))
+    assert state_of(lane) is State.HELD
+    assert around.forgotten == ["a"]
+    assert around.hosts.alarm.at == 1060.0
+    del around.origins["a"]
+    around.now = 1059.9
+    assert around.pop() is None
+    assert state_of(lane) is State.HELD
+    around.now = 1060.0
+    assert around.pop() is None
+    assert state_of(lane) is State.POLICY
+
+
+def test_deferred_requests_wait_no_longer_than_the_setting_says() -> None:
+    around = Around(DEFER)
+    lane = around.entered("a", OriginState(unreachable=True, again_at=1e9))
+    around.now = 1000.0 + DEFER
+    assert not around.hosts.defers(origin_of(lane))
+    assert around.popped() == ["a"] * 5
+
+
+def test_each_outage_has_its_own_beginning() -> None:
+    around = Around(DEFER)
+    dead = OriginState(unreachable=True, again_at=1e9)
+    around.entered("first", dead, requests=1)
+    around.now += 60
+    around.entered("second", dead, requests=1)
+    for moment, name in ((1000.0 + DEFER, "first"), (1060.0 + DEFER, "second")):
+        around.now = moment - 0.1
+        assert around.popped() == []
+        around.now = moment
+        assert around.popped() == [name]
+
+
+def test_a_lane_may_sleep_unless_a_fetch_or_a_refusal_is_about_to_end_its_wait(
+    around: Around,
+) -> None:
+    lane, other = around.entered("a"), around.entered("b")
+    assert around.hosts.may_sleep(lane)
+    around.under_way.add("a")
+    assert not around.hosts.may_sleep(lane)
+    assert around.hosts.may_sleep(other)
+    assert not around.hosts.may_sleep(around.entered("c", OriginState(given_up=True)))
+
+
+def test_only_what_was_handed_out_is_taken_back_and_only_while_it_would_be_kept() -> None:
+    around = Around(DEFER)
+    lane = around.entered("a", OPEN)
+    request = around.one()
+    takes_back = around.hosts.takes_back
+    assert takes_back(request, origin_of(lane))
+    assert not takes_back(Request("http://a/"), origin_of(lane))
+    around.now += DEFER
+    assert not takes_back(request, origin_of(lane))
+
+
+def test_of_very_many_outages_those_that_requests_wait_for_keep_their_beginning() -> None:
+    around = Around(DEFER)
+    lane = around.entered("a", OriginState(unreachable=True, again_at=1e9))
+    for number in range(OutageStarts.LEAST):
+        assert around.hosts.defers(Origin("http", str(number), 80))
+    around.now += DEFER
+    assert not around.hosts.defers(origin_of(lane))
+    assert around.hosts.defers(Origin("http", "0", 80))  # nobody waits for it
+
+
+def test_an_outage_that_was_over_begins_anew() -> None:
+    around = Around(DEFER)
+    dead = OriginState(unreachable=True, again_at=1060.0)
+    lane = around.entered("a", dead)
+    around.now += 60
+    around.origins["a"] = OPEN
+    assert around.popped(1) == ["a"]
+    around.origins["a"] = OriginState(unreachable=True, again_at=1e9)
+    around.now += 60
+    assert around.pop() is None
+    assert state_of(lane) is State.HELD
+    assert around.hosts.defers(origin_of(lane))
+
+
+def test_a_file_that_may_be_asked_for_at_once_is_asked_for_after_a_pause() -> None:
+    around = Around(DEFER)
+    around.entered("a", OriginState(unreachable=True, again_at=0.0))
+    assert around.hosts.alarm.at == 1000.0 + LEAST_PAUSE
+
+
+def test_a_lane_waits_for_its_visiting_hours(around: Around) -> None:
+    lane = around.entered("a", OriginState(opens_at=1600.0))
+    assert state_of(lane) is State.HELD
+    around.queue.add(lane, 1, priority=5)
+    around.hosts.grew(lane, is_urgent=True)  # changes nothing
+    assert state_of(lane) is State.HELD
+    around.pass_time(599)
+    assert around.wakes == 0
+    around.pass_time(1)
+    assert around.wakes > 0
+    assert around.popped(1) == ["a"]
+
+
+@pytest.mark.parametrize("later", [1001.0, 1005.0])
+def test_the_alarm_rings_for_the_earliest_of_all(around: Around, later: float) -> None:
+    around.entered("a", OriginState(opens_at=1003.0), requests=1)
+    around.entered("b", OriginState(opens_at=later), requests=1)
+    for at, name in sorted([(1003.0, "a"), (later, "b")]):
+        assert around.hosts.alarm.at == at
+        around.pass_time(at - around.now)
+        assert around.wakes > 0
+        assert around.popped() == [name]
+    assert around.hosts.alarm.at is None
+    assert around.rings == 2
+
+
+def test_a_more_urgent_request_puts_its_lane_among_the_first_to_be_fetched(
+    around: Around,
+) -> None:
+    lanes = [around.entered(str(number)) for number in range(12)]
+    around.queue.add(lanes[-1], 1, priority=5)
+    around.hosts.grew(lanes[-1], is_urgent=True)
+    around.rest()
+    assert around.fetched[0] == "11"
+
+
+# The two queues of a job
+
+
+def two_queues(around: Around) -> Lanes:
+    """Another queue, the first to be asked."""
+    first, second = Lanes(), around.queue
+    second.number = 1
+    around.hosts.queues.insert(0, first)
+    return first
+
+
+def test_each_queue_hands_out_its_own_requests_those_in_memory_first(around: Around) -> None:
+    memory = two_queues(around)
+    around.slots["a"] = Slot(0.0, 0.0, 2)
+    around.entered("a", requests=2)
+    around.hosts.enter(memory.new("a", priority=-9, requests=2))
+    around.entered("unknown")
+    pop = around.hosts.pop
+    assert pop(around.queue) is None  # those in memory are first
+    assert pop(memory) is not None
+    assert pop(memory) is not None
+    assert pop(memory) is pop(around.queue) is None
+    for request in list(around.hosts.out):
+        around.hosts.came_back(request)
+    assert pop(memory) is None
+    assert pop(around.queue) is not None
+
+
+def test_what_becomes_ready_for_the_queue_that_is_not_asked_wakes_the_engine(
+    around: Around,
+) -> None:
+    memory = two_queues(around)
+    around.hosts.asked = around.queue
+    around.slots["a"] = around.slots["b"] = FREE
+    around.entered("a")
+    assert around.wakes == 0
+    around.hosts.enter(memory.new("b"))
+    assert around.wakes == 1
+
+
+def test_an_empty_queue_leaves_what_is_due_to_the_next(around: Around) -> None:
+    memory = two_queues(around)
+    around.entered("a", OPEN)
+    around.hosts.begin(memory)
+    assert around.asked_about == []
+    around.hosts.begin(around.queue)
+    assert len(around.asked_about) == 1
+
+
+def test_the_last_queue_looks_at_what_is_due_even_if_it_is_empty(around: Around) -> None:
+    two_queues(around)
+    around.hosts.begin(around.queue)
+    assert len(around.asked_about) == 1
+
+
+def test_only_the_first_queue_begins_a_round(around: Around) -> None:
+    memory = two_queues(around)
+    for number in range(3):
+        around.entered(str(number))
+    around.hosts.begin(around.queue)
+    assert around.fetched == []
+    around.hosts.begin(memory)
+    assert len(around.fetched) == 1
+
+
+def test_while_the_other_queue_has_something_ready_no_more_is_fetched(around: Around) -> None:
+    memory = two_queues(around)
+    around.entered("unknown")
+    around.slots["a"] = FREE
+    ready = memory.new("a")
+    around.hosts.enter(ready)
+    around.hosts.discovery._rounds_without_request = Discovery.QUIET_ROUNDS
+    assert around.hosts.pop(around.queue) is None
+    assert around.fetched == []
+    assert around.hosts.pop(memory) is not None
+    assert around.hosts.pop(around.queue) is None
+    assert around.fetched == ["unknown"]
+
+
+@pytest.mark.parametrize(
+    ("state", "slot", "delay"),
+    [
+        (None, Slot(0.0, 2.0, 8, 0.0), 2.0),
+        (OriginState(delay=5.0), Slot(0.0, 2.0, 8, 3.0), 5.0),
+        (OriginState(delay=1.0), Slot(0.0, 2.0, 8, 3.0), 3.0),
+    ],
+)
+def test_the_delay_of_a_lane_is_the_longest_that_is_known(
+    around: Around, state: OriginState | None, slot: Slot, delay: float
+) -> None:
+    around.slots["a"] = slot
+    assert around.hosts.delay_of(around.entered("a", state)) == delay
