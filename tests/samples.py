@@ -12,6 +12,8 @@ from .crawling import crawl
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("sample_project/*.md")]
+FOLLOWED = {ROOT / "docs" / "tutorial.md"}
+"""Pages whose samples build on each other: tests/test_tutorial.py does all that they say."""
 _RUN = re.compile(r'\bblock_with\(\s*"([^"]+)",\s*"([^"]+)"')
 """How a test names the sample that it runs."""
 

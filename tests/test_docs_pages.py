@@ -11,6 +11,7 @@ import pytest
 import pytest_twisted
 
 from .crawling import crawl
+from .samples import FOLLOWED
 
 if TYPE_CHECKING:
     from .sites import Sites
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted({*DOCS.glob("**/*.md")} - {*DOCS.glob("inventories/*")})
-LANGUAGES = {"python", "console", "text", "sql"}
-"""What a sample may be; of these the last two are output and a description."""
+LANGUAGES = {"python", "console", "text", "sql", "html"}
+"""What a sample may be; of these the last three are output, a description and a page."""
 CANNOT_RUN = {
     "pip install": "it would change this environment; `make test-sdist` has one of its own",
 }
@@ -43,6 +44,7 @@ RUN = {
 COMMANDS = [
     command
     for page in PAGES
+    if page not in FOLLOWED
     for language, text in fences(page)
     if language == "console"
     for command in re.findall(r"^\$ (.*)$", text, re.MULTILINE)
@@ -91,6 +93,8 @@ async def test_options_of_the_command_line_can_be_given(
 
 @each_page
 def test_files_that_a_page_names_are_there(page: Path) -> None:
+    if page in FOLLOWED:  # it names those of a project that it makes
+        return
     named = re.findall(r"[`\s]((?:[\w.-]+/)+[\w-]+\.(?:py|md|inv))\b", page.read_text())
     places = (ROOT, ROOT / "scrapy_robots_plus", page.parent)
     assert [name for name in named if not any((place / name).exists() for place in places)] == []

@@ -1,0 +1,103 @@
+"""The tutorial, step by step, in an empty folder: what it shows is what happens."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from .samples import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PAGE = (ROOT / "docs" / "tutorial.md").read_text()
+BLOCK = re.compile(
+    r"^(?P<before>[^\n]+)\n\n```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+BEFORE_THE_LEVEL = re.compile(r"^[\d-]+ [\d:]+ \[[\w.]+\] ", re.MULTILINE)
+"""What Scrapy's log says in each line before that."""
+SET_UP = ("python -m venv .venv", ". .venv/bin/activate", "pip install scrapy-robots-plus")
+SERVER = "python -m http.server"
+DENIED = 1
+"""The status of a command that shows a denial."""
+
+
+def start(command: str, folder: Path, errors: int) -> subprocess.Popen[str]:
+    program = shlex.split(command.removeprefix("python -m "))
+    return subprocess.Popen(
+        [sys.executable, "-u", "-m", *program],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        text=True,
+    )
+
+
+@contextmanager
+def served(command: str, folder: Path) -> Iterator[str]:
+    """The port of the server of the tutorial, a free one."""
+    with start(command.replace(" 8000 ", " 0 "), folder, subprocess.DEVNULL) as server:
+        try:
+            assert server.stdout is not None
+            (port,) = re.findall(r"port (\d+)", server.stdout.readline())
+            yield port
+        finally:
+            server.kill()
+
+
+def printed_by(command: str, folder: Path) -> str:
+    with start(command, folder, subprocess.STDOUT) as running:
+        output, _ = running.communicate(timeout=120)
+    assert running.returncode == 0 or (running.returncode == DENIED and "denied" in output), output
+    return BEFORE_THE_LEVEL.sub("", output)
+
+
+def squeezed(text: str) -> list[str]:
+    """The lines, however wide the columns of their tables are."""
+    return [re.sub(r"  +", "  ", line) for line in text.strip().splitlines()]
+
+
+def test_each_step_does_what_is_shown(tmp_path: Path) -> None:
+    (command,) = re.findall(rf"^\$ ({SERVER}.*)$", PAGE, re.MULTILINE)
+    (tmp_path / "site" / "private").mkdir(parents=True)
+    with served(command, tmp_path) as port:
+        follow(PAGE.replace(":8000", f":{port}"), tmp_path)
+
+
+def follow(page: str, folder: Path) -> None:
+    commands = 0
+    for block in BLOCK.finditer(page):
+        if block["kind"] == "console":
+            for part in re.split(r"^\$ ", block["text"], flags=re.MULTILINE)[1:]:
+                command, _, shown = part.partition("\n")
+                if command in SET_UP or command.startswith(SERVER):
+                    continue
+                if command.startswith("cd "):
+                    folder /= command[3:]
+                    continue
+                commands += 1
+                printed = squeezed(printed_by(command, folder))
+                assert set(squeezed(shown)) - {"..."} <= set(printed), command
+        else:
+            write(folder, block["before"], block["text"])
+    assert commands == 10
+    assert (folder / "report.html").stat().st_size > 0
+
+
+def write(folder: Path, before: str, text: str) -> None:
+    """Does what the sentence *before* a sample says of it."""
+    name, *copies = re.findall(r"`(\S+/\S+)`", before)
+    path = folder / name
+    if path.name == "settings.py":
+        text = path.read_text().replace("ADDONS = {}\n", "") + text
+    path.write_text(text)
+    for copy in copies:
+        shutil.copy(path, folder / copy)
