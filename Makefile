@@ -8,7 +8,8 @@ export VENV ?= .venv
 BIN = $(VENV)/bin
 OLDEST = .venv-oldest/bin
 # A cache for each target: they run side by side, and AGAIN may name what failed in one of them.
-PYTEST = -m pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
+RUN = $(BIN)/python -m
+PYTEST = pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
 # Crawls in this process. Left out is what has processes of its own for each reactor, or no crawl.
 CRAWLS = tests/crawl $(addprefix --ignore=tests/crawl/test_, \
 	discovery.py lost_requests.py queue_properties.py reactor_modes.py slow_connections.py)
@@ -19,8 +20,18 @@ UNITS = others stores protocol commands-p-z commands-a-o
 UNITS_commands-a-o = $(wildcard tests/commands/test_[a-o]*.py)
 UNITS_commands-p-z = $(wildcard tests/commands/test_[p-z]*.py)
 UNITS_protocol = tests/protocol
-UNITS_stores = $(addprefix tests/, audit cluster frontier server storage)
+UNITS_stores = $(addprefix tests/, cluster policy server storage)
 UNITS_others = $(addprefix --ignore=, tests/crawl tests/hosts tests/commands $(UNITS_protocol) $(UNITS_stores))
+# MEASURE=yes counts the lines that these run, for `make coverage`.
+MEASURED = $(addprefix test-units-, protocol stores)
+$(MEASURED): RUN = $(if $(MEASURE),$(BIN)/coverage run -m,$(BIN)/python -m)
+# What depends on names that are private to Scrapy, or that it changes.
+VERSIONED = $(addprefix tests/crawl/test_, audit.py closing.py coming_from_scrapy.py defer.py \
+	download_handlers.py http_cache.py jobs.py queue.py reactor_modes.py request_overrides.py retry_after.py store.py)
+# Read from files of the repository: they fail where the sdist lacks one.
+OF_FILES = $(addprefix tests/, policy $(addprefix test_, ci.py docs_pages.py docs_site.py layers.py one_home.py \
+	package.py readme.py sample_project.py samples.py) crawl/test_gate.py)
+OLDEST_PARTS = $(addprefix test-oldest-,$(PARTS)) test-oldest-select
 STRESS = test-stress-crawls test-stress-protocol test-upstream test-stress-others \
 	$(addprefix mutants-, protocol policy storage) $(addprefix test-parser-,$(PARSERS)) test-select-all
 STRESS_crawls = tests/crawl
@@ -30,6 +41,7 @@ PARSERS = Protego Python Rerp
 SIDE_BY_SIDE = $(BIN)/python -m tests.side_by_side $(MAKE_COMMAND)
 
 .PHONY: help demo cluster-demo docs test test-units test-crawls test-select test-select-all \
+	rest \
 	test-oldest test-oldest-asyncio test-oldest-select test-parsers test-upstream test-packages test-sdist coverage mutants \
 	stress lint style types build comparison tables clean \
 	always
@@ -45,8 +57,9 @@ cluster-demo: .venv/installed-dev ## four workers, offline, and what the hosts s
 	@cd sample_project && PYTHONPATH=.. ../$(BIN)/python -m robots_sample.cluster --picture ../build/cluster.svg
 
 # Crawls mostly wait, so these run side by side, in parts by the names of files and folders. Each takes about as much of
-# the processor as the others, so that none is left alone at the end.
-test: .venv/installed-dev .venv-oldest/installed-dev ## the tests, and on the oldest Scrapy those that depend on its version
+# the processor as the others, so that none is left alone at the end. The environment of the oldest Scrapy is made
+# meanwhile.
+test: .venv/installed-dev ## the tests, and on the oldest Scrapy those that depend on its version
 	@$(SIDE_BY_SIDE) $(addprefix test-crawls-,$(PARTS)) $(addprefix test-units-,$(UNITS)) \
 		test-select test-oldest-asyncio
 
@@ -54,67 +67,74 @@ test-units: .venv/installed-dev ## a part of them: all but crawls
 	@$(SIDE_BY_SIDE) $(addprefix test-units-,$(UNITS))
 
 test-units-%: .venv/installed-dev
-	$(BIN)/python $(PYTEST) --reactor=asyncio $(UNITS_$*)
+	$(RUN) $(PYTEST) --reactor=asyncio $(UNITS_$*)
 
 test-crawls: .venv/installed-dev ## a part of them: crawls, with the asyncio reactor
 	@$(SIDE_BY_SIDE) $(addprefix test-crawls-,$(PARTS))
 
-test-oldest: .venv-oldest/installed-dev ## crawls on the oldest Scrapy: all, and some with another reactor
-	@$(SIDE_BY_SIDE) $(addprefix test-oldest-,$(PARTS)) test-oldest-select
+test-oldest: .venv-oldest/installed-dev ## crawls on the oldest Scrapy: those that `make test` leaves out
+	@$(SIDE_BY_SIDE) $(OLDEST_PARTS)
 
-# What depends on names that are private to Scrapy, or that it changes; the others have their turn in test-oldest.
 test-oldest-asyncio: .venv-oldest/installed-dev ## a part of them: what may differ by version of Scrapy
-	$(OLDEST)/python $(PYTEST) --reactor=asyncio $(addprefix tests/crawl/test_, audit.py closing.py \
-		coming_from_scrapy.py defer.py download_handlers.py http_cache.py jobs.py queue.py reactor_modes.py \
-		request_overrides.py retry_after.py store.py)
+	$(OLDEST)/python -m $(PYTEST) --reactor=asyncio $(VERSIONED)
 
 test-crawls-%: .venv/installed-dev
-	$(BIN)/python $(PYTEST) --reactor=asyncio $(call part,$*)
+	$(RUN) $(PYTEST) --reactor=asyncio $(call part,$*)
 
 test-oldest-%: .venv-oldest/installed-dev
-	$(OLDEST)/python $(PYTEST) --reactor=asyncio $(call part,$*)
+	$(OLDEST)/python -m $(PYTEST) --reactor=asyncio $(filter-out $(VERSIONED),$(call part,$*))
 
 # What may differ by reactor; the others have their turn in test-select-all.
 test-select: .venv/installed-dev ## a part of them: crawls, with another reactor
-	$(BIN)/python $(PYTEST) --reactor=default $(addprefix tests/crawl/test_, gate.py failures.py \
+	$(RUN) $(PYTEST) --reactor=default $(addprefix tests/crawl/test_, gate.py failures.py \
 		faults_at_every_await.py interleavings.py crawl_delay.py cut_bodies.py defer.py fetch_time.py closing.py \
 		queue.py retry_after.py)
 
 test-select-all: .venv/installed-dev ## all crawls, with another reactor
-	$(BIN)/python $(PYTEST) --reactor=default $(CRAWLS)
+	$(RUN) $(PYTEST) --reactor=default $(CRAWLS)
 
 # What differs by reactor and by version at once: the gate, failures, delays, interleavings.
 test-oldest-select: .venv-oldest/installed-dev ## a part of them: with another reactor
-	$(OLDEST)/python $(PYTEST) --reactor=default $(addprefix tests/crawl/test_, \
+	$(OLDEST)/python -m $(PYTEST) --reactor=default $(addprefix tests/crawl/test_, \
 		gate.py failures.py faults_at_every_await.py interleavings.py crawl_delay.py)
 
 test-parsers: .venv/installed-dev ## crawls with each of Scrapy's own parsers in place of ours
 	@$(SIDE_BY_SIDE) $(addprefix test-parser-,$(PARSERS))
 
 test-parser-%: .venv/installed-dev
-	ROBOTS_TEST_PARSER=$*RobotParser $(BIN)/python $(PYTEST) --reactor=asyncio $(CRAWLS)
+	ROBOTS_TEST_PARSER=$*RobotParser $(RUN) $(PYTEST) --reactor=asyncio $(CRAWLS)
 
 test-upstream: .venv/installed-dev ## Scrapy's own tests, without and with the add-on
 	$(BIN)/python -m tests.upstream
 
 # Crawls with a browser are left out where there is no chromium (apt install chromium).
 test-packages: .venv-packages/installed-dev ## crawls with scrapy-redis, scrapy-playwright, scrapy-poet and others
-	.venv-packages/bin/python $(PYTEST) --reactor=asyncio -m "stress or not stress" \
+	.venv-packages/bin/python -m $(PYTEST) --reactor=asyncio -m "stress or not stress" \
 		$(addprefix tests/crawl/test_, other_packages.py playwright.py)
 
-# All of them are imported, so that no helper is missing; a part is run, as all have run in the repository.
-test-sdist: build ## the tests that the sdist holds: all are imported, a part is run, in an environment of its own
+# All of them are imported, so that no helper is missing, and from there, though by the environment of the repository.
+test-sdist: build ## the tests that the sdist holds: all are imported, a part is run
 	@folder=$$(mktemp -d) && tar -xzf dist/*.tar.gz -C "$$folder" --strip-components=1 && \
-		(cd "$$folder" && $(MAKE) test-units-others && \
-		$(BIN)/python -m pytest --reactor=asyncio tests/crawl/test_gate.py tests/crawl/test_jobs.py && \
-		{ output=$$($(BIN)/python -m pytest --collect-only -q 2>&1) || { printf '%s\n' "$$output"; false; }; }); \
+		python=$$PWD/$(BIN)/python && (cd "$$folder" && $$python -m pytest --reactor=asyncio $(OF_FILES) && \
+		{ output=$$($$python -m pytest --collect-only -q 2>&1) || { printf '%s\n' "$$output"; false; }; }); \
 		result=$$?; rm -rf "$$folder"; exit $$result
 
+# With MEASURE=yes, what `make test` has measured.
 coverage: .venv/installed-dev ## lines and branches of protocol, policy, storage, server and cluster that their own tests run: 99.9 %
-	@rm -f .coverage .coverage.*
-	$(BIN)/coverage run $(PYTEST) --reactor=asyncio $(addprefix tests/, protocol policy storage server cluster)
+	@$(if $(MEASURE),,rm -f .coverage .coverage.*; MEASURE=yes $(SIDE_BY_SIDE) $(MEASURED))
 	@$(BIN)/coverage combine -q
 	$(BIN)/coverage report --fail-under=99.9
+
+# Each makes an environment, and what is built for it stands in the same folder: one after the other.
+test-python-3.13: test-python-3.10
+test-python-3.10: test-sdist
+
+test-python-%:
+	@.ci/other-python $*
+
+# None of it changes an environment that another one uses.
+rest: .venv/installed-docs .venv/installed-dev .venv-oldest/installed-dev ## what `.ci/run` does after `make test`, side by side
+	@$(SIDE_BY_SIDE) test-python-3.13 types $(OLDEST_PARTS) coverage style docs
 
 # MUTANTS="policy --seed 1" names a folder and repeats a run.
 mutants: .venv/installed-mutants ## changes the package at random, and counts what its tests notice
@@ -125,7 +145,7 @@ stress: .venv/installed-dev .venv/installed-mutants ## the long proofs
 	@$(BIN)/python -m tests.side_by_side --at-once 2 --seconds 7200 $(MAKE_COMMAND) $(STRESS)
 
 test-stress-%: .venv/installed-dev
-	$(BIN)/python $(PYTEST) --reactor=asyncio -m stress $(STRESS_$*)
+	$(RUN) $(PYTEST) --reactor=asyncio -m stress $(STRESS_$*)
 
 # The same mutants each time: so few of them score a little more or less each time.
 mutants-%: .venv/installed-mutants
@@ -141,7 +161,7 @@ types: .venv/installed-dev ## mypy: strict, of tests a little less so
 	$(BIN)/mypy
 
 build: .venv/installed-dev ## an sdist, and from it a wheel, in dist
-	@rm -rf build dist
+	@rm -rf dist
 	@output=$$($(BIN)/python -m build --no-isolation 2>&1) || { printf '%s\n' "$$output"; exit 1; }
 	@ls dist/*
 

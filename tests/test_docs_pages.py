@@ -22,7 +22,7 @@ PAGES = sorted({*DOCS.glob("**/*.md")} - {*DOCS.glob("inventories/*")})
 LANGUAGES = {"python", "console", "text", "sql", "html"}
 """What a sample may be; of these the last three are output, a description and a page."""
 CANNOT_RUN = {
-    "pip install": "it would change this environment; `make test-sdist` has one of its own",
+    "pip install": "it would change this environment; `.ci/run` makes one",
 }
 """Why a command is not run, by words of it."""
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
