@@ -236,6 +236,7 @@ def become(task: Task, descriptors: list[int]) -> None:
     sys.argv[:] = [task.main.partition(".")[0], *task.arguments]
     os.environ.clear()
     os.environ.update(task.environment)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     signal.alarm(task.seconds)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
-import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+
+from tests.forks import SCRAPY
+from tests.programs import Program
 
 ROOT = Path(__file__).parent.parent
 PROJECT = ROOT / "sample_project"
@@ -18,18 +20,18 @@ EXAMPLES = re.findall(r"^```console\n\$ (.*)\n([^`]*)```$", README, re.MULTILINE
 
 
 def run_in_project(command: str) -> str:
+    """What it prints, in a fork of a process that has imported Scrapy."""
     program, *arguments = shlex.split(command)
-    finished = subprocess.run(
-        [sys.executable, "-m", program, *arguments],
-        cwd=PROJECT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    return finished.stdout
+    assert program == "scrapy"
+    read, write = os.pipe()
+    with (
+        open(read, "rb") as output,
+        closing(Program(SCRAPY, *arguments, folder=PROJECT, stdout=write, stderr=write)) as crawl,
+    ):
+        os.close(write)
+        printed = output.read().decode()
+        assert crawl.wait(60) == 0, printed
+    return printed
 
 
 def masked(output: str) -> list[str]:

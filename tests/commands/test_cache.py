@@ -343,7 +343,7 @@ def test_a_closed_pipe_ends_it_silently(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_leaves_no_half_file(tmp_path: Path) -> None:
-    filled(tmp_path, *(rules(number, lines=200) for number in range(20_000)))
+    filled(tmp_path, *(rules(number, lines=200) for number in range(6_000)))
     shutil.copy(tmp_path / "robots.db", tmp_path / "copy.db")
     done = Robots(tmp_path).interrupted(
         "cache", "export", "-o", "out.jsonl", *STORE, when=lambda: any(tmp_path.glob("*.part"))

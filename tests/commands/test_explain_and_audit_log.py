@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,8 @@ from typing import Any
 from scrapy_robots_plus.audit.entries import VerdictEntry
 from tests.audit.logs import entries_in
 from tests.commands.running import Robots
+from tests.forks import SCRAPY
+from tests.programs import Program
 
 PROJECT = Path(__file__).parent.parent.parent / "sample_project"
 WHOLE_SITE = """\
@@ -37,14 +37,8 @@ def test_explain_names_what_the_log_names_for_every_denial_of_the_sample_site(
 ) -> None:
     log, store = tmp_path / "audit.jsonl", f"ROBOTS_STORE=sqlite:{tmp_path / 'robots.db'}"
     (tmp_path / "whole_site.py").write_text(WHOLE_SITE)
-    command = ["runspider", tmp_path / "whole_site.py", "-s", f"ROBOTS_AUDIT_LOG={log}"]
-    subprocess.run(
-        [sys.executable, "-m", "scrapy", *map(str, command), "-s", store],
-        cwd=PROJECT,
-        capture_output=True,
-        timeout=60,
-        check=True,
-    )
+    command = ["runspider", str(tmp_path / "whole_site.py"), "-s", f"ROBOTS_AUDIT_LOG={log}"]
+    Program(SCRAPY, *command, "-s", store, folder=PROJECT).succeed()
     denials = [entry for entry in entries_in(log) if isinstance(entry, VerdictEntry)]
     assert {entry.reason for entry in denials} == {"rule", "unreachable"}
     assert len(denials) == 8

@@ -7,8 +7,6 @@ import itertools
 import os
 import re
 import shutil
-import subprocess
-import sys
 import termios
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +20,8 @@ import scrapy
 from scrapy_robots_plus.audit.entries import VerdictEntry
 from tests.audit.logs import begin, end, entries_in, verdict, write
 from tests.crawling import crawl, names_rules
+from tests.forks import SCRAPY
+from tests.programs import Program
 from tests.sites import Sites, answer, hang_up
 
 from .running import Robots
@@ -201,14 +201,7 @@ def test_a_crawl_of_the_sample_site_comes_out_again(spider: str, tmp_path: Path)
     options = itertools.chain.from_iterable(
         ("-s", f"{key}={value}") for key, value in given.items()
     )
-    subprocess.run(
-        [sys.executable, "-m", "scrapy", "crawl", spider, *options],
-        cwd=ROOT / "sample_project",
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        timeout=60,
-        check=True,
-    )
+    Program(SCRAPY, "crawl", spider, *options, folder=ROOT / "sample_project").succeed()
     robots = Robots(tmp_path)
     assert robots("replay", log, "--verify").status == 0
     done = robots("replay", log, "--json")

@@ -49,7 +49,7 @@ ResponseFailed: Any = client.ResponseFailed
 RULES = "User-agent: *\nDisallow: /never\n"
 FIRST = 2 << 16 | 1
 """The number of the first host: 127.2.0.1."""
-HOSTS = 150
+HOSTS = 100
 FILES = 96
 """A process of the tests has some thirty open before it crawls."""
 SHORT = "robotstxt/own_shortage/files"

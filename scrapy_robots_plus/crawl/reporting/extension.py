@@ -10,11 +10,14 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_robots_plus.crawl.gate.crawl import Crawl
-from scrapy_robots_plus.crawl.settings import job_folder, log_interval
+from scrapy_robots_plus.crawl.jobs.wiring import open_job
+from scrapy_robots_plus.crawl.settings import log_interval
 from scrapy_robots_plus.protocol.printable import printable
 
+from .audit.audit import Audit
 from .outages import Outages
 from .progress import Estimate
+from .summary_file import SummaryFile
 from .table import headline, table
 from .uses import uses_line
 from .wiring import report_wiring
@@ -25,8 +28,6 @@ if TYPE_CHECKING:
     from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
     from typing_extensions import Self
-
-    from .summary_file import SummaryFile
 
 logger = logging.getLogger(__name__)
 
@@ -41,20 +42,14 @@ class RobotsExtension:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        if job_folder(crawler.settings) is not None:
-            from scrapy_robots_plus.crawl.jobs.wiring import open_job
-
-            open_job(crawler)
+        open_job(crawler)
         self._crawl = crawl = Crawl.of(crawler)
         if not crawl.is_on:
             raise NotConfigured
         self._outages = Outages(crawl)
         # Only kept: signals hold their handlers weakly.
         self._estimate = Estimate(crawler)
-        if crawl.settings.audit_log or crawl.settings.audit_warc:
-            from .audit.audit import Audit
-
-            self._audit = Audit(crawl)
+        self._audit = Audit(crawl)
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._summary_file: SummaryFile | None = None
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
@@ -75,8 +70,6 @@ class RobotsExtension:
             self._loop = create_looping_call(self._outages.sum_up)
             self._loop.start(interval, now=False)
         if self._crawl.settings.summary_file is not None:
-            from .summary_file import SummaryFile
-
             self._summary_file = SummaryFile(self._crawl, self._crawl.settings.summary_file)
             self._summary_file.prepare()
 
