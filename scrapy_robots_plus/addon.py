@@ -11,14 +11,12 @@ from scrapy.utils.python import global_object_name
 
 from .crawl.gate.downloader import RobotsDownloader
 from .crawl.gate.middleware import RobotsMiddleware
-from .crawl.jobs.wiring import keep_job_in_one_file, leave_job_alone, looks_at_one_page
 from .crawl.pages.middleware import RobotsPagesMiddleware
 from .crawl.parsers.our_parser import RobotsParser
 from .crawl.preferences.items import RobotsItemMiddleware
 from .crawl.reporting.extension import RobotsExtension
-from .crawl.settings import has_workers, names_our_queue, redis_url
+from .crawl.settings import has_workers, job_folder, names_our_queue, redis_url
 from .hosts.queue import RobotsPriorityQueue
-from .storage import check_store_uri
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -68,10 +66,16 @@ class Addon:
         settings.set("ROBOTSTXT_PARSER", RobotsParser, "addon")
         settings.set("SCHEDULER_PRIORITY_QUEUE", RobotsPriorityQueue, "addon")
         settings.set("DOWNLOADER", RobotsDownloader, "addon")
+        if job_folder(settings) is not None:
+            self._wire_job(settings)
+        _share_files_with_workers(settings)
+
+    def _wire_job(self, settings: BaseSettings) -> None:
+        from .crawl.jobs.wiring import keep_job_in_one_file, leave_job_alone, looks_at_one_page
+
         if self._crawler is not None and looks_at_one_page(self._crawler, settings):
             leave_job_alone(settings)
         keep_job_in_one_file(settings)
-        _share_files_with_workers(settings)
 
 
 def _add(settings: BaseSettings, name: str, component: type, position: int) -> None:
@@ -87,6 +91,8 @@ def _share_files_with_workers(settings: BaseSettings) -> None:
     """Those who share the requests of a crawl share its robots.txt files, on the same server."""
     if not (names_our_queue(settings) and has_workers(settings)):
         return
+    from .storage import check_store_uri
+
     with suppress(ValueError):  # scrapy-redis may understand what a store does not
         settings.set("ROBOTS_STORE", check_store_uri(redis_url(settings)), "addon")
 

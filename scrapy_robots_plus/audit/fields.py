@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import MISSING, dataclass, field, fields
-from datetime import datetime, timedelta, timezone
 from math import isfinite
 from typing import TYPE_CHECKING, Any
+
+from scrapy_robots_plus.policy.moments import moment_of, rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 SHA256 = re.compile("[0-9a-f]{64}")
 """A hash in hexadecimal."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 @dataclass(frozen=True)
@@ -39,19 +38,6 @@ class Field:
     doc: str
     """What it means, in Markdown."""
     nullable: bool
-
-
-def rfc3339(moment: float) -> str:
-    """A moment, in seconds since the epoch, in UTC with microseconds (RFC 3339)."""
-    text = (_EPOCH + timedelta(seconds=moment)).isoformat(timespec="microseconds")
-    return f"{text[:-6]}Z"
-
-
-def moment_of(text: str) -> float:
-    """Seconds since the epoch, from RFC 3339 in UTC (``Z``). Raises ValueError for other text."""
-    if not text.endswith("Z"):
-        raise ValueError(f"expected a time in UTC that ends in Z, not {text!r}")
-    return (datetime.fromisoformat(f"{text[:-1]}+00:00") - _EPOCH).total_seconds()
 
 
 def _of_type(words: str, *types: type) -> Callable[[Any], Any]:

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from scrapy_robots_plus.server import Server
+from scrapy_robots_plus.server.connection import Server
 
 PREFIX = "robots:pace"
 """A key is ``{robots:pace:GROUP:HOST}``, all of it its hash tag. It expires when it is no

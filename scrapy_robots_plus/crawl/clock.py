@@ -11,7 +11,7 @@ from typing import Protocol
 
 from scrapy.utils import asyncio as scrapy_asyncio
 
-from scrapy_robots_plus.audit.fields import rfc3339
+from scrapy_robots_plus.policy.moments import rfc3339
 
 from . import compat
 

@@ -8,9 +8,9 @@ from scrapy import signals
 
 from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.lanes.losses import Losses
+from scrapy_robots_plus.crawl.lanes.open_lanes import OpenLanes
 from scrapy_robots_plus.crawl.lanes.opening import open_lanes
 from scrapy_robots_plus.crawl.lanes.running_marker import RunningMarker
-from scrapy_robots_plus.crawl.lanes.stored_lanes import StoredLanes
 from scrapy_robots_plus.crawl.own_errors import OwnErrors, guarded, is_of_this_package
 from scrapy_robots_plus.crawl.request_fields import priority_of
 
@@ -63,10 +63,10 @@ class RobotsPriorityQueue:
         )
         self._exchange = Alarm(hosts.known.wake, hosts.known.clock, hosts.known.call_later)
         """Rings when lanes that are asleep may be exchanged for those that wait."""
-        self._stored = self._lanes if isinstance(self._lanes, StoredLanes) else None
+        self._stored = None if isinstance(self._lanes, OpenLanes) else self._lanes
         hosts.queues.append(self)
         self._running_marker = None
-        if key and not isinstance(self._lanes, StoredLanes):
+        if key and isinstance(self._lanes, OpenLanes):
             self._running_marker = RunningMarker(key)
             crawler.signals.connect(self._running_marker.remove, signals.spider_closed)
             self._lanes.resume(startprios or {}, self._running_marker.held_when_killed)

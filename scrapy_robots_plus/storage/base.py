@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import RobotsRecord
 
+SECONDS_OF_USE = 31 * 86_400.0
+"""How long a record can be of use: the defaults of ROBOTS_STALE_MAX and ROBOTS_TTL together."""
+
 
 class StoreError(Exception):
     """A store (``ROBOTS_STORE``) cannot do what it was asked.

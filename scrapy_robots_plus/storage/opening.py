@@ -10,14 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
-from scrapy_robots_plus.server import check_redis_url, hidden, without_password
+from scrapy_robots_plus.server.url import check_redis_url, hidden, without_password
 
-from .base import StoreError
+from .base import SECONDS_OF_USE, StoreError
 from .memory import MemoryStore
-from .redis.reader import RedisReader
-from .redis.store import SECONDS_OF_USE, RedisStore
-from .sqlite.reader import SqliteReader
-from .sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,7 +125,27 @@ def _no_memory(uri: str, max_body: int) -> StoreReader:  # noqa: ARG001
     raise StoreError("the store 'memory' ends with its crawl: there is nothing to read")
 
 
+def _open_sqlite(uri: str, most: int, max_body: int, _: float) -> Store:
+    from .sqlite.store import SqliteStore
+
+    return SqliteStore(_path_in(uri), most, max_body)
+
+
+def _read_sqlite(uri: str, max_body: int) -> StoreReader:
+    from .sqlite.reader import SqliteReader
+
+    return SqliteReader(_path_in(uri), max_body)
+
+
+def _open_redis(uri: str, most: int, max_body: int, seconds_of_use: float) -> Store:
+    from .redis.store import RedisStore
+
+    return RedisStore(uri, most, max_body, seconds_of_use)
+
+
 def _read_redis(uri: str, max_body: int) -> StoreReader:
+    from .redis.reader import RedisReader
+
     reader = RedisReader(uri, max_body)
     reader.faults()  # so that it is known to answer
     return reader
@@ -140,10 +156,6 @@ _KINDS = {
     "memory": _Kind(
         _check_memory, lambda _, most, longest, __: MemoryStore(most, longest), _no_memory
     ),
-    "sqlite": _Kind(
-        check_sqlite_uri,
-        lambda uri, most, longest, _: SqliteStore(_path_in(uri), most, longest),
-        lambda uri, longest: SqliteReader(_path_in(uri), longest),
-    ),
-    **dict.fromkeys(_ON_SERVERS, _Kind(check_redis_url, RedisStore, _read_redis)),
+    "sqlite": _Kind(check_sqlite_uri, _open_sqlite, _read_sqlite),
+    **dict.fromkeys(_ON_SERVERS, _Kind(check_redis_url, _open_redis, _read_redis)),
 }

@@ -19,7 +19,7 @@ from scrapy_robots_plus.audit.entries import (
     from_fields,
     to_fields,
 )
-from scrapy_robots_plus.audit.fields import moment_of, rfc3339
+from scrapy_robots_plus.policy.moments import moment_of, rfc3339
 
 from .entries import any_entry
 from .logs import begin

@@ -22,7 +22,7 @@ from scrapy_robots_plus.hosts import book_in_file
 from scrapy_robots_plus.hosts.book import Book, BookError, Entry
 from scrapy_robots_plus.hosts.book_in_file import BookInFile
 from scrapy_robots_plus.hosts.shared_pace import open_book
-from scrapy_robots_plus.server import ServerError
+from scrapy_robots_plus.server.connection import ServerError
 from tests.hosts.simulation import Worker, World
 from tests.redis_server import RedisServer
 

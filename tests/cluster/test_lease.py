@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.cluster.lease import Leases
 from scrapy_robots_plus.policy.origin import Origin
-from scrapy_robots_plus.server import Server, ServerAwayError, ServerError
+from scrapy_robots_plus.server.connection import Server, ServerAwayError, ServerError
 from tests.redis_server import RedisServer, wait_until
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.crawl.compat import ClosingWatch, Courier, run_in_background
 from scrapy_robots_plus.crawl.policies.sharing import one_process, workers
 from scrapy_robots_plus.policy.origin import Origin
-from scrapy_robots_plus.server import Server
+from scrapy_robots_plus.server.connection import Server
 from tests.crawl.scripted import Scenario, turn
 from tests.redis_server import RedisServer
 

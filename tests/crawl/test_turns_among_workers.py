@@ -16,7 +16,7 @@ from scrapy_robots_plus.crawl.policies.sharing.workers import (
     AmongWorkers,
 )
 from scrapy_robots_plus.policy.origin import Origin
-from scrapy_robots_plus.server import Server, ServerAwayError
+from scrapy_robots_plus.server.connection import Server, ServerAwayError
 from tests.redis_server import RedisServer
 
 from .hand_clock import HandClock

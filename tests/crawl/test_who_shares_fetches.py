@@ -22,7 +22,7 @@ from scrapy_robots_plus.crawl.policies.sharing.shared_fetches import Alone, Turn
 from scrapy_robots_plus.crawl.policies.sharing.workers import AmongWorkers
 from scrapy_robots_plus.crawl.settings import RobotsSettings
 from scrapy_robots_plus.policy.origin import Origin
-from scrapy_robots_plus.server import Server
+from scrapy_robots_plus.server.connection import Server
 from scrapy_robots_plus.storage.memory import MemoryStore
 from tests.redis_server import RedisServer
 

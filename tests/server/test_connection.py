@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scrapy_robots_plus.server import MissingRedisError, Server, ServerAwayError, ServerError
-from scrapy_robots_plus.server.connection import FIRST_PAUSE, LONGEST_PAUSE, connect
+from scrapy_robots_plus.server.connection import (
+    FIRST_PAUSE,
+    LONGEST_PAUSE,
+    MissingRedisError,
+    Server,
+    ServerAwayError,
+    ServerError,
+    connect,
+)
 from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer
 

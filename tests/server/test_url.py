@@ -8,8 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.server import check_redis_url, hidden, without_password
-from scrapy_robots_plus.server.url import is_cluster, secrets_in
+from scrapy_robots_plus.server.url import (
+    check_redis_url,
+    hidden,
+    is_cluster,
+    secrets_in,
+    without_password,
+)
 
 pytest.importorskip("redis")
 

@@ -14,7 +14,6 @@ from scrapy_robots_plus.crawl.agents import Agents
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
 from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
 from scrapy_robots_plus.crawl.fetching.fetcher import Fetcher
-from scrapy_robots_plus.crawl.hints.equal_urls import EqualUrls
 from scrapy_robots_plus.crawl.hints.sitemap_feed import SitemapFeed
 from scrapy_robots_plus.crawl.hints.sitemaps import Sitemaps
 from scrapy_robots_plus.crawl.own_errors import OwnErrors
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from scrapy.core.downloader import Downloader
     from scrapy.crawler import Crawler
 
+    from scrapy_robots_plus.crawl.hints.equal_urls import EqualUrls
     from scrapy_robots_plus.crawl.preferences.page import Page
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
@@ -184,8 +184,11 @@ class Crawl:
     @cached_property
     def equal_urls(self) -> EqualUrls | None:
         """None without ``ROBOTS_CLEAN_PARAM``."""
-        on = self.settings.clean_param
-        return EqualUrls(self.crawler, self.settings) if on else None
+        if not self.settings.clean_param:
+            return None
+        from scrapy_robots_plus.crawl.hints.equal_urls import EqualUrls
+
+        return EqualUrls(self.crawler, self.settings)
 
     @cached_property
     def pacing(self) -> Door:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import compat, stats
-from scrapy_robots_plus.frontier.mending.replacing import unused
 from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -85,6 +84,8 @@ class Losses:
         folder = Path(self._folder, KEPT_IN)
         with suppress(OSError):
             folder.mkdir(exist_ok=True)
+            from scrapy_robots_plus.frontier.mending.replacing import unused
+
             return path.rename(unused(folder / ".".join(path.relative_to(self._folder).parts)))
         return path
 

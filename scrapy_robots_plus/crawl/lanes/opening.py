@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from scrapy_robots_plus.crawl.jobs.job import Job
-from scrapy_robots_plus.crawl.jobs.queues import JobQueue
-from scrapy_robots_plus.crawl.jobs.renaming import name_lanes
-
 from .files import LaneFiles
 from .open_lanes import OpenLanes
-from .stored_lanes import StoredLanes
-from .stored_requests import StoredOrder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +17,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.hosts.host import Lane, LaneQueue
 
     from .losses import Losses
-    from .stored_lanes import WatchesLanes
+    from .stored_lanes import StoredLanes, WatchesLanes
 
 
 def open_lanes(
@@ -44,11 +38,8 @@ def open_lanes(
     file of the job cannot be used.
     """
     downstream, start_queue = queues
-    if issubclass(downstream, JobQueue):
-        job = Job.of(crawler)
-        name_lanes(job, "hosts", watcher.name_of)
-        order = StoredOrder(job, downstream, cast("type[JobQueue] | None", start_queue))
-        return StoredLanes(queue, watcher, order)
+    if folder and (stored := _stored_lanes(queue, watcher, crawler, queues)):
+        return stored
     if state and not isinstance(state, dict):
         raise ValueError(
             f"The state {state!r} of the job was written by a queue that does not "
@@ -56,3 +47,26 @@ def open_lanes(
         )
     files = LaneFiles(crawler, downstream, start_queue, folder, losses)
     return OpenLanes(queue, resumed, files, losses)
+
+
+def _stored_lanes(
+    queue: LaneQueue,
+    watcher: WatchesLanes,
+    crawler: Crawler,
+    queues: tuple[type[QueueProtocol], type[QueueProtocol] | None],
+) -> StoredLanes | None:
+    """None if the requests of the job are not in one file."""
+    from scrapy_robots_plus.crawl.jobs.job import Job
+    from scrapy_robots_plus.crawl.jobs.queues import JobQueue
+    from scrapy_robots_plus.crawl.jobs.renaming import name_lanes
+
+    from .stored_lanes import StoredLanes
+    from .stored_requests import StoredOrder
+
+    downstream, start_queue = queues
+    if not issubclass(downstream, JobQueue):
+        return None
+    job = Job.of(crawler)
+    name_lanes(job, "hosts", watcher.name_of)
+    order = StoredOrder(job, downstream, cast("type[JobQueue] | None", start_queue))
+    return StoredLanes(queue, watcher, order)

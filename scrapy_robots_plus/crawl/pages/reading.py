@@ -8,12 +8,10 @@ from weakref import WeakKeyDictionary
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.exceptions import RobotsOverrideError
-from scrapy_robots_plus.crawl.preferences.metas import metas_in
 from scrapy_robots_plus.crawl.preferences.page import Page
 from scrapy_robots_plus.crawl.preferences.stamp import put_page
 from scrapy_robots_plus.crawl.request_settings import OVERRIDE_META_KEY
 from scrapy_robots_plus.crawl.requests import origin_to_ask
-from scrapy_robots_plus.protocol.directives import PageDirectives, header_statements
 from scrapy_robots_plus.protocol.printable import printable
 
 if TYPE_CHECKING:
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.protocol.directives import PageDirectives
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
 logger = logging.getLogger(__name__)
@@ -80,5 +79,8 @@ class PageReader:
 
 def directives_of(response: Response, agent: AgentNames) -> PageDirectives:
     """What the X-Robots-Tag headers and the robots meta tags of *response* ask of *agent*."""
+    from scrapy_robots_plus.crawl.preferences.metas import metas_in
+    from scrapy_robots_plus.protocol.directives import PageDirectives, header_statements
+
     in_headers = header_statements(response.headers.getlist("X-Robots-Tag"))
     return PageDirectives.of((*in_headers, *metas_in(response, agent)), agent)

@@ -19,7 +19,6 @@ from scrapy_robots_plus.policy.decide import access_at, as_meant_under, held_to
 from scrapy_robots_plus.policy.freshness import span_of_use
 from scrapy_robots_plus.storage import StoreError, open_store
 from scrapy_robots_plus.storage.memory import MemoryStore
-from scrapy_robots_plus.storage.redis.store import RedisStore
 from scrapy_robots_plus.storage.trust import Trust
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import RobotsRecord
-    from scrapy_robots_plus.server import Server
+    from scrapy_robots_plus.server.connection import Server
     from scrapy_robots_plus.storage import Store
 
 logger = logging.getLogger(__name__)
@@ -80,7 +79,7 @@ class Archive:
     @property
     def server(self) -> Server | None:
         """The one that keeps the records, for other crawls too; None if none does."""
-        return self._store.server if isinstance(self._store, RedisStore) else None
+        return getattr(self._store, "server", None)
 
     async def load(self, origin: Origin, *, again: bool = False) -> RobotsRecord | None:
         """The record of *origin*, with its body; None if there is none that can be used.

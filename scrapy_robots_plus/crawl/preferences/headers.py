@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.directives import PageDirectives, header_statements
 from scrapy_robots_plus.protocol.preferences import (
     directive_statements,
     signal_header,
@@ -35,6 +34,10 @@ def said_in_headers(response: Response, agent: AgentNames) -> tuple[Statement, .
 
 
 def _directives(headers: Headers, agent: AgentNames) -> tuple[Statement, ...]:
+    if _DIRECTIVES not in headers:
+        return ()
+    from scrapy_robots_plus.protocol.directives import PageDirectives, header_statements
+
     said = header_statements(headers.getlist(_DIRECTIVES))
     directives = PageDirectives.of(said, agent).directives
     is_image = (headers.get(b"Content-Type") or b"").strip().lower().startswith(b"image/")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from itemadapter import ItemAdapter
 from scrapy.exceptions import NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.utils.python import global_object_name
@@ -18,6 +17,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from .stamp import ItemStamp, copied
 
 if TYPE_CHECKING:
+    from itemadapter import ItemAdapter
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -55,11 +55,15 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
         """Called by Scrapy with each item; returns it."""
         request = None if response is None else response.request
         stamp = None if request is None else request.meta.get(STAMP_META_KEY)
-        if stamp is not None and ItemAdapter.is_item(item):
+        if stamp is not None:
             self._put(item, stamp)
         return item
 
     def _put(self, item: Any, stamp: dict[str, Any]) -> None:
+        from itemadapter import ItemAdapter  # a crawl without items does not need it
+
+        if not ItemAdapter.is_item(item):
+            return
         try:
             adapter = ItemAdapter(item)
             value = _value(adapter, self._field)

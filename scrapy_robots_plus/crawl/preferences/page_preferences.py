@@ -14,7 +14,6 @@ from scrapy_robots_plus.protocol.preferences import Preference, combine
 from scrapy_robots_plus.protocol.printable import printable
 
 from .headers import said_in_headers
-from .metas import said_in_metas
 from .stamp import add_preferences, mark_as_sent
 
 if TYPE_CHECKING:
@@ -87,6 +86,8 @@ class PagePreferences:
         preferences = sent.policy.preferences(request.url, sent.agent)
         of_page = said_in_headers(response, sent.agent)
         if sent.policy.settings.ai_uses:
+            from .metas import said_in_metas
+
             of_page += said_in_metas(response, sent.agent)
         if of_page:
             preferences = combine((*preferences.statements, *of_page))

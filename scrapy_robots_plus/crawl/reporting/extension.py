@@ -10,14 +10,11 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_robots_plus.crawl.gate.crawl import Crawl
-from scrapy_robots_plus.crawl.jobs.wiring import open_job
-from scrapy_robots_plus.crawl.settings import log_interval
+from scrapy_robots_plus.crawl.settings import job_folder, log_interval
 from scrapy_robots_plus.protocol.printable import printable
 
-from .audit.audit import Audit
 from .outages import Outages
 from .progress import Estimate
-from .summary_file import SummaryFile
 from .table import headline, table
 from .uses import uses_line
 from .wiring import report_wiring
@@ -28,6 +25,8 @@ if TYPE_CHECKING:
     from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
     from typing_extensions import Self
+
+    from .summary_file import SummaryFile
 
 logger = logging.getLogger(__name__)
 
@@ -42,14 +41,20 @@ class RobotsExtension:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        open_job(crawler)
+        if job_folder(crawler.settings) is not None:
+            from scrapy_robots_plus.crawl.jobs.wiring import open_job
+
+            open_job(crawler)
         self._crawl = crawl = Crawl.of(crawler)
         if not crawl.is_on:
             raise NotConfigured
         self._outages = Outages(crawl)
         # Only kept: signals hold their handlers weakly.
         self._estimate = Estimate(crawler)
-        self._audit = Audit(crawl)
+        if crawl.settings.audit_log or crawl.settings.audit_warc:
+            from .audit.audit import Audit
+
+            self._audit = Audit(crawl)
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._summary_file: SummaryFile | None = None
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
@@ -70,6 +75,8 @@ class RobotsExtension:
             self._loop = create_looping_call(self._outages.sum_up)
             self._loop.start(interval, now=False)
         if self._crawl.settings.summary_file is not None:
+            from .summary_file import SummaryFile
+
             self._summary_file = SummaryFile(self._crawl, self._crawl.settings.summary_file)
             self._summary_file.prepare()
 

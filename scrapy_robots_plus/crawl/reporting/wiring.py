@@ -12,8 +12,6 @@ from scrapy.utils.python import global_object_name
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
 from scrapy_robots_plus.crawl.gate.middleware import RobotsMiddleware
-from scrapy_robots_plus.crawl.jobs.dupefilter import JobDupeFilter
-from scrapy_robots_plus.crawl.jobs.wiring import keeps_one_file
 from scrapy_robots_plus.crawl.parsers.adapter import takes_several_names
 from scrapy_robots_plus.crawl.settings import (
     dupefilter_class,
@@ -116,6 +114,9 @@ def _job_is_kept(crawler: Crawler) -> list[str]:
     settings = crawler.settings
     if job_folder(settings) is None or Scheduler not in scheduler_class(settings).__mro__:
         return []
+    from scrapy_robots_plus.crawl.jobs.dupefilter import JobDupeFilter
+    from scrapy_robots_plus.crawl.jobs.wiring import keeps_one_file
+
     dupefilter = dupefilter_class(settings)
     if not keeps_one_file(settings):
         text = (

@@ -18,7 +18,7 @@ from scrapy_robots_plus.protocol.dialect import Dialect, dialect_named
 from scrapy_robots_plus.protocol.preferences import CURRENT
 from scrapy_robots_plus.protocol.product_token import has_product_token
 from scrapy_robots_plus.protocol.rfc9309 import EXPIRY
-from scrapy_robots_plus.server import check_redis_url
+from scrapy_robots_plus.server.url import check_redis_url
 from scrapy_robots_plus.storage import check_sqlite_uri, check_store_uri
 
 from .setting import Check

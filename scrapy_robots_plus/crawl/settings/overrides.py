@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.policy.host_patterns import HostPatterns, plain_pattern
@@ -63,6 +62,8 @@ def override_from(value: object, keys: Keys) -> Override:
 def _read(key: object, value: object, keys: Keys) -> Any:
     """The value to use; a SettingProblem if it is wrong."""
     if key not in keys:
+        from difflib import get_close_matches
+
         near = get_close_matches(str(key), keys, 1)
         hint = f"did you mean {near[0]}?" if near else f"expected {_listed(keys)}"
         return _problem(key, value, f"there is no such key; {hint}")

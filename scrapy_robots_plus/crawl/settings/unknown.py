@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from .declared import names
@@ -30,6 +29,8 @@ def unknown_settings(settings: BaseSettings) -> dict[str, str | None]:
             continue
         rest = _without_prefix(name)
         if name.startswith(("ROBOTS_", "ROBOTSTXT_")):
+            from difflib import get_close_matches
+
             near = get_close_matches(rest, known, 1, _NEAR)
             found[name] = known[near[0]] if near else None
         elif name.startswith("ROBOT") and rest in known:

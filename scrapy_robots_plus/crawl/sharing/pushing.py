@@ -10,7 +10,7 @@ from scrapy.utils.request import request_from_dict
 
 from scrapy_robots_plus.cluster.requests import Stored
 from scrapy_robots_plus.crawl.request_fields import fields_of, priority_of, unusual_fields_of
-from scrapy_robots_plus.server import ServerError
+from scrapy_robots_plus.server.connection import ServerError
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
-from scrapy_robots_plus.server import Server, ServerError
+from scrapy_robots_plus.server.connection import Server, ServerError
 from scrapy_robots_plus.storage import codec
 from scrapy_robots_plus.storage.base import Scanned, StoreError, StoreReader
 

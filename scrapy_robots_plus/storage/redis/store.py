@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from scrapy_robots_plus.policy.freshness import CLOCK_SKEW
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 from scrapy_robots_plus.storage import codec
-from scrapy_robots_plus.storage.base import Store, StoreError, checked_maximum
+from scrapy_robots_plus.storage.base import SECONDS_OF_USE, Store, StoreError, checked_maximum
 
 from .reader import RedisReader, key_of
 
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 MARK = "{robots}:store"
 """The key that shows whether the server still has what was stored: it is lost with the records."""
-
-SECONDS_OF_USE = 31 * 86_400.0
-"""How long a record can be of use: the defaults of ROBOTS_STALE_MAX and ROBOTS_TTL together."""
 
 _HOUR = 3_600.0
 

@@ -8,7 +8,7 @@ import pytest
 import redis
 
 from scrapy_robots_plus.cluster.requests import Link, Stored, move_all
-from scrapy_robots_plus.server import ServerError
+from scrapy_robots_plus.server.connection import ServerError
 from tests.redis_server import RedisServer
 
 from .workers import Crew, names, take

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.sharing.held.reports import QueueReports
-from scrapy_robots_plus.server import ServerError
+from scrapy_robots_plus.server.connection import ServerError
 from tests.crawling import make_crawler, stat
 
 if TYPE_CHECKING:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.cluster.lease import Leases
 from scrapy_robots_plus.crawl.settings import caches_http
 
 from .agreement import agreement
 from .one_process import Member
 from .shared_fetches import Alone, longest_fetch
-from .workers import AmongWorkers
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -39,6 +37,10 @@ def shared_fetches(
     if caches_http(crawler.settings):
         return Alone()
     if archive.server is not None:
+        from scrapy_robots_plus.cluster.lease import Leases
+
+        from .workers import AmongWorkers
+
         longest = longest_fetch(settings)
         leases = Leases(archive.server, longest)
         return AmongWorkers(leases, archive.calls, archive.failed, longest, clock)

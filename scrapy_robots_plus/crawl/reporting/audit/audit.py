@@ -39,9 +39,8 @@ class Audit:
         self._crawl = crawl
         self._recorders: list[Recorder | ExchangeRecorder] = []
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
-        if crawl.settings.audit_log or crawl.settings.audit_warc:
-            crawl.crawler.signals.connect(self._spider_opened, signals.spider_opened)
-            crawl.crawler.signals.connect(self._spider_closed, signals.spider_closed)
+        crawl.crawler.signals.connect(self._spider_opened, signals.spider_opened)
+        crawl.crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     def _spider_opened(self, spider: Spider) -> None:
         if not self._crawl.has_middleware:

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from scrapy_robots_plus.cluster.requests import HostQueue, Link, Loss, Report
 from scrapy_robots_plus.crawl.clock import Alarm
-from scrapy_robots_plus.server import ServerAwayError, ServerError
+from scrapy_robots_plus.server.connection import ServerAwayError, ServerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from scrapy_robots_plus.server import ServerError
+    from scrapy_robots_plus.server.connection import ServerError
 
 logger = logging.getLogger(__name__)
 

@@ -1,0 +1,110 @@
+"""What a plain crawl imports of the package: what it does not use is not loaded."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .sites import Sites
+
+PACKAGE = "scrapy_robots_plus"
+MOST_MODULES = 200
+"""A crawl starts with fewer than this; each costs some 0.3 ms."""
+UNUSED = (
+    "audit",
+    "cluster",
+    "commands",
+    "contrib",
+    "crawl.jobs",
+    "crawl.reporting.audit",
+    "crawl.sharing",
+    "frontier",
+    "hosts.book_in_file",
+    "protocol.difference",
+    "protocol.directives",
+    "protocol.lint",
+    "redis",
+    "robotparser",
+    "server.connection",
+    "storage.exchange",
+    "storage.redis",
+    "storage.sqlite",
+)
+"""Rooms of which a crawl with the add-on and nothing else needs nothing."""
+PROGRAM = """
+import json, sys
+import scrapy
+from scrapy.crawler import AsyncCrawlerProcess
+
+class Spider(scrapy.Spider):
+    name = "plain"
+
+    def parse(self, response):
+        pass
+
+process = AsyncCrawlerProcess(json.loads(sys.argv[1]))
+crawler = process.create_crawler(Spider)
+process.crawl(crawler, start_urls=sys.argv[2:])
+process.start()
+print(json.dumps([crawler.stats.get_value("response_received_count"), list(sys.modules)]))
+"""
+
+
+def modules_of_a_crawl(sites: Sites, folder: Path, **settings: Any) -> set[str]:
+    """The modules of this package that a crawl of two pages imports, without the package's name."""
+    host = sites.host("User-agent: *\nDisallow: /private\nCrawl-delay: 0.1\n")
+    urls = [host.url("/a"), host.url("/b"), host.url("/private")]
+    given = {
+        "ADDONS": {f"{PACKAGE}.Addon": 300},
+        "LOG_ENABLED": False,
+        "TELNETCONSOLE_ENABLED": False,
+        **settings,
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, json.dumps(given), *urls],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        timeout=60,
+        check=True,
+    )
+    answers, modules = json.loads(done.stdout.splitlines()[-1])
+    assert answers == 3  # with the robots.txt
+    return {name.removeprefix(f"{PACKAGE}.") for name in modules if name.startswith(PACKAGE)}
+
+
+def of(room: str, modules: set[str]) -> set[str]:
+    return {each for each in modules if f"{each}.".startswith(f"{room}.")}
+
+
+def test_a_plain_crawl_imports_few_modules_and_none_of_rooms_that_it_does_not_use(
+    sites: Sites, tmp_path: Path
+) -> None:
+    modules = modules_of_a_crawl(sites, tmp_path)
+    assert set().union(*(of(room, modules) for room in UNUSED)) == set()
+    assert len(modules) < MOST_MODULES
+
+
+@pytest.mark.parametrize(
+    ("settings", "rooms"),
+    [
+        ({"JOBDIR": "job"}, ("frontier", "crawl.jobs")),
+        ({"ROBOTS_STORE": "sqlite:robots.db"}, ("storage.sqlite",)),
+        ({"ROBOTS_AUDIT_LOG": "audit.jsonl"}, ("audit", "crawl.reporting.audit")),
+        ({"ROBOTS_SHARED_PACE": "sqlite:pace.db"}, ("hosts.book_in_file",)),
+        ({"ROBOTS_NOINDEX": "obey"}, ("protocol.directives",)),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_what_a_setting_asks_for_is_imported(
+    sites: Sites, tmp_path: Path, settings: dict[str, str], rooms: tuple[str, ...]
+) -> None:
+    modules = modules_of_a_crawl(sites, tmp_path, **settings)
+    for room in rooms:
+        assert of(room, modules)
