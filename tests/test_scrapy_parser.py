@@ -27,6 +27,7 @@ Disallow: /foo
 Visit-time: 0600-0800
 Sitemap: https://e.example/s.xml
 """
+LONG = BODY + b"# %s\n" % (b"long " * 30)
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:121.0) Gecko/20100101 Firefox/121.0"
 
 
@@ -218,31 +219,59 @@ class TestMemory:
         monkeypatch.setattr("zlib.compress", compress)
         monkeypatch.setattr(module, "_hot", HotFiles(octets=10, least=3))
         crawler = get_crawler()
-        found = [RobotsParser.from_crawler(crawler, BODY + b"#%d" % n) for n in range(3)]
+        found = [RobotsParser.from_crawler(crawler, LONG + b"#%d" % n) for n in range(3)]
         for each in found:
             assert not each.allowed("/foo", "foobot")
         assert packed == []
-        parser()
-        assert packed == [BODY + b"#0"]
-        assert [each._body is None for each in found] == [True, False, False]
+        another = parser()
+        assert packed == [LONG + b"#0"]
+        assert [each._is_packed for each in (*found, another)] == [True, False, False, False]
+
+    @pytest.mark.parametrize("octets", [256, 257])
+    def test_a_short_file_is_not_compressed(
+        self, octets: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(module, "_hot", HotFiles(octets=10, least=0))
+        body = BODY + b"#" * (octets - len(BODY))
+        found = parser(body=body)
+        assert (found._is_packed, found._body == body) == ((octets > 256), (octets <= 256))
+        for _ in range(2):
+            assert not found.allowed("/foo", "foobot")
+            assert found._whole() == body
+
+    def test_a_file_that_nobody_holds_any_more_is_neither_kept_nor_compressed(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        hot = HotFiles(octets=10_000, least=0)
+        monkeypatch.setattr(module, "_hot", hot)
+        found = parser()
+        assert not found.allowed("/foo", "foobot")
+        room = hot.room
+        other = parser()
+        other.allowed("/foo", "foobot")
+        file = weakref.ref(other)
+        del other
+        assert file() is None
+        assert (len(hot), hot.room) == (1, room)
+        assert not found.allowed("/foo", "foobot")
 
     def test_one_that_nobody_asks_is_compressed_as_well(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(module, "_hot", HotFiles(octets=10, least=0))
-        found = parser()
-        assert found._body is None
+        found = parser(body=LONG)
+        assert found._is_packed
         assert found.read_as(GOOGLE).allowed("/foo", "foobot") is False
         assert not found.allowed("/foo", "foobot")
         assert found._file is None
 
     def test_it_is_compressed_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "_hot", HotFiles(octets=10, least=0))
-        found = parser()
-        packed = found._packed
+        found = parser(body=LONG)
+        packed = found._body
         for _ in range(3):
             assert not found.verdict("/foo", "foobot")
-            assert found._packed is packed
+            assert found._body is packed
 
     def test_a_rule_that_has_decided_is_named_without_reading_the_file_again(self) -> None:
         rules = b"".join(b"Disallow: /%d/\n" % n for n in range(40))

@@ -163,8 +163,12 @@ def product_tokens(agent: Agent, strict: bool = False) -> tuple[str, ...]:
     Empty for ``*``, for a browser's header and for what holds no name at all. With ``strict``, a
     name that is neither a token nor stands in a header has none either.
     """
-    tokens = (names[0] for names in _names_in(as_names(agent), strict) if names[0])
-    return tuple(dict.fromkeys(tokens))
+    return _tokens_in(as_names(agent), strict)
+
+
+@lru_cache(maxsize=256)
+def _tokens_in(names: AgentNames, strict: bool) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each[0] for each in _names_in(names, strict) if each[0]))
 
 
 def names_of(agent: Agent, strict: bool = False) -> tuple[tuple[str, ...], ...]:
@@ -173,14 +177,18 @@ def names_of(agent: Agent, strict: bool = False) -> tuple[tuple[str, ...], ...]:
 
     A token has itself alone. ``strict`` is as in :func:`product_tokens`.
     """
-    held = (tuple(filter(None, names)) for names in _names_in(as_names(agent), strict))
-    return tuple(filter(None, held))
+    return _held_in(as_names(agent), strict)
 
 
 @lru_cache(maxsize=256)
-def _names_in(names: AgentNames, strict: bool) -> tuple[tuple[str, ...], ...]:
+def _held_in(names: AgentNames, strict: bool) -> tuple[tuple[str, ...], ...]:
+    held = (tuple(filter(None, each)) for each in _names_in(names, strict))
+    return tuple(filter(None, held))
+
+
+def _names_in(names: AgentNames, strict: bool) -> Iterator[tuple[str, ...]]:
     headers = (names,) if isinstance(names, str) else names
-    return tuple(_names_in_header(header.strip(), strict) for header in headers)
+    return (_names_in_header(header.strip(), strict) for header in headers)
 
 
 def has_product_token(agent: Agent) -> bool:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scrapy_robots_plus.protocol import RobotsTxt
-from scrapy_robots_plus.protocol.rules.index import Index
+from scrapy_robots_plus.protocol.rules.matcher import Matcher
 from scrapy_robots_plus.protocol.rules.rank import NO_RANK, rank_of
-from scrapy_robots_plus.protocol.rules.scan import Scan
 
 MANY = 600
 """More than are tried one by one."""
@@ -98,37 +97,62 @@ def test_of_many(pattern: str, padding: str) -> None:
             assert line_that_decides(f"{rules}\n{others}", asked) == line, (rules, asked)
 
 
-def matcher(literal: int = 0, starred: int = 0) -> Scan | Index:
+def matcher(literal: int = 0, starred: int = 0) -> Matcher:
     lines = [f"Disallow: /{number:05}" for number in range(literal)]
     lines += [f"Disallow: /*{number:05}" for number in range(starred)]
     compiled = RobotsTxt.parse("\n".join(["User-agent: *", *lines])).rules_for("bot").compile()
-    assert isinstance(compiled, (Scan, Index))
+    assert isinstance(compiled, Matcher)
     return compiled
 
 
-@pytest.mark.parametrize(("literal", "starred"), [(128, 0), (0, 128), (64, 64)])
-def test_so_many_rules_are_tried_one_by_one_and_more_are_looked_up(
-    literal: int, starred: int
-) -> None:
-    assert isinstance(matcher(literal, starred), Scan)
-    assert isinstance(matcher(literal + 1, starred), Index)
-    assert isinstance(matcher(literal, starred + 1), Index)
-
-
-def test_of_many_rules_few_with_wildcards_are_tried_one_by_one_and_more_looked_up() -> None:
-    few, many = matcher(1, 128), matcher(0, 129)
-    assert isinstance(few, Index)
-    assert isinstance(many, Index)
-    assert (len(few._few.rules), len(few._sought)) == (128, 0)
-    assert (len(many._few.rules), sum(map(len, many._sought[4].values()))) == (0, 129)
+@pytest.mark.parametrize("literal", [0, 1, 128, 129])
+def test_so_many_with_wildcards_are_tried_one_by_one_and_more_are_looked_up(literal: int) -> None:
+    few, many = matcher(literal, 128), matcher(literal, 129)
+    assert (sum(len(rules) for _, rules in few._tried), few._sought) == (128, {})
+    assert (many._tried, sum(map(len, many._sought[4].values()))) == ([], 129)
+    for number in (0, 127):
+        assert few.best(b"/a%05d" % number) == rank_of(14, number + 2 + literal, allow=False)
     for number in (0, 128):
-        assert many.best(b"/a%05d" % number) == rank_of(14, number + 2, allow=False)
-    assert many.best(b"/a00129") == NO_RANK
+        assert many.best(b"/a%05d" % number) == rank_of(14, number + 2 + literal, allow=False)
+    assert few.best(b"/a00128") == many.best(b"/a00129") == NO_RANK
+
+
+@pytest.mark.parametrize("literal", [128, 129])
+def test_of_a_few_without_wildcards_it_is_seen_at_once_whether_any_matches(literal: int) -> None:
+    found = matcher(literal)
+    assert found.best(b"/x") == NO_RANK
+    assert (found._lengths == []) is (literal == 128)
+    assert found.best(b"/00001x") == rank_of(12, 3, allow=False)
+    assert found._lengths == [6]
 
 
 def test_the_same_rule_a_thousand_times_is_looked_up_once() -> None:
     rules = "Disallow: /*same\n" * 1000
-    index = RobotsTxt.parse(f"User-agent: *\n{rules}").rules_for("bot").compile()
-    assert isinstance(index, Index)
-    assert [len(each) for each in index._sought[4].values()] == [1]
+    found = RobotsTxt.parse(f"User-agent: *\n{rules}").rules_for("bot").compile()
+    assert isinstance(found, Matcher)
+    assert [len(each) for each in found._sought[4].values()] == [1]
     assert line_that_decides(rules, "/same") == 1
+
+
+@pytest.mark.parametrize(
+    ("rules", "path", "line"),
+    [
+        # A trailing star counts for the length of a rule, but not for what it matches.
+        ("Allow: /a*\nDisallow: /ab", "/ab", 1),
+        ("Disallow: /a*\nAllow: /ab", "/ab", 2),
+        ("Disallow: /a**\nAllow: /ab", "/ab", 1),
+        ("Disallow: /a*\nAllow: /a", "/ab", 1),
+        ("Disallow: /abc\nAllow: /ab", "/ab", 2),
+        ("Disallow: /abc\nAllow: /ab", "/abc", 1),
+        ("Disallow: /abc\nAllow: /ab", "/a", None),
+        ("Disallow: /ab\nAllow: /ab", "/ab", 2),
+        ("Allow: /ab\nDisallow: /ab", "/ab", 1),
+        ("Disallow: /ab\nDisallow: /ab", "/ab", 1),
+    ],
+)
+def test_of_those_without_wildcards_the_longest_decides(
+    rules: str, path: str, line: int | None
+) -> None:
+    assert line_that_decides(rules, path) == line
+    others = "\n".join(f"Disallow: /other/{number}" for number in range(MANY))
+    assert line_that_decides(f"{rules}\n{others}", path) == line

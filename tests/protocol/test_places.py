@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 
 from scrapy_robots_plus.protocol.rules import places as module
-from scrapy_robots_plus.protocol.rules.pattern import matches, put_together, take_apart
+from scrapy_robots_plus.protocol.rules.pattern import matches, take_apart
 from scrapy_robots_plus.protocol.rules.places import Places
 
 SIZES = (1, 2, 3, 31, 32, 33, 63, 64, 65, 96, 97, 130)
@@ -127,7 +127,33 @@ def test_a_pattern_matches_as_it_does_by_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["", "/", "/$", "/a", "*a", "/a*b", "/a*b$", "/*$b", "/a*b*cd$"]
+    ("pattern", "parts"),
+    [
+        ("", ("", (), None)),
+        ("$", ("", (), "")),
+        ("/a", ("/a", (), None)),
+        ("/a$", ("/a", (), "")),
+        ("/a*", ("/a", (), None)),
+        ("/a*$", ("/a", (), None)),
+        ("*a", ("", ("a",), None)),
+        ("/a*b", ("/a", ("b",), None)),
+        ("/a**b", ("/a", ("b",), None)),
+        ("/a*b$", ("/a", (), "b")),
+        ("/a*b*$", ("/a", ("b",), None)),
+        ("/*$b", ("/", ("$b",), None)),
+        ("/a$*b", ("/a$", ("b",), None)),
+        ("/a*b*cd$", ("/a", ("b",), "cd")),
+        ("/a$$", ("/a$", (), "")),
+    ],
 )
-def test_a_pattern_is_put_together_as_it_was(pattern: str) -> None:
-    assert put_together(take_apart(pattern.encode())) == pattern.encode()
+def test_a_pattern_is_split_at_its_wildcards(
+    pattern: str, parts: tuple[str, tuple[str, ...], str | None]
+) -> None:
+    prefix, between, tail = parts
+    expected = (
+        prefix.encode(),
+        tuple(map(str.encode, between)),
+        tail if tail is None else tail.encode(),
+    )
+    assert take_apart(pattern.encode()) == expected
+    assert take_apart(pattern.encode(), wildcards=False) == (pattern.encode(), (), None)

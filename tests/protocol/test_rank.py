@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol.rules.rank import (
     NO_RANK,
-    PER_LINE,
     PER_WEIGHT,
     allows,
     line_of,
@@ -42,7 +41,7 @@ def test_of_the_same_weight_the_first_in_the_file_is_greater(
 
 @given(weights, lines, st.booleans())
 def test_it_grows_evenly(weight: int, line: int, allow: bool) -> None:
-    grown = rank_of(0, 0, allow) + weight * PER_WEIGHT + line * PER_LINE
+    grown = rank_of(0, 0, allow) + weight * PER_WEIGHT - line * 2
     assert grown == rank_of(weight, line, allow)
 
 

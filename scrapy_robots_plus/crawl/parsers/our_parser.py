@@ -48,6 +48,9 @@ _MOST_VERDICTS = 16
 _QUICKLY = 1
 """The level of compression: half the time of the usual one, for a tenth more octets."""
 
+_SMALL = 256
+"""Octets up to which a file is not compressed: that would save next to nothing."""
+
 _hot = HotFiles()
 
 
@@ -114,16 +117,16 @@ class RobotsParser(RobotParser):
         "_charset",
         "_compact",
         "_file",
-        "_packed",
+        "_is_packed",
         "_shared",
         "_uses",
         "_verdicts",
     )
 
     def __init__(self, body: bytes, shared: _Shared, charset: str | None = None) -> None:
-        self._body: bytes | None = body
-        """As served; None from the first time on that the file is not kept parsed."""
-        self._packed = b""
+        self._body = body
+        """As served; compressed from the first time on that the file is not kept parsed."""
+        self._is_packed = False
         self._charset = charset
         self._shared = shared
         self._file: RobotsTxt | None = None
@@ -160,14 +163,11 @@ class RobotsParser(RobotParser):
         body = self._whole()
         # The fetcher has already applied the size limit.
         file = self._file = RobotsTxt.parse(body, self._shared.dialect, self._charset, None)
-        if self._body is None:
-            _hot.add(self, len(body) + OVERHEAD)
-        else:
-            _hot.touch(self)
+        _hot.add(self, len(body) + OVERHEAD)
         return file
 
     def _whole(self) -> bytes:
-        return zlib.decompress(self._packed) if self._body is None else self._body
+        return zlib.decompress(self._body) if self._is_packed else self._body
 
     @property
     def dialect(self) -> Dialect:
@@ -181,9 +181,9 @@ class RobotsParser(RobotParser):
 
     def cool(self) -> None:
         """Keeps only the compressed file and the compact rules, until the next question."""
-        if self._body is not None:
-            self._packed = zlib.compress(self._body, _QUICKLY)
-            self._body = None
+        if not self._is_packed and len(self._body) > _SMALL:
+            self._body = zlib.compress(self._body, _QUICKLY)
+            self._is_packed = True
         if self._file is not None and self._agent is not None and self._compact is None:
             self._compact = self._file.rules_for(self._agent).compact()
         self._file = None
@@ -192,16 +192,23 @@ class RobotsParser(RobotParser):
 
     def allowed(self, url: str | bytes, user_agent: Agent) -> bool:
         """Whether the user agent may fetch the URL."""
-        self._shared.check(user_agent)
+        # A crawl asks this of each URL: whose rules are known is not checked again.
+        if user_agent != self._agent:
+            self._meet(user_agent)
         if self._file is None and self._compact is not None and user_agent == self._agent:
             return allowed_by_compact_rules(self._compact, url, self._shared.dialect)
+        return self.file.allowed(url, user_agent)
+
+    def _meet(self, user_agent: Agent) -> None:
+        """An agent asks that has not asked first, or is the first."""
+        self._shared.check(user_agent)
         if self._agent is None:
             self._agent = user_agent
-        return self.file.allowed(url, user_agent)
 
     def verdict(self, url: str | bytes, user_agent: Agent) -> Verdict:
         """Whether the user agent may fetch the URL, and which rule on which line says so."""
-        self._shared.check(user_agent)
+        if user_agent != self._agent:
+            self._meet(user_agent)
         if self._file is None and self._compact is not None and user_agent == self._agent:
             return self._verdict_by_compact_rules(self._compact, url, user_agent)
         return self.file.verdict(url, user_agent)

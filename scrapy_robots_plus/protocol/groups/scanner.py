@@ -15,9 +15,14 @@ if TYPE_CHECKING:
 # The usual spelling of rules: recognized at once, without splitting the line.
 _RULES = (b"Disallow:", b"Allow:", b"disallow:", b"allow:")
 
+# The usual spelling of a line that names one token.
+_AGENT = (b"User-agent: ", b"User-Agent: ")
+
 # Lines that begin with no known key are skipped at once, such as most lines of an HTML page.
 _COMMENT_OR_MARKUP = frozenset(b"#<{}")
 
+_NOTHING, _USER_AGENT = Kind.NOTHING, Kind.USER_AGENT
+_ARE_RULES = frozenset({Kind.ALLOW, Kind.DISALLOW})
 _ENDS_AGENTS = frozenset({Kind.SITEMAP, Kind.CRAWL_DELAY})
 
 
@@ -44,6 +49,9 @@ class Scanner:
                     rules.append(number)
                 else:
                     rules = self._rule(number)
+            elif line.startswith(_AGENT) and line[12:].isalpha():
+                self._agent(number, line[12:])
+                rules = None
             elif line and line[0] not in _COMMENT_OR_MARKUP:
                 rules = self._read(number, line)
             elif blank_ends and not line:
@@ -59,9 +67,9 @@ class Scanner:
             line = self._line(number, text)
             if line is None:
                 pass
-            elif line.kind is Kind.USER_AGENT:
-                self._agent(line)
-            elif line.kind is Kind.ALLOW or line.kind is Kind.DISALLOW:
+            elif line.kind is _USER_AGENT:
+                self._agent(number, line.value)
+            elif line.kind in _ARE_RULES:
                 return self._rule(number)
             else:
                 self._other(line)
@@ -87,16 +95,16 @@ class Scanner:
         self.sections.append(section)
         return section
 
-    def _agent(self, line: Line) -> None:
+    def _agent(self, _number: int, value: bytes, /) -> None:
         section = self._current
         if section is None or not self._collecting:
             # 2.1: a user-agent line after a rule starts a new group; another line does not (2.2.4).
             section = self._begin()
             self._collecting = True
-        section.add_agent(line.value, names_in(line.value, self.dialect))
+        section.add_agent(value, names_in(value, self.dialect))
 
     def _other(self, line: Line) -> None:
-        if line.kind is Kind.NOTHING:
+        if line.kind is _NOTHING:
             # 2.2.4: other records MUST NOT interfere with the groups.
             return
         if self.dialect.delay_ends_agents and line.kind in _ENDS_AGENTS:

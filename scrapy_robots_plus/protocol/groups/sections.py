@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 STAR = "*"
 """The name of all crawlers."""
 _STAR = (STAR,)
+_TOKEN = Names.TOKEN
 
 
 class Members(NamedTuple):
@@ -72,7 +73,7 @@ def names_in(value: bytes, dialect: Dialect) -> tuple[str, ...]:
     if value == b"*":
         return _STAR
     text = value.decode("utf-8", "replace")
-    if dialect.names is not Names.TOKEN:
+    if dialect.names is not _TOKEN or value.isalpha():  # as most tokens are
         return (text.lower(),)
     if value[:1] == b"*" and value[1:2].isspace():
         return _STAR

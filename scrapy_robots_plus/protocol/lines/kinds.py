@@ -86,10 +86,8 @@ def kind_of(key: bytes, dialect: Dialect) -> Kind:
     """The kind of a key; ``Kind.NOTHING`` if it is unknown (2.2.4)."""
     key = key.lower()
     kind = _EXACT.get(key)
-    if kind is not None:
-        return kind
-    if not dialect.forgiving:
-        return Kind.NOTHING
+    if kind is not None or not dialect.forgiving:
+        return kind or Kind.NOTHING
     if key.startswith(_BEGINNINGS):
         return next(kind for prefix, kind in _PREFIXES if key.startswith(prefix))
     return _FORGIVEN.get(key, Kind.NOTHING)

@@ -30,6 +30,7 @@ class Line(NamedTuple):
 
 
 _TIMED = re.compile(rb"(visit[- ]?time|request[- ]?rate)[ \t]+(.+)", re.IGNORECASE)
+_SITEMAP = Kind.SITEMAP
 _SCHEMES = frozenset({b"https", b" http"})
 
 
@@ -38,7 +39,7 @@ def to_lines(octets: bytes, dialect: Dialect) -> list[bytes]:
     # bytes.splitlines() ends lines at CR, LF and CRLF; str.splitlines() would also at FF and more.
     lines = octets.splitlines()
     limit = dialect.max_line
-    if limit is not None and len(octets) > limit:
+    if limit is not None and max(map(len, lines), default=0) > limit:
         lines = [line if len(line) <= limit else line[:limit] for line in lines]
     if b"\0" in octets:
         lines = [line.partition(b"\0")[0] for line in lines]
@@ -47,13 +48,15 @@ def to_lines(octets: bytes, dialect: Dialect) -> list[bytes]:
 
 def split_line(line: bytes, dialect: Dialect) -> tuple[bytes, bytes] | None:
     """Key and value of a line; None if it has none (a comment, prose)."""
-    line = line.partition(b"#")[0].strip()
+    if b"#" in line:
+        line = line.partition(b"#")[0]
     key, colon, value = line.partition(b":")
     if colon:
         key = key.strip()
         return (key, value.strip()) if key else None
     if not dialect.forgiving:
         return None
+    line = line.strip()
     # People forget the colon. Two words, separated by spaces or tabs, are a key and a value; more
     # words are prose.
     words = [word for word in line.replace(b"\t", b" ").split(b" ") if word]
@@ -71,7 +74,7 @@ def read_line(number: int, line: bytes, dialect: Dialect) -> Line | None:
         return None
     key, value = pair
     kind = kind_of(key, dialect)
-    if kind is Kind.SITEMAP and key[-5:].lower() in _SCHEMES:
+    if kind is _SITEMAP and key[-5:].lower() in _SCHEMES:
         # ``Sitemap https://...``: the first colon is the URL's.
         key, _, scheme = key.rpartition(b" ")
         value = scheme + b":" + value

@@ -41,10 +41,10 @@ class _NotingScanner(Scanner):
         line = self.read[number] = super()._line(number, text)
         return line
 
-    def _agent(self, line: Line) -> None:
-        super()._agent(line)
+    def _agent(self, number: int, value: bytes, /) -> None:
+        super()._agent(number, value)
         section = len(self.sections) - 1
-        self.agents[line.number] = section, len(self.sections[section].agents) - 1
+        self.agents[number] = section, len(self.sections[section].agents) - 1
 
 
 class Rule(NamedTuple):

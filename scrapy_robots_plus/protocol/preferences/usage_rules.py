@@ -10,8 +10,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.rules.compiling import matcher_of
 from scrapy_robots_plus.protocol.rules.escapes import RULE_FORM
+from scrapy_robots_plus.protocol.rules.matcher import Matcher
 from scrapy_robots_plus.protocol.rules.pattern import take_apart
 from scrapy_robots_plus.protocol.rules.places import Places
 from scrapy_robots_plus.protocol.rules.rank import NO_RANK, line_of, rank_of
@@ -41,8 +41,8 @@ class UsageRules:
         self._said = [first_of_each(each) for each in said.values()]
         self._patterns = [take_apart(path, dialect.wildcards) for path in said]
         self._equals = _equally_long(said)
-        rules = [(rank_of(len(path), index, True), path) for index, path in enumerate(said)]
-        self._best = matcher_of([], rules, dialect.wildcards).best
+        rules = [(path, rank_of(len(path), index, True)) for index, path in enumerate(said)]
+        self._best = Matcher({}, rules, dialect.wildcards).best
 
     def statements(self, path: bytes) -> tuple[Statement, ...]:
         """What is said about a path, which is in the dialect's form."""

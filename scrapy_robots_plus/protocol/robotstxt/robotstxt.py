@@ -16,23 +16,27 @@ from scrapy_robots_plus.protocol.lines.lines import Line, read_line, to_lines
 from scrapy_robots_plus.protocol.lines.octets import as_body, text, texts, to_utf8, whole_lines
 from scrapy_robots_plus.protocol.product_token import Agent, as_names
 from scrapy_robots_plus.protocol.rules.compiling import read_rules
+from scrapy_robots_plus.protocol.rules.rules import Rules
 
-from .compiled import CompiledRules
 from .values import CleanParam, Group, Rule, clean_param, is_url, is_whole_url
 from .writing import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from scrapy_robots_plus.protocol.groups.group_choice import Chosen
     from scrapy_robots_plus.protocol.lines.octets import Body
     from scrapy_robots_plus.protocol.pace import RequestRate, VisitTime
-    from scrapy_robots_plus.protocol.rules.rules import Rules
     from scrapy_robots_plus.protocol.verdict import Explanation, Verdict
 
-_LARGE = 65_536
-"""From this many octets on, parsing also compiles the rules, because that takes long."""
-
 _PATHS_BEGIN = ("", "/", "?", b"", b"/", b"?")
+
+_MAX_ASKED = 64
+"""For how many crawlers a file keeps compiled rules."""
+
+_MAX_COMPILED = 50_000
+"""How many compiled rules a file keeps, however many crawlers share them in whatever way: as many
+as 500 KiB can contain."""
 
 OVERHEAD = 512
 """Octets that a parsed file takes in memory besides its lines, about."""
@@ -45,16 +49,17 @@ class RobotsTxt:
     order of preference. A URL may be absolute, or a path and query.
     """
 
-    __slots__ = ("_choice", "_compiled", "_lines", "_scanner", "dialect")
+    __slots__ = ("_by_groups", "_choice", "_lines", "_rules", "_scanner", "dialect")
 
     def __init__(self, lines: list[bytes], dialect: Dialect) -> None:
         self.dialect = dialect
         self._lines = lines
         self._scanner = Scanner(dialect)
         self._scanner.scan(lines)
-        sections = self._scanner.sections
-        self._choice = GroupChoice(sections, dialect)
-        self._compiled = CompiledRules(sections, self._choice, lines, dialect)
+        self._choice = GroupChoice(self._scanner.sections, dialect)
+        self._rules: dict[Agent, Rules] = {}
+        """Those of the crawlers that have asked."""
+        self._by_groups: dict[tuple[Chosen, ...], Rules] = {}
 
     @classmethod
     def parse(
@@ -77,23 +82,35 @@ class RobotsTxt:
         if max_bytes is not None:
             body = whole_lines(body, max_bytes)
         octets = to_utf8(body, charset or dialect.charset)
-        file = cls(to_lines(octets, dialect), dialect)
-        if len(body) > _LARGE:
-            file._compiled.compile_most()
-        return file
+        return cls(to_lines(octets, dialect), dialect)
 
     def rules_for(self, agent: Agent) -> Rules:
-        """The rules that apply to a crawler, compiled once for all crawlers that share them."""
-        return self._compiled.of(agent)
+        """The rules that apply to a crawler, put in order when it first asks, once for all crawlers
+        that share them."""
+        try:
+            return self._rules[agent]
+        except (KeyError, TypeError):
+            names = as_names(agent)
+        chosen = self._choice.groups_for(names)
+        rules = self._by_groups.get(chosen)
+        if rules is None:
+            parties = [[self._scanner.sections[each] for each in party] for party in chosen]
+            rules = Rules(parties, self._lines, self.dialect)
+        if len(self._rules) >= _MAX_ASKED or (
+            chosen not in self._by_groups
+            and rules.size + sum([each.size for each in self._by_groups.values()]) > _MAX_COMPILED
+        ):
+            self._rules.clear()
+            self._by_groups.clear()
+        self._by_groups[chosen] = rules
+        self._rules[agent if isinstance(agent, (str, bytes)) else names] = rules
+        return rules
 
     def allowed(self, url: str | bytes, agent: Agent) -> bool:
         """Whether the crawler may fetch the URL. Raises ValueError if the two are exchanged."""
         # A crawl asks this of each URL, so the lookup of :meth:`rules_for` is inlined.
-        try:
-            rules = self._compiled.asked[agent]
-        except (KeyError, TypeError):
-            rules = self._rules_for(agent, url)
-        return rules.allowed(url)
+        rules = self._rules.get(agent) if isinstance(agent, str) else None
+        return (rules or self._rules_for(agent, url)).allowed(url)
 
     def _rules_for(self, agent: Agent, url: str | bytes) -> Rules:
         if is_url(agent) and not is_url(url) and url[:1] not in _PATHS_BEGIN:

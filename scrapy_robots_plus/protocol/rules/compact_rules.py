@@ -9,11 +9,11 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from .pattern import matches, put_together, take_apart
-from .rank import allows
+from .matcher import MOST_SCANNED
+from .pattern import matches, take_apart
 
 if TYPE_CHECKING:
-    from .scan import Scan
+    from .matcher import Matcher
 
 MOST_OCTETS = 8192
 
@@ -21,12 +21,14 @@ MOST_OCTETS = 8192
 _ALLOW, _DISALLOW, _ALLOW_WILD, _DISALLOW_WILD = b"a", b"d", b"A", b"D"
 
 
-def compact_rules_of(rules: Scan) -> bytes | None:
-    """The rules in compact form; None if they are too long."""
-    lines = [((_ALLOW if allows(rank) else _DISALLOW) + path, rank) for rank, path in rules.literal]
-    for rank, _, pattern in rules.starred:
-        mark = _ALLOW_WILD if allows(rank) else _DISALLOW_WILD
-        lines.append((mark + put_together(pattern), rank))
+def compact_rules_of(rules: Matcher) -> bytes | None:
+    """The rules in compact form; None if there are too many, or if they are too long."""
+    literal = rules.literal
+    if len(literal) + len(rules.texts) > MOST_SCANNED:
+        return None
+    lines = [((_ALLOW if rank & 1 else _DISALLOW) + path, rank) for path, rank in literal]
+    for text, rank in rules.texts:
+        lines.append(((_ALLOW_WILD if rank & 1 else _DISALLOW_WILD) + text, rank))
     lines.sort(key=itemgetter(1), reverse=True)
     compact = b"\n".join([line for line, _ in lines])
     return compact if len(compact) <= MOST_OCTETS else None

@@ -9,24 +9,18 @@ from scrapy_robots_plus.protocol.lines.kinds import Kind, kind_of
 from scrapy_robots_plus.protocol.lines.lines import split_line
 
 from .escapes import RULE_FORM, SIMPLE
-from .index import Index
-from .pattern import take_apart
-from .places import LONGEST
-from .rank import PER_LINE, PER_WEIGHT, Rank, rank_of
-from .scan import MOST_SCANNED, Scan
+from .matcher import Matcher
+from .rank import PER_WEIGHT, Rank, rank_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from scrapy_robots_plus.protocol.groups.sections import Section
 
-    from .scan import Ranked, Starred
-
-Matcher = Scan | Index
-"""Finds the rule that decides about a path."""
-
 WEIGHT_OF_OCTET = 2
 """An allow gets 1 more: it beats a disallow of the same length, but not one that is longer."""
+
+_PER_OCTET = WEIGHT_OF_OCTET * PER_WEIGHT
 
 
 def read_rules(
@@ -89,60 +83,49 @@ def _directory_of_index(
 
 def compile_rules(sections: Iterable[Section], lines: list[bytes], dialect: Dialect) -> Matcher:
     """Compiles the rules of a crawler's groups."""
-    literal: list[Ranked] = []
-    others: list[Ranked] = []
+    literal: dict[bytes, Rank] = {}
+    others: list[tuple[bytes, Rank]] = []
+    by_length = dialect.order is Order.OCTETS and dialect.dollar_counts
     for section in sections:
         numbers = section.rules
-        if dialect.order is Order.OCTETS:
+        if by_length:
             numbers = _add_usual(numbers, lines, dialect, literal, others)
-        found = ranked(read_rules(numbers, lines, dialect), dialect)
-        others.extend((rank, pattern) for pattern, rank in found)
-    return matcher_of(literal, others, dialect.wildcards)
-
-
-def matcher_of(literal: list[Ranked], others: list[Ranked], wildcards: bool) -> Matcher:
-    """Compiles path-patterns in the dialect's form. The first have no wildcards."""
-    starred: list[Starred] = []
-    for rank, text in others:
-        pattern = prefix, parts, tail = take_apart(text, wildcards)
-        if parts or tail is not None:
-            needed = max((prefix, *parts, tail or b""), key=len)[:LONGEST]
-            starred.append((rank, needed, pattern))
-        else:
-            literal.append((rank, prefix))
-    literal.sort(reverse=True)
-    starred.sort(reverse=True)
-    return (Index if len(literal) + len(starred) > MOST_SCANNED else Scan)(literal, starred)
+        others += ranked(read_rules(numbers, lines, dialect), dialect)
+    return Matcher(literal, others, dialect.wildcards, _PER_OCTET if by_length else 0)
 
 
 def _add_usual(
     numbers: list[int],
     lines: list[bytes],
     dialect: Dialect,
-    literal: list[Ranked],
-    others: list[Ranked],
+    literal: dict[bytes, Rank],
+    others: list[tuple[bytes, Rank]],
 ) -> list[int]:
     """Adds the rules whose octets stay as they are; returns the numbers of the others.
 
-    Nine of ten rules take this shortcut, which gives the same result as :func:`ranked`.
+    Nine of ten rules take this shortcut, which gives the same result as :func:`ranked`. The ranks
+    in *literal* are those of an empty pattern.
     """
     left = []
-    # rank_of() is inlined: a file may have thousands of rules.
-    deny, allow = rank_of(0, 0, False), rank_of(1 if dialect.allow_wins_ties else 0, 0, True)
-    per_octet = WEIGHT_OF_OCTET * PER_WEIGHT
+    allow = rank_of(1 if dialect.allow_wins_ties else 0, 0, True)
+    wild = b"*" if dialect.dollar_before_query else b"*$"
+    put = literal.setdefault
     for number in numbers:
         line = lines[number - 1]
+        # rank_of() is inlined: a file may have thousands of rules.
         if line.startswith((b"Disallow:", b"disallow:")):
-            value, rank = line[9:].strip(), deny
+            value, rank = line[9:].strip(), number * -2
         elif line.startswith(b"Allow:") and b"/index.htm" not in line:
-            value, rank = line[6:].strip(), allow
+            value, rank = line[6:].strip(), allow - number * 2
         else:
             left.append(number)
             continue
         special = value.translate(None, SIMPLE)
-        if not value or special.strip(b"*"):
+        if not special and value:
+            if put(value, rank) < rank:
+                literal[value] = rank
+        elif not value or special.strip(wild):
             left.append(number)
-            continue
-        rank += len(value) * per_octet + number * PER_LINE
-        (others if special else literal).append((rank, value))
+        else:
+            others.append((value, rank + len(value) * _PER_OCTET))
     return left

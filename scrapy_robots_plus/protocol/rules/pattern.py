@@ -36,24 +36,9 @@ def take_apart(pattern: bytes, wildcards: bool = True) -> Pattern:
     """Splits a pattern into its parts; without ``wildcards``, ``*`` and ``$`` are literal."""
     if not wildcards:
         return pattern, (), None
-    anchored = pattern.endswith(b"$")
-    if anchored:
-        pattern = pattern[:-1]
-    prefix, star, rest = pattern.partition(b"*")
-    if not star:
-        return prefix, (), b"" if anchored else None
-    if not rest:
-        # ``/dir/*`` and ``/dir/*$`` match like ``/dir/``; only their length differs.
-        return prefix, (), None
-    parts = rest.split(b"*")
-    # The part before ``*$`` is open at its end.
-    tail = (parts.pop() or None) if anchored else None
+    prefix, *parts = pattern.split(b"*")
+    if not parts:
+        return (prefix[:-1], (), b"") if prefix.endswith(b"$") else (prefix, (), None)
+    # ``/dir/*`` and ``/dir/*$`` match like ``/dir/``; what comes before ``*$`` is open at its end.
+    tail = (parts.pop()[:-1] or None) if parts[-1].endswith(b"$") else None
     return prefix, tuple(filter(None, parts)), tail
-
-
-def put_together(pattern: Pattern) -> bytes:
-    """The path-pattern that :func:`take_apart` makes such a pattern of."""
-    prefix, parts, tail = pattern
-    if not tail:
-        return b"*".join((prefix, *parts)) + (b"" if tail is None else b"$")
-    return b"*".join((prefix, *parts, tail)) + b"$"

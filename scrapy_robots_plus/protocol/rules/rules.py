@@ -13,10 +13,10 @@ from scrapy_robots_plus.protocol.verdict import Explanation, Reason, Verdict
 from .compact_rules import compact_rules_of, decide, is_allow
 from .compiling import compile_rules, ranked, read_rules
 from .escapes import URL_FORM, path_of, usual_url
+from .matcher import Matcher
 from .pattern import take_apart
 from .places import Places
 from .rank import NO_RANK, Rank, allows, line_of
-from .scan import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.groups.sections import Section
 
-    from .compiling import Matcher
     from .pattern import Pattern
 
 _ROBOTS_TXT = b"/robots.txt"
@@ -159,7 +158,7 @@ class Rules:
     def compact(self) -> bytes | None:
         """The rules for :func:`allowed_by_compact_rules`; None if there are too many."""
         matcher = self.compile()
-        return compact_rules_of(matcher) if isinstance(matcher, Scan) else None
+        return compact_rules_of(matcher) if isinstance(matcher, Matcher) else None
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Whether the URL may be fetched, and which rule decides."""
