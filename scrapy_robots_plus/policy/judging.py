@@ -56,27 +56,31 @@ class Known(Protocol):
         """What is preferred for the use of *url*, which *agent* may fetch."""
 
 
-def refusal(known: Known, url: str, agent: AgentNames) -> Verdict | None:
-    """Why *agent* may not fetch *url*; None if it may (RFC 9309 2.2.2, 2.3.1).
+def verdict(known: Known, url: str, agent: AgentNames) -> Verdict:
+    """Whether *agent* may fetch *url*, and why (RFC 9309 2.2.2, 2.3.1).
 
     Raises whatever the parser raises.
     """
     if not known.obeys:
-        return None
+        return Verdict(allowed=True, reason=Reason.NOT_OBEYED)
     access = known.access
     if access is Access.UNAVAILABLE:
-        return None
+        return Verdict(allowed=True, reason=Reason.UNAVAILABLE)
     rules = known.file
     if rules is None or access is Access.UNREACHABLE:
         return unreachable(url)
-    disallowed = _disallowed_form(rules, url, agent)
-    if disallowed is not None:
-        verdict = _explained(rules, disallowed, agent, allowed=False)
-        return verdict if disallowed is url else replace(verdict, form=target_of(disallowed))
+    decided = _decided(rules, url, agent)
+    if not decided.allowed:
+        return decided
+    for form in sent_forms(url):
+        of_form = _decided(rules, form, agent)
+        if not of_form.allowed:
+            return replace(of_form, form=target_of(form))
     delay = known.delay_for(agent)
     if delay is not None and delay.skip:
         return Verdict(allowed=False, reason=Reason.CRAWL_DELAY, delay=delay.asked)
-    return _objected(known, url, agent)
+    objected = _objected(known, url, agent)
+    return decided if objected is None else objected
 
 
 def _objected(known: Known, url: str, agent: AgentNames) -> Verdict | None:
@@ -103,38 +107,15 @@ def objection_of(statement: Statement) -> Verdict:
     )
 
 
-def unreachable(url: str) -> Verdict | None:
-    """The refusal of *url* while the file cannot be read.
+def unreachable(url: str) -> Verdict:
+    """The verdict on *url* while the file cannot be read.
 
     2.2.2: "The /robots.txt URI is implicitly allowed." Parsers apply that to rules.
     """
-    if asks_for_robots_txt(url):
-        return None
-    return Verdict(allowed=False, reason=Reason.UNREACHABLE)
+    return Verdict(asks_for_robots_txt(url), Reason.UNREACHABLE)
 
 
-def permission(known: Known, url: str, agent: AgentNames) -> Verdict:
-    """Why a request that is not refused may be sent. Raises whatever the parser raises."""
-    if not known.obeys:
-        return Verdict(allowed=True, reason=Reason.NOT_OBEYED)
-    if known.access is Access.UNAVAILABLE:
-        return Verdict(allowed=True, reason=Reason.UNAVAILABLE)
-    if known.file is None or known.access is Access.UNREACHABLE:  # /robots.txt itself
-        return Verdict(allowed=True, reason=Reason.UNREACHABLE)
-    return _explained(known.file, url, agent, allowed=True)
-
-
-def _explained(rules: Rules, url: str, agent: AgentNames, *, allowed: bool) -> Verdict:
+def _decided(rules: Rules, url: str, agent: AgentNames) -> Verdict:
     """The parser's decision, with rule and line if the parser names them."""
     named = rules.verdict(url, agent)
-    return Verdict(allowed, Reason.RULE) if named is None else named
-
-
-def _disallowed_form(rules: Rules, url: str, agent: AgentNames) -> str | None:
-    """*url* if the rules disallow it, else the first form of it on the wire that they disallow."""
-    if not rules.allowed(url, agent):
-        return url
-    for form in sent_forms(url):
-        if not rules.allowed(form, agent):
-            return form
-    return None
+    return Verdict(rules.allowed(url, agent), Reason.RULE) if named is None else named

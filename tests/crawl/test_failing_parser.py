@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 import pytest
 from scrapy.statscollectors import DummyStatsCollector
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.parsers.failing import parser_failed
+from scrapy_robots_plus.crawl.parsers.failing import guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
-def failure(text: str) -> Exception:
-    try:
+def failing(text: str) -> Callable[[], str]:
+    def fail() -> str:
         raise RuntimeError(text)
-    except RuntimeError as error:
-        return error
+
+    return fail
+
+
+def test_one_that_does_not_raise_is_neither_counted_nor_replaced() -> None:
+    collector = get_crawler().stats
+    assert collector is not None
+    assert guarded(lambda: "answer", str, "http://a/", collector) == "answer"
+    assert collector.get_stats() == {}
 
 
 def test_the_first_failure_of_a_crawl_is_an_error_and_the_others_are_details(
@@ -25,11 +36,11 @@ def test_the_first_failure_of_a_crawl_is_an_error_and_the_others_are_details(
     collector = get_crawler().stats
     assert collector is not None
     with caplog.at_level(logging.DEBUG):
-        words = [parser_failed(failure(text), f"http://{text}/", collector) for text in "ab"]
+        words = [guarded(failing(text), str, f"http://{text}/", collector) for text in "ab"]
     assert words == [f"ROBOTSTXT_PARSER failed: RuntimeError: {text}" for text in "ab"]
     assert collector.get_stats() == {stats.PARSER_ERRORS: 2}
     assert [each.levelname for each in caplog.records] == ["ERROR", "DEBUG"]
-    assert {each.name for each in caplog.records} == {parser_failed.__module__}
+    assert {each.name for each in caplog.records} == {guarded.__module__}
     first, second = (each.getMessage().splitlines() for each in caplog.records)
     assert first[0] == (
         "ROBOTSTXT_PARSER failed on http://a/. Further failures are counted as "
@@ -44,13 +55,13 @@ def test_the_first_failure_of_a_crawl_is_an_error_and_the_others_are_details(
 def test_without_stats_each_failure_is_an_error(caplog: pytest.LogCaptureFixture) -> None:
     collector = DummyStatsCollector(get_crawler())
     for text in "ab":
-        parser_failed(failure(text), f"http://{text}/", collector)
+        guarded(failing(text), str, f"http://{text}/", collector)
     assert [each.levelname for each in caplog.records] == ["ERROR", "ERROR"]
 
 
 def test_what_a_site_sent_cannot_write_to_the_terminal(caplog: pytest.LogCaptureFixture) -> None:
     collector = get_crawler().stats
     assert collector is not None
-    parser_failed(failure("\x1b[31m"), "http://a/\x1b[31m", collector)
+    guarded(failing("\x1b[31m"), str, "http://a/\x1b[31m", collector)
     assert "\x1b" not in caplog.text
     assert r"http://a/\x1b[31m" in caplog.text

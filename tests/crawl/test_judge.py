@@ -71,7 +71,10 @@ async def judged(answer: int, **settings: Any) -> Judged:
 @pytest_twisted.ensureDeferred
 async def test_a_url_that_rules_allow_passes_with_the_policy_that_lets_it() -> None:
     host = await judged(RULES)
-    assert await host.judge(OPEN) == Passes(host.policy)  # type: ignore[arg-type]
+    passes = await host.judge(OPEN)
+    assert isinstance(passes, Passes)
+    assert passes.policy is host.policy
+    assert (passes.verdict.allowed, passes.verdict.reason) == (True, Reason.RULE)
 
 
 @pytest_twisted.ensureDeferred

@@ -105,6 +105,20 @@ def test_a_subclass_is_asked_for_what_it_overrides() -> None:
     assert read(FILE, Subclass).crawl_delay("Foobot") == 6
 
 
+class Stricter(RobotsParser):
+    __slots__ = ()
+
+    def allowed(self, url: Any, user_agent: Any) -> bool:
+        return "secret" not in url and super().allowed(url, user_agent)
+
+
+def test_a_subclass_that_decides_otherwise_names_no_rules() -> None:
+    file = read(FILE, Stricter)
+    assert not file.allowed("https://x.example/secret", "Foobot")
+    for path in ("secret", "open", "closed"):
+        assert file.verdict(f"https://x.example/{path}", "Foobot") is None
+
+
 def test_scrapys_interface_is_enough() -> None:
     file = read(b"https://x.example/closed", PlainParser)
     assert file.allowed("https://x.example/open", "Foobot")

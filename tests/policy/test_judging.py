@@ -9,7 +9,7 @@ import pytest
 
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.delay import Delay
-from scrapy_robots_plus.policy.judging import permission, refusal, unreachable
+from scrapy_robots_plus.policy.judging import unreachable, verdict
 from scrapy_robots_plus.protocol import Reason, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.preferences import FilePreferences, combine
 
@@ -59,6 +59,11 @@ NONE_THERE = replace(READ, access=Access.UNAVAILABLE, file=None)
 NOT_OBEYED = replace(READ, obeys=False)
 
 
+def refusal(known: Known, url: str, agent: AgentNames) -> Verdict | None:
+    found = verdict(known, url, agent)
+    return None if found.allowed else found
+
+
 def test_a_rule_refuses_and_is_named() -> None:
     denied = Verdict(False, Reason.RULE, "Disallow: /b", 2, ("foobot",))
     assert refusal(READ, f"{SITE}/b", "foobot") == denied
@@ -69,20 +74,41 @@ def test_a_rule_refuses_and_is_named() -> None:
 def test_or_permits_and_is_named() -> None:
     url = f"{SITE}/b/open"
     assert refusal(READ, url, "foobot") is None
-    assert permission(READ, url, "foobot") == FILE.verdict(url, "foobot")
-    assert permission(READ, url, "foobot").line == 3
+    assert verdict(READ, url, "foobot") == FILE.verdict(url, "foobot")
+    assert verdict(READ, url, "foobot").line == 3
 
 
 def test_each_crawler_has_rules_of_its_own() -> None:
     assert refusal(READ, f"{SITE}/b", "barbot") is None
     assert refusal(READ, f"{SITE}/a/../b", "barbot") is None
-    assert permission(READ, f"{SITE}/b", "barbot") == Verdict(True, Reason.NO_GROUP)
+    assert verdict(READ, f"{SITE}/b", "barbot") == Verdict(True, Reason.NO_GROUP)
 
 
 def test_a_parser_may_name_no_rule() -> None:
     known = replace(READ, file=Nameless())
     assert refusal(known, f"{SITE}/b", "foobot") == Verdict(False, Reason.RULE)
-    assert permission(known, f"{SITE}/a", "foobot") == Verdict(True, Reason.RULE)
+    assert verdict(known, f"{SITE}/a", "foobot") == Verdict(True, Reason.RULE)
+
+
+class Counting(Nameless):
+    """Rules that count how often they are asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def verdict(self, url: str, agent: AgentNames) -> Verdict:  # type: ignore[override]
+        self.asked += 1
+        return FILE.verdict(url, agent)
+
+    def allowed(self, url: str, agent: AgentNames) -> bool:
+        raise AssertionError
+
+
+@pytest.mark.parametrize("path", ["/a", "/b", "/b/open"])
+def test_rules_are_asked_once_for_a_url(path: str) -> None:
+    rules = Counting()
+    assert verdict(replace(READ, file=rules), SITE + path, "foobot") == FILE.verdict(path, "foobot")
+    assert rules.asked == 1
 
 
 @pytest.mark.parametrize("known", [UNREAD, NEVER_READ, replace(READ, file=None)])
@@ -90,8 +116,8 @@ def test_without_the_file_all_but_robots_txt_is_refused(known: Known) -> None:
     refused = Verdict(False, Reason.UNREACHABLE)
     assert refusal(known, f"{SITE}/a", "foobot") == unreachable(f"{SITE}/a") == refused
     url = f"{SITE}/robots.txt"
-    assert refusal(known, url, "foobot") is unreachable(url) is None
-    assert permission(known, url, "foobot") == Verdict(True, Reason.UNREACHABLE)
+    permitted = Verdict(True, Reason.UNREACHABLE)
+    assert verdict(known, url, "foobot") == unreachable(url) == permitted
 
 
 @pytest.mark.parametrize(
@@ -106,7 +132,7 @@ def test_without_the_file_all_but_robots_txt_is_refused(known: Known) -> None:
 )
 def test_without_rules_to_obey_nothing_is_refused(known: Known, reason: Reason) -> None:
     assert refusal(replace(known, delay=Delay(90, 60, skip=True)), f"{SITE}/b", "foobot") is None
-    assert permission(known, f"{SITE}/b", "foobot") == Verdict(True, reason)
+    assert verdict(known, f"{SITE}/b", "foobot") == Verdict(True, reason)
 
 
 def test_a_delay_that_is_too_long_refuses_what_the_rules_permit() -> None:

@@ -127,10 +127,9 @@ class CrawlReplay:
         known = _Known(self, entry, self._obeys(entry.override or {}))
         agent = self._agent(entry)
         try:
-            refusal = judging.refusal(known, entry.url, agent)
-            if refusal is None:
-                refusal = _of_page(known, entry)
-            return judging.permission(known, entry.url, agent) if refusal is None else refusal
+            decided = judging.verdict(known, entry.url, agent)
+            of_page = _of_page(known, entry) if decided.allowed else None
+            return decided if of_page is None else of_page
         except (ValueError, TypeError, AttributeError) as error:  # the log was tampered with
             raise UndecidedError(str(error)) from None
 

@@ -32,6 +32,8 @@ class Passes:
 
     policy: Policy
     """The policy that allows it."""
+    verdict: Verdict
+    """Why it does."""
 
     @property
     def override(self) -> dict[str, Any] | None:
@@ -152,14 +154,16 @@ class Judge:
         if policy is None:
             return self._closed_first(request, origin, settings)
         self._policies.mark_used(origin)
-        verdict = policy.refusal(_url_to_judge(request, origin, policy), agent)
-        if verdict is None:
-            return given_up_refusal(origin, policy) if origin in self._given_up else Passes(policy)
+        verdict = policy.judged(_url_to_judge(request, origin, policy), agent)
+        if verdict.allowed:
+            if origin in self._given_up:
+                return given_up_refusal(origin, policy)
+            return Passes(policy, verdict)
         if policy.denies_as_unreachable and self._holds(origin, policy):
             copy = self._requeue.copy_for_scheduler(request, origin)
             if copy is not None:
                 return Requeued(copy)
-        return Refused(verdict, policy)
+        return Refused(policy.signed(verdict), policy)
 
     def known_refusal(
         self, request: Request, origin: Origin, agent: AgentNames, settings: RobotsSettings

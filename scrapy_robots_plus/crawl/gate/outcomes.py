@@ -69,7 +69,7 @@ class Outcomes:
             self._tally.allow(request, origin, self._shown(origin, decision.policy))
             self._count_override(decision.policy)
         policy = decision.policy
-        put_stamp(request, policy.permission(request.url, agent), policy, agent)
+        put_stamp(request, decision.verdict, policy, agent)
         self._crawl.page_preferences.sent(request, policy, agent)
         self._tell(request, origin, agent, decision)
 

@@ -8,7 +8,7 @@ from weakref import WeakSet
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.exceptions import RobotsDuplicate
-from scrapy_robots_plus.crawl.parsers.failing import parser_failed
+from scrapy_robots_plus.crawl.parsers.failing import guarded
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import REDIRECT_META_KEY, SCHEDULED_META_KEY
 from scrapy_robots_plus.protocol.printable import printable
@@ -110,11 +110,11 @@ class EqualUrls:
         return rules
 
     def _read(self, policy: Policy) -> CleanParams:
-        try:
-            return CleanParams(policy.file.clean_params if policy.file else ()) or _NO_RULES
-        except Exception as error:  # noqa: BLE001 - any parser may be in use
-            parser_failed(error, policy.record.url, self._stats)
+        file = policy.file
+        if file is None:
             return _NO_RULES
+        params = guarded(lambda: file.clean_params, lambda _: (), policy.record.url, self._stats)
+        return CleanParams(params) or _NO_RULES
 
     def _duplicate(self, request: Request, cleaned: str) -> RobotsDuplicate:
         self._stats.inc_value(stats.CLEAN_PARAM_DROPPED)

@@ -9,7 +9,7 @@ from scrapy.http import Response, TextResponse
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.fetching.results import CACHED
-from scrapy_robots_plus.crawl.parsers.failing import parser_failed
+from scrapy_robots_plus.crawl.parsers.failing import guarded
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -53,11 +53,7 @@ class Sitemaps:
 
     def lines(self, policy: Policy) -> tuple[str, ...]:
         """The Sitemap lines as they are; none if the parser fails."""
-        try:
-            return policy.sitemaps
-        except Exception as error:  # noqa: BLE001 - any parser may be in use
-            parser_failed(error, policy.record.url, self._stats)
-            return ()
+        return guarded(lambda: policy.sitemaps, lambda _: (), policy.record.url, self._stats)
 
     async def response(self, request: Request, policy: Policy) -> Response | None:
         """The answer to *request*, for the Sitemap lines of a robots.txt, from its *policy*; marked

@@ -13,7 +13,6 @@ from w3lib.encoding import http_content_type_encoding
 from scrapy_robots_plus.crawl.settings import parser_class
 from scrapy_robots_plus.protocol.lines.octets import to_utf8
 from scrapy_robots_plus.protocol.pace import VisitTime
-from scrapy_robots_plus.protocol.verdict import Verdict
 
 from .our_parser import RobotsParser
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol import CleanParam, Dialect, RobotsTxt, Rule
     from scrapy_robots_plus.protocol.preferences import Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.protocol.verdict import Verdict
 
 
 class Parsers:
@@ -109,9 +109,11 @@ class ParsedFile:
 
     def verdict(self, url: str, agent: AgentNames) -> Verdict | None:
         """The same with rule and line; None if the parser does not name them."""
-        ask = getattr(self.parser, "verdict", None)
-        told = ask(url, agent) if callable(ask) else None
-        return told if isinstance(told, Verdict) else None  # another parser may mean another thing
+        ours = self.parser
+        # What decides is allowed(), which a subclass may change.
+        if isinstance(ours, RobotsParser) and type(ours).allowed is RobotsParser.allowed:
+            return ours.verdict(url, agent)
+        return None
 
     def crawl_delay(self, agent: AgentNames) -> object:
         """The Crawl-delay for *agent* as the parser returns it, unchecked."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import compat, stats
-from scrapy_robots_plus.crawl.parsers.failing import parser_failed
+from scrapy_robots_plus.crawl.parsers.failing import guarded
 from scrapy_robots_plus.crawl.signals import robots_changed
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.protocol.printable import printable
@@ -82,12 +82,13 @@ class ChangeReports:
 
     def report(self, before: Policy, after: Policy, record: RobotsRecord) -> None:
         """Compares two policies; *record* is what *after* was made of, with its text."""
-        try:
-            change = change_between(before, after, self._agents.default_under(after.settings))
-            why = suspicion(before, after, record)
-        except Exception as error:  # noqa: BLE001 - any parser may be in use
-            parser_failed(error, record.url, self._stats)
-            return
+        agent = self._agents.default_under(after.settings)
+        change, why = guarded(
+            lambda: (change_between(before, after, agent), suspicion(before, after, record)),
+            lambda _: (None, None),
+            record.url,
+            self._stats,
+        )
         if change is None:
             return
         self._stats.inc_value(stats.CHANGED)

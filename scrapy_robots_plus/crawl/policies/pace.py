@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import stats as keys
-from scrapy_robots_plus.crawl.parsers.failing import parser_failed
+from scrapy_robots_plus.crawl.parsers.failing import guarded
 from scrapy_robots_plus.policy.delay import Delay, TooLong, delay_of, longer_delay
 from scrapy_robots_plus.policy.options import OnVisitTime
 
@@ -190,11 +190,12 @@ class Paces:
         return Pace(_own(own)) if own else ANY_PACE
 
     def _look_up(self, file: ParsedFile, agent: AgentNames) -> Pace:
-        try:
-            return pace_of(file, agent, self._settings)
-        except Exception as error:  # noqa: BLE001 - any parser may be in use
-            parser_failed(error, f"the pace of {self._origin}", self._stats)
-            return self._without_file
+        return guarded(
+            lambda: pace_of(file, agent, self._settings),
+            lambda _: self._without_file,
+            f"the pace of {self._origin}",
+            self._stats,
+        )
 
     def _count(self, delay: Delay) -> None:
         self._stats.inc_value(keys.DELAYS_KEPT)

@@ -6,13 +6,12 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.parsers.failing import parser_failed
+from scrapy_robots_plus.crawl.parsers.failing import guarded
 from scrapy_robots_plus.policy import judging
 from scrapy_robots_plus.policy.access import Access, is_definite
 from scrapy_robots_plus.policy.decide import Lookup, access_at, fresh_for, lookup, under_statuses
 from scrapy_robots_plus.policy.source import Source
 from scrapy_robots_plus.protocol.preferences import combine
-from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from .pace import InForce, Paces
 from .words import described, status_of
@@ -27,8 +26,9 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.policy.delay import Delay
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import RobotsRecord
-    from scrapy_robots_plus.protocol.preferences import Preferences
+    from scrapy_robots_plus.protocol.preferences import Preferences, Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.protocol.verdict import Verdict
 
 
 NO_PREFERENCES = combine(())
@@ -210,17 +210,21 @@ class Policy:
 
     def refusal(self, url: str, agent: AgentNames) -> Verdict | None:
         """Why *agent* may not fetch *url*; None if it may."""
-        try:
-            refusal = judging.refusal(self, url, agent)
-        except Exception as error:  # noqa: BLE001 - any parser may be in use
-            parser_failed(error, url, self._stats)
-            refusal = judging.unreachable(url)
-        return None if refusal is None else self.signed(refusal)
+        verdict = self.judged(url, agent)
+        return None if verdict.allowed else self.signed(verdict)
 
     def verdict(self, url: str, agent: AgentNames) -> Verdict:
         """Whether *agent* may fetch *url*, and why."""
-        refusal = self.refusal(url, agent)
-        return self.signed(self.permission(url, agent)) if refusal is None else refusal
+        return self.signed(self.judged(url, agent))
+
+    def judged(self, url: str, agent: AgentNames) -> Verdict:
+        """As :meth:`verdict`, without the names of what it is about."""
+        return guarded(
+            lambda: judging.verdict(self, url, agent),
+            lambda _: judging.unreachable(url),
+            url,
+            self._stats,
+        )
 
     @property
     def reads_uses(self) -> bool:
@@ -236,14 +240,16 @@ class Policy:
             return NO_PREFERENCES
         if not self.settings.obey or self.access is not Access.RULES:
             return NO_PREFERENCES
-        try:
-            if file.is_silent(agent, self.settings.ai_tokens):
-                self._silent_to = agent
-            statements = file.statements(url, agent, self.settings.ai_tokens)
-        except Exception as error:  # noqa: BLE001 - any parser may be in use
-            parser_failed(error, url, self._stats)
-            return NO_PREFERENCES
+        statements = guarded(
+            lambda: self._statements(file, url, agent), lambda _: (), url, self._stats
+        )
         return combine(statements) if statements else NO_PREFERENCES
+
+    def _statements(self, file: ParsedFile, url: str, agent: AgentNames) -> tuple[Statement, ...]:
+        tokens = self.settings.ai_tokens
+        if file.is_silent(agent, tokens):
+            self._silent_to = agent
+        return file.statements(url, agent, tokens)
 
     def licenses(self, agent: AgentNames) -> tuple[str, ...]:
         """The first of the licences that the file names (RSL 1.0)."""
@@ -256,14 +262,6 @@ class Policy:
     def skipped_uses(self) -> tuple[str, ...]:
         """The uses because of which pages are skipped whose site objects to them."""
         return self.settings.skipped_uses
-
-    def permission(self, url: str, agent: AgentNames) -> Verdict:
-        """Why *agent* may fetch *url*, which is not refused."""
-        try:
-            return judging.permission(self, url, agent)
-        except Exception as error:  # noqa: BLE001 - any parser may be in use
-            parser_failed(error, url, self._stats)
-            return Verdict(allowed=True, reason=Reason.RULE)
 
     def signed(self, verdict: Verdict) -> Verdict:
         """*verdict*, with the names of what it is about."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.fetching.own_network import NETWORK_FAILURES
 from scrapy_robots_plus.crawl.parsers.adapter import Parsers, charset_of
-from scrapy_robots_plus.crawl.parsers.failing import parser_failed
+from scrapy_robots_plus.crawl.parsers.failing import guarded
 from scrapy_robots_plus.policy.access import Access, Failure
 from scrapy_robots_plus.policy.decide import Lookup, lookup, receive
 from scrapy_robots_plus.policy.freshness import http_date
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
     from scrapy_robots_plus.crawl.fetching.fetcher import Fetcher
+    from scrapy_robots_plus.crawl.parsers.adapter import ParsedFile
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.origin import Origin
     from scrapy_robots_plus.policy.record import RobotsRecord
@@ -228,7 +229,8 @@ class Retrieval:
         self, record: RobotsRecord, previous: Policy | None, source: Source, detail: str = ""
     ) -> Policy:
         """Memory holds the parsed rules; only the archive keeps their text and most headers."""
-        settings, file = self._settings.for_fetching(record.origin), None
+        settings = self._settings.for_fetching(record.origin)
+        file: ParsedFile | None = None
         charset = charset_of(record.headers)
         headers = _charset_alone(charset)
         slim = replace(record, body=b"", headers=headers)
@@ -236,11 +238,18 @@ class Retrieval:
             if previous is not None and _reads_the_same(previous.record, slim):
                 file = previous.file
             else:
-                try:
-                    file = self.parsers.read(record.body, charset).read_as(settings.dialect)
-                except Exception as error:  # noqa: BLE001 - any parser may be in use
-                    detail = parser_failed(error, record.url, self._stats)
+                file, detail = guarded(
+                    lambda: (self._read(record, charset, settings), detail),
+                    lambda words: (None, words),
+                    record.url,
+                    self._stats,
+                )
         return Policy(slim, file, settings, self._clock, self._stats, detail, source=source)
+
+    def _read(
+        self, record: RobotsRecord, charset: str | None, settings: RobotsSettings
+    ) -> ParsedFile | None:
+        return self.parsers.read(record.body, charset).read_as(settings.dialect)
 
 
 @cache

@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.parsers.failing import parser_failed
+from scrapy_robots_plus.crawl.parsers.failing import guarded
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.policy.record import RobotsRecord
@@ -104,11 +104,12 @@ class Views:
         return policy
 
     def _parsed(self, text: str, dialect: Dialect) -> ParsedFile | None:
-        try:
-            return self._retrieval.parsers.read(_encoded(text), "utf-8").read_as(dialect)
-        except Exception as error:  # noqa: BLE001 - any parser may be in use
-            parser_failed(error, "the robots_txt of an override", self._stats)
-            return None
+        return guarded(
+            lambda: self._retrieval.parsers.read(_encoded(text), "utf-8").read_as(dialect),
+            lambda _: None,
+            "the robots_txt of an override",
+            self._stats,
+        )
 
 
 def _keep(views: _ViewsOfOrigin, policy: Policy) -> Policy:

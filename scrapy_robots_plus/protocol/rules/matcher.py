@@ -109,7 +109,12 @@ class Matcher:
         for size, rules in self._sought.items():
             there = {path[at : at + size] for at in range(len(path) - size + 1)}
             for sought in rules.keys() & there:
-                best = _best_of(rules[sought], path, places, best)
+                for rank, _, pattern in rules[sought]:
+                    if rank < best:
+                        break
+                    if places.match(pattern):
+                        best = rank
+                        break
         return best
 
 

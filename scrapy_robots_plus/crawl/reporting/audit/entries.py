@@ -17,7 +17,6 @@ from scrapy_robots_plus.audit.entries import (
     VerdictEntry,
 )
 from scrapy_robots_plus.crawl import compat, stats
-from scrapy_robots_plus.crawl.gate.judge import Passes, Refused
 from scrapy_robots_plus.crawl.parsers.adapter import charset_of
 from scrapy_robots_plus.crawl.policies.changes import suspicion
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
+    from scrapy_robots_plus.crawl.gate.judge import Passes, Refused
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.crawl.policies.retrieval import Retrieved
     from scrapy_robots_plus.crawl.preferences.page import Page
@@ -108,11 +108,7 @@ class Entries:
         self, request: Request, origin: Origin, agent: AgentNames, decision: Passes | Refused
     ) -> VerdictEntry:
         """A request was judged. ``sent`` is for whoever knows."""
-        policy = decision.policy
-        if isinstance(decision, Passes):
-            verdict = decision.policy.verdict(request.url, agent)
-        else:
-            verdict = decision.verdict
+        policy, verdict = decision.policy, decision.verdict
         entry = VerdictEntry(
             time=self._now(),
             crawl=self._name,
@@ -197,7 +193,7 @@ def _add_file(entry: VerdictEntry, policy: Policy, verdict: Verdict) -> None:
         entry.fetched_at = record.fetched_at
         entry.age = round(policy.age, 3)
     if settings.needs_file or settings.robots_txt is not None:
-        entry.robots_url = verdict.robots_url
+        entry.robots_url = record.url
         entry.sha256 = record.sha256 or None
         entry.charset = charset_of(record.headers) if record.headers else None
         entry.access = policy.access.value
