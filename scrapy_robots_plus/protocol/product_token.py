@@ -107,17 +107,17 @@ _KINDS = frozenset(["agent", "bot", "crawler", "robot", "scraper", "spider"])
 _GENERIC = _KINDS.union(
     [
         "bots", "browser", "client", "compatible", "crawl", "crawlers", "robots", "search",
-        "server", "service", "site", "test", "tool", "url", "user-agent", "version", "web",
+        "server", "service", "site", "test", "tool", "url", "user-agent", "web",
         "website", "abuse", "admin", "at", "contact", "email", "gmail", "hello", "help", "info",
         "mail", "mailto", "questions", "support", "webmaster", "com", "http", "https", "net",
-        "org", "www", "a", "an", "and", "are", "as", "by", "for", "from", "in", "is", "it",
+        "org", "www", "an", "and", "are", "as", "by", "for", "from", "in", "is", "it",
         "my", "no", "not", "of", "on", "only", "or", "our", "please", "see", "that", "the",
         "this", "to", "using", "via", "we", "with", "you", "your", "amd64", "android", "arm",
         "arm64", "armv7l", "centos", "cpu", "cros", "darwin", "debian", "fedora", "freebsd",
         "i386", "i586", "i686", "intel", "ios", "ipad", "iphone", "ipod", "linux", "mac",
         "macintosh", "macos", "nt", "openbsd", "os", "phone", "suse", "sv1", "symbianos",
         "tablet", "unix", "win32", "win64", "wow64", "x11", "x64", "x86", "x86_64", "build",
-        "clr", "en", "en-gb", "en-us", "gzip", "net", "nokia", "release", "rv", "wv",
+        "clr", "en", "en-gb", "en-us", "gzip", "nokia", "release", "rv", "wv",
     ]
 )  # fmt: skip
 

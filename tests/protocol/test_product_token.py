@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_robots_plus.protocol import RobotsTxt, has_product_token, product_tokens
-from scrapy_robots_plus.protocol.product_token import fold
+from scrapy_robots_plus.protocol.product_token import fold, names_of
 
 WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko"
 CHROME = f"Mozilla/5.0 (X11; Linux x86_64) {WEBKIT}) Chrome/120.0.0.0 Safari/537.36"
@@ -84,7 +84,18 @@ def test_a_browser_has_none_and_fits_only_star(header: str) -> None:
 
 BROWSERS = (
     *("AppleWebKit", "Brave", "Chrome", "Chromium", "CriOS", "Edg", "EdgA", "Edge", "EdgiOS"),
-    *("Firefox", "FxiOS", "Gecko", "HeadlessChrome", "IEMobile", "KHTML", "Konqueror", "like"),
+    *(
+        "Electron",
+        "Thunderbird",
+        "Firefox",
+        "FxiOS",
+        "Gecko",
+        "HeadlessChrome",
+        "IEMobile",
+        "KHTML",
+        "Konqueror",
+        "like",
+    ),
     *("Lynx", "Maxthon", "Mobile", "Mozilla", "MSIE", "Netscape", "Opera", "OPiOS", "OPR", "OPX"),
     *("Presto", "Safari", "SamsungBrowser", "SeaMonkey", "Silk", "Trident", "Ubuntu"),
     *("UCBrowser", "Version", "Vivaldi", "Windows", "YaBrowser"),
@@ -98,6 +109,32 @@ def test_the_names_of_browsers_name_no_crawler(browser: str) -> None:
     assert product_tokens(f"Mozilla/5.0 (Foobot/1.0; +https://foo.example) {browser}/1.0") == (
         "foobot",
     )
+
+
+OF_ANY_CRAWLER = """
+    agent bot crawler robot scraper spider bots browser client compatible crawl crawlers robots
+    search server service site test tool url user-agent version web website abuse admin at contact
+    email gmail hello help info mail mailto questions support webmaster com http https net org www
+    a an and are as by for from in is it my no not of on only or our please see that the this to
+    using via we with you your
+"""
+OF_ITS_MACHINE = """
+    amd64 android arm arm64 armv7l centos cpu cros darwin debian fedora freebsd i386 i586 i686
+    intel ios ipad iphone ipod linux mac macintosh macos nt openbsd os phone suse sv1 symbianos
+    tablet unix win32 win64 wow64 x11 x64 x86 x86_64 build clr en en-gb en-us gzip nokia release
+    rv wv
+"""
+
+
+@pytest.mark.parametrize("word", [*OF_ANY_CRAWLER.split(), *OF_ITS_MACHINE.split()])
+def test_a_word_that_tells_no_crawlers_apart_is_no_name(word: str) -> None:
+    for written in (word, word.title()):
+        assert names_of(f"Foobot/1.0 (x; {written}) {written}/2.0") == (("foobot",),)
+
+
+def test_any_other_word_of_a_header_is_one() -> None:
+    names = (("foobot", "barbot", "bazbot-2", "bazbot"),)
+    assert names_of("Foobot/1.0 (x; Barbot) Bazbot-2") == names
 
 
 @pytest.mark.parametrize(

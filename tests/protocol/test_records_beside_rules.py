@@ -112,3 +112,38 @@ def test_a_license_may_be_repeated_and_is_a_whole_url() -> None:
 )
 def test_a_clean_param_has_names_and_a_path(value: str, want: CleanParam) -> None:
     assert clean_param(value) == want
+
+
+SIGNAL, USAGE = "Content-Signal: search=yes", "Content-Usage: train-ai=n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "apart"),
+    [
+        ((SIGNAL,), [1]),
+        ((USAGE, SIGNAL), [1, 2]),
+        ((SIGNAL, "User-agent: *", "Disallow: /"), [1]),
+        (("Disallow: /x", SIGNAL, "User-agent: *"), [2]),
+        (("Sitemap: /x", SIGNAL), [2]),
+        (("User-agent: *", SIGNAL), []),
+        (("User-agent: *", "Disallow: /", SIGNAL), []),
+        (("User-agent: *", "Disallow: /", "Sitemap: /x", SIGNAL), []),
+        (("User-agent: *", "Disallow: /", "", SIGNAL), [4]),
+        (("User-agent: *", "Disallow: /", "# x", SIGNAL), []),
+        (("User-agent: *", "Disallow: /", "Nonsense: x", SIGNAL), []),
+        (("User-agent: *", "Disallow: /", "", SIGNAL, "", USAGE), [4, 6]),
+        (("User-agent: *", "Disallow: /", "", "Sitemap: /x", SIGNAL), [5]),
+        (("User-agent: *", "Disallow: /", "", "Nonsense: x", SIGNAL), [5]),
+        (("User-agent: *", "Disallow: /", "", "Crawl-delay: 1", SIGNAL), []),
+        (("User-agent: *", "Disallow: /", "", "User-agent: a", SIGNAL), []),
+        (("User-agent: *", "", SIGNAL), []),
+        (("User-agent: *", "", "Disallow: /", SIGNAL), []),
+        (("User-agent: *", SIGNAL, "", USAGE), [4]),
+        (("User-agent: *", "Crawl-delay: 1", "", USAGE), [4]),
+    ],
+)
+def test_lines_about_uses_are_for_all_above_the_groups_and_behind_a_blank_line(
+    lines: tuple[str, ...], apart: list[int]
+) -> None:
+    file = RobotsTxt.parse("\n".join(lines))
+    assert [line.number for line in file.uses_for_all] == apart
