@@ -42,7 +42,7 @@ SIDE_BY_SIDE = $(BIN)/python -m tests.side_by_side $(MAKE_COMMAND)
 
 .PHONY: help demo cluster-demo docs test test-units test-crawls test-select test-select-all \
 	rest \
-	test-oldest test-oldest-asyncio test-oldest-select test-parsers test-upstream test-packages test-sdist coverage mutants \
+	test-oldest test-oldest-asyncio test-oldest-select test-parsers test-upstream test-next test-packages test-sdist coverage mutants \
 	stress lint style types build comparison tables clean \
 	always
 
@@ -106,6 +106,10 @@ test-parser-%: .venv/installed-dev
 
 test-upstream: .venv/installed-dev ## Scrapy's own tests, without and with the add-on
 	$(BIN)/python -m tests.upstream
+
+# SCRAPY=~/scrapy, or SCRAPY=~/scrapy@refs/pull/6931/head
+test-next: .venv/python ## crawls on a Scrapy of one's own: a copy of its repository, SCRAPY=path or SCRAPY=path@ref
+	.venv/bin/python -m tests.next_scrapy $(SCRAPY)
 
 # Crawls with a browser are left out where there is no chromium (apt install chromium).
 test-packages: .venv-packages/installed-dev ## crawls with scrapy-redis, scrapy-playwright, scrapy-poet and others

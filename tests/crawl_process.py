@@ -14,7 +14,7 @@ from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 from scrapy.settings import default_settings
 from scrapy.utils.misc import load_object
 
-from tests.crawling import BASE_SETTINGS
+from tests.crawling import BASE_SETTINGS, ignore_replaced_settings
 from tests.forks import CRAWL, Forks
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def run_crawl(main: str, mode: str, job: dict[str, Any]) -> tuple[dict[str, Any]
 
 def main() -> None:
     warnings.simplefilter("error")
+    ignore_replaced_settings()
     job = json.load(sys.stdin)
     mode = MODES[sys.argv[1]]
     settings = {**BASE_SETTINGS, "LOG_LEVEL": "INFO", **mode, **job["settings"]}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import warnings
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import scrapy
+from scrapy.core.downloader import Slot
 from scrapy.crawler import Crawler
+from scrapy.settings import default_settings
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
 from tests.waiting import pause, until
@@ -62,6 +65,23 @@ reads_headers = pytest.mark.skipif(
     OTHER_PARSER in ("PythonRobotParser", "RerpRobotParser"),
     reason="this parser finds no token in a browser-like header",
 )
+
+
+HAS_THROTTLER = hasattr(default_settings, "THROTTLER")
+"""Whether this Scrapy has scopes of a throttler in place of downloader slots."""
+
+
+def ignore_replaced_settings() -> None:
+    """A Scrapy with a throttler warns of settings that these tests have for all versions."""
+    for setting in ("CONCURRENT_REQUESTS_PER_DOMAIN", "DOWNLOAD_SLOTS"):
+        warnings.filterwarnings("ignore", f"The {setting} setting is deprecated")
+
+
+def new_slot(places: int = 8, delay: float = 0.0, jitter: float = 0.0) -> Slot:
+    """A slot of Scrapy; skips the test if it has none."""
+    if HAS_THROTTLER:
+        pytest.skip("this Scrapy has scopes of a throttler in place of slots")
+    return Slot(places, delay, jitter)
 
 
 class ProbeSpider(scrapy.Spider):

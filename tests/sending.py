@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import time
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
@@ -31,7 +32,12 @@ if TYPE_CHECKING:
 HICCUP = 0.1
 """Seconds that may go by between the sending of a request and the note of it."""
 HANDLER = "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler"
-HANDLER_WITHOUT_REACTOR = "scrapy.core.downloader.handlers._aiohttp.AiohttpDownloadHandler"
+_HANDLERS = "scrapy.core.downloader.handlers"
+HANDLER_WITHOUT_REACTOR = (
+    f"{_HANDLERS}._aiohttp.AiohttpDownloadHandler"
+    if find_spec(f"{_HANDLERS}._aiohttp")  # from 2.19
+    else f"{_HANDLERS}._httpx.HttpxDownloadHandler"
+)
 
 
 @cache  # crawls with the same handlers may share what they fetch

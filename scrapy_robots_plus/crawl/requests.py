@@ -122,7 +122,7 @@ TAP_META_KEY = _of_fetches(
 _of_fetches(
     compat.SLOT_META_KEY,
     "A slot for each robots.txt, so that it does not wait behind pages. `ROBOTS_FETCH_META` can "
-    "name another.",
+    "name another. Not in a Scrapy with throttling scopes, which has `dont_throttle`.",
 )
 IMPERSONATE_META_KEY = _of_fetches(
     "impersonate_curl_options",
@@ -136,6 +136,7 @@ MAXSIZE_META_KEY = _of_fetches(
 )
 _fixed(DONT_OBEY_META_KEY, True, "a robots.txt is not subject to itself.")
 _fixed("is_robotstxt_request", True, "the mark of newer versions of Scrapy for these requests.")
+_fixed("dont_throttle", True, "its own limits hold, not those of pages, in a Scrapy with scopes.")
 _fixed("allow_offsite", True, "robots.txt may be outside `allowed_domains`.")
 _fixed("dont_redirect", True, "redirects are followed by this package, at most five.")
 _fixed("handle_httpstatus_all", True, "any status is an answer.")

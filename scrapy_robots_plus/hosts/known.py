@@ -85,7 +85,7 @@ class Known:
         self.clock = crawl.clock.monotonic
         self.call_later = crawl.clock.call_later
         self.budget = self._make_budget()
-        total = self._downloader.total_concurrency
+        total = self._crawler.settings.getint("CONCURRENT_REQUESTS")
         self.enough: float = 2 * total if total > 0 else inf
         """When this many hosts are ready, other policies are fetched less eagerly."""
         self.defer: float | None = None
@@ -102,8 +102,11 @@ class Known:
 
     def address(self, request: Request) -> Address:
         """The lane that *request* belongs to."""
-        slot = chosen_slot(request)
+        slot = self._slot_chosen_for(request)
         return Address(None, slot or compat.slot_key(self._downloader, request))
+
+    def _slot_chosen_for(self, request: Request) -> str | None:
+        return compat.scopes_key(self._downloader, request) or chosen_slot(request)
 
     # Policies: not called, unless a lane of a resumed job has an origin
 
@@ -134,7 +137,7 @@ class Known:
     def outlook(self, lane: Lane) -> Outlook:
         """When the next request of the lane may leave."""
         key = lane.address.slot
-        slot = self._downloader.slots.get(key)
+        slot = compat.slot_of(self._downloader, key)
         if slot is None:
             most, likely, jitter = compat.new_slot(self._downloader, key)
             gap = compat.least_delay(likely, jitter)
@@ -199,7 +202,7 @@ class KnownWithPolicies(Known):
         origin = self._crawl.origin_to_wait_for(request)
         if origin is None:
             return super().address(request)
-        return Address(origin, chosen_slot(request) or origin.host)
+        return Address(origin, self._slot_chosen_for(request) or origin.host)
 
     def origin_state(self, origin: Origin) -> OriginState | None:
         policy = self._policies.usable(origin)

@@ -170,7 +170,7 @@ class HostLine:
 
     def show(self) -> None:
         """Shows the delay in the slot of the host, if there is one."""
-        slot = self._doorway.slots.get(self.host)
+        slot = self._doorway.slots.showing(self.host)
         if slot is not None:
             self.shown.show(slot, self.pace.robots_delay)
 
@@ -221,7 +221,7 @@ class HostLine:
 
     def forget(self) -> None:
         """Nothing waits, and nothing needs to: what it has done to its slot is undone."""
-        slot = self._doorway.slots.get(self.host)
+        slot = self._doorway.slots.showing(self.host)
         if slot is not None:
             self.shown.show(slot, 0.0)
         self.give_back()

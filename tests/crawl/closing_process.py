@@ -16,7 +16,7 @@ from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 from scrapy.exceptions import CloseSpider
 
 from tests.crawl_process import MODES
-from tests.crawling import BASE_SETTINGS, ProbeSpider
+from tests.crawling import BASE_SETTINGS, ProbeSpider, ignore_replaced_settings
 from tests.waiting import pause, until
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class EndingSpider(ProbeSpider):
 
 
 def main() -> None:
+    ignore_replaced_settings()
     job: dict[str, Any] = json.load(sys.stdin)
     timeout = job.pop("timeout")
     mode = sys.argv[1]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 from scrapy import Request, Spider, signals
-from scrapy.core.downloader import Slot
 from scrapy.http import Response
 from scrapy.settings import Settings
 from scrapy.signalmanager import SignalManager
@@ -24,9 +23,12 @@ from scrapy_robots_plus.hosts.book import BookInMemory
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.shared_pace import BookedPace
 from scrapy_robots_plus.policy.origin import Origin
+from tests.crawling import new_slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from scrapy.core.downloader import Slot
 
     from scrapy_robots_plus.hosts.pace import Pace
 
@@ -73,7 +75,7 @@ class Crawl:
 
     def queue(self, slot: str, url: str = URL) -> Slot:
         """A request waits in a slot, which has no delay of its own."""
-        made = self.slots.setdefault(slot, Slot(8, 0.0, 0.0))
+        made = self.slots.setdefault(slot, new_slot())
         made.lastseen = 1.0
         made.queue.append((Request(url), Deferred()))
         return made

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
+import sys
 import time
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import scrapy
 from pytest_twisted import ensureDeferred
 from scrapy import signals
+from scrapy.core import downloader, engine
+from scrapy.core.downloader.handlers import DownloadHandlers
+from scrapy.core.downloader.middleware import DownloaderMiddlewareManager
+from scrapy.core.scraper import Scraper
+from scrapy.settings import default_settings
 from scrapy.utils.asyncio import call_later
+from scrapy.utils.misc import load_object
+from scrapy.utils.reactor import CallLaterOnce
 
 from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.crawl.compat.names import NEEDED, MissingNamesError, check_names
+from scrapy_robots_plus.crawl.compat.names import NEEDED, MissingNamesError
 from scrapy_robots_plus.crawl.own_errors import OwnErrors, is_of_this_package
 from tests.crawl_process import MODES, crawl_in_process
-from tests.crawling import IN_FILES, ProbeSpider, crawl, make_crawler, run
+from tests.crawling import HAS_THROTTLER, IN_FILES, ProbeSpider, crawl, make_crawler, run
 from tests.redis_server import redis_server, scrapy_redis_may_warn
 from tests.sites import after, answer
 from tests.workers import SHARED
@@ -216,38 +224,69 @@ async def test_a_handler_of_a_signal_and_a_timer_of_this_package(
 # Names of Scrapy
 
 
-@pytest.mark.parametrize(
-    ("owner", "name"), [(owner, name) for owner, names in NEEDED.items() for name in names]
-)
-def test_a_missing_name_is_named(owner: str, name: str) -> None:
-    def instance(paths: list[str]) -> SimpleNamespace:
-        made = SimpleNamespace()
-        for path in paths:
-            at, (*parts, last) = made, path.split(".")
-            for part in parts:
-                if not hasattr(at, part):
-                    setattr(at, part, SimpleNamespace())
-                at = getattr(at, part)
-            setattr(at, last, None)
-        return made
+class Hidden:
+    """A name of a class of Scrapy, which this package alone does not find."""
 
-    check_names(owner, instance(list(NEEDED[owner])))
-    others = [each for each in NEEDED[owner] if each != name]
-    with pytest.raises(MissingNamesError) as raised_error:
-        check_names(owner, instance(others))
-    assert f"Scrapy {scrapy.__version__} lacks" in str(raised_error.value)
-    assert raised_error.value.names == [f"{owner}.{name}"]
+    def __init__(self, owner: type, name: str) -> None:
+        self._kept: Any = vars(owner).get(name)
+        self._name = name
+        if self._kept is None and hasattr(owner, name):
+            self._kept = getattr(owner, name)
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if sys._getframe(1).f_globals["__name__"].startswith("scrapy_robots_plus."):
+            raise AttributeError(self._name)
+        if self._kept is None:
+            return instance.__dict__[self._name]
+        return self._kept.__get__(instance, owner) if hasattr(self._kept, "__get__") else self._kept
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        if hasattr(self._kept, "__set__"):
+            self._kept.__set__(instance, value)
+        else:
+            instance.__dict__[self._name] = value
+
+
+def classes() -> dict[str, type]:
+    """Those whose names are needed: the last one on the way to each."""
+    found = {
+        "Downloader": downloader.Downloader,
+        "Downloader.handlers": DownloadHandlers,
+        "Downloader.middleware": DownloaderMiddlewareManager,
+        "ExecutionEngine": engine.ExecutionEngine,
+        "ExecutionEngine.scraper": Scraper,
+        "ExecutionEngine._slot": engine._Slot,
+        "ExecutionEngine._slot.nextcall": CallLaterOnce,
+    }
+    if HAS_THROTTLER:
+        return {**found, "Throttler": load_object(default_settings.THROTTLER)}
+    return {**found, "Slot": downloader.Slot}
+
+
+ELSEWHERE = {"Downloader without a throttler", "Slot"} if HAS_THROTTLER else {"Throttler"}
+"""Those that this version of Scrapy does not have."""
 
 
 @ensureDeferred
-@pytest.mark.parametrize("owner", NEEDED)
-async def test_a_crawl_does_not_start_without_a_name_that_it_needs(
-    sites: Sites, monkeypatch: pytest.MonkeyPatch, owner: str
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [(owner, name) for owner in NEEDED if owner not in ELSEWHERE for name in NEEDED[owner]],
+)
+async def test_a_crawl_ends_at_once_where_scrapy_lacks_a_name(
+    sites: Sites,
+    monkeypatch: pytest.MonkeyPatch,
+    owner: str,
+    name: str,
 ) -> None:
-    monkeypatch.setitem(NEEDED, owner, (*NEEDED[owner], "taken_away"))
-    host = sites.host(RULES)
-    with pytest.raises(MissingNamesError, match=rf"lacks .*: {owner}\.taken_away\."):
+    await crawl()
+    *way, last = f"{owner.split()[0]}.{name}".split(".")
+    hides_in = classes()[".".join(way)]
+    monkeypatch.setattr(hides_in, last, Hidden(hides_in, last), raising=False)
+    host, began = sites.host(RULES), time.monotonic()
+    said = re.escape(f"{'.'.join(way)}.{last}. Install")
+    with pytest.raises(MissingNamesError, match=f"^Scrapy {scrapy.__version__} lacks .*{said}"):
         await crawl(host.url("/page"))
+    assert time.monotonic() - began < 5
     assert host.hits == []
 
 

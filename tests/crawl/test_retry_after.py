@@ -37,7 +37,11 @@ AT_ONCE = 0.5
 SETTINGS: dict[str, dict[str, Any]] = {
     **{f"jitter {n}": {"DOWNLOAD_DELAY": 1} for n in range(6)},
     "no delay": {"CONCURRENT_REQUESTS": 2},
-    "AutoThrottle": {"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 1},
+    "AutoThrottle": {
+        "AUTOTHROTTLE_ENABLED": True,
+        "AUTOTHROTTLE_START_DELAY": 1,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 2,
+    },
     "own queue": {
         "DOWNLOAD_DELAY": 0.3,
         "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue",
@@ -66,7 +70,7 @@ async def test_no_setting_cuts_the_wait_short(sites: Sites) -> None:
         host.pages["/0"] = after(0.2, answer(status=429, retry_after=str(WAIT)))
         if name == "jitter 0":
             host.robots("User-agent: *\nDisallow: /never\nCrawl-delay: 0.5\n")
-        host.pages |= {f"/{number}": after(0.3, answer()) for number in range(1, 8)}
+        host.pages |= {f"/{number}": after(0.3, answer()) for number in range(1, 12)}
         # Some may be sent before the 429 comes, however slow the machine is, but not all of them.
         count = 12 if name in ("several at once", "own queue", "no delay") else 4
         crawlers[name] = make_crawler(TimedSpider, **settings)

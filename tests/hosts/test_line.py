@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import Request
-from scrapy.core.downloader import Slot
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
@@ -20,9 +19,12 @@ from scrapy_robots_plus.hosts.shared_pace import GO_SECONDS
 from scrapy_robots_plus.hosts.slots import SlotTimes
 from scrapy_robots_plus.policy.origin import Origin
 from tests.crawl.hand_clock import HandClock
+from tests.crawling import new_slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+
+    from scrapy.core.downloader import Slot
 
     from scrapy_robots_plus.hosts.shared_pace import Ask
 
@@ -99,7 +101,7 @@ class Standing:
         self.waited_for_others += 1
 
     def slot(self, key: str = "proxy", places: int = 8, delay: float = 0.0) -> Slot:
-        slot = self.slots[key] = Slot(places, delay, 0.0)
+        slot = self.slots[key] = new_slot(places, delay)
         slot.lastseen = 1.0
         return slot
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import Request
-from scrapy.core.downloader import Slot
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.hosts.slots import ShownDelay, SlotDelay, SlotTimes
+from tests.crawling import new_slot
+
+if TYPE_CHECKING:
+    from scrapy.core.downloader import Slot
 
 
 def used(delay: float = 0.0, jitter: float = 0.0) -> Slot:
-    slot = Slot(8, delay, jitter)
+    slot = new_slot(8, delay, jitter)
     slot.lastseen = 1.0
     return slot
 
@@ -75,7 +78,7 @@ def test_a_slot_that_is_made_anew_shows_it_too() -> None:
 
 def test_a_slot_that_has_sent_nothing_shows_nothing() -> None:
     """Scrapy would hold its first request back, as if one had been sent when the clock began."""
-    slot = Slot(8, 0.0, 0.0)
+    slot = new_slot()
     ShownDelay().show(slot, 1_000_000_000.0)
     assert slot.delay == 0.0
 
@@ -141,7 +144,7 @@ def test_the_requests_that_wait_in_one_slot_fail_or_in_all() -> None:
 
 
 def test_a_place_is_one_of_those_that_the_slot_allows() -> None:
-    slots, request = slots_of(one=Slot(1, 0.0, 0.0)), Request("http://a.example/")
+    slots, request = slots_of(one=new_slot(1)), Request("http://a.example/")
     assert slots.has_place("one")
     slots.take_place("one", request)
     assert not slots.has_place("one")

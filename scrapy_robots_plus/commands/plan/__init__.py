@@ -129,7 +129,7 @@ def _source(arguments: Namespace) -> str:
 def _limits(arguments: Namespace, crawl: Crawl) -> Limits:
     settings = crawl.crawler.settings
     return Limits(
-        concurrency=compat.engine_of(crawl.crawler).downloader.total_concurrency,
+        concurrency=crawl.crawler.settings.getint("CONCURRENT_REQUESTS"),
         other_queue=not issubclass(queue_class(settings), RobotsPriorityQueue),
         autothrottle=throttles_automatically(settings),
         response_time=arguments.response_time,

@@ -12,6 +12,7 @@ from .coroutines import wait_for as wait_for
 from .crawler import LOGGERS_OF_FAILED_CRAWLS as LOGGERS_OF_FAILED_CRAWLS
 from .crawler import ClosingWatch as ClosingWatch
 from .crawler import close_crawl as close_crawl
+from .crawler import count_before_downloader as count_before_downloader
 from .crawler import crawler_process as crawler_process
 from .crawler import dealt_with as dealt_with
 from .crawler import engine_of as engine_of
@@ -29,6 +30,7 @@ from .failures import FILES as FILES
 from .failures import MEMORY as MEMORY
 from .failures import PORTS as PORTS
 from .failures import failure_of as failure_of
+from .failures import is_cancelled as is_cancelled
 from .failures import is_failed_lookup as is_failed_lookup
 from .failures import shortage_in as shortage_in
 from .handlers import DownloadFunction as DownloadFunction
@@ -65,13 +67,16 @@ from .queues import scheduler_persists as scheduler_persists
 from .queues import take_out as take_out
 from .slots import SLOT_META_KEY as SLOT_META_KEY
 from .slots import Slots as Slots
+from .slots import has_throttler as has_throttler
 from .slots import is_untouched as is_untouched
 from .slots import least_delay as least_delay
 from .slots import new_slot as new_slot
+from .slots import scopes_key as scopes_key
 from .slots import set_slot_jitter as set_slot_jitter
 from .slots import slot_clock as slot_clock
 from .slots import slot_jitter as slot_jitter
 from .slots import slot_key as slot_key
+from .slots import slot_of as slot_of
 from .threads import Courier as Courier
 from .threads import CourierClosedError as CourierClosedError
 from .threads import CourierError as CourierError

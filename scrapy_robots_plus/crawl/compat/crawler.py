@@ -53,14 +53,17 @@ def dealt_with(requests: Iterable[Request], crawler: Crawler) -> list[Request]:
     A request is in progress until its callback or errback has ended and its items have left the
     pipelines; what it led to was given to the scheduler before. The scraper is asked as well: a
     callback that passes its own request to ``engine.download_async()`` takes it out of the engine's
-    list. Needed by 2.14 to 2.19: no signal tells it. Can go when one does.
+    list. What was cut off when the crawl ended, as RobotsDownloader knows, is not dealt with.
+    Needed by 2.14 to 2.19: no signal tells it. Can go when one does.
     """
     engine = engine_of(crawler)
     slot, scraper = engine._slot, engine.scraper.slot  # noqa: SLF001
     if slot is None:
         return []
     listed, scraped = slot.inprogress, scraper.active if scraper is not None else ()
-    return [each for each in requests if each not in listed and each not in scraped]
+    cut_off: Any = getattr(engine.downloader.active, "cut_off", ())
+    kept = (listed, scraped, cut_off)
+    return [each for each in requests if not any(each in some for some in kept)]
 
 
 _ending: WeakSet[Crawler] = WeakSet()
@@ -91,6 +94,14 @@ def wake_engine(crawler: Crawler) -> None:
     slot = engine_of(crawler)._slot  # noqa: SLF001
     if slot is not None and slot.closing is None:
         slot.nextcall.schedule()
+
+
+def count_before_downloader(crawler: Crawler) -> int:
+    """How many requests wait in the throttler, on their way from the scheduler to the downloader.
+
+    Needed by https://github.com/scrapy/scrapy/pull/6931. None do in 2.14 to 2.19.
+    """
+    return len(getattr(engine_of(crawler), "_throttler_waiting", ()))
 
 
 def fingerprint(request: Request, crawler: Crawler) -> bytes:

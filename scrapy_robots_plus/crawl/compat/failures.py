@@ -15,6 +15,8 @@ from twisted.internet import error as tx
 
 from scrapy_robots_plus.policy.access import Failure
 
+from .coroutines import CANCELLED
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -37,6 +39,10 @@ _CONNECTION: tuple[type[Exception], ...] = (
     tx.ConnectError,
     tx.ConnectionClosed,
     *_exception_types("DownloadConnectionRefusedError", "DownloadFailedError"),
+)
+_CANCELLED: tuple[type[BaseException], ...] = (
+    *CANCELLED,
+    *_exception_types("DownloadCancelledError"),
 )
 
 
@@ -81,6 +87,13 @@ def shortage_in(exception: BaseException) -> str | None:
         if isinstance(number, int) and number in _SHORTAGES:
             return _SHORTAGES[number]
     return None
+
+
+def is_cancelled(exception: BaseException) -> bool:
+    """Whether a download was cancelled, by the fast stop of
+    https://github.com/scrapy/scrapy/pull/7455 for example, or because its body was too long.
+    """
+    return any(isinstance(each, _CANCELLED) for each in _and_its_causes(exception))
 
 
 def is_failed_lookup(exception: BaseException) -> bool:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import scrapy
 import scrapy.core.downloader as downloader_module
 
+from .scopes import throttler_of
+
 if TYPE_CHECKING:
     from scrapy.core.downloader import Downloader
     from scrapy.core.engine import ExecutionEngine
@@ -19,17 +21,20 @@ if TYPE_CHECKING:
 NEEDED: dict[str, tuple[str, ...]] = {
     "Downloader": (
         "active",
+        "total_concurrency",
+        "handlers._get_handler",
+        "handlers._handlers",
+        "handlers.download_request_async",
+        "middleware.methods",
+    ),
+    "Throttler": ("get_scope_load", "get_scope_manager", "get_scopes_key", "release"),
+    "Downloader without a throttler": (
         "get_slot_key",
         "slots",
         "per_slot_settings",
         "domain_concurrency",
         "ip_concurrency",
-        "total_concurrency",
         "_process_queue",
-        "handlers._get_handler",
-        "handlers._handlers",
-        "handlers.download_request_async",
-        "middleware.methods",
     ),
     "Slot": (
         "concurrency",
@@ -53,7 +58,8 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "_slot.nextcall.schedule",
     ),
 }
-"""Names of objects of a running crawl. Those of modules are imported, and missed at once."""
+"""Names of objects of a running crawl. Those of modules are imported, and missed at once. A crawl
+has a throttler, or slots."""
 
 
 class MissingNamesError(Exception):
@@ -72,16 +78,21 @@ def check_names(owner: str, instance: object) -> None:
     """Raises MissingNamesError if *instance*, in a crawl that starts, lacks a name of *owner*."""
     missing = [name for name in NEEDED[owner] if not _has(instance, name)]
     if missing:
-        raise MissingNamesError([f"{owner}.{name}" for name in missing])
+        raise MissingNamesError([f"{owner.split()[0]}.{name}" for name in missing])
 
 
 def check_downloader(downloader: Downloader) -> None:
     """Likewise for a downloader, and for the slots that it will have."""
+    check_names("Downloader", downloader)
+    throttler = throttler_of(downloader)
+    if throttler is not None:
+        check_names("Throttler", throttler)
+        return
+    check_names("Downloader without a throttler", downloader)
     try:
         slot = downloader_module.Slot(1, 0.0, 0.0)
     except (AttributeError, TypeError):
         raise MissingNamesError(["Slot"]) from None
-    check_names("Downloader", downloader)
     check_names("Slot", slot)
 
 

@@ -1,22 +1,26 @@
 """Downloader slots: their keys, their clock, their delays, their places and their queues.
 
-Needed by 2.14 to 2.19. Slots are to be deprecated by the throttler of
-https://github.com/scrapy/scrapy/pull/6931.
+Needed by 2.14 to 2.19. With a throttler (https://github.com/scrapy/scrapy/pull/6931), slots are
+views that warn: its scopes answer in their place, see ``scopes.py``.
 """
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import scrapy.core.downloader as downloader_module
 from scrapy.utils.asyncio import call_later
+
+from .crawler import wake_engine
+from .scopes import Scope, throttler_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy import Request
     from scrapy.core.downloader import Downloader, Slot
+    from scrapy.crawler import Crawler
 
 
 SLOT_META_KEY = "download_slot"
@@ -24,11 +28,30 @@ SLOT_META_KEY = "download_slot"
 
 
 def slot_key(downloader: Downloader, request: Request) -> str:
-    """The key of the slot that *request* goes to."""
-    return downloader.get_slot_key(request)
+    """The key of the slot that *request* goes to, or of its scopes."""
+    throttler = throttler_of(downloader)
+    key: str = (throttler.get_scopes_key if throttler else downloader.get_slot_key)(request)
+    return key
 
 
-slot_clock: Callable[[], float] = getattr(downloader_module, "monotonic", None) or time.time
+def has_throttler(crawler: Crawler) -> bool:
+    """Whether scopes of a throttler stand in the place of slots."""
+    return getattr(crawler, "throttler", None) is not None
+
+
+def scopes_key(downloader: Downloader, request: Request) -> str | None:
+    """The key of the scopes that *request* goes to; None if it has none, or a slot instead."""
+    return slot_key(downloader, request) if throttler_of(downloader) is not None else None
+
+
+def slot_of(downloader: Downloader, key: str) -> Slot | None:
+    """The slot with this key, if there is one; with a throttler, what stands for it."""
+    if throttler_of(downloader) is not None:
+        return cast("Slot", Scope(key, downloader))
+    return downloader.slots.get(key)
+
+
+slot_clock: Callable[[], float] = getattr(downloader_module, "time", time.monotonic)
 """The clock of ``Slot.lastseen``: the wall clock up to 2.15, a monotonic clock from 2.16.
 
 Can go with 2.15.
@@ -47,6 +70,9 @@ def new_slot(downloader: Downloader, key: str) -> tuple[int, float, float]:
 
     2.14 to 2.17 ask the spider for the delay, too; 2.18 and 2.19 only the downloader.
     """
+    if throttler_of(downloader) is not None:
+        scope = Scope(key, downloader)
+        return scope.concurrency, scope.delay, scope.jitter
     own: dict[str, Any] = downloader.per_slot_settings.get(key, {})
     places = downloader.ip_concurrency or downloader.domain_concurrency
     delay: Any = getattr(downloader, "_delay", None)  # from 2.18
@@ -95,10 +121,16 @@ class Slots:
         self._looks_soon: set[str] = set()
 
     def __contains__(self, key: str) -> bool:
-        return key in self._downloader.slots
+        return self.get(key) is not None
 
     def get(self, key: str) -> Slot | None:
-        return self._downloader.slots.get(key)
+        return slot_of(self._downloader, key)
+
+    def showing(self, key: str) -> Slot | None:
+        """The slot, if a delay may be shown in it. What a scope of a throttler delays waits before
+        the middlewares, and counts as concurrent: there, only the door keeps it.
+        """
+        return None if throttler_of(self._downloader) is not None else self.get(key)
 
     def least_delay(self, key: str) -> float:
         """The shortest delay in seconds that the slot can draw."""
@@ -147,6 +179,8 @@ class Slots:
             self._downloader._process_queue(slot)  # noqa: SLF001
 
     def _of(self, key: str | None) -> list[Slot]:
+        if throttler_of(self._downloader) is not None:
+            return []
         if key is None:
             return list(self._downloader.slots.values())
         slot = self.get(key)
@@ -155,5 +189,7 @@ class Slots:
     def _look(self, key: str) -> None:
         self._looks_soon.discard(key)
         slot = self.get(key)
-        if slot is not None:
+        if throttler_of(self._downloader) is not None:
+            wake_engine(self._downloader.crawler)
+        elif slot is not None:
             self._downloader._process_queue(slot)  # noqa: SLF001

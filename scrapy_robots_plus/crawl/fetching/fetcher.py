@@ -69,6 +69,7 @@ class Fetcher:
         self, crawler: Crawler, settings: RobotsSettings, clock: Clock = DEFAULT_CLOCK
     ) -> None:
         self._crawler = crawler
+        self._has_slots = not compat.has_throttler(crawler)
         self._settings = settings
         self._clock = clock
         self._stats = compat.stats_of(crawler)
@@ -211,7 +212,9 @@ class Fetcher:
         refused = 2 * settings.fetch_max_bytes
         meta: dict[str, Any] = {
             # Its own slot: in that of the pages it would wait behind them, a Crawl-delay each.
-            compat.SLOT_META_KEY: f"robots.txt of {Origin.of(url)}",
+            **(
+                {compat.SLOT_META_KEY: f"robots.txt of {Origin.of(url)}"} if self._has_slots else {}
+            ),
             IMPERSONATE_META_KEY: {"MAXFILESIZE_LARGE": refused},
             **settings.fetch_meta,
             **FIXED_FETCH_META,

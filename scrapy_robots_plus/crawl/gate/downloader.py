@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,8 @@ class ActiveRequests(set[Request]):
         self._listeners: list[Callable[[Request], None]] = []
         self.robots = 0
         """How many of them are for a robots.txt."""
+        self.cut_off: set[Request] = set()
+        """Those that the end of the crawl has cancelled: they are not dealt with."""
 
     def subscribe(self, listener: Callable[[Request], None]) -> None:
         """Calls *listener* with every request that the downloader is done with, except those for
@@ -59,6 +62,9 @@ class ActiveRequests(set[Request]):
         if TAP_META_KEY in request.meta:
             self.robots -= 1
             return
+        error = sys.exc_info()[1]  # the engine removes each request where its download has ended
+        if error is not None and compat.is_closing(self.crawler) and compat.is_cancelled(error):
+            self.cut_off.add(request)
         self._tell(request)
 
     @guarded("what listens to the downloader")
@@ -85,6 +91,10 @@ class RobotsDownloader(Downloader):
         self._crawl = crawl = Crawl.of(crawler)
         crawl.check_names(self)
         self._errors = crawl.errors
+        self._most = self.total_concurrency or inf
+        if compat.has_throttler(crawler):
+            # The limit would hold for robots.txt and for what waits at the door, too.
+            self.total_concurrency = 0
         self.active = ActiveRequests(
             crawler, lambda: not crawl.has_middleware or crawl.policies.awaited
         )
@@ -99,8 +109,7 @@ class RobotsDownloader(Downloader):
         """Whether the downloader can take no more requests now."""
         if self._errors.happened:
             return True
-        total = self.total_concurrency
-        return total > 0 and len(self.active) >= total and self.capacity <= 0
+        return self._taken >= self._most and self.capacity <= 0
 
     @property
     def capacity(self) -> float:
@@ -109,5 +118,8 @@ class RobotsDownloader(Downloader):
         crawl = self._crawl
         if crawl.holds_requests:
             waiting = min(crawl.judge.waiting + crawl.pacing.waiting, self.MAX_WAITING)
-        busy = len(self.active) - self.active.robots - waiting
-        return (self.total_concurrency or inf) - busy
+        return self._most - (self._taken - self.active.robots - waiting)
+
+    @property
+    def _taken(self) -> int:
+        return len(self.active) + compat.count_before_downloader(self.crawler)

@@ -40,7 +40,8 @@ class Hosts:
         """The slot that was chosen for *request*, or its host, without the port."""
         try:
             origin = origin_of(request)
-            return chosen_slot(request) or (origin.host if origin else self._slot_of(request))
+            slot = compat.scopes_key(self._downloader, request) or chosen_slot(request)
+            return slot or (origin.host if origin else self._slot_of(request))
         except ValueError:  # its port is not a number: it will fail
             return ""
 
@@ -59,12 +60,12 @@ class Hosts:
 
     def own_delay(self, host: str) -> float:
         """The user's delay for *host*, in seconds, or that of AutoThrottle."""
-        slot = self._downloader.slots.get(host)
+        slot = compat.slot_of(self._downloader, host)
         return slot.delay if slot else compat.new_slot(self._downloader, host)[1]
 
     def drawn_delay(self, host: str) -> float:
         """Like :meth:`own_delay`, as one wait of the slot may be: with jitter."""
-        slot = self._downloader.slots.get(host)
+        slot = compat.slot_of(self._downloader, host)
         if slot is None:
             return self.own_delay(host)
         least = compat.least_delay(slot.delay, compat.slot_jitter(slot))
@@ -72,7 +73,7 @@ class Hosts:
 
     def sent_ago(self, request: Request) -> float | None:
         """Seconds since the downloader has handed *request* over; None if it has not yet."""
-        slot = self._downloader.slots.get(request.meta.get(compat.SLOT_META_KEY, ""))
+        slot = compat.slot_of(self._downloader, request.meta.get(compat.SLOT_META_KEY, ""))
         if slot is None or (request in slot.active and request not in slot.transferring):
             return None
         if request not in slot.transferring and request in self._downloader.active:
@@ -81,7 +82,7 @@ class Hosts:
 
     def left_ago(self, request: Request) -> float:
         """Seconds since *request*, which the downloader is done with, was handed over."""
-        slot = self._downloader.slots.get(request.meta.get(compat.SLOT_META_KEY, ""))
+        slot = compat.slot_of(self._downloader, request.meta.get(compat.SLOT_META_KEY, ""))
         return 0.0 if slot is None else max(0.0, self._crawl.clock.slots() - slot.lastseen)
 
     def defers(self, origin: Origin) -> bool:

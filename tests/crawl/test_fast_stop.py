@@ -1,0 +1,192 @@
+"""A fast stop: the second Ctrl-C of Scrapy's next release cancels what is under way.
+
+Where there is none, ``FastStop`` does what https://github.com/scrapy/scrapy/pull/7455 does: what
+waits in a slot and what a download handler has ends in DownloadCancelledError. So it does in the
+asyncio loop, where the head of that pull request never ends what it has cancelled.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+import scrapy
+import scrapy.exceptions
+from scrapy.core.downloader import Downloader
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from scrapy.utils.reactor import is_asyncio_reactor_installed
+from twisted.internet.defer import CancelledError, Deferred
+
+from scrapy_robots_plus import RobotsDownloader
+from scrapy_robots_plus.crawl.compat import CANCELLED
+from tests.crawling import HAS_THROTTLER, make_crawler, run, stat
+from tests.redis_server import redis_server, scrapy_redis_may_warn
+from tests.sites import answer, hang, in_turn, when
+from tests.waiting import until
+from tests.workers import SHARED
+
+from .jobs import JobSpider
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from tests.sites import Sites
+
+RULES = "User-agent: *\nDisallow: /never\n"
+IS_THERE = hasattr(Downloader, "stop_async")
+CancelledDownload = getattr(scrapy.exceptions, "DownloadCancelledError", CancelledError)
+SOON = 20.0
+"""Seconds: far less than what hangs would take."""
+
+
+class FastStop(RobotsDownloader):
+    """Can cancel what it downloads."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self.running: set[Deferred[Response]] = set()
+        self.is_stopped = False
+
+    async def _download(self, *arguments: Any) -> Response:
+        if self.is_stopped:
+            raise CancelledDownload
+        download: Any = super()._download(*arguments)
+        running: Deferred[Response] = deferred_from_coro(download)
+        self.running.add(running)
+        try:
+            return await maybe_deferred_to_future(running)
+        except CANCELLED:
+            raise CancelledDownload from None
+        finally:
+            self.running.discard(running)
+
+    async def stop_async(self) -> int:
+        self.is_stopped = True
+        for slot in () if HAS_THROTTLER else self.slots.values():
+            slot.close()
+            while slot.queue:
+                slot.queue.popleft()[1].errback(CancelledDownload())
+        for running in list(self.running):
+            running.cancel()
+        return 0
+
+
+def stand_in() -> dict[str, Any]:
+    works = IS_THERE and not is_asyncio_reactor_installed()
+    return {} if works else {"DOWNLOADER": FastStop}
+
+
+async def stop(crawler: Crawler, *, at_once: bool) -> None:
+    """The first and the second Ctrl-C; only the second one, if *at_once*."""
+    engine: Any = crawler.engine
+    if not at_once:
+        deferred_from_coro(engine.close_spider_async(reason="shutdown"))
+    if IS_THERE:
+        await engine.close_spider_async(reason="shutdown", mode="fast")
+    else:
+        if at_once:
+            deferred_from_coro(engine.close_spider_async(reason="shutdown"))
+        await engine.downloader.stop_async()
+
+
+def stop_when(condition: Any, crawler: Crawler, *, at_once: bool) -> None:
+    async def watch() -> None:
+        await until(condition)
+        await stop(crawler, at_once=at_once)
+
+    def begin() -> None:
+        deferred_from_coro(watch())
+
+    crawler.signals.connect(begin, scrapy.signals.engine_started, weak=False)
+
+
+class Hosts:
+    """One whose pages hang, one that waits at the door, and one whose robots.txt hangs; the second
+    time, all of them answer.
+    """
+
+    def __init__(self, sites: Sites, delay: int = 60) -> None:
+        page = answer("A page")
+        self.may_answer = False
+        self.silent = sites.host(RULES)
+        silent = when(lambda: self.may_answer, page)
+        self.silent.pages |= {f"/{number}": silent for number in range(1, 12)}
+        self.slow = sites.host(in_turn(answer(f"{RULES}Crawl-delay: {delay}\n"), answer(RULES)))
+        self.unknown = sites.host(in_turn(hang, answer(RULES)))
+        self.all = (self.silent, self.slow, self.unknown)
+        self.urls = [self.silent.url("/0"), self.slow.url("/a"), self.slow.url("/b")]
+        self.urls += [self.unknown.url("/a")]
+
+    @property
+    def are_busy(self) -> bool:
+        waiting = self.slow.fetched and self.unknown.robots_hits
+        return bool(waiting) and len(self.silent.fetched) > 4
+
+    def pages(self) -> set[tuple[str, str]]:
+        wanted = {(self.silent.address, f"/{number}") for number in range(12)}
+        wanted |= {(self.slow.address, path) for path in ("/a", "/b")}
+        return wanted | {(self.unknown.address, "/a")}
+
+
+class Remembers(JobSpider):
+    """A job's spider that knows which pages it has got."""
+
+    def __init__(self, urls: list[str]) -> None:
+        super().__init__(urls)
+        self.got: set[tuple[str, str]] = set()
+
+    def parse(self, response: Response) -> Any:
+        host, _, path = response.url.partition("://")[2].partition("/")
+        self.got.add((host.partition(":")[0], f"/{path}"))
+        return super().parse(response)
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["at once", "second Ctrl-C"])
+@pytest_twisted.ensureDeferred
+async def test_what_is_cancelled_stays_in_the_job(
+    sites: Sites, tmp_path: Path, caplog: pytest.LogCaptureFixture, at_once: bool
+) -> None:
+    hosts = Hosts(sites)
+    settings: dict[str, Any] = {
+        **stand_in(),
+        "JOBDIR": str(tmp_path / "job"),
+        "ROBOTS_STORE": f"sqlite:{tmp_path / 'robots.db'}",
+        "ROBOTS_BACKOFF": False,
+        "DOWNLOAD_TIMEOUT": 30,
+    }
+    first = make_crawler(Remembers, **settings)
+    stop_when(lambda: hosts.are_busy, first, at_once=at_once)
+    began = time.monotonic()
+    await run(first, urls=hosts.urls)
+    assert time.monotonic() - began < SOON
+    assert first.spider.got != hosts.pages()
+    assert stat(first, "finish_reason") == "shutdown"
+    assert "Traceback" not in caplog.text
+    hosts.may_answer = True
+    second = make_crawler(Remembers, **settings, ROBOTS_CRAWL_DELAY_OBEY=False)
+    await run(second, urls=[])
+    assert first.spider.got | second.spider.got == hosts.pages()
+    assert second.spider.failed == []
+    assert stat(second, "robotstxt/unreachable") == 0
+
+
+@scrapy_redis_may_warn
+@pytest_twisted.ensureDeferred
+async def test_what_is_cancelled_stays_in_redis(sites: Sites) -> None:
+    hosts = Hosts(sites, delay=3)  # the server remembers it
+    with redis_server() as redis:
+        settings = {**stand_in(), **redis, **SHARED, "ROBOTS_WORKER_LIFETIME": 10}
+        first = make_crawler(Remembers, **settings, DOWNLOAD_TIMEOUT=30)
+        stop_when(lambda: hosts.are_busy, first, at_once=False)
+        await run(first, urls=hosts.urls)
+        assert first.spider.got != hosts.pages()
+        hosts.may_answer = True
+        second = make_crawler(Remembers, **settings, ROBOTS_CRAWL_DELAY_OBEY=False)
+        await run(second, urls=[])
+    assert first.spider.got | second.spider.got == hosts.pages()
+    assert second.spider.failed == []
