@@ -23,7 +23,7 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "memory": Kind("RobotsPriorityQueue, in memory", _PLUS, ours=True),
+    "memory": Kind("RobotsPriorityQueue, in memory", _PLUS, ours=True, parses=False),
     "memory-by-host": Kind("DownloaderAwarePriorityQueue, in memory", _BY_HOST),
     "memory-plain": Kind("ScrapyPriorityQueue, in memory", _PLAIN, parses=False),
     "disk": Kind("RobotsPriorityQueue, JOBDIR", _PLUS, on_disk=True, ours=True),

@@ -181,7 +181,9 @@ def origin_to_ask(request: Request) -> Origin | None:
 
     Raises ValueError if the port in its URL is invalid.
     """
-    return None if request.meta.get(DONT_OBEY_META_KEY) else origin_of(request)
+    if request.meta.get(DONT_OBEY_META_KEY):
+        return None
+    return Origin.plain(request.url) or origin_of(request)
 
 
 def origin_of(request: Request) -> Origin | None:

@@ -225,12 +225,6 @@ class Host:
             return None
         return first[1]
 
-    def handed_out(self, request: Request, now: float) -> None:
-        """*request* is on its way to the door."""
-        self.last = request
-        if self.gap:
-            self.not_before = now + self.gap
-
     def has_left(self, request: Request) -> None:
         """*request* is sent, and the door knows when; or it was refused, and delays nothing."""
         if self.last is request:

@@ -278,7 +278,8 @@ class Hosts:
 
     def _choose(self, host: Host) -> Lane | None:
         """The lane of *host* to go now. If there is none, puts the host where an event finds it."""
-        self._move(host, State.IDLE)
+        self.ready -= 1  # it is in no heap any more
+        host.state = State.IDLE
         lane = host.next_lane()
         if lane is None:
             self._settle(host)
@@ -298,13 +299,19 @@ class Hosts:
         return None
 
     def _take(self, lane: Lane) -> Request | None:
-        host, now = lane.host, self._clock()
+        host = lane.host
         request = lane.queue.take(lane)
         if request is not None:
-            self._hand_out(request, host or self._host_of(lane), now, is_refused=host is None)
-        lane.order = self.number()
+            self._last = request
+            self._out[request] = out = host or self._host_of(lane)
+            out.out += 1
+            if host is not None:
+                host.last = request
+                if host.gap:
+                    host.not_before = self._clock() + host.gap
         if lane.address.origin is not None:
             self.known.policy_was_used(lane.address.origin)
+        lane.order = lane.ticket = next(self._numbers)
         if not len(lane):
             self._left(lane)
         elif request is None:
@@ -312,19 +319,11 @@ class Hosts:
         elif host is None:
             self._put(lane, State.REFUSED, 0.0)
         else:
-            lane.ticket = self.number()
             host.add(lane)
         if host is not None:
             host.order = lane.order
             self._settle(host)
         return request
-
-    def _hand_out(self, request: Request, host: Host, now: float, *, is_refused: bool) -> None:
-        self._last = request
-        self._out[request] = host
-        host.out += 1
-        if not is_refused:
-            host.handed_out(request, now)
 
     # When
 
@@ -434,15 +433,17 @@ class Hosts:
             return State.POLICY, 0.0
         if known.given_up:
             return State.REFUSED, 0.0
-        now = self._clock()
         if known.unreachable:
+            now = self._clock()
             until = self._kept_until(origin, now)
             if now >= until:
                 return State.REFUSED, 0.0
             self.known.policy_was_used(origin)
             return State.HELD, min(max(known.again_at, now + LEAST_PAUSE), until)
         self._outages.over(origin)
-        return (State.READY if known.opens_at <= now else State.HELD), known.opens_at
+        if known.opens_at and known.opens_at > self._clock():
+            return State.HELD, known.opens_at
+        return State.READY, 0.0
 
     def _kept_until(self, origin: Origin, now: float) -> float:
         """Until when requests to *origin* are kept while its robots.txt cannot be read."""

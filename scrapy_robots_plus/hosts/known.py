@@ -140,7 +140,7 @@ class Known:
         slot = compat.slot_of(self._downloader, key)
         if slot is None:
             most, likely, jitter = compat.new_slot(self._downloader, key)
-            gap = compat.least_delay(likely, jitter)
+            gap = compat.least_delay(likely, jitter) if likely else 0.0
             return Outlook(-inf, gap, most if most > 0 else inf, likely)
         places: float = slot.concurrency if slot.concurrency > 0 else inf
         if not slot.delay:

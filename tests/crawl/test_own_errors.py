@@ -48,7 +48,7 @@ PARTS = [
     "hosts.queue:RobotsPriorityQueue.take",
     "hosts.hosts:Hosts.enter",
     "hosts.hosts:Hosts._choose",
-    "hosts.hosts:Hosts._hand_out",
+    "hosts.hosts:Hosts._take",
     "hosts.hosts:Hosts._settle",
     "hosts.hosts:Hosts.fetch_ended",
     "gate.judge:Judge.judge",
