@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import tempfile
 import time
+from io import StringIO
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import __version__
 from scrapy_robots_plus.audit.damage import State
-from scrapy_robots_plus.audit.report.page import Log, page
+from scrapy_robots_plus.audit.report.figures import Site, lines, sites
+from scrapy_robots_plus.audit.report.page import Log, page, title_of
+from scrapy_robots_plus.audit.summary.selection import Selection
 from scrapy_robots_plus.audit.summary.summary import Summary
+from scrapy_robots_plus.policy.host_patterns import HostPatterns, plain_pattern
+from scrapy_robots_plus.policy.moments import moment_of
+from scrapy_robots_plus.protocol.printable import printable
 
 from .errors import UnreadableError, WrongUsageError
 from .replay.log_check import EXITS, LogCheck, add_logs
@@ -33,8 +41,8 @@ class Report(Subcommand):
     """Sums up the log in constant memory, then writes the page at once."""
 
     name = "report"
-    syntax = "AUDIT_LOG... [-o FILE]"
-    help = "Make a page of HTML of an audit log: what was allowed and denied, and why"
+    syntax = "AUDIT_LOG... [options]"
+    help = "Write an HTML report of an audit log: what was allowed and denied, and why"
     details = (
         "An earlier report is replaced, any other file is not. Exit status: 0 if the log is whole; "
         "2 if it cannot be read; 3 if a crawl has no end, 4 if it continues another file, 5 if "
@@ -50,29 +58,122 @@ class Report(Subcommand):
             default="report.html",
             help="where to write the page (default: report.html); - is standard output",
         )
+        parser.add_argument("--title", default="", help="the heading of the page")
+        parser.add_argument(
+            "--host",
+            action="append",
+            default=[],
+            help="only this host (example.com), its subdomains (*.example.com) or an origin; may "
+            "be given several times",
+        )
+        parser.add_argument(
+            "--crawl",
+            action="append",
+            default=[],
+            help="only this crawl, by its name in the log or by its spider; may be given several "
+            "times",
+        )
+        parser.add_argument(
+            "--since", metavar="TIME", help="only from then on: 2026-11-20, or 2026-11-20T18:58:00Z"
+        )
+        parser.add_argument(
+            "--until", metavar="TIME", help="only up to then; a date includes its day"
+        )
+        forms = parser.add_mutually_exclusive_group()
+        forms.add_argument(
+            "--json",
+            dest="as_json",
+            action="store_true",
+            help="print the same as JSON, one object a line, and write no page",
+        )
+        forms.add_argument(
+            "--csv",
+            dest="as_csv",
+            action="store_true",
+            help="print the table of sites as CSV, and write no page",
+        )
 
     def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
         target = arguments.output
-        if target != _STANDARD_OUTPUT:
+        prints = arguments.as_json or arguments.as_csv
+        selection = _selection(arguments)
+        if target != _STANDARD_OUTPUT and not prints:
             for log in arguments.logs:
                 _check_target(Path(target), Path(log))
         # The page says of each crawl how it ended.
-        summary, check = Summary(), LogCheck(arguments, output, unshown=State.UNFINISHED)
-        for read in check.read():
-            summary.add(read.entry)
-        text = page(summary, _about(arguments, check))
+        summary = Summary(is_part=selection.is_part)
+        check = LogCheck(arguments, output, unshown=State.UNFINISHED)
+        for entry in selection.of(read.entry for read in check.read()):
+            summary.add(entry)
+        about = _about(arguments, check, selection)
         for damage in check.damages:
             output.error(damage if damage.log else f"{arguments.logs[0]}: {damage}")
-        if target == _STANDARD_OUTPUT:
-            output.write(text)
+        if arguments.as_json:
+            for line in lines(summary, title_of(summary, about)):
+                output.json(line)
+        elif arguments.as_csv:
+            output.write(_csv(summary))
+        elif target == _STANDARD_OUTPUT:
+            output.write(page(summary, about))
         else:
-            _write(Path(target), text)
+            _write(Path(target), page(summary, about))
             totals = summary.totals
             output.line(f"{target}: {totals.denied:,} denied, {totals.allowed_in_words}")
         return EXITS[check.state]
 
 
-def _about(arguments: Namespace, check: LogCheck) -> Log:
+def _csv(summary: Summary) -> str:
+    written = StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(Site._fields)
+    writer.writerows([_cell(value) for value in site] for site in sites(summary))
+    return written.getvalue()
+
+
+def _cell(value: object) -> object:
+    """A text from a site must not be a formula of a spreadsheet, nor reach a terminal as it is."""
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    return f"'{text}" if text[:1] in _FORMULAS else text
+
+
+_FORMULAS = ("=", "+", "-", "@")
+
+
+def _selection(arguments: Namespace) -> Selection:
+    """Raises WrongUsageError for what is no host or time."""
+    given = {
+        "host": arguments.host,
+        "crawl": arguments.crawl,
+        "since": [arguments.since] if arguments.since else [],
+        "until": [arguments.until] if arguments.until else [],
+    }
+    try:
+        hosts = HostPatterns((plain_pattern(host), True) for host in arguments.host)
+        since = -inf if arguments.since is None else _moment(arguments.since)
+        until = inf if arguments.until is None else _moment(arguments.until, at_end=True)
+    except ValueError as error:
+        raise WrongUsageError(str(error)) from None
+    words = tuple(f"{name} {value}" for name, values in given.items() for value in values)
+    return Selection(hosts, frozenset(arguments.crawl), since, until, words)
+
+
+def _moment(text: str, *, at_end: bool = False) -> float:
+    """*text* in seconds since the epoch: a date in UTC, at its begin or its end, or RFC 3339."""
+    try:
+        if len(text) == len("2026-11-20"):
+            return moment_of(f"{text}T00:00:00Z") + (_DAY if at_end else 0.0)
+        return moment_of(text)
+    except ValueError:
+        expected = "expected a date (2026-11-20) or a time in UTC (2026-11-20T18:58:00Z)"
+        raise ValueError(f"{text!r}: {expected}") from None
+
+
+_DAY = 86_400.0
+
+
+def _about(arguments: Namespace, check: LogCheck, selection: Selection) -> Log:
     return Log(
         names=tuple(Path(log).name for log in arguments.logs),
         lines=check.lines,
@@ -82,6 +183,8 @@ def _about(arguments: Namespace, check: LogCheck) -> Log:
         last_hash=check.last_hash,
         made_at=time.time(),
         made_by=f"{_MAKER} {__version__}",
+        title=arguments.title,
+        selection=selection.words,
     )
 
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 VOID = {"br", "link", "meta"}
 ELEMENT = re.compile(
     "html|head|meta|title|link|style|body|header|main|section|nav|a|h[1-3]|p|b|div|span|ul|li|dl|dt"
-    "|dd|table|thead|tbody|tfoot|tr|th|td|br|code|time|article|figure|figcaption|svg|rect|line"
+    "|dd|table|thead|tbody|tfoot|tr|th|td|br|code|time|details|summary|figure|figcaption|svg|rect"
 )
 ATTRIBUTE = re.compile(
     "lang|charset|http-equiv|content|name|rel|href|id|class|aria-label|aria-hidden|role|scope|dir"
-    "|datetime|viewbox|preserveaspectratio|x|y|[xy][12]|width|height"
+    "|datetime|data-head|viewbox|preserveaspectratio|x|y|[xy][12]|width|height"
 )
 
 
@@ -37,8 +37,11 @@ class Page(HTMLParser):
         self.tables: dict[str, list[list[str]]] = {}
         """By the anchor of their section; several in one section are one after the other."""
         self.texts: list[str] = []
+        self.sentence = ""
+        """What it says first."""
         self._open: list[str] = []
         self._section = ""
+        self._in_sentence = False
         self._cell: list[str] | None = None
         self.feed(text)
         self.close()
@@ -55,6 +58,7 @@ class Page(HTMLParser):
             self._open.append(tag)
         if tag == "section":
             self._section = attributes["id"] or ""
+        self._in_sentence = attributes.get("class") == "sentence"
         if tag == "tr":
             self.tables.setdefault(self._section, []).append([])
         if tag in ("td", "th"):
@@ -62,6 +66,7 @@ class Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         assert self._open.pop() == tag
+        self._in_sentence = False
         if tag in ("td", "th") and self._cell is not None:
             self.tables[self._section][-1].append(" ".join(" ".join(self._cell).split()))
             self._cell = None
@@ -71,6 +76,8 @@ class Page(HTMLParser):
             self.texts.append(data)
         if self._cell is not None:
             self._cell.append(data)
+        if self._in_sentence:
+            self.sentence += data
 
     def all(self, tag: str) -> list[dict[str, str | None]]:
         """The attributes of all elements of that name."""
@@ -81,26 +88,19 @@ class Page(HTMLParser):
         return {row[0]: row[1:] for row in self.tables[section]}
 
 
-def text_of(entries: Iterable[Entry], *damages: str) -> str:
+def text_of(entries: Iterable[Entry], *damages: str, title: str = "") -> str:
     summary = Summary()
     for entry in entries:
         summary.add(entry)
     lines = summary.totals.entries
     state = State.DAMAGED if damages else State.WHOLE
     made = (BEGIN, "maker 1.0")
-    log = Log(("audit.jsonl",), lines, state, damages, len(damages), "5f" * 32, *made)
+    log = Log(("audit.jsonl",), lines, state, damages, len(damages), "5f" * 32, *made, title)
     return page(summary, log)
 
 
 def page_of(entries: Iterable[Entry], *damages: str) -> Page:
     return Page(text_of(entries, *damages))
-
-
-def tiles(of: Page) -> list[str]:
-    """The figures at the top of a report."""
-    names = "Requests denied|Requests allowed|Sites|robots.txt failures|robots.txt changes"
-    found = re.findall(rf"({names}) ([\d,]+)", of.text)
-    return [f"{number} {name}" for name, number in found[:5]]
 
 
 def assert_harmless(found: Page) -> None:

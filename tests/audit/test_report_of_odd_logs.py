@@ -15,7 +15,7 @@ from scrapy_robots_plus.policy.moments import moment_of
 
 from . import sample_log
 from .entries import any_entry
-from .pages import Page, assert_harmless, page_of, text_of, tiles
+from .pages import Page, assert_harmless, page_of, text_of
 from .sample_log import BEGIN, SHOP, SLOW, allowed, begin, denied, end, read
 
 
@@ -43,7 +43,7 @@ def test_any_text_is_shown_as_it_is_or_escaped(text: str) -> None:
     shown = page_of([begin(), denied(SHOP, "/", rule=text)])
     assert_harmless(shown)
     visible = "".join(each for each in text[:300] if each.isprintable()).split()
-    words = shown.tables["rules"][1][0]
+    (words,) = (row[0] for row in shown.tables["reasons"][1:] if len(row) == 2 and row[0] != "Rule")
     assert all(part in words for word in visible for part in (word[:1], word[-1:]))
 
 
@@ -79,6 +79,6 @@ def test_an_override_that_is_nested_deeply(depth: int) -> None:
 
 def test_an_empty_log() -> None:
     found = page_of([])
-    assert "0 Requests denied" in tiles(found)
+    assert found.sentence.startswith("0 of 0 requests were denied")
     assert "The log holds no crawl." in found.text
     assert_harmless(found)

@@ -31,11 +31,11 @@ def test_objections_are_counted_by_use_and_source() -> None:
     robots = objected(source="robots.txt Content-Usage", line=3, rule="Content-Usage: train-ai=n")
     page = page_of([begin(), objected(), objected(), robots, end()])
     assert page.tables["uses"][1:] == [
-        ["train-ai X-Robots-Tag for example https://a.example/x", "2"],
-        ["train-ai robots.txt Content-Usage for example https://a.example/x", "1"],
+        ["train-ai X-Robots-Tag; for example https://a.example/x", "2"],
+        ["train-ai robots.txt Content-Usage; for example https://a.example/x", "1"],
     ]
     # A header is no rule of a robots.txt.
-    assert [row[1] for row in page.tables["rules"][1:]] == ["1"]
+    assert [row[1] for row in page.tables["reasons"] if len(row) == 2] == ["Denied", "1"]
 
 
 def test_what_crawls_were_for_and_what_sites_prefer() -> None:

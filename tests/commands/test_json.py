@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 
-from tests.audit.logs import write
+from tests.audit import sample_log
+from tests.audit.logs import write, write_sealed
 from tests.audit.sample_log import allowed, denied, read
 from tests.crawling import ProbeSpider, crawl, names_rules
 from tests.samples import ROOT
@@ -95,6 +96,7 @@ async def everything(sites: Sites, folder: Path) -> Iterator[tuple[str, ...]]:
     missing = {"sha256": None, "status": "404", "access": "unavailable"}
     file: dict[str, Any] = {"crawl": "a", **missing}
     entries = [read(host.origin, **file), denied(host.origin, "/a", age=0.0, **file)]
+    write_sealed(folder / "report.jsonl", sample_log.entries())
     write(folder / "audit.jsonl", *entries, allowed(host.origin, "/b", age=0.0, **file))
     cut = folder.joinpath("audit.jsonl").read_bytes().splitlines(keepends=True)[1:]
     folder.joinpath("cut.jsonl").write_bytes(b"".join(cut))
@@ -121,6 +123,7 @@ async def everything(sites: Sites, folder: Path) -> Iterator[tuple[str, ...]]:
             ("cache", "export", *store),
             ("job", "show", "--urls", "--json", "job"),
             ("replay", "--json", "audit.jsonl"),
+            ("report", "--json", "report.jsonl"),
             ("replay", "--json", "cut.jsonl"),
             ("replay", "--json", "audit.jsonl", "cut.jsonl", "--verify"),
         ]

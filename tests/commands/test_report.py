@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import fcntl
+import json
 import os
 import resource
 import subprocess
@@ -26,7 +28,7 @@ def test_a_page_is_made_of_a_log(reporter: Robots) -> None:
     done = reporter("report", "audit.jsonl", "-o", "page.html")
     assert (done.status, done.errors) == (0, "")
     assert done.output == "page.html: 58 denied, 148 allowed\n"
-    assert "Requests denied 58" in Page((reporter.folder / "page.html").read_text()).text
+    assert Page((reporter.folder / "page.html").read_text()).sentence.startswith("58 of 206 ")
     assert {path.name for path in reporter.folder.iterdir()} == {"audit.jsonl", "page.html"}
 
 
@@ -59,15 +61,89 @@ def test_the_parts_of_a_log_make_one_page(reporter: Robots) -> None:
     done = reporter("report", "audit.jsonl")
     assert done.status == 4
     assert done.errors.startswith("audit.jsonl: line 1: crawl a goes on after number 3, with the ")
-    head = Page((reporter.folder / "report.html").read_text()).text.partition("In short")[0]
+    head = Page((reporter.folder / "report.html").read_text()).text.partition("What decided")[0]
     assert "This log is a part of one" in head
     assert reporter("report", "audit.1", "audit.1").status == 2
 
 
+@pytest.mark.parametrize(
+    ("options", "denied", "sites"),
+    [
+        ((), 58, 7),
+        (("--host", "shop.example"), 40, 1),
+        (("--host", "https://shop.example"), 40, 1),
+        (("--host", "http://shop.example"), 0, 0),
+        (("--host", "*.example"), 58, 7),
+        (("--host", "shop.example", "--host", "news.example"), 52, 2),
+        (("--crawl", "1a2b3c4d"), 58, 7),
+        (("--crawl", "prices"), 58, 7),
+        (("--crawl", "another"), 0, 0),
+        (("--since", "2026-11-20"), 58, 7),
+        (("--since", "2026-11-21"), 0, 0),
+        (("--until", "2026-11-20"), 58, 7),
+        (("--until", "2026-11-19"), 0, 0),
+        (("--until", "2026-11-20T18:58:02Z"), 0, 4),
+        (("--since", "2026-11-20T19:10:00Z", "--host", "shop.example"), 21, 1),
+    ],
+)
+def test_a_part_of_a_log(
+    reporter: Robots, options: tuple[str, ...], denied: int, sites: int
+) -> None:
+    done = reporter("report", "audit.jsonl", "--json", *options)
+    assert (done.status, done.errors) == (0, "")
+    whole, *others = map(json.loads, done.lines)
+    found = [each for each in others if "status" in each]
+    assert (whole["requests_denied"], whole["sites"]) == (denied, sites)
+    assert sum(each["requests_denied"] for each in found) == denied
+    assert whole["requests_allowed"] == sum(each["requests_allowed"] for each in found)
+    page = Page(reporter("report", "audit.jsonl", *options, "-o", "-").output)
+    assert ("Only a part of the log" in page.text) is bool(options)
+    assert page.sentence == whole["summary"]
+
+
+def test_what_crawls_counted_of_all_hosts_is_not_said_of_one(reporter: Robots) -> None:
+    entries = [
+        sample_log.begin(allowed_share=0.0),
+        sample_log.denied(sample_log.SHOP, "/"),
+        sample_log.end(allowed=770),
+    ]
+    write_sealed(reporter.folder / "audit.jsonl", entries)
+    done = reporter("report", "audit.jsonl", "--json", "--host", "shop.example")
+    whole = json.loads(done.lines[0])
+    assert (whole["requests_denied"], whole["requests_allowed"]) == (1, None)
+
+
+def test_json_has_what_the_page_has(reporter: Robots) -> None:
+    done = reporter("report", "audit.jsonl", "--json", "--title", "November")
+    whole, *others = map(json.loads, done.lines)
+    assert (whole["title"], whole["robots_failures"], whole["robots_changes"]) == ("November", 5, 1)
+    (slow,) = (each for each in others if each.get("origin") == sample_log.SLOW)
+    assert (slow["delay_asked"], slow["delay_kept"], slow["smallest_gap"]) == (2, 2, 1.8)
+    assert (slow["gaps"], slow["gaps_too_short"]) == (99, 1)
+    (cause,) = (each for each in others if "failure" in each)
+    assert (cause["times"], cause["failed_origins"]) == (5, [sample_log.BROKEN])
+    (crawl,) = (each for each in others if "crawl" in each)
+    assert (crawl["spider"], crawl["ended"], crawl["version"]) == ("prices", "finished", "1.0")
+    assert crawl["settings"]["ROBOTS_DIALECT"] == "RFC9309"
+    assert {path.name for path in reporter.folder.iterdir()} == {"audit.jsonl"}
+
+
+def test_csv_has_the_sites(reporter: Robots) -> None:
+    entries = [sample_log.begin(), sample_log.denied("=cmd|' /C calc'!A0", "/")]
+    write_sealed(reporter.folder / "odd.jsonl", entries)
+    done = reporter("report", "audit.jsonl", "--csv")
+    rows = list(csv.DictReader(done.lines))
+    assert sum(int(row["requests_denied"]) for row in rows) == 58
+    (slow,) = (row for row in rows if row["origin"] == sample_log.SLOW)
+    assert (slow["delay_kept"], slow["smallest_gap"]) == ("2.0", "1.8")
+    odd = reporter("report", "odd.jsonl", "--csv")
+    assert odd.lines[1].startswith("'=cmd")
+
+
 def test_the_page_of_the_docs_shows_what_is_printed(reporter: Robots) -> None:
-    (session,) = SESSIONS
-    shown, _ = session.run(reporter)
-    assert shown == session.output
+    for session in SESSIONS:
+        shown, _ = session.run(reporter)
+        assert shown == session.output
 
 
 def test_in_a_project_too(reporter: Robots) -> None:
@@ -78,7 +154,7 @@ def test_in_a_project_too(reporter: Robots) -> None:
 def test_on_standard_output_there_is_nothing_else(reporter: Robots) -> None:
     done = reporter("report", "audit.jsonl", "-o", "-", environment={"PYTHONIOENCODING": "latin-1"})
     assert done.status == 0
-    assert "Requests denied 58" in Page(done.output).text
+    assert Page(done.output).sentence.startswith("58 of 206 ")
     assert not (reporter.folder / "report.html").exists()
 
 
@@ -90,7 +166,7 @@ def test_an_earlier_report_is_replaced_with_its_link_and_its_permissions(reporte
     link.symlink_to(page)
     write_sealed(reporter.folder / "other.jsonl", [sample_log.begin(), sample_log.end()])
     assert reporter("report", "other.jsonl", "-o", "link.html").status == 0
-    assert "Requests denied 0" in Page(page.read_text()).text
+    assert Page(page.read_text()).sentence.startswith("0 of 0 ")
     assert link.is_symlink()
     assert page.stat().st_mode & 0o777 == 0o640
 
@@ -125,6 +201,10 @@ def test_an_empty_file_is_filled(reporter: Robots) -> None:
         (["audit.jsonl", "-o"], "expected one argument"),
         (["audit.jsonl", "-o", "none/page.html"], "there is no folder none"),
         (["audit.jsonl", "-o", "."], "is a folder"),
+        (["audit.jsonl", "--host", "a b"], "expected a host (example.com)"),
+        (["audit.jsonl", "--since", "yesterday"], "'yesterday': expected a date (2026-11-20) or a"),
+        (["audit.jsonl", "--until", "2026-13-01"], "'2026-13-01': expected a date"),
+        (["audit.jsonl", "--json", "--csv"], "not allowed with argument --json"),
     ],
 )
 def test_wrong_usage(reporter: Robots, arguments: list[str], words: str) -> None:
@@ -163,7 +243,7 @@ def test_a_log_from_a_pipe(reporter: Robots) -> None:
     done = reporter(
         "report", "/dev/stdin", "-o", "-", stdin=(reporter.folder / "audit.jsonl").read_bytes()
     )
-    assert "Requests denied 58" in Page(done.output).text
+    assert Page(done.output).sentence.startswith("58 of 206 ")
 
 
 def test_ctrl_c_leaves_an_earlier_report_as_it_was(reporter: Robots) -> None:

@@ -87,15 +87,15 @@ async def test_its_figures_are_those_of_the_sites(sites: Sites, tmp_path: Path) 
         Path(folder, "crawl.html").write_text(text)
     found = Page(text)
     fetched = sum(len(host.fetched) for host in (changing, slow, broken, missing, own))
-    assert f"Requests denied 12 Requests allowed {fetched}" in found.text
-    assert "robots.txt changes 1" in found.text
+    assert found.sentence == (
+        f"12 of {12 + fetched:,} requests were denied, on 2 sites; the robots.txt of 1 site could "
+        "not be read; every delay was kept."
+    )
     denied_by = {row[0]: row[1:] for row in found.tables["hosts"][1:]}
     ((_, counts),) = (item for item in denied_by.items() if item[0].startswith(slow.origin))
-    assert counts == ["7", "12"]
-    assert f"{slow.origin} Delay: {DELAY:g} s" in found.text
+    assert counts[:5] == ["200", "7", "12", f"{DELAY:g} s", f"{DELAY:g} s"]
     (gaps,) = dict(summary.hosts.ranked(lambda row: row.count))[slow.origin].gaps.values()
     assert (gaps.count, gaps.too_short) == (11, 0)
-    assert "None of 11 gaps is shorter than the delay" in found.text
     ((override, *counts),) = found.tables["overrides"][1:]
     assert override.startswith("Our own site obey: False")
     assert counts == ["0", "4"]

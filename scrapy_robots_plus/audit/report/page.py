@@ -11,31 +11,14 @@ from scrapy_robots_plus.audit.damage import State
 from scrapy_robots_plus.protocol.counting import counted
 
 from . import words
-from .html import Html, code, element, join, number
-from .sections.crawls import crawls, overrides
-from .sections.files import files
-from .sections.pace import pace
-from .sections.requests import hosts, over_time, reasons, rules
-from .sections.uses import uses
+from .figures import sentence
+from .html import Html, code, element, join
+from .sections import files, overrides, reasons, table_of_crawls, table_of_sites, uses
 from .style import STYLE
-from .tables import facts, note, paragraph, section
+from .tables import note, paragraph, section
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.audit.summary.summary import Summary
-
-_USES = ("uses", "Uses")
-_CONTENTS = (
-    ("time", "Over time"),
-    ("reasons", "Reasons"),
-    ("hosts", "Sites"),
-    ("rules", "Rules"),
-    ("gaps", "Gaps"),
-    ("files", "robots.txt files"),
-    _USES,
-    ("overrides", "Overrides"),
-    ("crawls", "Crawls"),
-    ("about", "About"),
-)
 
 
 @dataclass(frozen=True)
@@ -58,28 +41,27 @@ class Log:
     """When the report was made, in seconds since the epoch."""
     made_by: str
     """Name and version of the program."""
+    title: str = ""
+    """The heading; empty for the usual one."""
+    selection: tuple[str, ...] = ()
+    """What the report is limited to, in words; nothing if it is about the whole log."""
 
 
 def page(summary: Summary, log: Log) -> str:
     """The whole page, in ASCII, so that it means the same in whatever encoding it is written."""
-    body = element(
-        "body",
-        element("header", *_header(summary, log)),
-        element(
-            "main",
-            _overview(summary),
-            over_time(summary),
-            reasons(summary),
-            hosts(summary),
-            rules(summary),
-            pace(summary),
-            files(summary),
-            *([uses(summary)] if summary.uses else []),
-            overrides(summary),
-            crawls(summary),
-            _about(log),
-        ),
-    )
+    sections = [
+        ("hosts", "Sites", table_of_sites(summary)),
+        ("reasons", "Reasons", reasons(summary)),
+        ("files", "robots.txt files", files(summary)),
+        *([("uses", "Uses", uses(summary))] if summary.uses else []),
+        *([("overrides", "Overrides", overrides(summary))] if len(summary.overrides) else []),
+        ("crawls", "Crawls", table_of_crawls(summary)),
+        ("proof", "What this proves", _proof(summary, log)),
+    ]
+    links = (element("a", name, href=f"#{anchor}") for anchor, name, _ in sections)
+    contents = element("nav", *links, aria_label="Contents")
+    header = element("header", *_header(summary, log), contents)
+    body = element("body", header, element("main", *(content for _, _, content in sections)))
     document = element("html", _head(summary, log), body, lang="en")
     return f"<!DOCTYPE html>\n{document}\n".encode("ascii", "xmlcharrefreplace").decode()
 
@@ -95,13 +77,16 @@ def _head(summary: Summary, log: Log) -> Html:
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="generator", content=log.made_by),
-        element("title", f"{_title(summary)}: {', '.join(log.names)}"),
+        element("title", f"{title_of(summary, log)}: {', '.join(log.names)}"),
         element("link", rel="icon", href="data:,"),
         element("style", Html(STYLE)),
     )
 
 
-def _title(summary: Summary) -> str:
+def title_of(summary: Summary, log: Log) -> str:
+    """The heading."""
+    if log.title:
+        return log.title
     totals = summary.totals
     in_audit_mode = totals.audit_crawls and totals.audit_crawls == totals.crawls
     return "robots.txt report, observe mode" if in_audit_mode else "robots.txt report"
@@ -109,7 +94,7 @@ def _title(summary: Summary) -> str:
 
 def _header(summary: Summary, log: Log) -> list[Html]:
     totals = summary.totals
-    parts = [element("h1", _title(summary))]
+    parts = [element("h1", title_of(summary, log))]
     if totals.entries:
         spiders = sorted(
             {row.spider for _, row in summary.crawls.ranked(lambda row: row.count) if row.spider}
@@ -117,6 +102,9 @@ def _header(summary: Summary, log: Log) -> list[Html]:
         shown = ", ".join([*spiders[:3], *(["..."] if spiders[3:] else [])])
         when = words.span(totals.first, totals.last)
         parts.append(element("p", join([*([f"{shown} · "] if shown else []), when]), class_="lead"))
+    parts.append(element("p", sentence(summary), class_="sentence"))
+    if log.selection:
+        parts.append(note(f"Only a part of the log: {', '.join(log.selection)}."))
     if log.damaged:
         parts.append(_damage(log))
     if totals.audit_crawls:
@@ -124,9 +112,7 @@ def _header(summary: Summary, log: Log) -> list[Html]:
     if totals.lost:
         lines = counted(totals.lost, "line")
         parts.append(note(f"{lines} could not be written to the log; they are missing here."))
-    contents = (each for each in _CONTENTS if each != _USES or summary.uses)
-    links = (element("a", name, href=f"#{anchor}") for anchor, name in contents)
-    return [*parts, element("nav", *links, aria_label="Contents")]
+    return parts
 
 
 def _damage(log: Log) -> Html:
@@ -160,64 +146,28 @@ def _audit_mode(summary: Summary) -> list[object]:
     return [element("b", "Observe mode. "), text]
 
 
-def _overview(summary: Summary) -> Html:
-    totals = summary.totals
-    hosts_seen = number(len(summary.hosts), is_exact=summary.hosts.is_complete)
-    allowed: object = number(totals.all_allowed, is_exact=totals.counts_all)
-    if not (totals.counts_all or totals.all_allowed):
-        allowed = "not in the log"
-    figures = facts(
-        [
-            ("Requests denied", number(totals.denied)),
-            ("Requests allowed", allowed),
-            ("Sites", hosts_seen),
-            ("robots.txt failures", number(totals.failures)),
-            ("robots.txt changes", number(totals.changes)),
-        ]
-    )
-    parts = [element("div", figures, class_="tiles")]
-    if not totals.logs_all:
-        parts.append(
-            paragraph(
-                "Of the allowed requests, ",
-                number(totals.allowed),
-                " are in the log, and counted below. The others were not logged "
-                "(ROBOTS_AUDIT_LOG_ALLOWED), or not sent; crawls count them when they end.",
-            )
-        )
-    return element("section", element("h2", "In short"), *parts, id="short")
-
-
-def _about(log: Log) -> Html:
+def _proof(summary: Summary, log: Log) -> Html:
     last = join([" Hash of the last line: ", code(log.last_hash)]) if log.last_hash else ""
     made = join([words.moment(log.made_at), f" UTC by {log.made_by}."])
+    names = join(map(code, log.names), ", ")
+    silent = "" if summary.totals.logs_all else f" {_UNLOGGED}"
     return section(
-        "about",
-        "About this report",
-        paragraph(
-            "A site says in its robots.txt what crawlers may fetch (RFC 9309). Before each request "
-            "the crawler compared the URL with the rules of the site. ",
-            element("b", "Denied"),
-            " means that the request was not sent; ",
-            element("b", "allowed"),
-            " that no rule was against it. Where a robots.txt could not be read, requests are "
-            "denied as well. A ",
-            element("b", "site"),
-            " is a scheme, host name and port: each has a robots.txt of its own.",
-        ),
-        paragraph(
-            "Made from ",
-            join(map(code, log.names), ", "),
-            f", {counted(log.lines, 'line')}, on ",
-            made,
-        ),
-        paragraph(_CHAIN[log.state], last),
-        paragraph(
-            element("b", "What this does not prove."),
-            f" {_UNPROVEN}",
-        ),
+        "proof",
+        "What this proves, and what not",
+        paragraph(f"{_CHAIN[log.state]}{silent}", last),
+        paragraph(element("b", "What this does not prove."), f" {_UNPROVEN}"),
+        paragraph(_ABOUT),
+        paragraph("Made from ", names, f", {counted(log.lines, 'line')}, on ", made),
     )
 
+
+_ABOUT = (
+    "A site says in its robots.txt what crawlers may fetch (RFC 9309). Denied: the request was not "
+    "sent. Allowed: no rule was against it. Where a robots.txt could not be read, requests are "
+    "denied as well. A site is a scheme, host name and port: each has a robots.txt of its own."
+)
+
+_UNLOGGED = "Allowed requests were not all logged: about those it says only how many there were."
 
 _UNPROVEN = (
     "The hashes show that nobody changed a line and left the later ones as they were. They do not "

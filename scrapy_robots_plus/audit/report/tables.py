@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_robots_plus.protocol.counting import counted
+
 from .html import Html, element, join
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
+
+FIRST = 25
+"""Rows of a table that are shown at once; further ones are folded."""
 
 
 class Column(NamedTuple):
@@ -18,7 +23,7 @@ class Column(NamedTuple):
 
 
 def table(
-    columns: Sequence[Column], rows: Iterable[Sequence[object]], last: Sequence[object] = ()
+    columns: Sequence[Column], rows: Sequence[Sequence[object]], last: Sequence[object] = ()
 ) -> Html:
     """The first cell of a row is its head. *last*: a row for the rest, or the sum."""
     heads = (element("th", column.head, scope="col", class_=_class(column)) for column in columns)
@@ -28,13 +33,33 @@ def table(
     ]
     if last:
         parts.append(element("tfoot", _row(columns, last)))
-    counts = all(column.is_number for column in columns[1:])
-    return element("table", *parts, class_="counts" if counts else None)
+    return element("div", element("table", *parts), class_="wide")
+
+
+def folded(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[object]],
+    noun: str,
+    last: Sequence[object] = (),
+) -> Html:
+    """The first rows, and the others in a part that opens."""
+    first, others = rows[:FIRST], rows[FIRST:]
+    if not others:
+        return table(columns, first, last)
+    more = fold(counted(len(others), f"more {noun}"), table(columns, others, last))
+    return join([table(columns, first), more])
+
+
+def fold(head: object, *content: object) -> Html:
+    """A part that opens."""
+    return element("details", element("summary", head), *content)
 
 
 def _row(columns: Sequence[Column], cells: Sequence[object]) -> Html:
     head, *others = zip(columns, cells, strict=True)
-    data = (element("td", cell, class_=_class(column)) for column, cell in others)
+    data = (
+        element("td", cell, class_=_class(column), data_head=column.head) for column, cell in others
+    )
     return element("tr", element("th", head[1], scope="row"), *data)
 
 
@@ -60,9 +85,3 @@ def small(*content: object) -> Html:
 def note(*content: object) -> Html:
     """What a reader has to know to read the rest right."""
     return element("p", join(content), class_="note")
-
-
-def facts(pairs: Iterable[tuple[str, object]]) -> Html:
-    """Names, each with its value."""
-    items = (element("div", element("dt", name), element("dd", value)) for name, value in pairs)
-    return element("dl", *items)

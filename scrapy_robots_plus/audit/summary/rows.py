@@ -111,6 +111,11 @@ class Host(Outcomes):
         """Keeps what it says of the robots.txt."""
         self.status, self.access = status_of(entry), cut(entry.access)
 
+    @property
+    def measured(self) -> Gaps | None:
+        """The gaps that tell most: those of the delay that was kept worst; None without any."""
+        return max(self.gaps.values(), key=lambda each: (each.too_short, each.count), default=None)
+
     def sent(self, crawl: str, moment: float, delay: float | None) -> None:
         """Measures the gap to the request before, if there is a delay to compare it with."""
         before = self.last_sent.pop(crawl, None)
@@ -159,13 +164,17 @@ class Crawl(Row):
         "last",
         "lost",
         "mode",
+        "settings",
         "spider",
+        "version",
     )
 
     def __init__(self) -> None:
         super().__init__()
-        self.spider = self.agent = self.dialect = self.mode = ""
+        self.spider = self.agent = self.dialect = self.mode = self.version = ""
         """Empty if the log does not hold its begin."""
+        self.settings: dict[str, str] = {}
+        """What its verdicts depended on, by the names that a user knows."""
         self.allowed_share: float | None = None
         """Of the allowed requests, which share is logged; None if that is not known."""
         self.allowed = self.denied = 0
@@ -186,7 +195,8 @@ class Crawl(Row):
         names = entry.agent if isinstance(entry.agent, str) else ", ".join(entry.agent)
         self.spider, self.agent, self.mode = cut(entry.spider), cut(names), cut(entry.mode)
         self.dialect = cut(str(entry.dialect.get("name") or ""))
-        self.allowed_share = entry.allowed_share
+        self.allowed_share, self.version = entry.allowed_share, cut(entry.version)
+        self.settings = {name: _shown(value) for name, value in _settings_of(entry).items()}
 
     def at(self, moment: float) -> None:
         """It was running then."""
@@ -197,15 +207,33 @@ class Crawl(Row):
         self.allowed += verdict.allowed
         self.denied += not verdict.allowed
 
-    def finish(self, entry: EndEntry) -> None:
-        """Keeps how it ended."""
+    def finish(self, entry: EndEntry, *, is_part: bool) -> None:
+        """Keeps how it ended; *is_part*: not what it counted."""
         self.ended, self.lost = cut(entry.reason), bounded(entry.lost)
-        self.counted = bounded(entry.allowed + entry.dont_obey)
+        self.counted = None if is_part else bounded(entry.allowed + entry.dont_obey)
 
     @property
     def logs_all(self) -> bool:
         """Whether each of its allowed requests is in the log, so that gaps can be measured."""
         return self.allowed_share is not None and self.allowed_share >= 1
+
+
+def _settings_of(entry: CrawlEntry) -> dict[str, object]:
+    longest = f"{entry.crawl_delay_max:g} s, then {entry.crawl_delay_too_long}"
+    given = {
+        "ROBOTSTXT_OBEY": entry.obey,
+        "ROBOTSTXT_USER_AGENT": entry.agent,
+        "ROBOTSTXT_PARSER": entry.parser,
+        "ROBOTS_DIALECT": entry.dialect.get("name"),
+        "ROBOTS_STATUS_POLICY": entry.status_policy,
+        "ROBOTS_CRAWL_DELAY_MAX": longest if entry.keeps_delays else "delays are not kept",
+        "ROBOTS_STALE_MAX": f"{entry.stale_max:g} s",
+        "ROBOTS_AI_USES": entry.ai_uses,
+        "ROBOTS_AI_POLICY": entry.ai_policy if entry.ai_uses else None,
+        "ROBOTS_AI_TOKENS": entry.use_tokens,
+        "ROBOTS_AUDIT_LOG_ALLOWED": entry.allowed_share,
+    }
+    return {name: value for name, value in given.items() if value not in (None, (), {})}
 
 
 def _shown(value: object) -> str:

@@ -119,7 +119,9 @@ class Summary:
     of them than are followed; beyond that those seen most are.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_part: bool = False) -> None:
+        """*is_part*: what crawls counted at their ends is left out, as it is about more."""
+        self.is_part = is_part
         self.totals = Totals()
         self.timeline = Timeline()
         self.reasons: Top[str, Outcomes] = Top(_FEW, Outcomes)
@@ -157,13 +159,14 @@ class Summary:
                 totals.full_crawls += crawl.logs_all
                 totals.sampling_crawls += not crawl.logs_all
             case EndEntry():
-                totals.ended += 1
+                totals.ended += not self.is_part
                 totals.lost += bounded(entry.lost)
-                if crawl.allowed_share is not None:  # so that all its entries were seen
+                # So that all its entries were seen.
+                if crawl.allowed_share is not None and not self.is_part:
                     totals.allowed_not_logged += bounded(
                         entry.allowed + entry.dont_obey - crawl.allowed
                     )
-                crawl.finish(entry)
+                crawl.finish(entry, is_part=self.is_part)
                 self.uses.end(entry)
 
     def _add_verdict(self, verdict: VerdictEntry, crawl: Crawl) -> None:

@@ -148,7 +148,7 @@ def test_the_last_copy_is_obeyed_in_an_outage_until_it_is_too_old(bodies: Bodies
     [
         ({"crawl_delay_too_long": "skip"}, False),
         ({"crawl_delay_too_long": "clamp"}, True),
-        ({"crawl_delay_too_long": "obey"}, True),
+        ({"crawl_delay_too_long": "skip", "crawl_delay_max": 0.0}, True),
         ({"crawl_delay_too_long": "skip", "crawl_delay_max": 100.0}, True),
         ({"crawl_delay_too_long": "skip", "keeps_delays": False}, True),
     ],
