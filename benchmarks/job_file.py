@@ -30,7 +30,7 @@ from scrapy import Request
 from scrapy.dupefilters import RFPDupeFilter
 from scrapy.utils.request import fingerprint
 
-from scrapy_robots_plus.frontier import FILE_NAME, JobFile
+from scrapy_robots_plus.job import FILE_NAME, JobFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -162,7 +162,7 @@ def writes_of_job(hosts: int, requests: int, at_once: int, path: Path) -> float:
 
 def add_new(file: JobFile, name: str, chance: random.Random) -> None:
     file.see(chance.randbytes(20))
-    file.add(name, 0, DATA)
+    file.add(name, 0, chance.randbytes(len(DATA)))
 
 
 def writes_of_scrapys(hosts: int, requests: int, folder: Path) -> float:

@@ -43,7 +43,7 @@ FLOORS = (
     "audit.replay",
     "audit.writing",
     "audit",
-    "frontier",
+    "job",
     "cluster",
     "storage.opening",
     "storage.sqlite",
@@ -217,7 +217,7 @@ def test_crawl_imports_nothing_by_a_name_in_a_string() -> None:
 
 
 @pytest.mark.parametrize(
-    "layer", ["protocol", "policy", "server", "storage", "audit", "frontier", "cluster"]
+    "layer", ["protocol", "policy", "server", "storage", "audit", "job", "cluster"]
 )
 def test_the_lower_layers_import_neither_scrapy_nor_twisted(layer: str) -> None:
     modules = [module for module in MODULES if module.startswith(f"{PACKAGE}.{layer}")]

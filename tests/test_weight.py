@@ -25,7 +25,7 @@ UNUSED = (
     "crawl.jobs",
     "crawl.reporting.audit",
     "crawl.sharing",
-    "frontier",
+    "job",
     "hosts.book_in_file",
     "protocol.difference",
     "protocol.directives",
@@ -94,7 +94,7 @@ def test_a_plain_crawl_imports_few_modules_and_none_of_rooms_that_it_does_not_us
 @pytest.mark.parametrize(
     ("settings", "rooms"),
     [
-        ({"JOBDIR": "job"}, ("frontier", "crawl.jobs")),
+        ({"JOBDIR": "job"}, ("job", "crawl.jobs")),
         ({"ROBOTS_STORE": "sqlite:robots.db"}, ("storage.sqlite",)),
         ({"ROBOTS_AUDIT_LOG": "audit.jsonl"}, ("audit", "crawl.reporting.audit")),
         ({"ROBOTS_SHARED_PACE": "sqlite:pace.db"}, ("hosts.book_in_file",)),

@@ -23,9 +23,10 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl.compat import path_safe
 from scrapy_robots_plus.crawl.jobs.written import url_in
-from scrapy_robots_plus.frontier import FILE_NAME, JobFile
+from scrapy_robots_plus.job import FILE_NAME, JobFile
+from scrapy_robots_plus.job.schema import journal_of
 
-from ..frontier.jobs import kill_copy
+from ..job.jobs import kill_copy
 from .running import Robots
 from .sessions import Session, sessions
 
@@ -162,6 +163,7 @@ def test_showing_changes_nothing_after_a_kill_either(tmp_path: Path) -> None:
         file.take("a.example", 0, starts=False, newest=True)
         file.commit()
         path = kill_copy(file.path, tmp_path / "job")
+    journal_of(path).write_bytes(b"")  # SQLite empties it anyway
     before = {each.name: each.read_bytes() for each in path.parent.iterdir()}
     done = Robots(tmp_path)("job", "show", "job")
     assert done.status == 0

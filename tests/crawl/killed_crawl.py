@@ -24,7 +24,7 @@ from scrapy import signals
 
 from scrapy_robots_plus import RobotsUnreachable
 from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY
-from scrapy_robots_plus.frontier import FILE_NAME, JobFile
+from scrapy_robots_plus.job import FILE_NAME, JobFile
 from tests.crawling import BASE_SETTINGS
 from tests.programs import LONGEST, Program
 from tests.sites import answer, in_turn, redirect

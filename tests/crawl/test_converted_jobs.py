@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_twisted
 
-from scrapy_robots_plus.frontier import FILE_NAME
+from scrapy_robots_plus.job import FILE_NAME
 from tests.commands.running import Robots
 from tests.crawl.jobs import (
     SCRAPYS_QUEUE,

@@ -10,7 +10,7 @@ import pytest
 import pytest_twisted
 import scrapy
 
-from scrapy_robots_plus.frontier import FILE_NAME, overview
+from scrapy_robots_plus.job import FILE_NAME, overview
 from tests.crawling import make_crawler, resumes_jobs, run, stat
 from tests.waiting import close_when
 

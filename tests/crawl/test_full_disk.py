@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.frontier import FILE_NAME, overview
+from scrapy_robots_plus.job import FILE_NAME, overview
 
 from .job_process import PAGES, Links, run_job
 
@@ -83,7 +83,7 @@ def test_a_disk_that_is_full_when_the_crawl_ends(sites: Sites, disk: Disk) -> No
     host, job = sites.host(RULES), disk.path / "job"
     disk.resize(1_000_000)
     run_job(Links, [host.url("/0")], JOBDIR=str(job), CLOSESPIDER_PAGECOUNT=6)
-    disk.fill(left=30_000)
+    disk.fill(left=60_000)
     run_job(Links, [], JOBDIR=str(job))
     before = len(host.fetched)
     assert set(host.fetched) == {f"/{number}" for number in range(PAGES)}

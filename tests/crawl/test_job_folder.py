@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 
-from scrapy_robots_plus.frontier import FILE_NAME, JobFile, JobFileError
+from scrapy_robots_plus.job import FILE_NAME, JobFile, JobFileError
 from tests.crawl.jobs import (
     SCRAPYS_QUEUE,
     JobSpider,

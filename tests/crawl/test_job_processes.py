@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scrapy_robots_plus.frontier import FILE_NAME, JobFile, overview
+from scrapy_robots_plus.job import FILE_NAME, JobFile, overview
 from tests.everywhere import Everywhere
 from tests.programs import Program
 from tests.sites import hang

@@ -16,7 +16,7 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.test import get_crawler
 
-from scrapy_robots_plus.frontier import FILE_NAME, overview
+from scrapy_robots_plus.job import FILE_NAME, overview
 from tests.crawl.jobs import (
     MAIN,
     PAGES,

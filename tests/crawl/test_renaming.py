@@ -11,8 +11,8 @@ from scrapy import Request, Spider
 
 from scrapy_robots_plus.crawl.jobs import renaming
 from scrapy_robots_plus.crawl.jobs.lanes_in_file import LanesInFile
-from scrapy_robots_plus.frontier import FILE_NAME, JobFile
-from tests.frontier.jobs import kill_copy
+from scrapy_robots_plus.job import FILE_NAME, JobFile
+from tests.job.jobs import kill_copy
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -163,8 +163,8 @@ def test_requests_that_no_lane_leads_to_are_searched_for(worlds: Any, awake: int
         world.push(number)
     file = Job.of(world.crawler).file
     file.commit()
-    file._keeper._connection.execute(
-        "DELETE FROM waiting WHERE lane IN (SELECT id FROM lanes WHERE awake = ?)", (awake,)
+    file._connection.execute(
+        f"DELETE FROM waiting WHERE lane {'NOT' * awake} IN (SELECT name FROM lanes)"
     )
     world.pass_time(100)
     assert Counter(map(host_number, world.handed_out)) == dict.fromkeys(range(40), 1)

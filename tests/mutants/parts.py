@@ -70,12 +70,12 @@ PARTS = (
     folder("policy"),
     folder("storage"),
     Part(
-        "frontier",
-        sources=("frontier/**/*.py",),
+        "job",
+        sources=("job/*.py",),
         # Without those that start processes, which take seconds.
         tests=(
-            "frontier/**/test_*.py",
-            "!frontier/test_job_file_kill.py",
+            "job/**/test_*.py",
+            "!job/test_job_file_kill.py",
         ),
         gate=0.90,
     ),

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.commands.errors import UnreadableError, WrongUsageError
 from scrapy_robots_plus.crawl.jobs.written import url_in
-from scrapy_robots_plus.frontier import FILE_NAME, JobFile, JobFileError
+from scrapy_robots_plus.job import FILE_NAME, JobFile, JobFileError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
     from scrapy_robots_plus.commands.output import Output
-    from scrapy_robots_plus.frontier import AsideRequest
+    from scrapy_robots_plus.job import AsideRequest
 
 
 def add_folder(parser: ArgumentParser) -> None:

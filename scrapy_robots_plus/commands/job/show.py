@@ -9,7 +9,7 @@ from scrapy_robots_plus.commands.errors import UnreadableError
 from scrapy_robots_plus.commands.output import Style
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand, add_json
 from scrapy_robots_plus.crawl.jobs.written import url_in
-from scrapy_robots_plus.frontier import JobFileError, held_requests, overview
+from scrapy_robots_plus.job import JobFileError, held_requests, overview
 from scrapy_robots_plus.protocol.counting import counted
 
 from .folder import add_folder, described, file_of, size
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.commands.output import Output
     from scrapy_robots_plus.commands.project import Project
-    from scrapy_robots_plus.frontier import Overview
+    from scrapy_robots_plus.job import Overview
 
 _HOSTS = 10
 

@@ -20,7 +20,7 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY
 from scrapy_robots_plus.crawl.settings import job_folder
-from scrapy_robots_plus.frontier import FILE_NAME, JobFile, JobFileError
+from scrapy_robots_plus.job import FILE_NAME, JobFile, JobFileError
 
 from .lanes_in_file import LanesInFile
 from .reports import JobReports
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
 
-    from scrapy_robots_plus.frontier import Taken
+    from scrapy_robots_plus.job import Taken
 
     from .written import Dumps
 

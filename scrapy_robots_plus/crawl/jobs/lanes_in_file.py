@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from scrapy_robots_plus.frontier import JobFileError
+from scrapy_robots_plus.job import JobFileError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from scrapy_robots_plus.frontier import Contents, JobFile, LaneRow
+    from scrapy_robots_plus.job import Contents, JobFile, LaneRow
 
 _Result = TypeVar("_Result")
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from scrapy_robots_plus.frontier import JobFile, JobFileError
+    from scrapy_robots_plus.job import JobFile, JobFileError
 
 logger = logging.getLogger(__name__)
 

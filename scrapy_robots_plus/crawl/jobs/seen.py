@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.frontier import JobFileError
+from scrapy_robots_plus.job import JobFileError
 
 if TYPE_CHECKING:
     from scrapy import Request

@@ -16,7 +16,7 @@ from scrapy_robots_plus.crawl.settings import (
     scheduler_class,
     start_disk_queue_class,
 )
-from scrapy_robots_plus.frontier import FILE_NAME, JobFileError, overview
+from scrapy_robots_plus.job import FILE_NAME, JobFileError, overview
 
 from .dupefilter import JobDupeFilter
 from .job import Job

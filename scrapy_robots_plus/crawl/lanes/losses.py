@@ -84,7 +84,7 @@ class Losses:
         folder = Path(self._folder, KEPT_IN)
         with suppress(OSError):
             folder.mkdir(exist_ok=True)
-            from scrapy_robots_plus.frontier.mending.replacing import unused
+            from scrapy_robots_plus.job.mending import unused
 
             return path.rename(unused(folder / ".".join(path.relative_to(self._folder).parts)))
         return path

@@ -6,8 +6,8 @@ from heapq import nlargest
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
-from scrapy_robots_plus.frontier import FILE_NAME
 from scrapy_robots_plus.hosts.host import Address, Lane, State
+from scrapy_robots_plus.job import FILE_NAME
 
 from .stored_requests import StoredRequests
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
-    from scrapy_robots_plus.frontier import Contents
     from scrapy_robots_plus.hosts.host import LaneQueue
+    from scrapy_robots_plus.job import Contents
 
     from .stored_requests import StoredOrder
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.jobs.job import Job
     from scrapy_robots_plus.crawl.jobs.queues import JobQueue
-    from scrapy_robots_plus.frontier import Contents
+    from scrapy_robots_plus.job import Contents
 
 
 class StoredOrder(NamedTuple):

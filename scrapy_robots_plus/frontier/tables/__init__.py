@@ -1,1 +1,0 @@
-"""The requests of a job in the tables of its file, as long as all goes well."""

@@ -1,0 +1,24 @@
+"""The requests of a job, those under way and the fingerprints of all seen, in one file.
+
+``file.py`` is what others ask, and keeps the file usable. ``schema.py`` says what is in the file,
+``requests.py`` reads and changes it; ``recent.py`` keeps what was done since it was written;
+``mending.py`` makes a whole file of a damaged one; ``reading.py`` shows what a file holds.
+"""
+
+from __future__ import annotations
+
+from .file import JobFile as JobFile
+from .mending import part_of as part_of
+from .mending import replace as replace
+from .reading import HeldRequest as HeldRequest
+from .reading import Overview as Overview
+from .reading import held_requests as held_requests
+from .reading import overview as overview
+from .schema import AsideRequest as AsideRequest
+from .schema import Contents as Contents
+from .schema import JobFileError as JobFileError
+from .schema import LaneRow as LaneRow
+from .schema import Taken as Taken
+
+FILE_NAME = "frontier.sqlite"
+"""The name of the file in the folder of a job (``JOBDIR``)."""

@@ -1,0 +1,84 @@
+"""Which requests a job has seen."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+
+DIGEST = 10
+"""Octets that are kept of a fingerprint: two of a billion are alike once in 2,000,000 jobs."""
+
+_AT_ONCE = 4_000 // DIGEST
+"""In a row: it fits into a page."""
+_REST = DIGEST - 2
+
+
+class Fingerprints:
+    """All are in memory, some ten octets each, as they come in no order: looked for in the file,
+    each would need a page of its own, and written there at its place, too.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._run = connection.execute
+        self._new: list[bytes] = []
+        """Not yet in the file."""
+
+    @cached_property
+    def _seen(self) -> list[bytes]:
+        """By the first two octets of digests: the rest of them, one behind the other."""
+        seen = [b""] * (1 << 16)
+        for (part,) in self._run("SELECT digests FROM seen"):
+            for digest in _parts(part):
+                seen[digest[0] << 8 | digest[1]] += digest[2:]
+        return seen
+
+    def add(self, fingerprint: bytes) -> bool:
+        """Whether it is new."""
+        digest, place, at = self._find(fingerprint)
+        if at >= 0:
+            return False
+        self._seen[place] += digest[2:]
+        self._new.append(digest)
+        return True
+
+    def forget(self, fingerprint: bytes) -> None:
+        """Makes it new again."""
+        digest, place, at = self._find(fingerprint)
+        if at < 0:
+            return
+        held = self._seen[place]
+        self._seen[place] = held[:at] + held[at + _REST :]
+        if digest in self._new:
+            self._new.remove(digest)
+            return
+        holding = "SELECT id, digests FROM seen WHERE instr(digests, ?)"
+        for id_, part in self._run(holding, (digest,)).fetchall():
+            left = b"".join(each for each in _parts(part) if each != digest)
+            self._run("UPDATE seen SET digests = ? WHERE id = ?", (left, id_))
+
+    def write(self) -> None:
+        """Puts those that are new into the file, in the same transaction."""
+        for begin in range(0, len(self._new), _AT_ONCE):
+            part = b"".join(self._new[begin : begin + _AT_ONCE])
+            self._run("INSERT INTO seen (digests) VALUES (?)", (part,))
+        self._new.clear()
+
+    def _find(self, fingerprint: bytes) -> tuple[bytes, int, int]:
+        """Its digest, its place in memory, and where it is there; -1 if it is not."""
+        digest = blake2b(fingerprint, digest_size=DIGEST).digest()
+        place = digest[0] << 8 | digest[1]
+        held, rest = self._seen[place], digest[2:]
+        at = held.find(rest)
+        while at % _REST > 0 <= at:
+            at = held.find(rest, at + 1)
+        return digest, place, at
+
+
+def _parts(digests: bytes) -> Iterator[bytes]:
+    for at in range(0, len(digests) - DIGEST + 1, DIGEST):
+        yield digests[at : at + DIGEST]

@@ -1,0 +1,128 @@
+"""What a job's file holds, without changing it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing, contextmanager, suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy_robots_plus.storage.sqlite.file import FAULTS, identity
+from scrapy_robots_plus.storage.sqlite.layout import pragma
+
+from .fingerprints import DIGEST
+from .recent import read_recent, recent_of
+from .requests import JobRequests
+from .schema import JobFileError, State, check_layout, explained, journal_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from .schema import AsideRequest
+
+
+class Overview(NamedTuple):
+    """The requests and fingerprints of a job, counted."""
+
+    was_closed: bool
+    """False if the last run was killed."""
+    waiting: int
+    """Requests in lanes."""
+    stored: int
+    """Requests in any state."""
+    lanes: int
+    under_way: int
+    """Requests that will be sent again."""
+    last: int
+    """Requests that wait until nothing else is left."""
+    set_aside: list[AsideRequest]
+    losses: list[str]
+    """What damage has taken from it, in words, until somebody has accepted it."""
+    fingerprints: int
+    largest: list[tuple[str, int]]
+    """The lanes with the most requests, and how many wait there."""
+    free: int
+    """Octets that new requests will use first."""
+
+
+def overview(path: Path, most_lanes: int) -> Overview:
+    """Raises JobFileError if the file is in use, or cannot be read."""
+    with _opened(path) as (connection, job):
+        (fingerprints,) = connection.execute(_SEEN).fetchone()
+        (lanes,) = connection.execute("SELECT count(DISTINCT lane) FROM waiting").fetchone()
+        return Overview(
+            was_closed=not job.was_killed,
+            waiting=job.waiting,
+            stored=job.stored,
+            lanes=lanes,
+            under_way=len(job.under_way),
+            last=job.last,
+            losses=job.losses,
+            set_aside=job.requests(State.ASIDE),
+            fingerprints=fingerprints,
+            largest=connection.execute(_LARGEST, (most_lanes,)).fetchall(),
+            free=pragma(connection, "freelist_count") * pragma(connection, "page_size"),
+        )
+
+
+class HeldRequest(NamedTuple):
+    """A request of a job."""
+
+    data: bytes
+    priority: int
+    """The lowest number is the most urgent, as in Scrapy's queues."""
+    state: str
+    """``waiting``, ``under way``, ``last`` or ``set aside``, as in :class:`Overview`."""
+
+
+def held_requests(path: Path) -> Iterator[HeldRequest]:
+    """All requests of a job, in the order in which they came.
+
+    Raises JobFileError if the file is in use, or cannot be read.
+    """
+    with _opened(path) as (connection, _):
+        rows = connection.execute(
+            "SELECT data, priority, state FROM requests LEFT JOIN states USING (id) ORDER BY id"
+        )
+        for data, priority, state in rows:
+            yield HeldRequest(data, priority, _STATES.get(state, "waiting"))
+
+
+_STATES = {
+    State.UNDER_WAY: "under way",
+    State.ALONE: "under way",
+    State.LAST: "last",
+    State.ASIDE: "set aside",
+}
+_SEEN = f"SELECT coalesce(sum(length(digests)), 0) / {DIGEST} FROM seen"  # noqa: S608
+_LARGEST = (
+    "SELECT lane, count(*) AS number FROM waiting GROUP BY lane ORDER BY number DESC, lane LIMIT ?"
+)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[sqlite3.Connection, JobRequests]]:
+    """With what was done since the file was last written. Nothing is changed."""
+    if not path.is_file():
+        raise JobFileError(path, "does not exist", "Name the JOBDIR of a crawl with the add-on")
+    found, journal = read_recent(recent_of(path)), journal_of(path)
+    had_journal, is_clean = journal.exists(), identity(journal, least_size=1) is None
+    # After a run that was closed the file is complete: SQLite need not lock it.
+    how = "mode=ro&immutable=1" if is_clean and found.generation is None else "mode=rw"
+    try:
+        with closing(
+            sqlite3.connect(f"{path.as_uri()}?{how}", uri=True, timeout=0, isolation_level=None)
+        ) as connection:
+            check_layout(connection, path)
+            job = JobRequests(connection)
+            if job.written.generation == found.generation:
+                job.redo(found.done)
+                job.stage(job.written.running)
+            yield connection, job
+            connection.execute("ROLLBACK")
+    except FAULTS as error:
+        raise explained(path, error) from error
+    finally:
+        if had_journal:
+            with suppress(OSError):
+                journal.touch()

@@ -1,0 +1,153 @@
+"""What was done since a job's file was last written, in a file beside it.
+
+SQLite writes whole pages, and most of those that a request touches hold nothing else that has
+changed: 20 to 45 kB for each request, if each is to outlive a kill. Here each step is a few octets
+at the end of a file. Only every some ten thousand steps, all of them go to the pages together.
+"""
+
+from __future__ import annotations
+
+import errno
+import marshal
+import os
+import sqlite3
+from contextlib import suppress
+from struct import Struct
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scrapy_robots_plus.storage.sqlite.file import Identity
+
+Done = tuple[Any, ...]
+"""A :class:`Step`, then what it was done with."""
+
+MOST_OCTETS = 64 << 20
+MOST_STEPS = 500_000
+"""A start after a kill has to do them again: some microseconds each."""
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
+_HEAD = Struct(">2I")
+"""Of each block: its length and checksum."""
+
+
+class Step:
+    """What is done with requests, fingerprints and notes. Plain numbers: marshal knows no enums."""
+
+    ADD = 1
+    OUT = 2
+    END = 3
+    BACK = 4
+    ASIDE = 5
+    LAST = 6
+    RETRY = 7
+    SEE = 8
+    FORGET = 9
+    NOTE = 10
+
+
+class Found(NamedTuple):
+    """What is read from a file of steps."""
+
+    generation: int | None
+    """Of the job's file that they follow; None if it cannot be read."""
+    file: Identity | None
+    """Which file that was: a copy is another."""
+    done: list[Done]
+    is_whole: bool
+    """Whether nothing is damaged. What a kill has cut off is not missed."""
+
+
+def recent_of(path: Path) -> Path:
+    """Beside the job's file at *path*."""
+    return path.with_name(f"{path.name}-recent")
+
+
+def read_recent(path: Path) -> Found:
+    """The steps in the file at *path*, up to the first block that is damaged."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return Found(None, None, [], is_whole=False)
+    blocks, at, is_whole = list[list[Any]](), 0, True
+    while at + _HEAD.size <= len(data):
+        size, crc = _HEAD.unpack_from(data, at)
+        block = data[at + _HEAD.size : at + _HEAD.size + size]
+        if len(block) < size:
+            break
+        if crc32(block) != crc:
+            is_whole = False
+            break
+        blocks.append(marshal.loads(block))  # noqa: S302 - our own, with a checksum
+        at += _HEAD.size + size
+    if not blocks:
+        return Found(None, None, [], is_whole=False)
+    generation, *file = blocks[0]
+    return Found(
+        generation, tuple(file) or None, [each for block in blocks[1:] for each in block], is_whole
+    )
+
+
+class Recent:
+    """Writes steps. Raises sqlite3.OperationalError if it cannot, as the job's file does."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file: int | None = None
+        self._octets = 0
+        self._steps = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to write the job's file."""
+        return self._octets > MOST_OCTETS or self._steps > MOST_STEPS
+
+    def begin(self, generation: int, file: Identity | None) -> None:
+        """Forgets all steps: they are in the job's *file*, which has this *generation*."""
+        self.close()
+        self._octets = self._steps = 0
+        try:
+            self._file = os.open(self.path, _NEW, 0o666)
+        except OSError as error:
+            raise _as_of_sqlite(error) from error
+        self._append([generation, *(file or ())])
+
+    def write(self, done: list[Done]) -> None:
+        """*done* outlives a kill from now on."""
+        if done:
+            self._append(done)
+            self._steps += len(done)
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def __del__(self) -> None:
+        self.close()
+
+    def remove(self) -> None:
+        """Closes and deletes it: all is in the job's file."""
+        self.close()
+        with suppress(OSError):
+            self.path.unlink()
+
+    def _append(self, content: list[Any]) -> None:
+        block = marshal.dumps(content)
+        data = _HEAD.pack(len(block), crc32(block)) + block
+        if self._file is None:
+            raise sqlite3.OperationalError(f"{self.path.name} is not open")
+        try:
+            written = os.write(self._file, data)
+        except OSError as error:
+            raise _as_of_sqlite(error) from error
+        if written != len(data):
+            raise _as_of_sqlite(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+        self._octets += len(data)
+
+
+def _as_of_sqlite(error: OSError) -> sqlite3.OperationalError:
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    return sqlite3.OperationalError("disk is full" if is_full else str(error))

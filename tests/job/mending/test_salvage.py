@@ -1,0 +1,123 @@
+"""What a new file gets of a damaged one, besides the requests that wait."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_robots_plus.job import JobFile, JobFileError, LaneRow
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_states_notes_fingerprints_and_sleep_outlive_damage(path: Path) -> None:
+    file = JobFile(path)
+    for number in range(6):
+        file.add(f"host-{number}", -number, b"%d" % number * (3_000 if number == 5 else 1))
+        file.see(b"%d" % number)
+    file.set_note("key", "value")
+    assert [row.name for row in file.wake(4)] == ["host-5", "host-4", "host-3", "host-2"]
+    aside = file.take("host-4", -4, starts=False, newest=True)
+    under_way = file.take("host-3", -3, starts=False, newest=True)
+    assert aside is not None
+    assert under_way is not None
+    file.set_aside(aside.id)
+    file.mend(sqlite3.DatabaseError("requests are missing"))
+    assert (
+        "was damaged (requests are missing). 6 requests can be read, 0 are lost"
+        in (file.troubles[0])
+    )
+    assert (file.held, file.under_way, file.stored, file.lost) == (4, 1, 6, 0)
+    assert file.asleep == 2
+    assert [row.name for row in file.wake(9)] == ["host-1", "host-0"]
+    assert file.note("key") == "value"
+    assert not any(file.see(b"%d" % number) for number in range(6))
+    assert file.peek("host-5", -5, starts=False, newest=True) == b"5" * 3_000
+    file.end(under_way.id)
+    assert [each.data for each in file.retry()] == [b"4"]
+    file.add("host-1", 0, b"newer")
+    assert file.contents("host-1") == {(-1, False): 1, (0, False): 1}
+    file.close()
+    with JobFile(path) as file:
+        assert (file.was_killed, file.held, file.stored) == (False, 6, 6)
+
+
+@pytest.mark.parametrize("damage", ["DELETE FROM waiting WHERE lane = 'a'", "DELETE FROM lanes"])
+def test_lanes_that_are_missing_are_noticed_when_they_are_to_wake(path: Path, damage: str) -> None:
+    file = JobFile(path)
+    for lane in ("a", "b"):
+        file.add(lane, 0, lane.encode())
+    file._job._run(damage)
+    assert file.wake(9) == [LaneRow(lane, 0, {(0, False): 1}) for lane in ("a", "b")]
+    assert "was damaged (requests are missing). 2 requests can be read, 0" in file.troubles[0]
+    assert file.asleep == 0
+    file.close()
+
+
+def test_lanes_that_lead_to_nothing_are_found_again(path: Path) -> None:
+    file = JobFile(path)
+    file.add("a", 0, b"1")
+    assert len(file.wake(1)) == 1
+    file._job._run("DELETE FROM waiting")
+    assert file.take("a", 0, starts=False, newest=True) is None
+    file.search()
+    assert [row.name for row in file.wake(1)] == ["a"]
+    assert file.take("a", 0, starts=False, newest=True) is not None
+    file.close()
+
+
+def test_a_file_that_is_damaged_again_and_again_is_given_up(path: Path) -> None:
+    file = JobFile(path)
+    file.add("host", 0, b"1")
+    for _ in range(3):
+        file.search()
+    with pytest.raises(JobFileError, match=r"again and again .*\. Check the disk$"):
+        file.search()
+    with pytest.raises(JobFileError, match="again and again"):
+        file.commit()
+    file.close()
+    with JobFile(path) as file:
+        assert file.held == 1
+
+
+def test_deleted_requests_do_not_come_back(path: Path) -> None:
+    """Their pages are free, but still hold them."""
+    file = JobFile(path)
+    for number in range(500):
+        file.add("host", 0, b"%d" % number * 100)
+    while taken := file.take("host", 0, starts=False, newest=True):
+        file.end(taken.id)
+    file.add("host", 0, b"left")
+    file.search()
+    assert (file.held, file.stored) == (1, 1)
+    file.close()
+
+
+@pytest.mark.parametrize("copy", ["job", "job_again"])
+def test_one_copy_of_the_counters_is_enough(path: Path, copy: str) -> None:
+    file = JobFile(path)
+    file.add("host", 0, b"1")
+    file.close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"UPDATE {copy} SET waiting = 7")
+        connection.commit()
+    with JobFile(path) as file:
+        assert (file.held, file.troubles) == (1, [])
+
+
+def test_without_counters_the_loss_cannot_be_told(path: Path) -> None:
+    file = JobFile(path)
+    file.add("host", 0, b"1")
+    file.close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("UPDATE job SET waiting = 7; UPDATE job_again SET waiting = 7")
+    with JobFile(path) as file:
+        assert (
+            "was damaged (its counters are malformed). 1 request can be read; how many are lost "
+            "cannot be told"
+        ) in file.troubles[0]
+        assert (file.held, file.lost, file.was_killed) == (1, 0, False)

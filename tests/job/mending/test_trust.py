@@ -1,0 +1,88 @@
+"""What shows that a file which no run has closed cannot be used as it is."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_robots_plus.job.mending import check_tables, is_empty
+from scrapy_robots_plus.job.requests import JobRequests
+from scrapy_robots_plus.job.schema import connect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def test_an_empty_file_is_told_from_none_and_from_others(path: Path) -> None:
+    assert not is_empty(path, has_begun=False)
+    assert not is_empty(path.parent, has_begun=False)
+    path.touch()
+    assert is_empty(path, has_begun=False)
+    path.write_bytes(b"x")
+    assert not is_empty(path, has_begun=False)
+
+
+def test_an_empty_file_of_a_job_that_has_begun_is_damaged(path: Path) -> None:
+    path.touch()
+    with pytest.raises(sqlite3.DatabaseError, match=r"^it is empty$"):
+        is_empty(path, has_begun=True)
+    path.write_bytes(b"x")
+    assert not is_empty(path, has_begun=False)
+
+
+@pytest.fixture
+def connection(path: Path) -> Iterator[sqlite3.Connection]:
+    """To a file that holds requests in all states."""
+    with closing(connect(path)) as connection:
+        job = JobRequests(connection)
+        for number in range(6):
+            job.add("host", 0, b"%d" % number, hard_ends=2 if number == 5 else 0)
+        aside = job.take("host", 0, starts=False, newest=False)
+        assert aside is not None
+        job.set_aside(aside.id)
+        assert job.take("host", 0, starts=False, newest=False) is not None
+        job.commit()
+        yield connection
+
+
+def test_requests_in_all_states_are_found(connection: sqlite3.Connection) -> None:
+    check_tables(connection)
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        ("DELETE FROM requests WHERE id = 3", "its counters do not match"),
+        ("DELETE FROM waiting WHERE id = 3", "its counters do not match"),
+        ("UPDATE waiting SET id = 99 WHERE id = 3", "its counters do not match"),
+        ("DELETE FROM states WHERE id = 1", "requests are missing"),
+        ("UPDATE states SET id = 99 WHERE id = 1", "requests are missing"),
+        ("INSERT INTO states VALUES (3, 3)", "requests are missing"),
+        ("UPDATE states SET state = 3 WHERE id = 6", "requests are missing"),
+    ],
+)
+def test_requests_that_are_missing_or_in_two_places_are_noticed(
+    connection: sqlite3.Connection, damage: str, why: str
+) -> None:
+    connection.execute(damage)
+    with pytest.raises(sqlite3.DatabaseError, match=f"^{why}$"):
+        check_tables(connection)
+
+
+def test_what_sqlite_finds_is_told(connection: sqlite3.Connection) -> None:
+    connection.commit()
+    connection.execute("PRAGMA ignore_check_constraints = ON")
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute(
+        "UPDATE sqlite_master SET sql = 'CREATE TABLE notes (key TEXT PRIMARY KEY NOT NULL, "
+        "value TEXT NOT NULL, CHECK (value = 1)) WITHOUT ROWID' WHERE name = 'notes'"
+    )
+    connection.execute("INSERT INTO notes VALUES ('key', 'value')")
+    connection.execute("PRAGMA writable_schema = RESET")
+    connection.execute("PRAGMA ignore_check_constraints = OFF")
+    with pytest.raises(sqlite3.DatabaseError, match=r"^CHECK constraint failed in notes$"):
+        check_tables(connection)

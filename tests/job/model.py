@@ -1,0 +1,211 @@
+"""A job in plain lists, beside its file: after each operation the two must agree."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy_robots_plus.job import FILE_NAME, JobFile
+
+from .jobs import kill_copy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Entry(NamedTuple):
+    number: int
+    lane: str
+    priority: int
+    starts: bool
+    data: bytes
+
+    @property
+    def part(self) -> tuple[int, bool]:
+        return self.priority, self.starts
+
+
+class Model:
+    def __init__(self) -> None:
+        self.waiting = list[Entry]()
+        self.under_way = dict[int, Entry]()
+        """By the id that the file gave."""
+        self.alone = set[int]()
+        self.last = list[Entry]()
+        self.aside = list[Entry]()
+        self.hard_ends = Counter[int]()
+        self.group = 16
+        self.seen = set[bytes]()
+        self.count = 0
+
+    def lane(self, name: str) -> list[Entry]:
+        return sorted(entry for entry in self.waiting if entry.lane == name)
+
+    def resume(self, *, killed: bool) -> list[Entry]:
+        """Returns what is set aside now."""
+        aside = list[Entry]()
+        self.last += [each for each in self.waiting if self.hard_ends[each.number] >= 2]
+        self.waiting = [each for each in self.waiting if self.hard_ends[each.number] < 2]
+        together = [each for id_, each in self.under_way.items() if id_ not in self.alone]
+        if killed and any(self.hard_ends[each.number] >= 2 for each in together):
+            self.group = max(1, self.group // 4)
+        for id_, entry in self.under_way.items():
+            self.hard_ends[entry.number] = self.hard_ends[entry.number] + 1 if killed else 0
+            if killed and id_ in self.alone:
+                aside.append(entry)
+            elif self.hard_ends[entry.number] >= 2:
+                self.last.append(entry)
+            else:
+                self.waiting.append(entry)
+        self.under_way.clear()
+        self.alone.clear()
+        self.last.sort()
+        self.aside += aside
+        if aside or not self.last:
+            self.group = 16
+        return aside
+
+
+class Trial:
+    """A file and its model."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.runs = 0
+        self.model = Model()
+        self.committed = Model()
+        self.awake = set[str]()
+        self.file = JobFile(folder / FILE_NAME)
+
+    def add(self, lane: str, priority: int, *, starts: bool) -> None:
+        self.model.count += 1
+        data = b"%d" % self.model.count * (2_000 if self.model.count % 7 == 0 else 1)
+        self.see(data[:20])
+        self.file.add(lane, priority, data, starts=starts)
+        entry = Entry(self.model.count, lane, priority, starts, data)
+        self.model.waiting.append(entry)
+
+    def see(self, fingerprint: bytes) -> None:
+        assert self.file.see(fingerprint) == (fingerprint not in self.model.seen)
+        self.model.seen.add(fingerprint)
+
+    def forget(self, fingerprint: bytes) -> None:
+        self.file.forget(fingerprint)
+        self.model.seen.discard(fingerprint)
+
+    def take(self, lane: str, priority: int, *, starts: bool, newest: bool) -> None:
+        part = [each for each in self.model.lane(lane) if each.part == (priority, starts)]
+        expected = (part[-1] if newest else part[0]) if part else None
+        peeked = self.file.peek(lane, priority, starts=starts, newest=newest)
+        taken = self.file.take(lane, priority, starts=starts, newest=newest)
+        if expected is None:
+            assert taken is None
+            assert peeked is None
+            return
+        assert taken is not None
+        assert taken.data == peeked == expected.data
+        assert taken.hard_ends == self.model.hard_ends[expected.number]
+        self.model.waiting.remove(expected)
+        self.model.under_way[taken.id] = expected
+        if taken.hard_ends >= 2 and self.model.group == 1:
+            self.model.alone.add(taken.id)
+
+    def take_last(self) -> None:
+        """As a crawl does: it is added to its lane, and taken from there."""
+        if self.model.waiting or self.model.under_way:
+            return
+        taken = self.file.take_last()
+        if not self.model.last:
+            assert taken is None
+            return
+        assert taken is not None
+        if len(self.model.last) == 1:
+            self.model.group = 1
+        expected = self.model.last.pop(0)
+        assert taken.data == expected.data
+        hard_ends = self.model.hard_ends[expected.number]
+        assert taken.hard_ends == hard_ends >= 2
+        self.file.add(expected.lane, 0, taken.data, hard_ends=hard_ends)
+        self.file.end(taken.id)
+        self.model.count += 1
+        entry = Entry(self.model.count, expected.lane, 0, False, expected.data)
+        self.model.hard_ends[entry.number] = hard_ends
+        self.model.waiting.append(entry)
+
+    def end(self, which: int) -> None:
+        if self.model.under_way:
+            id_ = sorted(self.model.under_way)[which % len(self.model.under_way)]
+            self.file.end(id_)
+            self.file.end(id_)  # once more changes nothing
+            del self.model.under_way[id_]
+
+    def give_back(self, which: int) -> None:
+        if self.model.under_way:
+            id_ = sorted(self.model.under_way)[which % len(self.model.under_way)]
+            self.file.give_back(id_)
+            entry = self.model.under_way.pop(id_)
+            self.model.waiting.append(entry)
+
+    def wake(self, most: int) -> None:
+        asleep = {each.lane for each in self.model.waiting} - self.awake
+        rows = self.file.wake(most)
+        names = {row.name for row in rows}
+        assert names <= asleep
+        assert len(rows) == min(most, len(asleep))
+        urgent = [min(each.priority for each in self.model.lane(row.name)) for row in rows]
+        assert [row.priority for row in rows] == urgent == sorted(urgent)
+        for row in rows:
+            assert row.contents == Counter(each.part for each in self.model.lane(row.name))
+        for name in asleep - names:
+            assert min(each.priority for each in self.model.lane(name)) >= max(urgent, default=-99)
+        self.awake |= names
+
+    def sleep(self, lane: str) -> None:
+        self.file.sleep(lane)
+        self.awake.discard(lane)
+
+    def wake_one(self, lane: str) -> None:
+        self.file.wake_one(lane)
+        if self.model.lane(lane):
+            self.awake.add(lane)
+
+    def commit(self) -> None:
+        self.file.commit()
+        self.committed = copy.deepcopy(self.model)
+
+    def kill(self) -> None:
+        """The next run begins with what the disk has now."""
+        self.runs += 1
+        path = kill_copy(self.file.path, self.folder / f"run-{self.runs}")
+        self.file.close()
+        self.model = self.committed
+        self._open(path, killed=True)
+
+    def stop(self) -> None:
+        self.file.close()
+        self._open(self.file.path, killed=False)
+
+    def check(self) -> None:
+        model = self.model
+        assert self.file.held == len(model.waiting)
+        asleep = {each.lane for each in model.waiting} - self.awake
+        assert self.file.asleep == len(asleep)
+        for lane in asleep | self.awake:
+            assert self.file.holds(lane) == bool(model.lane(lane))
+        assert self.file.last == len(model.last)
+        assert self.file.under_way == len(model.under_way)
+        assert self.file.stored == sum(
+            len(each) for each in (model.waiting, model.last, model.under_way, model.aside)
+        )
+        for lane in {entry.lane for entry in model.waiting}:
+            assert self.file.contents(lane) == Counter(each.part for each in model.lane(lane))
+
+    def _open(self, path: Path, *, killed: bool) -> None:
+        self.file = JobFile(path)
+        self.awake.clear()
+        assert self.file.was_killed == killed
+        aside = self.model.resume(killed=killed)
+        assert [each.data for each in self.file.newly_aside] == [each.data for each in aside]
+        self.committed = copy.deepcopy(self.model)
+        self.check()

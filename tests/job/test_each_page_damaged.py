@@ -1,0 +1,178 @@
+"""Damage to each page of a job's file in turn: what is missing at the end is what was said."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_robots_plus.job import JobFile, overview
+from scrapy_robots_plus.job.recent import recent_of
+
+from .jobs import drain, kill_copy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+PAGE = 4_096
+HOSTS = 20
+NEW = Counter(b"new %03d" % number * 60 for number in range(100))
+
+
+def begun(path: Path, requests: int) -> Counter[bytes]:
+    """A job of which a part was done, so that its file has free pages, and other states."""
+    left = Counter[bytes]()
+    with JobFile(path) as file:
+        for number in range(requests):
+            data = b"%06d" % number * (3 + number % 150)
+            file.see(data)
+            file.add(f"host-{number % HOSTS}.example", -(number % 3), data)
+            left[data] += 1
+        file._write()
+        for number in range(requests // 2):
+            lane = f"host-{number % HOSTS}.example"
+            priority, starts = min(file.contents(lane))
+            taken = file.take(lane, priority, starts=starts, newest=False)
+            assert taken is not None
+            file.end(taken.id)
+            left[taken.data] -= 1
+        aside = file.take("host-0.example", 0, starts=False, newest=True)
+        assert aside is not None
+        file.set_aside(aside.id)
+    return +left
+
+
+def flipped(page: bytes, chance: random.Random) -> bytes:
+    at = chance.randrange(PAGE)
+    return page[:at] + bytes([page[at] ^ 1 << chance.randrange(8)]) + page[at + 1 :]
+
+
+DAMAGES: dict[str, Callable[[bytes, random.Random], bytes]] = {
+    "random": lambda _, chance: chance.randbytes(PAGE),
+    "zeros": lambda _, __: bytes(PAGE),
+    "its begin": lambda page, chance: chance.randbytes(64) + page[64:],
+    "a bit": flipped,
+}
+
+
+def run(path: Path) -> tuple[Counter[bytes], int, list[str]]:
+    """What a run hands out, how many requests it says are lost, and all that it says.
+
+    While it runs, it adds requests, as a crawl does: it needs free pages.
+    """
+    with JobFile(path) as file:
+        taken = file.take(
+            "host-1.example",
+            min(file.contents("host-1.example"), default=(0,))[0],
+            starts=False,
+            newest=True,
+        )
+        for data in NEW:
+            file.add("new.example", 5, data)
+        file.commit()
+        file.retry()
+        found = drain(file)
+        if taken is not None:
+            found[taken.data] += 1
+            file.end(taken.id)
+        return found, file.lost, list(file.troubles)
+
+
+def check_page(folder: Path, path: Path, held: Counter[bytes], number: int, how: str) -> bool:
+    """Whether the damage was noticed."""
+    damaged = folder / f"{number} {how}" / path.name
+    damaged.parent.mkdir()
+    data = path.read_bytes()
+    begin = number * PAGE
+    page = DAMAGES[how](data[begin : begin + PAGE], random.Random(number))
+    damaged.write_bytes(data[:begin] + page + data[begin + PAGE :])
+    found, lost, told = run(damaged)
+    missing = (held - found).total()
+    assert missing == lost, (number, how, told)
+    said = "".join(told)
+    assert not missing or f"{lost:,} are lost" in said
+    assert missing == 0 or number != 0, "the first page is the same in all files"
+    assert "cannot be told" not in said
+    if lost:
+        again, _, told = run(damaged)
+        assert not set(again) & set(held), "what was dealt with came again"
+        assert any("In an earlier run" in each and f"{lost:,} are lost" in each for each in told)
+    shutil.rmtree(damaged.parent)
+    return bool(said)
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_what_is_missing_is_what_was_said(tmp_path: Path, path: Path, how: str) -> None:
+    held = begun(path, 400)
+    pages = path.stat().st_size // PAGE
+    noticed = sum(check_page(tmp_path, path, held, number, how) for number in range(pages))
+    assert noticed > pages / 3 or how == "a bit"
+
+
+def test_the_first_page_of_a_file_that_was_shrunk_takes_nothing(tmp_path: Path, path: Path) -> None:
+    """It is the same in all files: its tables have the same places."""
+    held = begun(path, 400)
+    with JobFile(path) as file:
+        file.shrink()
+    for how in DAMAGES:
+        damaged = tmp_path / how / path.name
+        damaged.parent.mkdir()
+        data = path.read_bytes()
+        damaged.write_bytes(DAMAGES[how](data[:PAGE], random.Random(1)) + data[PAGE:])
+        assert run(damaged)[:2] == (held + NEW, 0)
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("how", DAMAGES)
+def test_in_a_large_job_too(tmp_path: Path, path: Path, how: str) -> None:
+    held = begun(path, 4_000)
+    pages = path.stat().st_size // PAGE
+    for number in range(pages):
+        check_page(tmp_path, path, held, number, how)
+
+
+def test_what_was_lost_is_told_until_somebody_has_accepted_it(path: Path) -> None:
+    held = begun(path, 100)
+    data = bytearray(path.read_bytes())
+    place = data.index(max(held)) // PAGE * PAGE
+    data[place : place + PAGE] = bytes(PAGE)
+    path.write_bytes(data)
+    _, lost, _ = run(path)
+    assert lost > 0
+    for _ in range(2):
+        with JobFile(path) as file:
+            (told,) = file.troubles
+            assert re.search(rf"In an earlier run, .* was damaged .* {lost} are lost", told)
+            assert told.endswith('"scrapy robots job accept JOBDIR" ends this message')
+        assert len(overview(path, 0).losses) == 1
+    with JobFile(path) as file:
+        assert len(file.accept_losses()) == 1
+    assert overview(path, 0).losses == []
+    with JobFile(path) as file:
+        assert file.troubles == []
+
+
+def test_a_kill_before_it_was_told_changes_nothing(path: Path) -> None:
+    """The file was mended, and the process killed before it was opened."""
+    held = begun(path, 100)
+    data = bytearray(path.read_bytes())
+    place = data.index(max(held)) // PAGE * PAGE
+    data[place : place + PAGE] = bytes(PAGE)
+    path.write_bytes(data)
+    killed = path.parent / "killed"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "scrapy_robots_plus.job.file.JobFile._tell_what_is_lost",
+            lambda self, *_: kill_copy(path, killed) and 1 / 0,
+        )
+        with pytest.raises(ZeroDivisionError):
+            run(path)
+    found, lost, told = run(killed / path.name)
+    assert (held - found).total() == lost > 0
+    assert f"{lost} are lost" in "".join(told)
+    assert not recent_of(killed / path.name).exists()

@@ -1,0 +1,146 @@
+"""Damage at random places: what is whole is handed out, and what is missing is counted."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scrapy_robots_plus.job import JobFile
+from scrapy_robots_plus.job.recent import recent_of
+
+from .jobs import drain, fill, kill_copy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(20), *(pytest.param(seed, marks=pytest.mark.stress) for seed in range(20, 300))]
+)
+def test_no_damage_loses_a_request_without_a_word(path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    file = JobFile(path)
+    held = fill(file, chance)
+    killed = chance.random() < 0.5
+    target = kill_copy(path, path.parent / "killed") if killed else path
+    file.close()
+    damage(chance.choice([target, recent_of(target)]) if killed else target, chance)
+
+    found, lost, told = drained(target)
+    missing = (held.data - found).total()
+    if any(words in told for words in ("at least", "cannot be told", "will be done again")):
+        assert lost <= missing
+    else:
+        assert lost == missing
+    assert not missing or "was damaged" in told or "will be done again" in told
+    assert set(found) <= held.ever
+    if "will be done again" not in told:
+        assert set(found) <= set(held.data)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_file_that_was_cut_off(path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    file = JobFile(path)
+    held = fill(file, chance)
+    file.close()
+    os.truncate(path, chance.randrange(100_000, path.stat().st_size))
+    found, lost, told = drained(path)
+    assert lost == (held.data - found).total() > 0
+    assert "was damaged" in told
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_log_that_was_cut_off_takes_the_job_back_to_a_commit(path: Path, seed: int) -> None:
+    """Nothing is lost: whatever led to what is gone will be done again."""
+    chance = random.Random(seed)
+    file = JobFile(path)
+    held = fill(file, chance)
+    killed = kill_copy(path, path.parent / "killed")
+    file.close()
+    recent = recent_of(killed)
+    os.truncate(recent, chance.randrange(100, recent.stat().st_size))
+    assert drained(killed) in [(commit, 0, "") for commit in held.commits]
+
+
+def test_a_page_that_turns_out_to_be_damaged_takes_what_was_in_it_alone(path: Path) -> None:
+    """Not what was done since the file was written, committed or not, nor what is under way."""
+    bodies = [b"%05d" % number * 40 for number in range(3_000)]
+    with JobFile(path) as file:
+        for number, data in enumerate(bodies):
+            file.add(f"host-{number % 500}", 0, data)
+    spoil_page_of(path, bodies[1_500])
+
+    file = JobFile(path)
+    under_way = [file.take("host-0", 0, starts=False, newest=False) for _ in range(6)]
+    ids = [taken.id for taken in under_way if taken is not None]
+    file.end(ids[0])
+    file.commit()
+    file.end(ids[1])
+    file.add("host-new", 0, b"not committed")
+    found = drain(file)
+    (told,) = file.troubles
+    lost = file.lost
+    assert 0 < lost < 100
+    assert f"{lost} are lost; the damaged file is kept as" in told
+    assert found.total() == len(bodies) + 1 - lost - len(ids)
+    for id_ in ids[2:]:
+        file.end(id_)
+    assert file.stored == 0
+    file.close()
+
+
+def test_what_is_under_way_when_its_page_is_lost_is_lost_only_by_a_kill(path: Path) -> None:
+    bodies = [b"%05d" % number * 40 for number in range(300)]
+    with JobFile(path) as file:
+        for data in bodies:
+            file.add("host", 0, data)
+    file = JobFile(path)
+    taken = [file.take("host", 0, starts=False, newest=False) for _ in range(2)]
+    file.commit()
+    spoil_page_of(path, bodies[0])
+    connection = file._connection
+    assert connection is not None
+    connection.execute("PRAGMA shrink_memory")
+    file.search()
+    lost = file.lost
+    assert 5 < lost < 100
+    assert taken[0] is not None
+    file.end(taken[0].id)
+    file.commit()
+    killed = kill_copy(path, path.parent / "killed")
+    file.close()
+    with JobFile(killed) as file:
+        assert file.lost == 1
+        assert file.stored == len(bodies) - lost - 2
+        assert "1 request of this job, under way at the kill, cannot be read" in file.troubles[-1]
+
+
+def spoil_page_of(path: Path, content: bytes) -> None:
+    """The page with *content* gets a type that there is not."""
+    data = bytearray(path.read_bytes())
+    data[data.index(content) // 4_096 * 4_096] = 0xFF
+    path.write_bytes(data)
+
+
+def damage(path: Path, chance: random.Random) -> None:
+    data = bytearray(path.read_bytes())
+    for _ in range(chance.choice([1, 1, 1, 3, 20])):
+        length = min(chance.choice([1, 1, 4, 16, 500, 4_096, 30_000]), len(data))
+        begin = chance.randrange(len(data) - length + 1)
+        data[begin : begin + length] = chance.randbytes(length)
+    path.write_bytes(data)
+
+
+def drained(path: Path) -> tuple[Counter[bytes], int, str]:
+    """Resumes the job until all is handed out.
+
+    Returns that, how many requests are said to be lost, and all that is said.
+    """
+    with JobFile(path) as file:
+        found = drain(file)
+        return found, file.lost, "".join(file.troubles)
