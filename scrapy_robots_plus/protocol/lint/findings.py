@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from enum import Enum
+from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from typing_extensions import Self
 
+from scrapy_robots_plus.protocol.lines.octets import text
 from scrapy_robots_plus.protocol.printable import cut
 
 _QUOTED = 40
 """Characters of a key or value that a finding quotes."""
+
+_LISTED = 10_000
+"""So many findings of a code are listed."""
 
 
 class Code(str, Enum):
@@ -203,6 +210,35 @@ class Finding(NamedTuple):
     """What it means here, in plain English. May quote the file: escape it before printing."""
 
 
-def quoted(name: str) -> str:
+class Findings:
+    """Those of a file: 10,000 of each code are listed, the others counted."""
+
+    def __init__(self) -> None:
+        self._listed: defaultdict[Code, list[Finding]] = defaultdict(list)
+        self._others: Counter[Code] = Counter()
+
+    def add(self, line: int | None, code: Code, words: str, *values: object) -> None:
+        """Adds one. *words* with *values*, as for ``str.format``, are only put together if it is
+        listed; octets are shown as text."""
+        listed = self._listed[code]
+        if len(listed) >= _LISTED and line is not None:
+            self._others[code] += 1
+            return
+        if values:
+            shown = [text(each) if isinstance(each, bytes) else each for each in values]
+            words = words.format(*shown)
+        listed.append(Finding(line, code, words))
+
+    def in_order(self) -> list[Finding]:
+        """Those that are listed, by line and code, and for the others how many there are."""
+        for code, number in self._others.items():
+            words = f"{number:,} more findings of this kind are not listed."
+            self._listed[code].append(Finding(None, code, words))
+        by_code = chain.from_iterable(self._listed[code] for code in sorted(self._listed))
+        return sorted(by_code, key=lambda each: each.line or 0)
+
+
+@lru_cache(maxsize=256)
+def quoted(name: bytes | str) -> str:
     """A key or value in quotes, cut short: a line may be long."""
-    return repr(cut(name, _QUOTED))
+    return repr(cut(text(name) if isinstance(name, bytes) else name, _QUOTED))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import gc
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
@@ -19,7 +19,7 @@ from .faults.paths import path_faults
 from .faults.preferences import opposite_preferences
 from .faults.records import record_faults
 from .faults.shadows import rule_shadows
-from .findings import Finding
+from .findings import Finding, Findings
 from .meanings import Meaning, meanings
 from .reading import read
 
@@ -29,11 +29,16 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.lines.octets import Body
     from scrapy_robots_plus.protocol.product_token import Agent
 
-    from .findings import Code
     from .reading import Reading
 
-_LISTED = 10_000
-"""So many findings of a code are listed."""
+_FAULTS = (
+    octet_faults,
+    record_faults,
+    group_faults,
+    path_faults,
+    opposite_preferences,
+    rule_shadows,
+)
 
 
 @dataclass(frozen=True)
@@ -82,31 +87,23 @@ def lint(
     line. A file that is made to take long is not searched for all rules that change nothing; it
     then has a finding ``not-checked``.
     """
-    dialect = dialect_named(dialect)
-    reading = read(as_body(body), dialect, charset, max_bytes)
-    findings = sorted(_listed(_findings(reading)), key=lambda each: (each.line or 0, each.code))
-    return LintedFile(tuple(findings), reading)
+    dialect, body = dialect_named(dialect), as_body(body)
+    with _no_collection():
+        reading = read(body, dialect, charset, max_bytes)
+        findings = Findings()
+        for add_faults in _FAULTS:
+            add_faults(reading, findings)
+        return LintedFile(tuple(findings.in_order()), reading)
 
 
-def _findings(reading: Reading) -> Iterator[Finding]:
-    return chain(
-        octet_faults(reading),
-        record_faults(reading),
-        group_faults(reading),
-        path_faults(reading),
-        opposite_preferences(reading),
-        rule_shadows(reading),
-    )
-
-
-def _listed(findings: Iterator[Finding]) -> Iterator[Finding]:
-    """The first findings of each code, and for the others how many there are."""
-    found: Counter[Code] = Counter()
-    for finding in findings:
-        found[finding.code] += finding.line is not None
-        if found[finding.code] <= _LISTED:
-            yield finding
-    for code, number in found.items():
-        if number > _LISTED:
-            words = f"{number - _LISTED:,} more findings of this kind are not listed."
-            yield Finding(None, code, words)
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Stops the garbage collector, if it runs: what is made here stays, and nothing of it refers
+    back, but thousands of groups and findings would make it look at the whole process."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -50,7 +50,7 @@ class Role(str, Enum):
         return self.value
 
 
-_ROLES: dict[Kind, Role] = {kind: Role[kind.name] for kind in Kind if kind is not Kind.NOTHING}
+ROLES: dict[Kind, Role] = {kind: Role[kind.name] for kind in Kind if kind is not Kind.NOTHING}
 RULES = frozenset({Role.ALLOW, Role.DISALLOW})
 PACES = frozenset({Role.CRAWL_DELAY, Role.REQUEST_RATE, Role.VISIT_TIME})
 _READERS = {
@@ -106,29 +106,25 @@ def _meaning(number: int, shown: str, reading: Reading) -> Meaning:
         return Meaning(number, shown, Role.TEXT, ignored="it has no key")
     if read.kind is Kind.NOTHING:
         return Meaning(number, shown, Role.UNKNOWN, *read[2:], ignored="its key is unknown")
-    return record(read, shown, reading)
-
-
-def record(read: Line, served: str | None, reading: Reading) -> Meaning:
-    """The meaning of a line with a key that is known; without words if not *served*."""
-    number, role = read.number, _ROLES[read.kind]
+    role = ROLES[read.kind]
     group = reading.groups.get(number)
-    names = reading.names(number) if role is Role.USER_AGENT else ()
-    ignored = _ignored(read, role, reading)
+    names = reading.agents[number][2] if role is Role.USER_AGENT else ()
+    ignored = why_ignored(read, role, reading)
     return Meaning(
         number,
-        served or "",
+        shown,
         role,
         read.key,
         read.value,
         None if group is None else group + 1,
         names,
         ignored,
-        "" if ignored or served is None else _words(read, role, names, reading),
+        "" if ignored else _words(read, role, names, reading),
     )
 
 
-def _ignored(line: Line, role: Role, reading: Reading) -> str:
+def why_ignored(line: Line, role: Role, reading: Reading) -> str:
+    """Says why a line with a known key has no effect; empty if it has one."""
     if line.number not in reading.groups and line.number not in reading.file_wide:
         return "it belongs to no group"
     if role in RULES:
@@ -167,7 +163,7 @@ def _verb(line: Line, role: Role, reading: Reading) -> str:
 def paths(value: bytes, dialect: Dialect) -> str:
     """Which paths a path-pattern matches, in words."""
     pattern = prefix, parts, tail = take_apart(value, dialect.wildcards)
-    if not can_match(pattern, dialect):
+    if not can_match(value, pattern, dialect):
         return "nothing"
     if parts or tail:
         return f"paths like {text(value)}"

@@ -3,58 +3,58 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.protocol.dialect import Escapes
+from scrapy_robots_plus.protocol.dialect import Escapes, Order
 from scrapy_robots_plus.protocol.groups.group_choice import GroupChoice
 from scrapy_robots_plus.protocol.groups.scanner import Scanner
 from scrapy_robots_plus.protocol.lines.kinds import Kind
-from scrapy_robots_plus.protocol.lines.lines import read_line, to_lines
+from scrapy_robots_plus.protocol.lines.lines import Line, read_line, to_lines
 from scrapy_robots_plus.protocol.lines.octets import order_of_utf16, to_utf8, whole_lines
-from scrapy_robots_plus.protocol.rules.compiling import ranked
-from scrapy_robots_plus.protocol.rules.pattern import take_apart
-from scrapy_robots_plus.protocol.rules.rank import line_of
+from scrapy_robots_plus.protocol.rules.compiling import WEIGHT_OF_OCTET, ranked
+from scrapy_robots_plus.protocol.rules.escapes import SIMPLE
+from scrapy_robots_plus.protocol.rules.pattern import Pattern, take_apart
+from scrapy_robots_plus.protocol.rules.rank import Rank, line_of, rank_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.groups.group_choice import Chosen
     from scrapy_robots_plus.protocol.groups.sections import Section
-    from scrapy_robots_plus.protocol.lines import Line
-    from scrapy_robots_plus.protocol.rules.pattern import Pattern
-    from scrapy_robots_plus.protocol.rules.rank import Rank
+# Plain tuples of plain values: the garbage collector has nothing to do with them.
+AgentLine = tuple[int, bytes, tuple[str, ...]]
+"""The position of its group, its value, and the names that the dialect reads in it."""
+Ranked = tuple[Rank, Pattern]
+"""A pattern that a URL can match, and the rank of its rule."""
 
 _ALWAYS_SENT_ESCAPED = re.compile(rb"[\x00-\x20\"<>\x7f]")
 """No URI has them (RFC 3986 2), and all clients send them escaped, in paths and in queries."""
 
 
 class _NotingScanner(Scanner):
-    """Also notes what it has read, and where the user-agent lines are."""
+    """Also notes what it has read, and where the user-agent lines are.
+
+    In dictionaries of plain values, not of lines: thousands of those, kept, take the garbage
+    collector longer than all else.
+    """
 
     def __init__(self, dialect: Dialect) -> None:
         super().__init__(dialect)
-        self.agents: dict[int, tuple[int, int]] = {}
-        self.read: dict[int, Line | None] = {}
+        self.agents: dict[int, AgentLine] = {}
+        self.kinds: dict[int, Kind | None] = {}
+        self.pairs: dict[int, tuple[bytes, bytes]] = {}
 
     def _line(self, number: int, text: bytes) -> Line | None:
-        line = self.read[number] = super()._line(number, text)
+        line = super()._line(number, text)
+        if line is None:
+            self.kinds[number] = None
+        else:
+            self.kinds[number], self.pairs[number] = line.kind, line[2:]
         return line
 
     def _agent(self, number: int, value: bytes, /) -> None:
         super()._agent(number, value)
-        section = len(self.sections) - 1
-        self.agents[number] = section, len(self.sections[section].agents) - 1
-
-
-class Rule(NamedTuple):
-    """A rule, as the engine compiles it."""
-
-    allow: bool
-    value: bytes
-    """As served."""
-    ranked: list[tuple[Rank, Pattern]]
-    """Its patterns that a URL can match: one rule may have two, or none."""
+        self.agents[number] = len(self.sections) - 1, value, self.sections[-1].names[-1]
 
 
 class Reading(NamedTuple):
@@ -77,28 +77,28 @@ class Reading(NamedTuple):
     """The groups."""
     groups: dict[int, int]
     """The group of each line that has one, by its position."""
-    agents: dict[int, tuple[int, int]]
-    """For each user-agent line: the position of its group, and its own in the group."""
+    agents: dict[int, AgentLine]
+    """The user-agent lines."""
     file_wide: frozenset[int]
     """Lines that count for the whole file, such as Sitemap."""
     choice: GroupChoice
     by_name: dict[str, Chosen]
     """The groups that count for a crawler that goes by a name, for each name."""
-    read: dict[int, Line | None]
-    """What the engine has read in some lines."""
-    rules: dict[int, Rule]
-    """The rules of all groups, by their lines."""
+    kinds: dict[int, Kind | None]
+    """The kinds of most lines that are no usual rules; None for those without a key."""
+    pairs: dict[int, tuple[bytes, bytes]]
+    """The keys and values of those that have one."""
+    rules: dict[int, tuple[bool, bytes]]
+    """For each rule of a group, by its line: whether it allows, and its path as served."""
+    patterns: dict[int, tuple[Ranked, ...]]
+    """The patterns of each rule that a URL can match: one rule may have two, or none."""
 
     def line(self, number: int) -> Line | None:
         """A line with its key and value; None if it has none."""
-        if number in self.read:
-            return self.read[number]
+        if number in self.kinds:
+            kind = self.kinds[number]
+            return None if kind is None else Line(number, kind, *self.pairs[number])
         return read_line(number, self.lines[number - 1], self.dialect)
-
-    def names(self, number: int) -> tuple[str, ...]:
-        """The names that the dialect reads in a user-agent line."""
-        section, position = self.agents[number]
-        return self.sections[section].names[position]
 
 
 def read(
@@ -111,12 +111,14 @@ def read(
     lines = to_lines(octets, dialect)
     scanner = _NotingScanner(dialect)
     scanner.scan(lines)
-    groups = {number: section for number, (section, _) in scanner.agents.items()}
+    groups = {number: section for number, (section, _, _) in scanner.agents.items()}
     for position, section in enumerate(scanner.sections):
-        groups.update(dict.fromkeys(section.rules, position))
+        for number in section.rules:
+            groups[number] = position
         for members in section.members:
             groups.update((line.number, position) for line in members.lines)
     choice = GroupChoice(scanner.sections, dialect)
+    rules = _rules(scanner, lines)
     return Reading(
         dialect,
         len(known),
@@ -131,33 +133,54 @@ def read(
         frozenset(line.number for line in scanner.globals),
         choice,
         choice.by_name,
-        scanner.read,
-        dict(_rules(scanner, lines)),
+        scanner.kinds,
+        scanner.pairs,
+        rules,
+        _patterns(rules, dialect),
     )
 
 
-def _rules(scanner: _NotingScanner, lines: list[bytes]) -> Iterator[tuple[int, Rule]]:
-    dialect, read = scanner.dialect, scanner.read
-    for section in scanner.sections:
-        rules: list[tuple[int, bool, bytes]] = []
-        for number in section.rules:
-            line = read[number] if number in read else read_line(number, lines[number - 1], dialect)
-            if line is not None:  # always true: the scanner found a rule here
-                rules.append((number, line.kind is Kind.ALLOW, line.value))
-        patterns: dict[int, list[tuple[Rank, Pattern]]] = {}
-        for served, rank in ranked(rules, dialect):
-            pattern = take_apart(served, dialect.wildcards)
-            if can_match(pattern, dialect):
-                patterns.setdefault(line_of(rank), []).append((rank, pattern))
-        for number, allow, value in rules:
-            yield number, Rule(allow, value, patterns.get(number, []))
+def _rules(scanner: _NotingScanner, lines: list[bytes]) -> dict[int, tuple[bool, bytes]]:
+    kinds, pairs = scanner.kinds, scanner.pairs
+    rules: dict[int, tuple[bool, bytes]] = {}
+    for number in chain.from_iterable(section.rules for section in scanner.sections):
+        if number in pairs:
+            rules[number] = kinds[number] is Kind.ALLOW, pairs[number][1]
+        else:  # of the usual spelling, which the scanner has not split
+            key, _, value = lines[number - 1].partition(b":")
+            rules[number] = key in {b"Allow", b"allow"}, value.partition(b"#")[0].strip()
+    return rules
 
 
-def can_match(pattern: Pattern, dialect: Dialect) -> bool:
-    """Whether a URL may match a pattern. All paths begin with ``/`` (RFC 9309 2.2.2)."""
-    prefix, parts, tail = pattern
+def _patterns(
+    rules: dict[int, tuple[bool, bytes]], dialect: Dialect
+) -> dict[int, tuple[Ranked, ...]]:
+    found: dict[int, tuple[Ranked, ...]] = {}
+    others: list[tuple[int, bool, bytes]] = []
+    by_octets = dialect.order is Order.OCTETS
+    for number, (allow, value) in rules.items():
+        # Most are paths that stay as they are, and have the rank that ranked() gives them.
+        if (
+            by_octets
+            and value[:1] == b"/"
+            and not value.translate(None, SIMPLE)
+            and b"/index.htm" not in value
+        ):
+            weight = len(value) * WEIGHT_OF_OCTET + (allow and dialect.allow_wins_ties)
+            found[number] = ((rank_of(weight, number, allow), (value, (), None)),)
+        else:
+            others.append((number, allow, value))
+    for served, rank in ranked(others, dialect):
+        pattern = take_apart(served, dialect.wildcards)
+        if can_match(served, pattern, dialect):
+            number = line_of(rank)
+            found[number] = (*found.get(number, ()), (rank, pattern))
+    return found
+
+
+def can_match(value: bytes, pattern: Pattern, dialect: Dialect) -> bool:
+    """Whether a URL may match a path, taken apart. All paths begin with ``/`` (RFC 9309 2.2.2)."""
+    prefix, _, tail = pattern
     if prefix[:1] not in {b"", b"/"} or (not prefix and tail == b""):
         return False
-    if dialect.escapes is not Escapes.NONE:
-        return True
-    return not any(map(_ALWAYS_SENT_ESCAPED.search, (prefix, *parts, tail or b"")))
+    return dialect.escapes is not Escapes.NONE or not _ALWAYS_SENT_ESCAPED.search(value)

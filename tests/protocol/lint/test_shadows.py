@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
@@ -13,8 +16,9 @@ from scrapy_robots_plus.protocol import DIALECTS, GYM2008, RFC9309, Dialect, Rob
 from scrapy_robots_plus.protocol.dialect import Choice, Names, Order
 from scrapy_robots_plus.protocol.lint import Code, Finding, lint
 from scrapy_robots_plus.protocol.lint.faults import shadows
-from scrapy_robots_plus.protocol.lint.faults.covers import Covers, Item, _disjoint
+from scrapy_robots_plus.protocol.lint.faults.covers import Prefixes, _disjoint
 from scrapy_robots_plus.protocol.rules.pattern import take_apart
+from scrapy_robots_plus.protocol.rules.rank import NO_RANK
 from tests.examples import tried
 
 CHANGE_NOTHING = {Code.SHADOWED_RULE, Code.DUPLICATE_RULE, Code.CONTRADICTION, Code.NEVER_MATCHES}
@@ -193,6 +197,22 @@ def test_a_duplicate_is_named_with_the_first_of_its_kind() -> None:
     assert found_in(text) == [(3, "duplicate-rule", words), (4, "duplicate-rule", words)]
 
 
+def test_the_same_rule_is_named_in_each_process() -> None:
+    """Of two that say the same: line 4 to the crawler ``a*``, and line 6 to ``a``."""
+    text = "User-agent: a*\nAllow: /a$\nSitemap: /\nAllow: /a\nUser-agent: a\nAllow: /*a"
+    code = f"from {lint.__module__} import lint; print(lint({text!r}).findings)"
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            check=True,
+            capture_output=True,
+        ).stdout
+        for seed in range(6)
+    }
+    assert len(said) == 1
+
+
 def test_groups_that_are_merged_are_looked_at_together() -> None:
     text = "User-agent: a\nDisallow: /\n\nUser-agent: a\nDisallow: /x\nUser-agent: b\nDisallow: /x"
     assert codes(text) == {4: "duplicate-group", 5: "shadowed-rule"}
@@ -298,9 +318,12 @@ def test_patterns_that_end_exactly_are_compared_as_paths(
     assert _disjoint(*patterns) is disjoint
 
 
-def test_of_equal_rules_the_strongest_covers() -> None:
-    covers = Covers()
-    pattern = take_apart(b"/a")
-    for rank in (3, 5, 4):
-        covers.add(Item(rank, pattern, b"/a"))
-    assert covers._literal == {b"/a": 5}
+def test_the_nearest_prefix_with_a_rank_is_found_once() -> None:
+    prefixes = Prefixes([b"/", b"/a", b"/a/b", b"/ab", b"/b", b"x"])
+    ranks: dict[bytes | None, int] = {None: NO_RANK, b"/a": 7, b"/": 3}
+    found = [prefixes.nearest(each, ranks) for each in (b"/", b"/a/b", b"/ab", b"/b", b"x")]
+    assert found == [3, 7, 7, 3, NO_RANK]
+    assert ranks[b"/a/b"] == ranks[b"/ab"] == 7
+    of_all = prefixes.strongest({b"/": 5, b"/a": 4, b"/ab": 9})
+    assert [of_all[each] for each in (b"/", b"/a", b"/a/b", b"/ab", b"/b")] == [5, 5, 5, 9, 5]
+    assert of_all[b"x"] == NO_RANK

@@ -7,33 +7,28 @@ what it matches there may as well be anything else.
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.rules.pattern import Pattern, matches
 from scrapy_robots_plus.protocol.rules.rank import NO_RANK, Rank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+Item = tuple[Rank, Pattern]
+"""A rule, compiled: a plain tuple, since a file may have many."""
 
 
-class Item(NamedTuple):
-    """A rule, compiled."""
+def is_literal(pattern: Pattern) -> bool:
+    """Whether it is a prefix."""
+    return not pattern[1] and pattern[2] is None
 
-    rank: Rank
-    pattern: Pattern
-    text: bytes
-    """The pattern, joined again."""
 
-    @property
-    def is_literal(self) -> bool:
-        """Whether it is a prefix."""
-        return not self.pattern[1] and self.pattern[2] is None
-
-    @property
-    def is_starred(self) -> bool:
-        """Whether it is neither a prefix nor a single path."""
-        return bool(self.pattern[1] or self.pattern[2])
+def is_starred(pattern: Pattern) -> bool:
+    """Whether it is neither a prefix nor a single path."""
+    return bool(pattern[1] or pattern[2])
 
 
 def normal(pattern: Pattern) -> Pattern:
@@ -53,68 +48,54 @@ def text_of(pattern: Pattern) -> bytes:
     return prefix if tail == b"" else b"*".join((prefix, *parts, tail or b""))
 
 
-class Covers:
-    """Rules, found by those that they cover. Of equal ones, the strongest counts.
+class Prefixes:
+    """The prefixes of rules, each with the longest other one that it begins with."""
 
-    Without *compare*, those with wildcards are only found by rules that are equal to them.
-    """
+    def __init__(self, prefixes: Iterable[bytes]) -> None:
+        self._above: dict[bytes, bytes | None] = {}
+        begun: list[bytes] = []
+        for prefix in sorted(set(prefixes)):
+            while begun and not prefix.startswith(begun[-1]):
+                begun.pop()
+            self._above[prefix] = begun[-1] if begun else None
+            begun.append(prefix)
 
-    def __init__(self, compare: bool = True) -> None:
-        self._compare = compare
-        self._literal: dict[bytes, Rank] = {}
-        self._lengths: list[int] = []
-        self._others: dict[Pattern, Rank] = {}
-        self._starred: dict[Pattern, Rank] = {}
-
-    def add(self, item: Item) -> None:
-        """Adds a rule."""
-        if item.is_literal:
-            self._add_literal(item.pattern[0], item.rank)
-        else:
-            kept = self._starred if item.is_starred else self._others
-            kept[item.pattern] = max(item.rank, kept.get(item.pattern, NO_RANK))
-
-    def _add_literal(self, prefix: bytes, rank: Rank) -> None:
-        before = self._literal.get(prefix)
-        if before is not None:
-            self._literal[prefix] = max(rank, before)
-            return
-        self._literal[prefix] = rank
-        at = bisect_left(self._lengths, len(prefix))
-        if self._lengths[at : at + 1] != [len(prefix)]:
-            self._lengths.insert(at, len(prefix))
-
-    def equal_to(self, item: Item) -> Rank:
-        """The rule that matches the same paths; NO_RANK if there is none."""
-        if item.is_literal:
-            return self._literal.get(item.pattern[0], NO_RANK)
-        kept = self._starred if item.is_starred else self._others
-        return kept.get(item.pattern, NO_RANK)
-
-    def strongest(self, item: Item) -> Rank:
-        """The strongest rule that covers *item*; NO_RANK if there is none."""
-        found = self.equal_to(item)
-        prefix, get = item.pattern[0], self._literal.get
-        for length in self._lengths:
-            if length > len(prefix):
-                break
-            rank = get(prefix[:length], NO_RANK)
-            if rank > found:
-                found = rank
-        if self._compare:
-            for pattern, rank in self._starred.items():
-                if rank > found and matches(pattern, item.text):
-                    found = rank
+    def strongest(self, ranks: dict[bytes, Rank]) -> dict[bytes | None, Rank]:
+        """For each prefix, the greatest of the *ranks* of those that it begins with, and its own;
+        NO_RANK if none has one."""
+        found: dict[bytes | None, Rank] = {None: NO_RANK}
+        for prefix, above in self._above.items():  # in order: shorter ones first
+            found[prefix] = max(found[above], ranks.get(prefix, NO_RANK))
         return found
+
+    def nearest(self, prefix: bytes, ranks: dict[bytes | None, Rank]) -> Rank:
+        """The rank of the longest prefix of *prefix* that has one in *ranks*, which has one for
+        None. Those on the way get it as well, so that none is passed twice."""
+        passed: list[bytes] = []
+        at: bytes | None = prefix
+        while at is not None and at not in ranks:
+            passed.append(at)
+            at = self._above[at]
+        found = ranks[at]
+        for each in passed:
+            ranks[each] = found
+        return found
+
+
+def strongest_starred(starred: list[Item], pattern: Pattern, floor: Rank) -> Rank:
+    """The strongest of the rules with wildcards that covers *pattern*, or *floor* if that is
+    stronger than all that do."""
+    for rank, each in starred:
+        if rank > floor and matches(each, text_of(pattern)):
+            floor = rank
+    return floor
 
 
 class Overlaps:
     """Rules of one outcome, found by those that they may have paths in common with."""
 
     def __init__(self, items: list[Item]) -> None:
-        self._sorted = sorted(items, key=_prefix_of)
-        self._prefixes = [item.pattern[0] for item in self._sorted]
-        self._starred = [item for item in items if item.is_starred]
+        self._items = items
 
     def above(self, item: Item, floor: Rank) -> bool:
         """Whether a rule between *floor* and *item* in rank may match a path that *item* matches.
@@ -122,21 +103,34 @@ class Overlaps:
         *floor* is the strongest rule that covers *item*, so those that cover it as well, such as
         prefixes of its own prefix, are not looked for.
         """
-        return any(
-            floor < each.rank < item.rank and not _disjoint(item.pattern, each.pattern)
-            for each in chain(self._longer(item.pattern[0]), self._starred)
-        )
+        if not self._items:
+            return False
+        top, pattern = item
+        for rank, each in chain(self._longer(pattern[0]), self._starred):
+            if floor < rank < top and not _disjoint(pattern, each):
+                return True
+        return False
+
+    @cached_property
+    def _starred(self) -> list[Item]:
+        return [item for item in self._items if is_starred(item[1])]
+
+    @cached_property
+    def _by_prefix(self) -> tuple[list[bytes], list[Item]]:
+        ordered = sorted(self._items, key=_prefix_of)
+        return list(map(_prefix_of, ordered)), ordered
 
     def _longer(self, prefix: bytes) -> Iterator[Item]:
         """The rules whose prefix begins with this one."""
-        at = bisect_left(self._prefixes, prefix)
-        while at < len(self._prefixes) and self._prefixes[at].startswith(prefix):
-            yield self._sorted[at]
+        prefixes, items = self._by_prefix
+        at = bisect_left(prefixes, prefix)
+        while at < len(items) and prefixes[at].startswith(prefix):
+            yield items[at]
             at += 1
 
 
 def _prefix_of(item: Item) -> bytes:
-    return item.pattern[0]
+    return item[1][0]
 
 
 def _disjoint(first: Pattern, second: Pattern) -> bool:

@@ -6,11 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol import rfc9309
-from scrapy_robots_plus.protocol.lint.findings import Code, Finding
+from scrapy_robots_plus.protocol.lint.findings import Code, Findings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scrapy_robots_plus.protocol.lint.reading import Reading
 
 _MARK = b"\xef\xbb\xbf"
@@ -33,22 +31,23 @@ _HTML = re.compile(
 _HEAD = 2048
 
 
-def octet_faults(reading: Reading) -> Iterator[Finding]:
+def octet_faults(reading: Reading, findings: Findings) -> None:
     """Those of the whole file, then those of each line."""
     if is_html(reading):
-        yield Finding(1, Code.HTML, "This is a web page. Everything that is not a rule is ignored.")
-    yield from _too_long(reading)
+        words = "This is a web page. Everything that is not a rule is ignored."
+        findings.add(1, Code.HTML, words)
+    _too_long(reading, findings)
     if reading.is_utf16:
-        text = "The file is UTF-16. Others may find no rule in it: save it as UTF-8."
-        yield Finding(None, Code.UTF_16, text)
+        words = "The file is UTF-16. Others may find no rule in it: save it as UTF-8."
+        findings.add(None, Code.UTF_16, words)
     if reading.raw != reading.lines:
         for number, (raw, line) in enumerate(zip(reading.raw, reading.lines, strict=True), 1):
             if len(raw) != len(line):
-                yield from _cut(number, raw, line)
+                _cut(number, raw, line, findings)
     if not reading.is_ascii:
         for number, line in enumerate(reading.lines, 1):
             if not line.isascii():
-                yield from _outside_ascii(number, line)
+                _outside_ascii(number, line, findings)
 
 
 def is_html(reading: Reading) -> bool:
@@ -56,38 +55,36 @@ def is_html(reading: Reading) -> bool:
     return _HTML.match(b"\n".join(reading.lines[:50])[:_HEAD]) is not None
 
 
-def _too_long(reading: Reading) -> Iterator[Finding]:
+def _too_long(reading: Reading, findings: Findings) -> None:
     if reading.unread:
-        text = f"The last {reading.unread:,} octets are over the size limit and not read."
-        yield Finding(len(reading.raw) or None, Code.FILE_TOO_LONG, text)
+        words = "The last {:,} octets are over the size limit and not read."
+        findings.add(len(reading.raw) or None, Code.FILE_TOO_LONG, words, reading.unread)
     elif reading.size > rfc9309.MAX_BYTES:
-        text = f"Crawlers need not read more than {rfc9309.MAX_BYTES:,} octets."
-        yield Finding(None, Code.FILE_TOO_LONG, text)
+        words = "Crawlers need not read more than {:,} octets."
+        findings.add(None, Code.FILE_TOO_LONG, words, rfc9309.MAX_BYTES)
 
 
-def _cut(number: int, raw: bytes, line: bytes) -> Iterator[Finding]:
+def _cut(number: int, raw: bytes, line: bytes, findings: Findings) -> None:
     if raw[len(line) : len(line) + 1] == b"\0":
-        yield Finding(number, Code.NUL, "What follows the NUL is not read.")
+        findings.add(number, Code.NUL, "What follows the NUL is not read.")
     else:
-        text = f"Only the first {len(line):,} of {len(raw):,} octets are read."
-        yield Finding(number, Code.LINE_TOO_LONG, text)
+        words = "Only the first {:,} of {:,} octets are read."
+        findings.add(number, Code.LINE_TOO_LONG, words, len(line), len(raw))
 
 
-def _outside_ascii(number: int, line: bytes) -> Iterator[Finding]:
+def _outside_ascii(number: int, line: bytes, findings: Findings) -> None:
     if _MARK in line:
-        yield Finding(number, Code.BYTE_ORDER_MARK, _mark(line))
+        findings.add(number, Code.BYTE_ORDER_MARK, _mark(line))
     content = line.partition(b"#")[0]
     try:
-        text = content.decode("utf-8")
+        found = _INVISIBLE.search(content.decode("utf-8"))
     except UnicodeDecodeError as error:
-        octet = content[error.start]
-        yield Finding(number, Code.NOT_UTF_8, f"Octet 0x{octet:02X} is not UTF-8.")
+        findings.add(number, Code.NOT_UTF_8, "Octet 0x{:02X} is not UTF-8.", content[error.start])
         return
-    found = _INVISIBLE.search(text)
     if found:
-        name = _NAMES.get(found.group(), f"the character U+{ord(found.group()):04X}")
-        text = f"There is {name}, which cannot be seen and counts as part of the text."
-        yield Finding(number, Code.INVISIBLE_CHARACTER, text)
+        name = _NAMES.get(found[0]) or f"the character U+{ord(found[0]):04X}"
+        words = "There is {}, which cannot be seen and counts as part of the text."
+        findings.add(number, Code.INVISIBLE_CHARACTER, words, name)
 
 
 def _mark(line: bytes) -> str:

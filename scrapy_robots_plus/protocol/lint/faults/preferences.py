@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.lines import Kind
-from scrapy_robots_plus.protocol.lint.findings import Code, Finding, quoted
+from scrapy_robots_plus.protocol.lint.findings import Code, Findings, quoted
 from scrapy_robots_plus.protocol.preferences import CURRENT, Preference
 from scrapy_robots_plus.protocol.preferences.structured_fields import (
     StructuredFieldError,
@@ -36,28 +36,28 @@ _SIGNAL_OF = {category: key for key, category in CURRENT.signals.items()}
 _SIGNALS = {*CURRENT.signals, *CURRENT.levels}
 
 
-def usage_faults(number: int, value: bytes) -> Iterator[Finding]:
+def usage_faults(number: int, value: bytes, findings: Findings) -> None:
     """Those of the value of a Content-Usage line."""
     rule = usage_rule(value)
     if not rule.value:
-        yield Finding(number, Code.EMPTY_VALUE, "There is no preference after the path.")
+        findings.add(number, Code.EMPTY_VALUE, "There is no preference after the path.")
     try:
         found = tokens_in(rule.value)
     except StructuredFieldError as error:
-        words = f"It does not look like train-ai=n, search=y ({error}): all is unknown."
-        yield Finding(number, Code.BROKEN_PREFERENCE, words)
+        words = "It does not look like train-ai=n, search=y ({}): all is unknown."
+        findings.add(number, Code.BROKEN_PREFERENCE, words, error)
         return
     labels = CURRENT.labels
-    yield from _unknown(number, (key for key in found if key not in labels), CURRENT.signals)
+    _unknown(number, (key for key in found if key not in labels), CURRENT.signals, findings)
     unclear = (key for key, token in found.items() if key in labels and token not in USAGE_TOKENS)
-    yield from _unclear(number, ((key, "neither y nor n") for key in unclear))
+    _unclear(number, ((key, "neither y nor n") for key in unclear), findings)
 
 
-def signal_faults(number: int, value: bytes) -> Iterator[Finding]:
+def signal_faults(number: int, value: bytes, findings: Findings) -> None:
     """Those of the value of a Content-Signal line."""
     parts = list(signal_parts(value))
-    yield from _unknown(number, (key for key, _ in parts if key not in _SIGNALS), _SIGNAL_OF)
-    yield from _unclear(number, _unclear_signals(parts))
+    _unknown(number, (key for key, _ in parts if key not in _SIGNALS), _SIGNAL_OF, findings)
+    _unclear(number, _unclear_signals(parts), findings)
 
 
 def _unclear_signals(parts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -70,39 +70,43 @@ def _unclear_signals(parts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, st
             yield key, f"none of {', '.join(levels)}"
 
 
-def _unknown(number: int, keys: Iterator[str], meant: Mapping[str, str]) -> Iterator[Finding]:
+def _unknown(
+    number: int, keys: Iterator[str], meant: Mapping[str, str], findings: Findings
+) -> None:
     """The first of them: a line may have thousands."""
     key = next(keys, None)
     if key is not None:
         hint = f" {meant[key]} may be meant." if key in meant else ""
-        words = f"{quoted(key)} is unknown and ignored.{hint}"
-        yield Finding(number, Code.UNKNOWN_USE, words)
+        words = "{} is unknown and ignored.{}"
+        findings.add(number, Code.UNKNOWN_USE, words, quoted(key), hint)
 
 
-def _unclear(number: int, keys: Iterator[tuple[str, str]]) -> Iterator[Finding]:
+def _unclear(number: int, keys: Iterator[tuple[str, str]], findings: Findings) -> None:
     """The first of them."""
     for key, values in islice(keys, 1):
-        words = f"{key!r} says {values}: it is unknown."
-        yield Finding(number, Code.UNCLEAR_PREFERENCE, words)
+        words = "{!r} says {}: it is unknown."
+        findings.add(number, Code.UNCLEAR_PREFERENCE, words, key, values)
 
 
-def opposite_preferences(reading: Reading) -> Iterator[Finding]:
+def opposite_preferences(reading: Reading, findings: Findings) -> None:
     """Lines of one group that contradict each other: the use is disallowed."""
     for section in reading.sections:
         for members in section.members:
-            yield from _opposites(members.lines, reading)
+            _opposites(members.lines, reading, findings)
 
 
-def _opposites(lines: list[Line], reading: Reading) -> Iterator[Finding]:
+def _opposites(lines: list[Line], reading: Reading, findings: Findings) -> None:
     """Content-Signal lines come first: they are for all paths of Content-Usage."""
     first: dict[_Place, int] = {}
     for kind in (Kind.CONTENT_SIGNAL, Kind.CONTENT_USAGE):
         for line in lines:
             if line.kind is kind:
-                yield from _opposites_of(line, first, reading)
+                _opposites_of(line, first, reading, findings)
 
 
-def _opposites_of(line: Line, first: dict[_Place, int], reading: Reading) -> Iterator[Finding]:
+def _opposites_of(
+    line: Line, first: dict[_Place, int], reading: Reading, findings: Findings
+) -> None:
     path, stated = _stated(line, reading)
     for category, preference in stated:
         opposite = _OPPOSITE[preference]
@@ -110,8 +114,9 @@ def _opposites_of(line: Line, first: dict[_Place, int], reading: Reading) -> Ite
         other = next((first[place] for place in places if place in first), None)
         if other is not None:
             where = "the same line" if other == line.number else f"line {other}"
-            words = f"It says {preference} to {category}, and {where} says {opposite}."
-            yield Finding(line.number, Code.OPPOSITE_PREFERENCES, f"{words} Disallow counts.")
+            words = "It says {} to {}, and {} says {}. Disallow counts."
+            values = preference, category, where, opposite
+            findings.add(line.number, Code.OPPOSITE_PREFERENCES, words, *values)
         first.setdefault((path, category, preference), line.number)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.lines.kinds import ABOUT_USES, Kind, kind_of
+from scrapy_robots_plus.protocol.lines.kinds import ABOUT_USES, INITIALS, kind_of
 from scrapy_robots_plus.protocol.lines.octets import text
-from scrapy_robots_plus.protocol.lint.findings import Code, Finding, quoted
-from scrapy_robots_plus.protocol.lint.meanings import PACES, RULES, Meaning, Role, record
+from scrapy_robots_plus.protocol.lint.findings import Code, Findings, quoted
+from scrapy_robots_plus.protocol.lint.meanings import PACES, ROLES, RULES, Role, why_ignored
 from scrapy_robots_plus.protocol.robotstxt.values import is_whole_url
 
 from .octets import is_html
@@ -16,8 +16,6 @@ from .preferences import signal_faults, usage_faults
 from .spelling import meant_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scrapy_robots_plus.protocol.lines import Line
     from scrapy_robots_plus.protocol.lint.reading import Reading
 
@@ -32,6 +30,11 @@ _PLAIN = (b"Disallow:", b"Allow:", b"User-agent:", b"disallow:", b"allow:", b"us
 
 _ANOTHER_KEY = re.compile(rb"(?:user-?agent|disallow|crawl-delay|sitemap)[ \t]*:", re.IGNORECASE)
 _SECONDS = re.compile(rb"(\d+(?:[.,]\d+)?)\s*(?:s|secs?|seconds?)?\.?", re.IGNORECASE)
+_OUTSIDE = "{} belongs to no group, so it is ignored."
+_USES_OUTSIDE = (
+    "{} belongs to no group, so most ignore it. What it disallows, a crawl with this package takes "
+    "for all."
+)
 _EXAMPLES = {
     Role.CRAWL_DELAY: "a number of seconds, such as 5 or 0.5",
     Role.REQUEST_RATE: "a rate such as 1/5 or 10/60m",
@@ -39,113 +42,124 @@ _EXAMPLES = {
 }
 
 
-def record_faults(reading: Reading) -> Iterator[Finding]:
+def record_faults(reading: Reading, findings: Findings) -> None:
     """Those of each line, in file order."""
-    unknown = _Unknown(reading)
+    unknown = _Unknown(reading, findings)
+    spellings: dict[bytes, str] = {}
+    groups, kinds = reading.groups, reading.kinds
     for number, line in enumerate(reading.lines, 1):
-        if number in reading.groups and line.startswith(_PLAIN) and line.count(b":") == 1:
+        if line.startswith(_PLAIN) and line.count(b":") == 1 and number in groups:
             continue  # nothing is wrong with most lines
-        if not line.partition(b"#")[0].strip():
+        start = line.lstrip()[:1]
+        if not start or start == b"#":
             continue
-        read = reading.line(number)
-        if read is None or read.kind is Kind.NOTHING:
-            yield from unknown.of(number, read)
-        else:
-            yield from _known(record(read, None, reading), reading)
-    yield from unknown.unnamed()
+        read = reading.line(number) if kinds.get(number, start in INITIALS) else None
+        if read is None:
+            unknown.add(number)
+            continue
+        _, kind, key, value = read
+        role = ROLES[kind]
+        if key not in spellings:
+            spellings[key] = "" if text(key).lower() == role else quoted(key)
+        if spellings[key]:
+            words = "{} is read as {}, but others may ignore it."
+            findings.add(number, Code.MISSPELT_KEY, words, spellings[key], role.capitalize())
+        if b":" not in line or not _has_colon(line, key):
+            words = "There is no colon after {}. The line is read, but others may not."
+            findings.add(number, Code.MISSING_COLON, words, quoted(key))
+        if number not in groups and number not in reading.file_wide:
+            words = _USES_OUTSIDE if kind in ABOUT_USES else _OUTSIDE
+            findings.add(number, Code.OUTSIDE_GROUP, words, role.capitalize())
+        if b":" in value:
+            _another_key(number, value, findings)
+        if role not in RULES and role is not Role.USER_AGENT:
+            _value_fault(read, role, reading, findings)
+    unknown.add_unnamed()
+
+
+def _has_colon(line: bytes, key: bytes) -> bool:
+    content = line.partition(b"#")[0].lstrip()
+    return content[len(key) :].lstrip().startswith(b":")
+
+
+def _another_key(number: int, value: bytes, findings: Findings) -> None:
+    another = _ANOTHER_KEY.search(value)
+    if another:
+        words = "A line break may be missing before {!r}."
+        findings.add(number, Code.SEVERAL_RECORDS, words, another[0])
 
 
 class _Unknown:
     """Lines that are ignored. A web page has too many to name, and so have some other files."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: Reading, findings: Findings) -> None:
         self._reading = reading
-        self._html = is_html(reading)
+        self._findings = findings
         self._compared: set[bytes] = set()
+        self._most = 0 if is_html(reading) else _NAMED
         self._lines = 0
 
-    def of(self, number: int, read: Line | None) -> Iterator[Finding]:
-        if self._html:
-            return
+    def add(self, number: int) -> None:
         self._lines += 1
-        if self._lines > _NAMED:
-            return
-        yield self._text(number) if read is None else self._key(read)
+        if self._lines <= self._most:
+            read = self._reading.line(number)
+            self._add_text(number) if read is None else self._add_key(read)
 
-    def unnamed(self) -> Iterator[Finding]:
-        if self._lines > _NAMED:
-            words = f"{self._lines - _NAMED:,} more lines are unknown and ignored."
-            yield Finding(None, Code.UNKNOWN_KEY, words)
+    def add_unnamed(self) -> None:
+        if self._lines > self._most > 0:
+            words = "{:,} more lines are unknown and ignored."
+            self._findings.add(None, Code.UNKNOWN_KEY, words, self._lines - self._most)
 
-    def _key(self, line: Line) -> Finding:
-        shown, meant = text(line.key), self._meant(line.key)
+    def _add_key(self, line: Line) -> None:
+        meant = self._meant(line.key)
         if meant:
-            words = f"{shown!r} is ignored. {meant.capitalize()} may be meant."
-            return Finding(line.number, Code.MISSPELT_KEY_IGNORED, words)
-        words = f"{quoted(shown)} is unknown and ignored."
-        if shown.lower() in {"http", "https"}:
+            words = "{!r} is ignored. {} may be meant."
+            code = Code.MISSPELT_KEY_IGNORED
+            self._findings.add(line.number, code, words, line.key, meant.capitalize())
+            return
+        words = f"{quoted(line.key)} is unknown and ignored."
+        if line.key.lower() in {b"http", b"https"}:
             words = "A URL alone is ignored. Sitemap: may be missing before it."
-        return Finding(line.number, Code.UNKNOWN_KEY, words)
+        self._findings.add(line.number, Code.UNKNOWN_KEY, words)
 
     def _meant(self, key: bytes) -> str | None:
         self._compared.add(key)
         return meant_by(text(key)) if len(self._compared) <= _COMPARED else None
 
-    def _text(self, number: int) -> Finding:
+    def _add_text(self, number: int) -> None:
         content = self._reading.lines[number - 1].partition(b"#")[0].strip()
         first = re.split(rb"[\s=;]", content, maxsplit=1)[0]
         if kind_of(first, self._reading.dialect):
-            words = f"There is no colon after {text(first)!r}, so the line is ignored."
-            return Finding(number, Code.MISSING_COLON, words)
-        words = "Neither a comment nor a key with a value: ignored."
-        return Finding(number, Code.NOT_A_RECORD, words)
+            words = "There is no colon after {!r}, so the line is ignored."
+            self._findings.add(number, Code.MISSING_COLON, words, first)
+        else:
+            words = "Neither a comment nor a key with a value: ignored."
+            self._findings.add(number, Code.NOT_A_RECORD, words)
 
 
-def _known(line: Meaning, reading: Reading) -> Iterator[Finding]:
-    yield from _key_fault(line, reading)
-    if line.group is None and line.number not in reading.file_wide:
-        words = "so it is ignored."
-        if Kind[line.role.name] in ABOUT_USES:
-            words = "so most ignore it. What it disallows, a crawl with this package takes for all."
-        words = f"{line.role.capitalize()} belongs to no group, {words}"
-        yield Finding(line.number, Code.OUTSIDE_GROUP, words)
-    another = _ANOTHER_KEY.search(line.value)
-    if another:
-        words = f"A line break may be missing before {text(another.group())!r}."
-        yield Finding(line.number, Code.SEVERAL_RECORDS, words)
-    if line.role not in RULES and line.role is not Role.USER_AGENT:
-        yield from _value_fault(line)
-
-
-def _key_fault(line: Meaning, reading: Reading) -> Iterator[Finding]:
-    shown = text(line.key)
-    if shown.lower() != line.role:
-        words = f"{quoted(shown)} is read as {line.role.capitalize()}, but others may ignore it."
-        yield Finding(line.number, Code.MISSPELT_KEY, words)
-    content = reading.lines[line.number - 1].partition(b"#")[0].lstrip()
-    if not content[len(line.key) :].lstrip().startswith(b":"):
-        words = f"There is no colon after {quoted(shown)}. The line is read, but others may not."
-        yield Finding(line.number, Code.MISSING_COLON, words)
-
-
-def _value_fault(line: Meaning) -> Iterator[Finding]:
+def _value_fault(line: Line, role: Role, reading: Reading, findings: Findings) -> None:
     if not line.value:
-        words = f"{line.role.capitalize()} has no value."
-        yield Finding(line.number, Code.EMPTY_VALUE, words)
-    elif line.role in PACES and line.ignored and line.group is not None:
-        words = f"{quoted(text(line.value))} is ignored: it is not {_EXAMPLES[line.role]}."
-        seconds = _SECONDS.fullmatch(line.value) if line.role is Role.CRAWL_DELAY else None
-        if seconds:
-            number = text(seconds[1]).replace(",", ".")
-            words += f" Write {number}"
-        yield Finding(line.number, Code.UNREADABLE_VALUE, words)
-    elif line.role is Role.SITEMAP and not is_whole_url(line.value):
+        findings.add(line.number, Code.EMPTY_VALUE, "{} has no value.", role.capitalize())
+    elif role in PACES:
+        if line.number in reading.groups and why_ignored(line, role, reading):
+            _pace_fault(line, role, findings)
+    elif role is Role.SITEMAP and not is_whole_url(line.value):
         words = "A sitemap needs a whole URL, with https:// and the host."
-        yield Finding(line.number, Code.RELATIVE_SITEMAP, words)
-    elif line.role is Role.LICENSE and not is_whole_url(line.value):
+        findings.add(line.number, Code.RELATIVE_SITEMAP, words)
+    elif role is Role.LICENSE and not is_whole_url(line.value):
         words = "A license needs a whole URL, with https:// and the host."
-        yield Finding(line.number, Code.RELATIVE_LICENSE, words)
-    elif line.role is Role.CONTENT_USAGE:
-        yield from usage_faults(line.number, line.value)
-    elif line.role is Role.CONTENT_SIGNAL:
-        yield from signal_faults(line.number, line.value)
+        findings.add(line.number, Code.RELATIVE_LICENSE, words)
+    elif role is Role.CONTENT_USAGE:
+        usage_faults(line.number, line.value, findings)
+    elif role is Role.CONTENT_SIGNAL:
+        signal_faults(line.number, line.value, findings)
+
+
+def _pace_fault(line: Line, role: Role, findings: Findings) -> None:
+    words = "{} is ignored: it is not {}."
+    values = [quoted(line.value), _EXAMPLES[role]]
+    seconds = _SECONDS.fullmatch(line.value) if role is Role.CRAWL_DELAY else None
+    if seconds:
+        words += " Write {}"
+        values.append(text(seconds[1]).replace(",", "."))
+    findings.add(line.number, Code.UNREADABLE_VALUE, words, *values)

@@ -18,18 +18,24 @@ Not all such rules are found: two rules that cover a third one only together are
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import Choice, Names
-from scrapy_robots_plus.protocol.lines.octets import text
-from scrapy_robots_plus.protocol.lint.findings import Code, Finding
+from scrapy_robots_plus.protocol.lint.findings import Code, Findings
 from scrapy_robots_plus.protocol.rules.rank import NO_RANK, Rank, allows, line_of
 
-from .covers import Covers, Item, Overlaps, normal, text_of
+from .covers import (
+    Item,
+    Overlaps,
+    Prefixes,
+    is_literal,
+    is_starred,
+    normal,
+    strongest_starred,
+    text_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scrapy_robots_plus.protocol.lint.reading import Reading
 
 _MOST_PAIRS = 500_000
@@ -44,21 +50,13 @@ _MOST_RULES = 50_000
 """So many rules are looked at, of all crawlers together: groups may be shared in many ways."""
 
 
-class Shadow(NamedTuple):
-    """Why a rule changes nothing."""
-
-    by: Rank
-    """The rule that wins or says the same."""
-    wins: bool
-    """Whether it wins; otherwise it is weaker and says the same."""
-    equal: bool
-    """Whether both match the same paths."""
-    same: bool
-    """Whether both say the same."""
+Shadow = tuple[Rank, bool, bool, bool]
+"""Why a rule changes nothing: the rule that wins or says the same; whether it wins, otherwise it is
+weaker and says the same; whether both match the same paths; whether both say the same."""
 
 
-def rule_shadows(reading: Reading) -> Iterator[Finding]:
-    """A finding for each rule that changes nothing for any crawler that it counts for."""
+def rule_shadows(reading: Reading, findings: Findings) -> None:
+    """Adds a finding for each rule that changes nothing for any crawler that it counts for."""
     search = _Search(reading)
     choices = _choices(reading)
     found: dict[int, list[dict[int, Shadow]]] = {}
@@ -67,16 +65,17 @@ def rule_shadows(reading: Reading) -> Iterator[Finding]:
         for position in chosen:
             found.setdefault(position, []).append(shadows)
     for position, each in found.items():
+        first, *others = each
         for number in reading.sections[position].rules:
-            if all(number in shadows for shadows in each):
-                # What is said of it has to hold for all crawlers: it may be beaten for some only.
-                weakest = min((shadows[number] for shadows in each), key=lambda one: one.wins)
-                yield _finding(number, weakest, reading)
+            shadow = first.get(number)
+            if shadow is None or not all(number in shadows for shadows in others):
+                continue
+            if others:  # what is said of it has to hold for all: it may be beaten for some only
+                shadow = min([shadows[number] for shadows in each], key=itemgetter(1))
+            _add(number, shadow, reading, findings)
     if search.skipped or (reading.sections and not choices):
-        yield Finding(None, Code.NOT_CHECKED, _NOT_CHECKED)
-
-
-_NOT_CHECKED = "There are too many rules to look for all that change nothing."
+        words = "There are too many rules to look for all that change nothing."
+        findings.add(None, Code.NOT_CHECKED, words)
 
 
 def _choices(reading: Reading) -> list[tuple[int, ...]]:
@@ -84,22 +83,21 @@ def _choices(reading: Reading) -> list[tuple[int, ...]]:
     dialect = reading.dialect
     if dialect.choice is Choice.MERGED and dialect.names is not Names.TOKEN:
         return []  # Names may match in part, so any groups may be merged.
-    return list(dict.fromkeys(reading.by_name.values()))
+    return sorted(set(reading.by_name.values()))
 
 
-def _finding(number: int, shadow: Shadow, reading: Reading) -> Finding:
-    line = line_of(shadow.by)
-    rule = text(reading.lines[line - 1].partition(b"#")[0].strip())
-    if not shadow.wins:
-        words = f"Line {line} says the same about these paths: {rule}"
-        return Finding(number, Code.SHADOWED_RULE, words)
-    if not shadow.equal:
-        words = f"Line {line} matches all these paths and wins: {rule}"
-        return Finding(number, Code.SHADOWED_RULE, words)
-    if shadow.same:
-        return Finding(number, Code.DUPLICATE_RULE, f"Line {line} says the same: {rule}")
-    words = f"Line {line} says the opposite about the same paths and wins: {rule}"
-    return Finding(number, Code.CONTRADICTION, words)
+def _add(number: int, shadow: Shadow, reading: Reading, findings: Findings) -> None:
+    by, wins, equal, same = shadow
+    code, words = Code.SHADOWED_RULE, "Line {} matches all these paths and wins: {}"
+    if not wins:
+        words = "Line {} says the same about these paths: {}"
+    elif equal and same:
+        code, words = Code.DUPLICATE_RULE, "Line {} says the same: {}"
+    elif equal:
+        code = Code.CONTRADICTION
+        words = "Line {} says the opposite about the same paths and wins: {}"
+    line = line_of(by)
+    findings.add(number, code, words, line, reading.lines[line - 1].partition(b"#")[0].strip())
 
 
 class _Search:
@@ -129,19 +127,23 @@ class _Search:
 
     def _items(self, numbers: list[int]) -> list[Item]:
         """The rules that can match, the weakest first."""
-        compiled: list[Item] = []
-        for number in numbers:
-            for rank, served in self._reading.rules[number].ranked:
-                pattern = normal(served)
-                compiled.append(Item(rank, pattern, text_of(pattern)))
+        patterns = self._reading.patterns
+        compiled = [
+            (rank, normal(pattern))
+            for number in numbers
+            for rank, pattern in patterns.get(number, ())
+        ]
         compiled.sort(key=itemgetter(0))
         return compiled
 
     def _may_compare(self, items: list[Item]) -> bool:
         """Whether each rule may be compared with each that has wildcards."""
-        starred = [len(item.text) for item in items if item.is_starred]
+        starred = [len(text_of(pattern)) for _, pattern in items if is_starred(pattern)]
+        if not starred:
+            return True
         pairs = self._pairs + len(items) * len(starred)
-        octets = self._octets + sum([len(item.text) for item in items]) * sum(starred)
+        texts = sum([len(text_of(pattern)) for _, pattern in items])
+        octets = self._octets + texts * sum(starred)
         if pairs > _MOST_PAIRS or octets > _MOST_OCTETS:
             self.skipped = True
             return False
@@ -150,55 +152,73 @@ class _Search:
 
 
 def _shadows(items: list[Item], compare: bool) -> dict[int, Shadow]:
-    beaten = _beaten(items, compare)
-    shadows = _needless(items, beaten) if compare else beaten
+    prefixes = Prefixes([pattern[0] for _, pattern in items])
+    beaten = _beaten(items, prefixes, compare)
+    shadows = _needless(items, beaten, prefixes) if compare else beaten
     found: dict[int, Shadow] = {}
     alive: set[int] = set()
-    for item, shadow in zip(items, shadows, strict=True):
-        line = line_of(item.rank)
+    for (rank, _), shadow in zip(items, shadows, strict=True):
+        line = line_of(rank)
         if shadow is None:
             alive.add(line)
-        elif line not in found or found[line].wins:
+        elif line not in found or found[line][1]:
             found[line] = shadow
     # A line may stand for two patterns: both must change nothing. The stronger one is the one that
     # is written there. It loses only if both do.
     return {line: shadow for line, shadow in found.items() if line not in alive}
 
 
-def _beaten(items: list[Item], compare: bool) -> list[Shadow | None]:
-    """For each rule, the strongest one that beats it."""
+def _beaten(items: list[Item], prefixes: Prefixes, compare: bool) -> list[Shadow | None]:
+    """For each rule, the strongest one that beats it. What covers a rule that is beaten covers what
+    that one covers."""
+    equal = {pattern: rank for rank, pattern in items}  # the strongest, which comes last
+    literal = {pattern[0]: rank for pattern, rank in equal.items() if is_literal(pattern)}
+    covered = prefixes.strongest(literal)
     found: list[Shadow | None] = []
-    stronger = Covers(compare)
+    starred: list[Item] = []
     for item in reversed(items):
-        by = stronger.strongest(item)
-        if by > item.rank:
-            equal = stronger.equal_to(item) == by
-            found.append(Shadow(by, True, equal, allows(by) is allows(item.rank)))
-        else:  # what covers a rule that is beaten covers what that one covers
-            found.append(None)
-            stronger.add(item)
+        rank, pattern = item
+        by = max(equal[pattern], covered[pattern[0]])
+        if starred:
+            by = strongest_starred(starred, pattern, by)
+        if by > rank:
+            found.append((by, True, equal[pattern] == by, allows(by) is allows(rank)))
+            continue
+        found.append(None)
+        if compare and is_starred(pattern):
+            starred.append(item)
     found.reverse()
     return found
 
 
-def _needless(items: list[Item], beaten: list[Shadow | None]) -> list[Shadow | None]:
-    """The same, with the rules that are needless."""
+def _needless(
+    items: list[Item], beaten: list[Shadow | None], prefixes: Prefixes
+) -> list[Shadow | None]:
+    """The same, with the rules that are needless.
+
+    Of rules that are not beaten and cover one another, the longer prefix is the stronger. So the
+    nearest prefix, of those that come first here, is the strongest.
+    """
     found = list(beaten)
-    weaker = Covers()
-    said = {
-        outcome: Overlaps([item for item in items if allows(item.rank) is outcome])
-        for outcome in (True, False)
-    }
+    literal: dict[bytes | None, Rank] = {None: NO_RANK}
+    starred: list[Item] = []
+    denied, allowed = (
+        Overlaps([item for item in items if allows(item[0]) is outcome])
+        for outcome in (False, True)
+    )
     for at, item in enumerate(items):
-        allow = allows(item.rank)
-        if beaten[at] is None:
-            by = weaker.strongest(item)
-            if (
-                NO_RANK < by < item.rank
-                and allows(by) is allow
-                and not said[not allow].above(item, by)
-            ):
-                found[at] = Shadow(by, False, False, True)
-            else:
-                weaker.add(item)
+        if beaten[at] is not None:
+            continue
+        rank, pattern = item
+        allow = allows(rank)
+        by = prefixes.nearest(pattern[0], literal)
+        if starred:
+            by = strongest_starred(starred, pattern, by)
+        others = denied if allow else allowed
+        if NO_RANK < by < rank and allows(by) is allow and not others.above(item, by):
+            found[at] = by, False, False, True
+        elif is_literal(pattern):
+            literal[pattern[0]] = rank
+        elif is_starred(pattern):
+            starred.append(item)
     return found
