@@ -9,5 +9,4 @@ from .host_queue import Stored as Stored
 from .host_queue import Taken as Taken
 from .keys import Keys as Keys
 from .link import Link as Link
-from .migration import move_all as move_all
 from .reports import Report as Report

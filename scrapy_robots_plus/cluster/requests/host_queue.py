@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.resources import files
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .keys import Keys
 from .reports import encoded
-from .scripts import Scripts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from redis.commands.core import Script
 
     from .reports import Report
 
@@ -115,7 +118,7 @@ class HostQueue:
         *lifetime*: seconds after which a worker that is not heard of is taken to be dead.
         """
         self._client = client
-        self._scripts = Scripts(client)
+        self._scripts: dict[str, Script] = {}
         self._lifetime = round(lifetime * 1000)
         self._moved_key = key
         self._era: bytes | str = ""
@@ -134,8 +137,8 @@ class HostQueue:
             for each in requests[start : start + self.AT_ONCE]:
                 arguments += (encoded(each.host), _score(each.priority), each.data)
                 arguments.append(each.fingerprint)
-            keys = [self.keys.due, seen] if seen else [self.keys.due]
-            told = self._scripts.push(keys=keys, args=arguments)
+            keys = [seen] if seen else []
+            told = self._run("push", arguments, *keys)
             answers += [None if answer < 0 else answer > 0 for answer in told]
         return answers
 
@@ -235,6 +238,16 @@ class HostQueue:
             return [(data, 0.0) for data in reversed(self._client.lrange(key, -number, -1))]
         return []
 
+    def move_all(self, stored: Callable[[bytes, float], Stored]) -> int:
+        """Takes all of them over, in steps. Returns how many; several workers may do so at once.
+
+        *stored* makes what is pushed from the data and the score of a request.
+        """
+        moved = 0
+        while found := self.unmoved(self.AT_ONCE // 2):
+            moved += self.move([stored(*each) for each in found])
+        return moved
+
     def move(self, requests: Sequence[Stored]) -> int:
         """Takes *requests* over from the queue of scrapy-redis, in the order of :meth:`unmoved`.
 
@@ -243,11 +256,20 @@ class HostQueue:
         arguments: list[Any] = []
         for each in requests:
             arguments += (encoded(each.host), _score(each.priority), each.data)
-        keys = [self.keys.due, self._moved_key]
-        return int(self._scripts.migrate(keys=keys, args=arguments))
+        return int(self._run("migrate", arguments, self._moved_key))
 
-    def _run(self, script: str, arguments: list[Any]) -> Any:
-        return getattr(self._scripts, script)(keys=[self.keys.due], args=arguments)
+    def _run(self, name: str, arguments: list[Any], *keys: str) -> Any:
+        """Each script is sent once, and named by its digest from then on."""
+        script = self._scripts.get(name)
+        if script is None:
+            script = self._scripts[name] = self._client.register_script(_text(name))
+        return script(keys=[self.keys.due, *keys], args=arguments)
+
+
+@cache
+def _text(name: str) -> str:
+    folder = files(__package__)
+    return "\n".join(folder.joinpath(f"{each}.lua").read_text("utf-8") for each in ("common", name))
 
 
 def _score(priority: float) -> str:

@@ -15,9 +15,9 @@ from scrapy_robots_plus.server.connection import ServerError
 if TYPE_CHECKING:
     from scrapy import Request, Spider
 
-    from .held.account import Account
-    from .held.hosts import Hosts
-    from .held.reports import QueueReports
+    from .host_states import HostStates
+    from .queue_log import QueueLog
+    from .session import Session
 
 
 class Serialization:
@@ -49,18 +49,20 @@ class Pushing:
     """Requests of all attempts at one time: the engine waits meanwhile."""
 
     def __init__(
-        self, account: Account, hosts: Hosts, serialization: Serialization, reports: QueueReports
+        self, session: Session, hosts: HostStates, serialization: Serialization, log: QueueLog
     ) -> None:
-        self._account = account
+        self._session = session
         self._hosts = hosts
         self._serialization = serialization
-        self._reports = reports
+        self._log = log
         self.seen_key = ""
         """The set of fingerprints of the duplicate filter, if it is ours."""
         self.kept: deque[Stored] = deque()
         """Those that wait for the server."""
         self.unwritable: deque[Request] = deque()
         """Those that no server can keep."""
+        self._recent: deque[tuple[float, Stored]] = deque(maxlen=self.MOST)
+        """Those that pages have yielded with which the engine is not done, and when."""
         self._seen_here: set[str] = set()
         """Fingerprints of these."""
 
@@ -89,21 +91,35 @@ class Pushing:
         if fingerprint:
             was_seen = fingerprint in self._seen_here
             self._seen_here.add(fingerprint)
-            if was_seen or not self._account.is_new(self.seen_key, fingerprint):
+            if was_seen or not self._session.is_new(self.seen_key, fingerprint):
                 return None
-        self._reports.cannot_be_written(request, error)
+        self._log.cannot_be_written(request, error)
         self.unwritable.append(request)
         return True
 
     def _push(self, stored: Stored) -> bool | None:
         if not self.kept:
             try:
-                return self._account.push([stored], self.seen_key)[0]
+                is_due = self._session.push([stored], self.seen_key)[0]
             except ServerError:
                 pass
+            else:
+                if is_due is not None:
+                    self._recent.append((self._session.now(), stored))
+                return is_due
         self.kept.append(stored)
-        self._reports.kept()
+        self._log.kept()
         return False
+
+    def done_with_pages_until(self, moment: float) -> None:
+        """The engine is done with all pages that it got before."""
+        while self._recent and self._recent[0][0] < moment:
+            self._recent.popleft()
+
+    def push_again(self) -> None:
+        """The server has lost data: what unfinished pages have yielded nobody else would find."""
+        self.kept.extend(stored for _, stored in self._recent)
+        self._recent.clear()
 
     def try_again(self) -> None:
         """Gives the server a part of what was kept."""
@@ -118,7 +134,7 @@ class Pushing:
         while len(self.kept) > left:
             batch = list(islice(self.kept, min(self.AT_ONCE, len(self.kept) - left)))
             try:
-                self._account.push(batch, self.seen_key)
+                self._session.push(batch, self.seen_key)
             except ServerError:
                 return
             for _ in batch:

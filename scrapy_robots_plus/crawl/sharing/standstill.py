@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.cluster.requests import Outlook
     from scrapy_robots_plus.crawl.clock import Now
 
-    from .held.account import Account
-    from .held.reports import QueueReports
+    from .queue_log import QueueLog
+    from .session import Session
 
 
 class Standstill:
@@ -19,9 +19,9 @@ class Standstill:
 
     SECONDS = 60.0
 
-    def __init__(self, account: Account, reports: QueueReports, now: Now) -> None:
-        self._account = account
-        self._reports = reports
+    def __init__(self, session: Session, log: QueueLog, now: Now) -> None:
+        self._session = session
+        self._log = log
         self._now = now
         self._is_over()
 
@@ -35,7 +35,7 @@ class Standstill:
         passed = self._now() - self._since
         if passed >= self._say_after:
             self._say_after *= 2
-            self._reports.nothing_to_do(passed, waiting, _why(self._account.outlook(), parked))
+            self._log.nothing_to_do(passed, waiting, _why(self._session.outlook(), parked))
 
     def _is_over(self) -> None:
         self._since, self._say_after = self._now(), self.SECONDS

@@ -11,21 +11,18 @@ from scrapy import signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.asyncio import create_looping_call
 
-from scrapy_robots_plus.cluster.requests import move_all
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.gate.crawl import Crawl
 from scrapy_robots_plus.crawl.own_errors import guarded
 
 from .feeding import Feeding
-from .held.account import Account
-from .held.hosts import Hosts
-from .held.leases import Leases
-from .held.reports import QueueReports
-from .held.turns import QueuePace
+from .host_states import HostStates
+from .leases import Leases, QueuePace
 from .pushing import Pushing, Serialization
+from .queue_log import QueueLog
+from .session import Session, terms
 from .standstill import Standstill
 from .taking import Taking
-from .terms import terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +36,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.policy.origin import Origin
 
-    from .held.leases import Lease
+    from .leases import Lease
 
 _workers: WeakKeyDictionary[Crawler, Worker] = WeakKeyDictionary()
 
@@ -60,29 +57,27 @@ class Worker:
         """Requests that an error of this package has kept out of the queue."""
         self._crawl = crawl = Crawl.of(crawler)
         self._now = crawl.clock.monotonic
-        self._reports = QueueReports(crawler)
-        self._hosts = Hosts(crawler)
+        self._log = QueueLog(crawler)
+        self._hosts = HostStates(crawler)
         lifetime = crawl.settings.worker_lifetime
-        self._account = account = Account(
+        self._session = session = Session(
             client,
             key,
             lifetime,
             crawl.clock,
-            self._reports,
+            self._log,
             ids=self._ids,
             void=self._void,
-            tell_again=lambda: self._leases.tell_departures_again(),
+            tell_again=self._tell_again,
         )
-        self._leases = Leases(crawler, account, self._hosts)
-        self._pace = QueuePace(account, self._leases, crawl.settings.workers)
+        self._leases = Leases(crawler, session, self._hosts)
+        self._pace = QueuePace(session, self._leases, crawl.settings.workers)
         serialization = Serialization(compat.spider_of(crawler), serializer)
-        self.pushing = Pushing(account, self._hosts, serialization, self._reports)
-        self._taking = Taking(
-            crawler, account, self._hosts, self._leases, serialization, self._reports
-        )
-        account.on_flush = self._taking.exchange
+        self.pushing = Pushing(session, self._hosts, serialization, self._log)
+        self._taking = Taking(crawler, session, self._hosts, self._leases, serialization, self._log)
+        session.on_flush = self._taking.exchange
         self._feeding = Feeding(crawler, crawl.clock)
-        self._standstill = Standstill(account, self._reports, self._now)
+        self._standstill = Standstill(session, self._log, self._now)
         self._pushed: Request | None = None
         self._seen_key = ""
         self.patience = 0.0
@@ -92,12 +87,12 @@ class Worker:
         self._has_left = False
         self._connect()
         _workers[crawler] = self
-        account.begin(terms(crawler, crawl))
+        session.begin(terms(crawler, crawl))
         if crawl.holds_requests and not crawl.settings.store:
-            self._reports.files_are_not_shared()
-        moved = account.attempt(partial(move_all, account.queue, self.pushing.stored))
+            self._log.files_are_not_shared()
+        moved = session.attempt(partial(session.queue.move_all, self.pushing.stored))
         if moved:
-            self._reports.moved(moved, key)
+            self._log.moved(moved, key)
 
     def _connect(self) -> None:
         if self._crawl.holds_requests:
@@ -129,13 +124,13 @@ class Worker:
     def use_seen(self, key: str) -> None:
         """*key*: the set of fingerprints of what was seen."""
         self._seen_key = key
-        if not self._account.is_cluster:
+        if not self._session.is_cluster:
             self.pushing.seen_key = key
 
     def push_new(self, request: Request, fingerprint: str) -> bool:
         """Like :meth:`push`, before the queue is asked to."""
-        if self._account.is_cluster:
-            return self._account.is_new(self._seen_key, fingerprint)
+        if self._session.is_cluster:
+            return self._session.is_new(self._seen_key, fingerprint)
         is_new = self.push(request, fingerprint)
         if is_new:
             self._pushed = request
@@ -166,19 +161,19 @@ class Worker:
     def clear(self) -> None:
         """Removes all requests. A worker that ends leaves them to others that are alive."""
         if self._loop is None and (state := self._taking.state()) and state.workers:
-            self._reports.cleared_under(state.workers)
+            self._log.cleared_under(state.workers)
         others = self._others_at_the_end()
         if others:
-            self._reports.not_cleared(others)
+            self._log.not_cleared(others)
         elif others == 0:
             self._taking.clear()
             self.pushing.kept.clear()
-            self._account.attempt(self._account.queue.clear)
+            self._session.attempt(self._session.queue.clear)
 
     def clear_seen(self, key: str) -> None:
         """Removes the fingerprints, likewise."""
         if self._others_at_the_end() == 0:
-            self._account.delete(key)
+            self._session.delete(key)
 
     def _others_at_the_end(self) -> int | None:
         """How many other workers are alive; None if the server is away.
@@ -202,6 +197,10 @@ class Worker:
         if self._taking.fetch_ended(origin, policy):
             compat.wake_engine(self._crawler)
 
+    def _tell_again(self) -> None:
+        self._leases.tell_departures_again()
+        self.pushing.push_again()
+
     def _void(self, ids: set[bytes]) -> None:
         for lease in self._all_leases:
             if lease.id in ids:
@@ -217,7 +216,7 @@ class Worker:
     # What the engine does
 
     def _begin(self) -> None:
-        if self._account.is_refused:
+        if self._session.is_refused:
             compat.close_crawl(self._crawler, "shared_queue_failed")
         self._loop = create_looping_call(self._look)
         self._loop.start(self.LOOK_SECONDS, now=False)
@@ -228,9 +227,11 @@ class Worker:
         self._leases.look_at_departures()
         self._taking.look()
         self._leases.collect_ended()
-        if at_once or self._account.has_news:
+        if at_once or self._session.has_news:
             self._taking.exchange()
         self.pushing.try_again()
+        oldest = min((lease.since for lease in self._leases), default=self._now())
+        self.pushing.done_with_pages_until(oldest)
         self._standstill.look(
             has_work=any(True for _ in self._leases),
             waiting=len(self._taking) + len(self.pushing),
@@ -241,13 +242,13 @@ class Worker:
         """The engine has nothing to do; other workers may have, and leave it some."""
         self._look(at_once=True)
         state = self._taking.state()
-        account = self._account
-        if state is None or state.waiting or state.elsewhere or account.is_unsure or len(self):
+        session = self._session
+        if state is None or state.waiting or state.elsewhere or session.is_unsure or len(self):
             self._idle_since = None
             self._stay_open(Taking.LONGEST_WAIT)
         if self._idle_since is None:
             self._idle_since = self._now()
-            account.outlook()
+            session.outlook()
         left = self._idle_since + self.patience - self._now()
         if left > 0:
             self._stay_open(min(left, Taking.LONGEST_WAIT))
@@ -259,9 +260,9 @@ class Worker:
     def _close(self) -> None:
         """The crawl has ended."""
         self._leave()
-        self._account.close()
+        self._session.close()
         if len(self.pushing):
-            self._reports.lost(len(self.pushing))
+            self._log.lost(len(self.pushing))
         _workers.pop(self._crawler, None)
 
     def _leave(self) -> None:
@@ -276,7 +277,7 @@ class Worker:
             self._push_stranded(self.stranded.pop())
         self.pushing.give_all()
         self._taking.close()
-        self._account.leave()
+        self._session.leave()
 
     @guarded("the shared queue")
     def _push_stranded(self, request: Request) -> None:

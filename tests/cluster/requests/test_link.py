@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import redis
 
-from scrapy_robots_plus.cluster.requests import Link, Stored, move_all
+from scrapy_robots_plus.cluster.requests import Link, Stored
 from scrapy_robots_plus.server.connection import ServerError
 from tests.redis_server import RedisServer
 
@@ -80,6 +80,6 @@ def test_no_error_shows_the_password(where: dict[str, Any], name: str) -> None:
 def test_all_requests_of_an_old_queue_are_moved(crew: Crew) -> None:
     worker = crew.worker("1")
     crew.client.lpush(crew.key, *range(1200))
-    moved = move_all(worker, lambda data, score: Stored("a.example", score, data))
+    moved = worker.move_all(lambda data, score: Stored("a.example", score, data))
     assert moved == 1200
     assert names(take(worker)) == ["0"]

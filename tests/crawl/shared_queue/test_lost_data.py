@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 
+from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.sharing.standstill import Standstill
 from tests.crawling import make_crawler, parts_of_seconds
 from tests.redis_proxy import RedisProxy
@@ -117,6 +118,52 @@ def test_a_replica_that_takes_over_late(sites: Sites, lag: float) -> None:
             crawled = ended(workers)
     assert crawled.missing == set()
     assert_delays_hold(crawled)
+
+
+class LosesItsChildren(CrewSpider):
+    """Its server comes back as it was before the first page has yielded a request."""
+
+    server: RedisServer
+
+    async def parse(self, response: Any) -> Any:
+        if not response.url.endswith("/0"):
+            return
+        with self.server.client() as client:
+            client.save()
+        for number in range(1, 8):
+            yield self.request(response.urljoin(f"/{number}"), callback=self.parse)
+        await come_in_time(lambda: self.is_pushed(7))
+        self.server.kill()
+        self.server.start()
+        losses = "robotstxt/shared_queue/losses"
+        await come_in_time(lambda: self.crawler.stats.get_value(losses))
+
+    def is_pushed(self, number: int) -> bool:
+        with self.server.client() as client:
+            return bool(client.scard("crew:dupefilter") > number)
+
+
+async def come_in_time(condition: Callable[[], object]) -> None:
+    give_up_at = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < give_up_at
+        await compat.sleep(0.05)
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_a_page_has_yielded_is_put_in_again(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it is not done with, nobody fetches it again, so nobody else would find them."""
+    host = sites.host(robots(0.5))
+    with RedisServer() as server:
+        settings = {**SETTINGS, "SCHEDULER": "scrapy_redis.scheduler.Scheduler"}
+        settings |= {"SCHEDULER_PERSIST": True, "REDIS_URL": server.url, "CONCURRENT_REQUESTS": 1}
+        crawler = make_crawler(LosesItsChildren, **settings)
+        monkeypatch.setattr(LosesItsChildren, "server", server, raising=False)
+        await crawler.crawl(urls=[host.url("/0")])
+    assert sorted(host.fetched) == [f"/{number}" for number in range(8)]
+    assert crawler.spider.failures == {}
 
 
 KEYS = ["new", "pace", "workers", "pushed", "waiting", "clock", "idle", "out:*"]

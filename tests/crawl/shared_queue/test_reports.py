@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.sharing.held.reports import QueueReports
+from scrapy_robots_plus.crawl.sharing.queue_log import QueueLog
 from scrapy_robots_plus.server.connection import ServerError
 from tests.crawling import make_crawler, stat
 
@@ -19,7 +19,7 @@ def test_a_server_that_refuses_every_second_question_is_named_once(
     caplog.set_level(logging.INFO)
     crawler = make_crawler()
     crawler._apply_settings()
-    reports = QueueReports(crawler)
+    reports = QueueLog(crawler)
     for _ in range(100):
         reports.failed(ServerError("OOM command not allowed"))
         reports.answered()

@@ -7,23 +7,28 @@ from math import inf
 from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
+from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.cluster.requests import HostQueue, Link, Loss, Report
 from scrapy_robots_plus.crawl.clock import Alarm
+from scrapy_robots_plus.protocol.product_token import product_tokens
 from scrapy_robots_plus.server.connection import ServerAwayError, ServerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from scrapy.crawler import Crawler
+
     from scrapy_robots_plus.cluster.requests import Exchange, Outlook, State, Stored
     from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.crawl.gate.crawl import Crawl
 
-    from .reports import QueueReports
+    from .queue_log import QueueLog
 
 _T = TypeVar("_T")
 
 
-class Account:
+class Session:
     """Reports are kept until the server has them. Only :meth:`push` raises, if the server fails."""
 
     SOON = 0.05
@@ -41,7 +46,7 @@ class Account:
         key: str,
         lifetime: float,
         clock: Clock,
-        reports: QueueReports,
+        reports: QueueLog,
         *,
         ids: Callable[[], set[bytes]],
         void: Callable[[set[bytes]], object],
@@ -277,3 +282,23 @@ class Account:
         self._is_known, self._renew_at = False, 0.0
         self._valid_until = -inf
         self._void(self._ids())
+
+
+def terms(crawler: Crawler, crawl: Crawl) -> dict[str, str]:
+    """What must be equal in all workers, so that none undoes the pace of the others.
+
+    As text, by the names that a user knows.
+    """
+    own = crawl.settings
+    found: dict[str, object] = {
+        "the version of scrapy-robots-plus": __version__,
+        "whether robots.txt is obeyed": crawl.holds_requests,
+        "DOWNLOAD_DELAY": crawler.settings.getfloat("DOWNLOAD_DELAY"),
+        "ROBOTS_CRAWL_DELAY_OBEY": own.crawl_delay_obey,
+        "ROBOTS_CRAWL_DELAY_MAX": own.crawl_delay_max,
+        "ROBOTS_CRAWL_DELAY_TOO_LONG": own.crawl_delay_too_long,
+        "ROBOTS_DEFAULT_DELAY": own.default_delay,
+    }
+    if crawl.holds_requests:
+        found["the product token"] = next(iter(product_tokens(crawl.agents.default)), "*")
+    return {name: str(value) for name, value in found.items()}

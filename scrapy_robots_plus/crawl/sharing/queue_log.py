@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class QueueReports:
+class QueueLog:
     """Log lines and stats."""
 
     def __init__(self, crawler: Crawler) -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from scrapy_robots_plus.cluster.requests import Stored
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.crawl.sharing.held.account import Account
-from scrapy_robots_plus.crawl.sharing.held.reports import QueueReports
 from scrapy_robots_plus.crawl.sharing.pushing import Pushing
+from scrapy_robots_plus.crawl.sharing.queue_log import QueueLog
+from scrapy_robots_plus.crawl.sharing.session import Session
 from tests.crawling import make_crawler
 
 from .crews import CrewSpider
@@ -28,49 +28,49 @@ def client(server: RedisServer) -> Iterator[Any]:
 
 
 @pytest.fixture
-def account(server: RedisServer, client: Any) -> Iterator[Account]:
+def session(server: RedisServer, client: Any) -> Iterator[Session]:
     crawler = make_crawler(CrewSpider)
     crawler._apply_settings()
-    reports = QueueReports(crawler)
-    opened = Account(client, "crew:requests", 60, Clock(), reports, ids=set, void=list)
+    reports = QueueLog(crawler)
+    opened = Session(client, "crew:requests", 60, Clock(), reports, ids=set, void=list)
     yield opened
     opened.close()
 
 
-def test_what_has_piled_up_is_told_in_pieces(account: Account, client: Any) -> None:
+def test_what_has_piled_up_is_told_in_pieces(session: Session, client: Any) -> None:
     """While the server was away. All of it at once would keep the server from the others for
     longer than they wait, and be refused at some length.
     """
     for number in range(5_000):
-        account.left(b"", f"{number}.example", 0.0, 1.0)
+        session.left(b"", f"{number}.example", 0.0, 1.0)
     pieces = 0
-    while account.has_news:
-        assert account.exchange() is not None
+    while session.has_news:
+        assert session.exchange() is not None
         pieces += 1
-    assert pieces == 5_000 / Account.TOLD_AT_ONCE
+    assert pieces == 5_000 / Session.TOLD_AT_ONCE
     assert client.zcard("{crew:requests}:idle") == 5_000
 
 
-def test_what_is_left_is_told_at_the_end(account: Account, client: Any) -> None:
-    for number in range(3 * Account.TOLD_AT_ONCE):
-        account.left(b"", f"{number}.example", 0.0, 1.0)
-    account.leave()
-    assert client.zcard("{crew:requests}:idle") == 3 * Account.TOLD_AT_ONCE
+def test_what_is_left_is_told_at_the_end(session: Session, client: Any) -> None:
+    for number in range(3 * Session.TOLD_AT_ONCE):
+        session.left(b"", f"{number}.example", 0.0, 1.0)
+    session.leave()
+    assert client.zcard("{crew:requests}:idle") == 3 * Session.TOLD_AT_ONCE
     assert 0 < client.ttl("{crew:requests}:workers") <= 3601
 
 
-def kept(account: Account, number: int) -> Pushing:
+def kept(session: Session, number: int) -> Pushing:
     """As many requests were added while the server was away."""
     no: Any = None  # asked for what is added from now on
-    pushing = Pushing(account, no, no, no)
+    pushing = Pushing(session, no, no, no)
     pushing.kept.extend(Stored("a.example", 0.0, b"%d" % each) for each in range(number))
     return pushing
 
 
 def test_what_was_kept_is_given_in_parts_that_keep_nobody_waiting(
-    account: Account, client: Any
+    session: Session, client: Any
 ) -> None:
-    pushing = kept(account, 2 * Pushing.MOST + 1)
+    pushing = kept(session, 2 * Pushing.MOST + 1)
     for left in (Pushing.MOST + 1, 1, 0, 0):
         pushing.try_again()
         assert len(pushing.kept) == left
@@ -78,8 +78,8 @@ def test_what_was_kept_is_given_in_parts_that_keep_nobody_waiting(
     assert [each[8:] for each in waiting] == [b"%d" % each for each in range(2 * Pushing.MOST + 1)]
 
 
-def test_all_that_was_kept_is_given_at_the_end(account: Account, client: Any) -> None:
-    pushing = kept(account, 2 * Pushing.MOST + 1)
+def test_all_that_was_kept_is_given_at_the_end(session: Session, client: Any) -> None:
+    pushing = kept(session, 2 * Pushing.MOST + 1)
     pushing.give_all()
     assert not pushing.kept
     assert client.zcard("{crew:requests}:host:a.example") == 2 * Pushing.MOST + 1

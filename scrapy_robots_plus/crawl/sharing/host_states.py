@@ -28,7 +28,7 @@ class HostState(NamedTuple):
     """Seconds for which nothing is to be sent."""
 
 
-class Hosts:
+class HostStates:
     """What this worker knows of hosts, by its own policies and downloader slots."""
 
     def __init__(self, crawler: Crawler) -> None:

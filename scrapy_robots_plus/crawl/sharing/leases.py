@@ -1,4 +1,4 @@
-"""The requests that the engine has, until it is done with them."""
+"""The requests that the engine has until it is done with them, and the pace that they go at."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.cluster.requests import Report
+from scrapy_robots_plus.cluster.requests.reports import encoded
 from scrapy_robots_plus.crawl import compat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from .account import Account
-    from .hosts import Hosts
+    from scrapy_robots_plus.hosts.shared_pace import Ask
+
+    from .host_states import HostStates
+    from .session import Session
 
 
 @dataclass(slots=True, eq=False)
@@ -55,9 +58,9 @@ class Leases:
     :meth:`look_at_departures` and :meth:`collect_ended` are called several times a second.
     """
 
-    def __init__(self, crawler: Crawler, account: Account, hosts: Hosts) -> None:
+    def __init__(self, crawler: Crawler, session: Session, hosts: HostStates) -> None:
         self._crawler = crawler
-        self._account = account
+        self._session = session
         self._hosts = hosts
         self._leases: dict[Request, Lease] = {}
         self._last: Request | None = None
@@ -83,8 +86,8 @@ class Leases:
         lease = self._leases.get(request)
         if lease is None or not lease.has_turn or lease.host != host:
             return None
-        if self._account.is_unsure or not self._account.is_alive:
-            self._account.renew()
+        if self._session.is_unsure or not self._session.is_alive:
+            self._session.renew()
         return lease if lease.has_turn else None
 
     def unasked(self, host: str) -> Lease | None:
@@ -98,16 +101,16 @@ class Leases:
         if lease.holds:
             lease.holds, lease.sent_by = False, None
             delay = max(delay, self._hosts.drawn_delay(lease.host))
-            lease.departure = self._account.now() - ago, delay
-            self._account.left(lease.id, lease.host, ago, delay)
+            lease.departure = self._session.now() - ago, delay
+            self._session.left(lease.id, lease.host, ago, delay)
 
     def tell_departures_again(self) -> None:
         """The server may have forgotten them, and that hosts are no longer held."""
-        now = self._account.now()
+        now = self._session.now()
         for lease in self._leases.values():
             if lease.departure is not None:
                 at, delay = lease.departure
-                self._account.left(lease.id, lease.host, now - at, delay)
+                self._session.left(lease.id, lease.host, now - at, delay)
 
     def left_downloader(self, request: Request) -> None:
         """The downloader is done with *request*."""
@@ -123,11 +126,11 @@ class Leases:
             if request is not self._last:
                 lease = self._leases.pop(request)
                 if lease.id:
-                    self._account.tell(partial(_ended, lease), soon=lease.holds)
+                    self._session.tell(partial(_ended, lease), soon=lease.holds)
 
     def look_at_departures(self) -> None:
         """Tells which requests have left, as far as nothing else tells it."""
-        now = self._account.now()
+        now = self._session.now()
         for request, lease in self._leases.items():
             if not lease.holds:
                 continue
@@ -140,3 +143,81 @@ class Leases:
 
 def _ended(lease: Lease) -> Report:
     return Report.freed(lease.id, lease.host) if lease.holds else Report.ended(lease.id)
+
+
+class QueuePace:
+    """See :class:`.SharedPace`. The hosts of the queue are those of the pace."""
+
+    def __init__(self, session: Session, leases: Leases, workers: int) -> None:
+        """*workers*: how many share a host, for as long as the server is away."""
+        self._session = session
+        self._leases = leases
+        self._workers = workers
+        self._with_turn: dict[str, Lease] = {}
+        """By host: the request of the queue that has its turn."""
+        self._turns: dict[str, bytes] = {}
+        """By host: the id of a turn that was asked for."""
+
+    @property
+    def ids(self) -> set[bytes]:
+        """Of turns that were asked for, and are not over."""
+        return set(self._turns.values())
+
+    def ask(self, asked: Ask, answer: Callable[[float], None]) -> None:
+        lease = self._leases.with_turn(asked.request, asked.host)
+        if lease is not None and self._session.is_unsure:
+            if self._session.is_alive:  # the server may come back without knowing of this turn
+                answer(self._session.LATER)
+                return
+            lease = None
+        if lease is None:
+            answer(self._ask_server(asked))
+            return
+        lease.asked, lease.sent_by = True, self._session.now() + asked.patience
+        self._with_turn[asked.host] = lease
+        answer(0.0)
+
+    def left(self, host: str, ago: float, delay: float) -> None:
+        known = ago >= 0  # else it may still be under way
+        lease, id_ = self._with_turn.get(host), self._turns.get(host)
+        if known:
+            self._with_turn.pop(host, None)
+            self._turns.pop(host, None)
+        if lease is None:
+            self._session.left(id_ or b"", host, ago, delay)
+            if id_ is not None and known:
+                self._session.tell(partial(Report.ended, id_))
+        elif known:
+            self._leases.left(lease, ago, delay)
+
+    def unused(self, host: str, ago: float, delay: float) -> None:  # noqa: ARG002
+        lease, id_ = self._with_turn.pop(host, None), self._turns.pop(host, None)
+        if lease is not None:
+            lease.sent_by = None
+        if id_ is not None:
+            self._session.tell(partial(Report.freed, id_, host))
+
+    def leave_alone(self, host: str, seconds: float) -> None:
+        self._session.pause(host, seconds)
+
+    def close(self) -> None:
+        """The worker leaves by itself."""
+
+    def _ask_server(self, asked: Ask) -> float:
+        """A request that has the turn may wait behind this one in the same slot, each for the
+        other: so it hands its turn over, and asks for another when it comes to that.
+        """
+        id_, holder = b"turn:" + encoded(asked.host), self._leases.unasked(asked.host)
+        instead_of = b"" if holder is None else holder.id
+        ask = partial(self._session.queue.ask, id_, asked.host, asked.delay, instead_of)
+        wait = self._session.attempt(ask)
+        if wait is None:
+            return asked.wait_alone(self._workers)
+        if wait < 0:
+            self._session.renew()
+            return self._session.SOON
+        if not wait:
+            self._turns[asked.host] = id_
+            if holder is not None:
+                holder.holds = False
+        return wait

@@ -1,1 +1,0 @@
-"""What a worker has of the shared queue: requests, and its account with the server."""
