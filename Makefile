@@ -16,12 +16,13 @@ CRAWLS = tests/crawl $(addprefix --ignore=tests/crawl/test_, \
 PARTS = folders s n-p q-r t-z a-c d-i j-m
 # The files of a part, by the letters that they begin with; those in folders wait most.
 part = $(if $(filter folders,$1),tests/crawl/hints tests/crawl/shared_queue tests/hosts,$(wildcard tests/crawl/test_[$1]*.py))
-UNITS = others stores protocol commands-p-z commands-a-o
+UNITS = others protocol commands-p-z commands-a-o stores files
 UNITS_commands-a-o = $(wildcard tests/commands/test_[a-o]*.py)
 UNITS_commands-p-z = $(wildcard tests/commands/test_[p-z]*.py)
 UNITS_protocol = tests/protocol
 UNITS_stores = $(addprefix tests/, cluster policy server storage)
-UNITS_others = $(addprefix --ignore=, tests/crawl tests/hosts tests/commands $(UNITS_protocol) $(UNITS_stores))
+UNITS_files = $(wildcard $(addprefix tests/, audit frontier job))
+UNITS_others = $(addprefix --ignore=, tests/crawl tests/hosts tests/commands $(UNITS_protocol) $(UNITS_stores) $(UNITS_files))
 # MEASURE=yes counts the lines that these run, for `make coverage`.
 MEASURED = $(addprefix test-units-, protocol stores)
 $(MEASURED): RUN = $(if $(MEASURE),$(BIN)/coverage run -m,$(BIN)/python -m)

@@ -24,6 +24,7 @@ BASE_SETTINGS: dict[str, Any] = {
     "ADDONS": ADDON,
     "USER_AGENT": "Foobot/1.0 (+https://foobot.example/)",
     "TELNETCONSOLE_ENABLED": False,
+    "REMOTE_CONTROL_ENABLED": False,
     "RETRY_ENABLED": False,
     "DOWNLOAD_DELAY": 0,
     "CONCURRENT_REQUESTS_PER_DOMAIN": 8,

@@ -10,9 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ASCII = range(128)
-PUNCTUATION = [octet for octet in ASCII if not chr(octet).isalnum() and 0x20 <= octet < 0x7F]
-SHORT = [*PUNCTUATION, 0x09, 0x41, 0x61]
-"""Letters, digits and control characters have one representative each."""
+SHORT = [*b"\t !\"#$%&'*-./:;<>?@Aa[\\]^`{|}"]
+"""Letters, digits, control characters, and punctuation that means nothing anywhere, have one
+representative each, or one of each kind.
+"""
 
 FORMS = {"l": "{:c}", "u": "%{:02X}", "d": "%{:02x}"}
 """Ways to write a character: literal, and escaped with capital and small digits."""
