@@ -84,7 +84,7 @@ class Report(Subcommand):
             "--json",
             dest="as_json",
             action="store_true",
-            help="print the same as JSON, one object a line, and write no page",
+            help="print the same as JSON, one object per line, and write no page",
         )
         forms.add_argument(
             "--csv",

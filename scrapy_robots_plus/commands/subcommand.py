@@ -107,7 +107,7 @@ def add_dialect(parser: ArgumentParser) -> None:
 
 def add_json(parser: ArgumentParser) -> None:
     """``--json``."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object a line")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
 
 
 def add_file(parser: ArgumentParser) -> None:

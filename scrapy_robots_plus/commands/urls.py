@@ -32,7 +32,7 @@ def add_urls(parser: ArgumentParser) -> None:
     """``URL...`` and ``--input``."""
     parser.add_argument("urls", nargs="*", metavar="URL", help="an absolute http or https URL")
     parser.add_argument(
-        "--input", metavar="FILE", help="read URLs from FILE, one a line; - for standard input"
+        "--input", metavar="FILE", help="read URLs from FILE, one per line; - for standard input"
     )
 
 

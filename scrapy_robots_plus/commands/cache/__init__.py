@@ -13,18 +13,15 @@ if TYPE_CHECKING:
 
 
 class Cache(Group):
-    """Its actions are in a file each."""
+    """Its actions."""
 
     name = "cache"
-    help = "Look at a store of robots.txt files, and look after it"
+    help = "Inspect and maintain a store of robots.txt files"
     details = "A store can be looked at while crawls use it."
 
     def subcommands(self) -> Iterator[Subcommand]:
-        from .export import Export
-        from .importing import Import
-        from .listing import List
+        from .contents import List, Show, Verify
+        from .exchange import Export, Import
         from .purge import Purge
-        from .show import Show
-        from .verify import Verify
 
         yield from (List(), Show(), Export(), Import(), Purge(), Verify())

@@ -22,6 +22,9 @@ _T = TypeVar("_T")
 PATIENCE = 30.0
 """Seconds to go on asking for a store that other processes keep locked."""
 
+PROGRESS_EVERY = 1_000
+"""Records from one look at the progress to the next."""
+
 _PAUSE = 0.05
 """Seconds between two attempts."""
 

@@ -60,7 +60,9 @@ class Explain(Subcommand):
         except ValueError as error:
             raise WrongUsageError(str(error)) from error
         if origin is None:
-            raise WrongUsageError(f"{url} is not an http or https URL; robots.txt is not about it")
+            raise WrongUsageError(
+                f"{url} is not an http or https URL; robots.txt does not apply to it"
+            )
 
         def explained(
             agent: AgentNames, policy: Policy, record: RobotsRecord, *, is_file: bool

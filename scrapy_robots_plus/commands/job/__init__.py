@@ -13,17 +13,14 @@ if TYPE_CHECKING:
 
 
 class Job(Group):
-    """Its actions are in a file each."""
+    """Its actions."""
 
     name = "job"
-    help = "Look at the requests that a job keeps in its folder, and look after them"
+    help = "Inspect and maintain the requests that a job keeps in its folder"
     details = "No crawl may use the job meanwhile."
 
     def subcommands(self) -> Iterator[Subcommand]:
-        from .accept import Accept
+        from .actions import Accept, Retry, Show, Shrink
         from .convert import Convert
-        from .retry import Retry
-        from .show import Show
-        from .shrink import Shrink
 
         yield from (Show(), Retry(), Accept(), Convert(), Shrink())

@@ -15,7 +15,7 @@ from scrapy_robots_plus.crawl.jobs.renaming import NAMED_BY
 from scrapy_robots_plus.job import FILE_NAME, JobFile, JobFileError, part_of, replace
 from scrapy_robots_plus.protocol.counting import counted
 
-from .folder import add_folder, folder_of
+from .actions import add_folder, folder_of
 from .scrapys_files import SEEN, fingerprints_in, parts_in
 
 if TYPE_CHECKING:

@@ -83,7 +83,7 @@ class Figures:
         self._agent = agent
         self._hosts: dict[str, Host] = {}
         self.not_http = 0
-        """URLs that robots.txt is not about."""
+        """URLs to which robots.txt does not apply."""
         self.invalid = 0
         """Lines that are not URLs."""
         self.sitemaps_unread = 0

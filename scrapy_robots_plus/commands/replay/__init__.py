@@ -41,7 +41,7 @@ class Replay(Subcommand):
     syntax = (
         "AUDIT_LOG... [--agent NAME] [--dialect NAME] [--status-policy NAME] [--verify] [--json]"
     )
-    help = "Decide again about each request of an audit log, or check the log"
+    help = "Re-evaluate every request in an audit log, or check the log"
     details = (
         "Without --agent, --dialect and --status-policy, each verdict should come out as it was "
         "logged; with them, it says what would have changed. Exit status: 0 if nothing differs, "

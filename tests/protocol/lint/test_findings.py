@@ -294,7 +294,7 @@ def test_byte_order_marks_in_the_middle() -> None:
 def test_octets_that_are_not_utf_8() -> None:
     body = STAR.encode() + b"Disallow: /\xe9\n# \xe9\n"
     assert found(body) == [(2, "not-utf-8")]
-    assert words(body) == ["Octet 0xE9 is not UTF-8."]
+    assert words(body) == ["Byte 0xE9 is not UTF-8."]
     assert lint(body, charset="iso-8859-1").findings == ()
 
 
@@ -307,7 +307,7 @@ def test_a_nul_cuts_a_line_off() -> None:
 
 def test_a_line_that_is_too_long() -> None:
     text = f"{STAR}Disallow: /{'a' * 20_000}"
-    assert words(text) == ["Only the first 16,663 of 20,011 octets are read."]
+    assert words(text) == ["Only the first 16,663 of 20,011 bytes are read."]
     assert found(text, GYM2008) == []
 
 
@@ -316,10 +316,10 @@ def test_a_file_that_is_too_long() -> None:
     (finding,) = lint(text).findings
     assert finding.code is Code.FILE_TOO_LONG
     assert finding.line == len(lint(text).lines) == 51_199
-    assert finding.text == "The last 88,021 octets are over the size limit and not read."
+    assert finding.text == "The last 88,021 bytes are over the size limit and not read."
     (whole,) = lint(text, max_bytes=None).findings
     assert (whole.line, whole.code) == (None, Code.FILE_TOO_LONG)
-    assert whole.text == "Crawlers need not read more than 512,000 octets."
+    assert whole.text == "Crawlers need not read more than 512,000 bytes."
     assert lint(text[:512_000], max_bytes=None).findings == ()
 
 

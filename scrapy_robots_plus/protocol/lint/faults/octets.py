@@ -57,10 +57,10 @@ def is_html(reading: Reading) -> bool:
 
 def _too_long(reading: Reading, findings: Findings) -> None:
     if reading.unread:
-        words = "The last {:,} octets are over the size limit and not read."
+        words = "The last {:,} bytes are over the size limit and not read."
         findings.add(len(reading.raw) or None, Code.FILE_TOO_LONG, words, reading.unread)
     elif reading.size > rfc9309.MAX_BYTES:
-        words = "Crawlers need not read more than {:,} octets."
+        words = "Crawlers need not read more than {:,} bytes."
         findings.add(None, Code.FILE_TOO_LONG, words, rfc9309.MAX_BYTES)
 
 
@@ -68,7 +68,7 @@ def _cut(number: int, raw: bytes, line: bytes, findings: Findings) -> None:
     if raw[len(line) : len(line) + 1] == b"\0":
         findings.add(number, Code.NUL, "What follows the NUL is not read.")
     else:
-        words = "Only the first {:,} of {:,} octets are read."
+        words = "Only the first {:,} of {:,} bytes are read."
         findings.add(number, Code.LINE_TOO_LONG, words, len(line), len(raw))
 
 
@@ -79,7 +79,7 @@ def _outside_ascii(number: int, line: bytes, findings: Findings) -> None:
     try:
         found = _INVISIBLE.search(content.decode("utf-8"))
     except UnicodeDecodeError as error:
-        findings.add(number, Code.NOT_UTF_8, "Octet 0x{:02X} is not UTF-8.", content[error.start])
+        findings.add(number, Code.NOT_UTF_8, "Byte 0x{:02X} is not UTF-8.", content[error.start])
         return
     if found:
         name = _NAMES.get(found[0]) or f"the character U+{ord(found[0]):04X}"

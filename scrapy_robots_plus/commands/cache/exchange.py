@@ -1,31 +1,89 @@
-"""``scrapy robots cache import``: records from lines of JSON into a store."""
+"""``scrapy robots cache export`` and ``import``: records as lines of JSON."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from scrapy_robots_plus.commands.errors import reading
+from scrapy_robots_plus.commands.output import Output
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand, standard_input
 from scrapy_robots_plus.policy.freshness import CLOCK_SKEW
 from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.storage import Standing
-from scrapy_robots_plus.storage.exchange import LineError, most_characters, record_in
+from scrapy_robots_plus.storage.exchange import LineError, line_of, most_characters, record_in
 
-from .store import add_store, opened_to_change, patiently
-from .words import PROGRESS_EVERY
+from .store import PROGRESS_EVERY, add_store, opened_to_change, opened_to_read, patiently
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
+    from typing import TextIO
 
-    from scrapy_robots_plus.commands.output import Output
     from scrapy_robots_plus.commands.project import Project
     from scrapy_robots_plus.policy.record import RobotsRecord
-    from scrapy_robots_plus.storage import Store
+    from scrapy_robots_plus.storage import Store, StoreReader
+
+
+class Export(Subcommand):
+    """A file is complete when it appears."""
+
+    name = "export"
+    syntax = "[-o FILE] [--store URI | --jobdir FOLDER]"
+    help = "Write all records of a store as lines of JSON"
+    details = (
+        "Exit status: 0; 1 if a record cannot be trusted and was left out; 2 if the store cannot "
+        "be read or FILE cannot be written."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "-o", dest="file", metavar="FILE", help="write to FILE (default: to standard output)"
+        )
+        add_store(parser)
+
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
+        with opened_to_read(arguments, project) as store:
+            if arguments.file is None:
+                return _export(store, output, output)
+            with _whole_file(Path(arguments.file)) as stream:
+                return _export(store, Output(stream), output)
+
+
+def _export(store: StoreReader, target: Output, output: Output) -> Exit:
+    status = Exit.OK
+    for count, each in enumerate(store.scan()):
+        if each.record is None:
+            output.error(f"{each.origin} is left out: {each.fault}")
+            status = Exit.FOUND
+        else:
+            target.json(line_of(each.record))
+        if count % PROGRESS_EVERY == 0:
+            output.progress(f"{count:,} records")
+    return status
+
+
+@contextmanager
+def _whole_file(path: Path) -> Iterator[TextIO]:
+    """A stream that becomes the file at *path* when all went well."""
+    if path.exists() and not path.is_file():  # a pipe, or /dev/stdout
+        with path.open("w", encoding="ascii") as stream:
+            yield stream
+        return
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("w", encoding="ascii") as stream:
+            yield stream
+        part.replace(path)
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
 
 _NAMED = 20
 """Wrong lines that are named; the others are only counted."""

@@ -1,27 +1,78 @@
-"""``scrapy robots job show``: what a job keeps."""
+"""``scrapy robots job``: shows what a job keeps, and changes it."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from scrapy_robots_plus.commands.errors import UnreadableError
+from scrapy_robots_plus.commands.errors import UnreadableError, WrongUsageError
 from scrapy_robots_plus.commands.output import Style
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand, add_json
 from scrapy_robots_plus.crawl.jobs.written import url_in
-from scrapy_robots_plus.job import JobFileError, held_requests, overview
+from scrapy_robots_plus.job import FILE_NAME, JobFile, JobFileError, held_requests, overview
 from scrapy_robots_plus.protocol.counting import counted
-
-from .folder import add_folder, described, file_of, size
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
-    from pathlib import Path
 
     from scrapy_robots_plus.commands.output import Output
     from scrapy_robots_plus.commands.project import Project
-    from scrapy_robots_plus.job import Overview
+    from scrapy_robots_plus.job import AsideRequest, Overview
+
+
+def add_folder(parser: ArgumentParser) -> None:
+    """``JOBDIR``, for :func:`folder_of`."""
+    parser.add_argument("folder", metavar="JOBDIR", help="the folder of the job")
+
+
+def folder_of(arguments: Namespace) -> Path:
+    """Raises WrongUsageError if it does not exist."""
+    folder = Path(arguments.folder).absolute()
+    if not folder.is_dir():
+        raise WrongUsageError(f"{arguments.folder}: expected the folder of a job (JOBDIR)")
+    return folder
+
+
+def file_of(arguments: Namespace) -> Path:
+    """The file of the job. Raises WrongUsageError if it has none."""
+    path = folder_of(arguments) / FILE_NAME
+    if not path.exists():
+        raise WrongUsageError(
+            f"{arguments.folder} has no {FILE_NAME}: expected the JOBDIR of a crawl with the "
+            "add-on. For one that keeps its requests as Scrapy does, see scrapy robots job convert"
+        )
+    return path
+
+
+@contextmanager
+def opened(path: Path, output: Output) -> Iterator[JobFile]:
+    """The job, as the next run would resume it. Raises UnreadableError."""
+    try:
+        with JobFile(path) as file:
+            for trouble in file.troubles:
+                output.error(trouble)
+            yield file
+    except JobFileError as error:
+        raise UnreadableError(str(error)) from error
+
+
+def described(request: AsideRequest) -> str:
+    """A request that is set aside, and why."""
+    why = (
+        f"the process was killed {request.hard_ends} times while it was under way"
+        if request.hard_ends
+        else "its spider could not send it"
+    )
+    return f"{url_in(request.data)}: {why}"
+
+
+def size(octets: int) -> str:
+    """Such as ``53 kB`` or ``1,455.2 MB``."""
+    return f"{octets / 1e3:.0f} kB" if octets < 1e6 else f"{octets / 1e6:,.1f} MB"
+
 
 _HOSTS = 10
 
@@ -145,3 +196,69 @@ def _fields(path: Path, found: Overview) -> dict[str, object]:
         "free": found.free,
         "largest": dict(found.largest),
     }
+
+
+class Retry(Subcommand):
+    """They wait at their old places, as if they had never been under way at a kill."""
+
+    name = "retry"
+    syntax = "JOBDIR"
+    help = "Give the requests that were set aside back to the job"
+    details = (
+        "The next run sends them again. Exit status: 0; 2 if the job is in use or cannot be read."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_folder(parser)
+
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
+        with opened(file_of(arguments), output) as file:
+            given_back = file.retry()
+        for request in given_back:
+            output.line(described(request))
+        output.line(f"{counted(len(given_back), 'request')} will be sent again")
+        return Exit.OK
+
+
+class Accept(Subcommand):
+    """The requests stay lost; the damaged files stay where they are."""
+
+    name = "accept"
+    syntax = "JOBDIR"
+    help = "Stop reporting requests that were lost when the file was damaged"
+    details = "Exit status: 0; 2 if the job is in use or cannot be read."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_folder(parser)
+
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
+        with opened(file_of(arguments), output) as file:
+            losses = file.accept_losses()
+        for loss in losses:
+            output.line(loss)
+        output.line(f"{counted(len(losses), 'message')} will not come again")
+        return Exit.OK
+
+
+class Shrink(Subcommand):
+    """Crawls use free space again, so this is for jobs that will not grow as large again."""
+
+    name = "shrink"
+    syntax = "JOBDIR"
+    help = "Make the file of a job as small as what it holds"
+    details = (
+        "Copies the file: the disk needs room for what it holds, twice. Exit status: 0; 2 if the "
+        "job is in use, cannot be read, or the disk is full."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_folder(parser)
+
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
+        path = file_of(arguments)
+        before = path.stat().st_size
+        output.progress("copying the file")
+        with opened(path, output) as file:
+            file.shrink()
+        output.line(f"{size(before)} before, {size(path.stat().st_size)} now")
+        return Exit.OK
