@@ -109,9 +109,9 @@ def check_page(folder: Path, path: Path, held: Counter[bytes], number: int, how:
 @pytest.mark.parametrize("how", DAMAGES)
 def test_what_is_missing_is_what_was_said(tmp_path: Path, path: Path, how: str) -> None:
     held = begun(path, 400)
-    pages = path.stat().st_size // PAGE
-    noticed = sum(check_page(tmp_path, path, held, number, how) for number in range(pages))
-    assert noticed > pages / 3 or how == "a bit"
+    pages = range(0, path.stat().st_size // PAGE, 3)
+    noticed = sum(check_page(tmp_path, path, held, number, how) for number in pages)
+    assert noticed > len(pages) / 3 or how == "a bit"
 
 
 def test_the_first_page_of_a_file_that_was_shrunk_takes_nothing(tmp_path: Path, path: Path) -> None:
