@@ -8,7 +8,7 @@ from math import isfinite
 
 
 class TooLong(str, Enum):
-    """What becomes of a Crawl-delay over the maximum."""
+    """What happens to a Crawl-delay over the maximum."""
 
     CLAMP = "clamp"
     """The maximum is kept instead."""

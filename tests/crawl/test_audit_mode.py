@@ -47,7 +47,7 @@ async def test_what_would_be_denied_is_sent_and_counted(
     assert f"Would be forbidden by robots.txt: <GET {host.url('/closed')}>" in caplog.text
     assert "Forbidden by robots.txt" not in caplog.text
     assert caplog.text.count('ROBOTS_MODE is "observe": nothing is enforced') == 1
-    assert "observe mode, nothing was enforced: 3 sites, 2 requests allowed, 2 to be denied" in (
+    assert "observe mode, nothing was enforced: 3 sites, 2 requests allowed, 2 would be denied" in (
         caplog.text
     )
     assert f"{failing.url('/robots.txt')} cannot be read (503): all its requests would be" in (
@@ -90,7 +90,7 @@ async def test_what_is_undecided_at_the_end_is_counted(
         await run(crawler, urls=[host.url(f"/{number}") for number in range(3)])
     assert stat(crawler, "robotstxt/undecided") == 3
     assert stat(crawler, "robotstxt/forbidden") == 0
-    assert "0 to be denied, 3 undecided" in caplog.text
+    assert "0 would be denied, 3 undecided" in caplog.text
 
 
 @pytest_twisted.ensureDeferred

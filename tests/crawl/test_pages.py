@@ -186,7 +186,9 @@ class TestWhatIsTold:
         assert (entry["requests"], entry["items"], entry["mode"]) == (1, 1, "observe")
         assert "Would not be followed: <GET" in caplog.text
         assert "Would not be kept: {'page': 'a'}" in caplog.text
-        assert "1 link to be dropped (nofollow), 1 item to be dropped (noindex)" in caplog.text
+        assert (
+            "1 link would be dropped (nofollow), 1 item would be dropped (noindex)" in caplog.text
+        )
 
 
 class TestWhoseDirectivesCount:

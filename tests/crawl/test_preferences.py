@@ -447,7 +447,7 @@ async def test_in_audit_mode_it_is_told_and_nothing_is_skipped(
     assert [stamps[url]["reason"] for url in urls[1:]] == ["ai_preference"] * 3
     assert stat(crawler, "robotstxt/forbidden/ai_preference") == 3
     assert f"Would be skipped for a preference of its site: <GET {urls[2]}>" in caplog.text
-    assert "1 request allowed, 3 to be denied" in caplog.text
+    assert "1 request allowed, 3 would be denied" in caplog.text
 
 
 # What is told

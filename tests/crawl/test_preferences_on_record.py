@@ -176,7 +176,7 @@ TOLD: list[tuple[dict[str, Any], str | None]] = [
     ({"ROBOTS_AI_POLICY": "observe"}, "sites object to train-ai: 5 pages crawled all the same"),
     (
         {"ROBOTS_MODE": "observe"},
-        "sites object to train-ai: 2 requests and 3 pages to be skipped",
+        "sites object to train-ai: 2 requests and 3 pages would be skipped",
     ),
     ({"ROBOTS_AI_USES": ["ai-use"]}, "sites object to ai-use: 0 requests and 0 pages skipped"),
     ({"ROBOTS_AI_USES": [], "ROBOTS_AI_POLICY": "observe"}, None),

@@ -138,7 +138,7 @@ class CrawlReplay:
         if override.get("robots_txt") is not None:
             return Access.RULES
         if entry.status is None or entry.access is None:
-            raise UndecidedError("the log does not say what became of its robots.txt")
+            raise UndecidedError("the log does not say what happened to its robots.txt")
         if entry.access == Access.UNREACHABLE.value and entry.failure == Failure.ERROR.value:
             return Access.UNREACHABLE  # perhaps interrupted, which no status policy is about
         failure = None if entry.failure is None else _outcome(entry.failure)

@@ -184,7 +184,8 @@ _CHAIN = {
     "But a crawl has no end here: it still ran, was killed, or the last lines were removed.",
     State.PART: "Each line holds the hash of the line before it, and those that are here are "
     "right. What was before them is in another file, or was removed.",
-    State.CUT: "Each line holds the hash of the line before it. What is missing stands at the top.",
-    State.DAMAGED: "Each line holds the hash of the line before it. What is wrong with them stands "
-    "at the top.",
+    State.CUT: "Each line holds the hash of the line before it. The top of this page says what is "
+    "missing.",
+    State.DAMAGED: "Each line holds the hash of the line before it. The top of this page says what "
+    "is wrong with them.",
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy.http import Response
 
 from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.policy.access import Failure
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     _T = TypeVar("_T")
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 _OF_THE_TRANSFER = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
@@ -38,7 +39,7 @@ class HttpCache:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._stats = compat.stats_of(crawler)
-        self._warned = False
+        self._once = Once()
 
     @property
     def replays(self) -> bool:
@@ -80,16 +81,14 @@ class HttpCache:
     def _guarded(self, action: Callable[[], _T], otherwise: _T) -> _T:
         try:
             return action()
-        except Exception:
+        except Exception:  # noqa: BLE001 - any storage may be in use
             self._stats.inc_value(stats.HTTPCACHE_ERRORS)
-            logger.log(
-                logging.DEBUG if self._warned else logging.WARNING,
+            logger(self._crawler).log(
+                logging.WARNING if self._once.is_first() else logging.DEBUG,
                 "The HTTP cache failed on a robots.txt; further errors are counted as %s",
                 stats.HTTPCACHE_ERRORS,
                 exc_info=True,
-                extra={"spider": self._crawler.spider},
             )
-            self._warned = True
             return otherwise
 
 

@@ -23,6 +23,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.clock import Clock
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 _ADVICE = {
     compat.FILES: "raise the number of files that it may open (ulimit -n, LimitNOFILE= of a "
@@ -207,4 +208,4 @@ class OwnShortage:
             )
 
     def _log(self, level: int, message: str, *arguments: object) -> None:
-        logger.log(level, message, *arguments, extra={"spider": self._crawler.spider})
+        logger(self._crawler).log(level, message, *arguments)

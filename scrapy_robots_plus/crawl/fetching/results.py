@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from scrapy import Request
@@ -10,6 +9,7 @@ from scrapy.exceptions import StopDownload
 from twisted.internet.defer import CancelledError
 
 from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.policy.access import Failure, Outcome
 from scrapy_robots_plus.policy.record import FetchResult
 from scrapy_robots_plus.protocol.lines.octets import whole_lines
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from .body_tap import Tap
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 CACHED = "cached"
 """Scrapy's flag for a response from its HTTP cache."""
@@ -39,7 +39,7 @@ class Results:
         self._crawler = crawler
         self._limit = limit
         self._stats = compat.stats_of(crawler)
-        self._html_was_reported = False
+        self._once = Once()
 
     def answered(self, url: str, response: Response, tap: Tap) -> FetchResult:
         """The result of *response*, as the middlewares left it; *tap* has the handler's response.
@@ -75,14 +75,12 @@ class Results:
         return self._result(url, response, response.status, text)
 
     def _report_html(self, url: str, body: bytes) -> None:
-        if is_html(body) and not self._html_was_reported:
-            self._html_was_reported = True
-            logger.warning(
+        if is_html(body) and self._once.is_first():
+            logger(self._crawler).warning(
                 "The robots.txt from %s came as an HTML page that is not a browser's view of a "
                 "text file. Rules may be lost: fetch robots.txt without a browser "
                 "(ROBOTS_FETCH_META)",
                 printable(url),
-                extra={"spider": self._crawler.spider},
             )
 
     def failed(self, url: str, exception: Exception, tap: Tap) -> FetchResult:
@@ -108,10 +106,9 @@ class Results:
 
     def _tell(self, url: str, exception: Exception, detail: str) -> None:
         self._stats.inc_value(stats.filled(stats.EXCEPTIONS, type(exception)))
-        logger.debug(
+        logger(self._crawler).debug(
             "No robots.txt from %(url)s: %(detail)s",
             {"url": printable(url), "detail": printable(detail)},
-            extra={"spider": self._crawler.spider},
         )
 
     def _inflated(self, url: str, response: Response, body: bytes, tap: Tap) -> FetchResult:

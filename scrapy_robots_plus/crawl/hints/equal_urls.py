@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.exceptions import RobotsDuplicate
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.parsers.failing import guarded
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import REDIRECT_META_KEY, SCHEDULED_META_KEY
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.crawl.settings import RobotsSettings
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 _NO_RULES = CleanParams(())
 
@@ -118,9 +118,8 @@ class EqualUrls:
 
     def _duplicate(self, request: Request, cleaned: str) -> RobotsDuplicate:
         self._stats.inc_value(stats.CLEAN_PARAM_DROPPED)
-        logger.debug(
+        logger(self._crawler).debug(
             "Dropped by Clean-param, which makes it equal to one before: %s",
             printable(request),
-            extra={"spider": self._crawler.spider},
         )
         return RobotsDuplicate(request.url, cleaned)

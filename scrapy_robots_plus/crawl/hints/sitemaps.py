@@ -9,6 +9,7 @@ from scrapy.http import Response, TextResponse
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.fetching.results import CACHED
+from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.parsers.failing import guarded
 from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.protocol.printable import printable
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.settings import RobotsSettings
     from scrapy_robots_plus.policy.origin import Origin
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 _NOT_FOUND = 404
 
@@ -40,7 +41,7 @@ class Sitemaps:
         self._settings = settings
         self._stats = compat.stats_of(crawler)
         self._counted: News[Origin] = News(settings.cache_size)
-        self._warned = False
+        self._once = Once()
 
     async def urls(self, policy: Policy, lines: tuple[str, ...]) -> SitemapUrls:
         """What *lines*, those of *policy*, name; counted unless it is known."""
@@ -69,10 +70,9 @@ class Sitemaps:
             return Response(request.url, status, flags=[CACHED])
         urls = await self.urls(policy, self.lines(policy))
         if not urls.in_scope:
-            logger.info(
+            logger(self._crawler).info(
                 "%s names no sitemap that may be requested",
                 printable(policy.record.url),
-                extra={"spider": self._crawler.spider},
             )
         body = "".join(f"Sitemap: {url}\n" for url in urls.in_scope)
         return TextResponse(request.url, body=body, encoding="utf-8", flags=[CACHED])
@@ -87,12 +87,11 @@ class Sitemaps:
             self._report(urls, policy)
 
     def _report(self, urls: SitemapUrls, policy: Policy) -> None:
-        logger.log(
-            logging.DEBUG if self._warned else logging.INFO,
+        is_first = self._once.is_first()
+        logger(self._crawler).log(
+            logging.INFO if is_first else logging.DEBUG,
             "Sitemap lines of %s that are not requested: %s.%s",
             printable(policy.record.url),
             ", ".join(f"{count:,} {reason}" for reason, count in urls.left_out.items()),
-            "" if self._warned else " Others are counted, and logged at DEBUG.",
-            extra={"spider": self._crawler.spider},
+            " Others are counted, and logged at DEBUG." if is_first else "",
         )
-        self._warned = True

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.exceptions import RobotsOverrideError
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.preferences.page import Page
 from scrapy_robots_plus.crawl.preferences.stamp import put_page
 from scrapy_robots_plus.crawl.request_settings import OVERRIDE_META_KEY
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.directives import PageDirectives
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 
 class PageReader:
@@ -48,12 +48,11 @@ class PageReader:
     def _read_safely(self, response: Response, request: Request) -> Page | None:
         try:
             return self._read(response, request)
-        except Exception:
+        except Exception:  # noqa: BLE001 - a page may hold anything
             self._stats.inc_value(stats.PAGE_ERRORS)
-            logger.exception(
+            logger(self._crawl.crawler).exception(
                 "The directives of %s could not be read: it counts as a page without any",
                 printable(response),
-                extra={"spider": self._crawl.crawler.spider},
             )
             return None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -13,6 +12,7 @@ from scrapy import signals
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.fetching.own_network import OwnNetwork
+from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.settings import job_folder
 from scrapy_robots_plus.policy.access import says_unavailable
 from scrapy_robots_plus.policy.decide import access_at, as_meant_under, held_to
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.server.connection import Server
     from scrapy_robots_plus.storage import Store
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 FILE_IN_JOBDIR = "robots.sqlite"
 
@@ -63,7 +63,7 @@ class Archive:
         self._settings = settings
         self._clock = clock
         self._stats = compat.stats_of(crawler)
-        self._warned = False
+        self._once = Once()
         self._trust = Trust()
         self.memory = MemoryStore(settings.store_max, settings.fetch_max_bytes)
         """What ends with the crawl: all records if that is its store, else those of files that were
@@ -203,14 +203,12 @@ class Archive:
     def failed(self, error: Exception) -> None:
         """Counts *error*, and says so once: the store, or what goes with it, cannot be used."""
         self._stats.inc_value(stats.STORE_ERRORS)
-        if not self._warned:
-            self._warned = True
-            logger.warning(
+        if self._once.is_first():
+            logger(self._crawler).warning(
                 "ROBOTS_STORE: %s. The crawl continues from memory; further errors are counted "
                 "as %s.",
                 error,
                 stats.STORE_ERRORS,
-                extra={"spider": self._crawler.spider},
             )
 
     async def _close(self) -> None:

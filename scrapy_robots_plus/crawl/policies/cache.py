@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.compat import ClosingWatch
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.own_errors import OwnErrors, is_of_this_package
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.policy.decide import Lookup
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .policy import Policy
     from .retrieval import Retrieval
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 LEAST_PAUSE = 0.1
 """Minimum seconds between two fetches of an unreadable robots.txt, whatever its error TTL."""
@@ -273,11 +273,10 @@ class Policies:
         if error is not None and is_of_this_package(error):
             OwnErrors.of(self._crawler).tell("the fetch of a robots.txt", error)
         elif not (isinstance(error, compat.CANCELLED) and compat.is_closing(self._crawler)):
-            logger.error(
+            logger(self._crawler).error(
                 "Fetching the robots.txt of %s was interrupted: %s",
                 printable(origin),
                 printable(repr(error)),
-                extra={"spider": self._crawler.spider},
             )
 
     def _end_fetch(self, origin: Origin, fetch: Fetch) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.parsers.failing import guarded
 from scrapy_robots_plus.crawl.signals import robots_changed
 from scrapy_robots_plus.policy.access import Access
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from .policy import Policy
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 _MUCH_SMALLER = 10
 """A file that shrinks by this factor is suspicious."""
@@ -105,19 +105,17 @@ class ChangeReports:
             )
         except compat.CANCELLED as error:
             # By a handler, since nothing is awaited here. Scrapy logs all else that they raise.
-            logger.error(
+            logger(self._crawler).error(
                 "A handler of robots_changed raised %r",
                 error,
-                extra={"spider": self._crawler.spider},
             )
 
     def _warn(self, record: RobotsRecord, why: str) -> None:
         self._stats.inc_value(stats.CHANGED_SUSPICIOUSLY)
-        logger.warning(
+        logger(self._crawler).warning(
             "The robots.txt of %s changed in a way that looks like a mistake: %s",
             printable(record.origin),
             why,
-            extra={"spider": self._crawler.spider},
         )
 
 

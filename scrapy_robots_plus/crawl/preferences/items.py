@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import NotConfigured
@@ -10,6 +9,7 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.utils.python import global_object_name
 
 from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.crawl.settings import RobotsSettings
 from scrapy_robots_plus.protocol.printable import printable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 MOST_KINDS = 100
 """Kinds of items that are named in the log if they cannot be stamped."""
@@ -45,7 +45,7 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
             raise NotConfigured
         self._field = field
         self._stats = compat.stats_of(crawler)
-        self._told: set[type] = set()
+        self._once = Once(MOST_KINDS)
         feeds = crawler.settings.getdict("FEEDS").values()
         # The marshal format takes plain dicts alone.
         is_plain = any(isinstance(feed, dict) and feed.get("format") == "marshal" for feed in feeds)
@@ -74,14 +74,12 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
 
     def _failed(self, kind: type, error: Exception) -> None:
         self._stats.inc_value(stats.ITEMS_NOT_STAMPED)
-        if kind in self._told or len(self._told) >= MOST_KINDS:
+        if not self._once.is_first(kind):
             return
-        self._told.add(kind)
-        logger.warning(
+        logger(self.crawler).warning(
             "Items of %(kind)s get no %(field)r of ROBOTS_ITEM_FIELD: %(error)s. Declare a field "
             "of that name that can be assigned, or set ROBOTS_ITEM_FIELD to another one.",
             {"kind": global_object_name(kind), "field": self._field, "error": printable(error)},
-            extra={"spider": self.crawler.spider},
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -10,6 +9,7 @@ from scrapy import signals
 
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl import stats as keys
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.protocol.preferences import Preference, combine
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.preferences import Preferences, Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 MOST_ORIGINS = 10_000
 """Origins whose contradictions are told in the log. Those of others are only counted."""
@@ -116,7 +116,7 @@ class PagePreferences:
         if origin in self._contradicting or len(self._contradicting) >= MOST_ORIGINS:
             return
         self._contradicting.add(origin)
-        logger.info(
+        logger(self._crawler).info(
             "%(origin)s contradicts itself, so that the use is disallowed: %(what)s. Further pages "
             "of it are counted as %(stat)s.",
             {
@@ -124,5 +124,4 @@ class PagePreferences:
                 "what": "; ".join(each.describe() for each in contradictions),
                 "stat": keys.CONTRADICTIONS,
             },
-            extra={"spider": self._crawler.spider},
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.fetching.own_network import NETWORK_FAILURES
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.policy.access import Access, Failure
 from scrapy_robots_plus.protocol.counting import counted
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.policies.policy import Policy
     from scrapy_robots_plus.policy.origin import Origin
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 _ON_THE_WAY = NETWORK_FAILURES | {Failure.ERROR}
 """Failures that a proxy can cause."""
@@ -82,7 +83,7 @@ class Outages:
             parts.append(f"{counted(self._ended_untold, 'such file')} can be read again")
         if parts:
             level = logging.WARNING if self._untold else logging.INFO
-            logger.log(level, "%s", ". ".join(parts), extra={"spider": self._crawler.spider})
+            logger(self._crawler).log(level, "%s", ". ".join(parts))
         self._untold.clear()
         self._named.clear()
         self._ended_untold = 0
@@ -103,7 +104,7 @@ class Outages:
         else:
             self._count(origin, str(policy.record.failure))
         level = logging.WARNING if told else logging.DEBUG
-        logger.log(level, "%s", text, extra={"spider": self._crawler.spider})
+        logger(self._crawler).log(level, "%s", text)
 
     def _in_words(self, origin: Origin, policy: Policy) -> str:
         url, why = printable(origin.robots_url), printable(_why(policy), MOST_OF_AN_EXCEPTION)
@@ -119,11 +120,10 @@ class Outages:
         outage = self._open.pop(origin)
         if not outage.told:
             self._ended_untold += 1
-        logger.log(
+        logger(self._crawler).log(
             logging.INFO if outage.told else logging.DEBUG,
             "%(url)s can be read again (%(what)s)",
             {"url": printable(origin.robots_url), "what": printable(policy.in_words)},
-            extra={"spider": self._crawler.spider},
         )
 
     def _follows(self, policy: Policy) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.settings import log_interval
 from scrapy_robots_plus.hosts.host import State
 from scrapy_robots_plus.hosts.hosts import hosts_in_use
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.hosts.host import Lane
     from scrapy_robots_plus.hosts.hosts import Hosts
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 _GROUPS = {
     State.READY: "ready",
@@ -129,7 +129,7 @@ class Estimate:
         parts = describe(lanes, hosts.delay_of, hosts.due_in), _asleep(hosts, lanes)
         text = "; ".join(filter(None, parts))
         if text:
-            logger.info(printable(text), extra={"spider": self._crawler.spider})
+            logger(self._crawler).info(printable(text))
 
     def _spider_opened(self, spider: Spider) -> None:  # noqa: ARG002
         self._loop = create_looping_call(self.log)

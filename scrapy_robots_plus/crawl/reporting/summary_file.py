@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,6 +9,7 @@ from secrets import token_hex
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.protocol.printable import printable
 
 from .audit.paths import filled_in
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 
 class SummaryFile:
@@ -49,10 +49,9 @@ class SummaryFile:
         try:
             yield
         except (OSError, ValueError) as error:  # ValueError: no name of a file
-            logger.error(
+            logger(self._crawl.crawler).error(
                 "ROBOTS_SUMMARY_FILE: %(path)s cannot be written (%(why)s)",
                 {"path": printable(self._path), "why": printable(error)},
-                extra={"spider": self._crawl.crawler.spider},
             )
 
 

@@ -55,13 +55,13 @@ def headline(tally: Tally, mode: Mode = Mode.OBEY) -> str:
     parts = [
         sites,
         f"{requests} allowed",
-        f"{tally.denied:,} {'' if enforces else 'to be '}denied",
+        f"{tally.denied:,} {'' if enforces else 'would be '}denied",
     ]
     if tally.undecided:
         parts.append(f"{tally.undecided:,} undecided")
     if tally.not_asked:
         parts.append(f"{tally.not_asked:,} with dont_obey_robotstxt")
-    parts += _of_pages(tally, "" if enforces else "to be ")
+    parts += _of_pages(tally, "" if enforces else "would be ")
     return ("" if enforces else "observe mode, nothing was enforced: ") + ", ".join(parts)
 
 

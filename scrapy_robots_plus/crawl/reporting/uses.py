@@ -1,4 +1,4 @@
-"""What the sites of a crawl object to, and what became of it, in sum."""
+"""What the sites of a crawl object to, and what happened then, in sum."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def uses_line(crawl: Crawl) -> str | None:
     parts = []
     if skipped or settings.skipped_uses:
         requests, pages = counted(tally.skipped_requests, "request"), tally.skipped_pages
-        word = "skipped" if settings.enforces else "to be skipped"
+        word = "skipped" if settings.enforces else "would be skipped"
         parts.append(f"{requests} and {counted(pages, 'page')} {word}")
     if objections or not settings.skipped_uses:
         parts.append(f"{counted(objections, 'page')} crawled all the same")

@@ -12,6 +12,7 @@ from scrapy.utils.python import global_object_name
 from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
 from scrapy_robots_plus.crawl.gate.middleware import RobotsMiddleware
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.parsers.adapter import takes_several_names
 from scrapy_robots_plus.crawl.settings import (
     dupefilter_class,
@@ -32,17 +33,17 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
     from scrapy_robots_plus.crawl.settings import RobotsSettings
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 
 def report_wiring(crawl: Crawl) -> None:
     """Call this when the spider has been opened."""
     crawler, settings = crawl.crawler, crawl.settings
     for text in _mistakes(crawler, settings):
-        logger.warning(text, extra={"spider": crawler.spider})
+        logger(crawler).warning(text)
     for text in _inactive(crawl):
         level = logging.WARNING if settings.defers and _DEFER in text else logging.INFO
-        logger.log(level, text, extra={"spider": crawler.spider})
+        logger(crawler).log(level, text)
 
 
 _DEFER = "ROBOTS_DEFER has no effect"

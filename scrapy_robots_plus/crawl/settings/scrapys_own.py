@@ -170,7 +170,7 @@ def _tls_options(url: str, params: dict[str, Any]) -> dict[str, str]:
 
 
 def _with_options(url: str, options: dict[str, str]) -> str:
-    """Likewise."""
+    """Appends *options*, unless *url* names them."""
     missing = ((name, value) for name, value in options.items() if f"{name}=" not in url)
     new = [f"{name}={quote(value, '/')}" for name, value in missing]
     return f"{url}{'&' if '?' in url else '?'}{'&'.join(new)}" if new else url
@@ -185,7 +185,7 @@ def _with_user(url: str, user: str, password: str) -> str:
 
 
 def _with_database(url: str, number: object) -> str:
-    """Likewise."""
+    """Appends the number of a database, unless *url* names one."""
     place, mark, options = url.partition("?")
     if not number or "db=" in options:
         return url

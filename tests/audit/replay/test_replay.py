@@ -181,8 +181,8 @@ def test_a_text_of_ones_own_is_read_whatever_the_site_says(bodies: Bodies) -> No
     ("about", "why"),
     [
         ({"reason": "closing"}, "the spider closed"),
-        ({"status": None}, "does not say what became of its robots.txt"),
-        ({"access": None}, "does not say what became of its robots.txt"),
+        ({"status": None}, "does not say what happened to its robots.txt"),
+        ({"access": None}, "does not say what happened to its robots.txt"),
         ({"status": "maybe"}, "'maybe' is not a valid Failure"),
         ({"sha256": None}, "had no rules"),
         ({"sha256": "a" * 64}, "is missing"),

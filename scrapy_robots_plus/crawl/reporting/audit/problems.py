@@ -7,6 +7,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec
 
 from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.protocol.printable import printable
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.gate.crawl import Crawl
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 _P = ParamSpec("_P")
 
@@ -24,17 +25,15 @@ class Problems:
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawler = crawl.crawler
-        self._warned: set[str] = set()
-        self._has_failed = False
+        self._once = Once()
 
     def warn(self, text: str) -> None:
         """Logs *text*, which begins with the path of the file, at WARNING."""
-        logger.warning("%s", printable(text), extra={"spider": self._crawler.spider})
+        logger(self._crawler).warning("%s", printable(text))
 
     def warn_once(self, text: str) -> None:
         """The same, the first time only."""
-        if text not in self._warned:
-            self._warned.add(text)
+        if self._once.is_first(text):
             self.warn(text)
 
     def count(self, errors: int = 1) -> None:
@@ -48,11 +47,9 @@ class Problems:
         def guarded(*args: _P.args, **kwargs: _P.kwargs) -> None:
             try:
                 action(*args, **kwargs)
-            except Exception:
-                level = logging.DEBUG if self._has_failed else logging.ERROR
-                self._has_failed = True
+            except Exception:  # noqa: BLE001 - an audit log is not worth a crawl
+                level = logging.ERROR if self._once.is_first() else logging.DEBUG
                 self.count()
-                extra = {"spider": self._crawler.spider}
-                logger.log(level, "The audit log misses something", exc_info=True, extra=extra)
+                logger(self._crawler).log(level, "The audit log misses something", exc_info=True)
 
         return guarded

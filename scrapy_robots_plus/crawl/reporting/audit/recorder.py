@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -13,6 +12,7 @@ from scrapy_robots_plus.audit.writing.log import BATCH, AuditLog
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
 from scrapy_robots_plus.crawl.gate.judge import Passes, Refused
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY, valid_origin_of
 
 from .entries import Entries
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from .problems import Problems
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 
 class Recorder:
@@ -90,7 +90,7 @@ class Recorder:
             collector.set_value(stats.AUDIT_REPAIRS, log.repairs)
         self._problems.count(log.errors)
         if log.last is not None:
-            logger.info(
+            logger(self._crawl.crawler).info(
                 "%(path)s: %(lines)d lines written; the last is number %(number)d, its hash is "
                 "%(hash)s",
                 {
@@ -99,7 +99,6 @@ class Recorder:
                     "number": log.last.number,
                     "hash": log.last.hash,
                 },
-                extra={"spider": self._crawl.crawler.spider},
             )
 
     def _watched_active(self, crawl: Crawl) -> ActiveRequests | None:

@@ -1,0 +1,81 @@
+"""A part of a log: of some hosts, some crawls, some time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from scrapy_robots_plus.audit.summary import selection
+from scrapy_robots_plus.audit.summary.selection import Selection
+from scrapy_robots_plus.policy.host_patterns import HostPatterns, plain_pattern
+
+from .sample_log import BEGIN, NEWS, SHOP, allowed, begin, denied, end, read
+
+ENTRIES = [
+    begin("a"),
+    begin("b", 1, spider="news"),
+    read(SHOP, 2, crawl="a"),
+    denied(SHOP, "/", 3, crawl="a"),
+    allowed(NEWS, "/", 4, crawl="b"),
+    allowed(SHOP, "/", 5, crawl="b"),
+    end("a", 6),
+    end("b", 7),
+]
+
+
+def chosen(**options: Any) -> list[str]:
+    """Crawl and seconds of each entry that counts."""
+    part = Selection(**options, words=("a part",))
+    return [f"{each.crawl}{each.time - BEGIN:.0f}" for each in part.of(ENTRIES)]
+
+
+def hosts(*patterns: str) -> HostPatterns[bool]:
+    return HostPatterns((plain_pattern(each), True) for each in patterns)
+
+
+def test_all_of_it() -> None:
+    assert list(Selection().of(ENTRIES)) == ENTRIES
+    assert not Selection().is_part
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ({}, ["a0", "a2", "a3", "b1", "b4", "b5", "a6", "b7"]),
+        ({"crawls": frozenset({"a"})}, ["a0", "a2", "a3", "a6"]),
+        ({"crawls": frozenset({"news"})}, ["b1", "b4", "b5", "b7"]),
+        ({"crawls": frozenset({"c"})}, []),
+        ({"hosts": hosts("shop.example")}, ["a0", "a2", "a3", "b1", "b5"]),
+        ({"hosts": hosts("*.example")}, ["a0", "a2", "a3", "b1", "b4", "b5"]),
+        ({"hosts": hosts("http://shop.example")}, []),
+        ({"since": BEGIN + 4, "until": BEGIN + 6}, ["b1", "b4", "b5", "a0", "a6"]),
+        ({"until": BEGIN + 1}, []),
+    ],
+)
+def test_a_crawl_begins_with_the_first_entry_that_counts(
+    options: dict[str, Any], found: list[str]
+) -> None:
+    assert chosen(**options) == found
+
+
+@pytest.mark.parametrize("origin", [None, "", "ftp://x.example", "http://x.example:port"])
+def test_what_has_no_origin_is_of_no_host(origin: str | None) -> None:
+    part = Selection(hosts("x.example"), words=("host x.example",))
+    odd = replace(denied(SHOP, "/"), origin=origin)
+    assert list(part.of([begin(), odd])) == []
+
+
+def test_of_very_many_crawls_the_oldest_begins_are_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(selection, "MOST_OPEN_CRAWLS", 2)
+    entries = [begin(name) for name in "abc"]
+    part = Selection(words=("a part",))
+    found = list(part.of([*entries, denied(SHOP, "/", crawl="a"), denied(SHOP, "/", crawl="c")]))
+    assert [(each.type, each.crawl) for each in found] == [
+        ("verdict", "a"),
+        ("crawl", "c"),
+        ("verdict", "c"),
+    ]
