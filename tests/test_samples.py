@@ -8,8 +8,6 @@ from __future__ import annotations
 import doctest
 import logging
 import re
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -231,17 +229,6 @@ async def test_a_subclass_of_scrapys_middleware_works_beside_ours_and_is_named(
 
 
 # docs/testing.md
-def test_the_test_of_a_project_passes(tmp_path: Path) -> None:
-    (block,) = (block for block in blocks("python", "docs/testing.md") if "def test_" in block)
-    assert block_with("def test_private", "docs/testing.md")["ROBOTS_TXT"]
-    (tmp_path / "test_robots.py").write_text(block)
-    command = [sys.executable, "-m", "pytest", "-q", "test_robots.py"]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert "1 passed" in done.stdout, done.stdout
-
-
 @names_rules
 @pytest_twisted.ensureDeferred
 async def test_a_verdict_can_be_asserted_as_the_docs_do(sites: Sites) -> None:

@@ -1,0 +1,171 @@
+"""The pytest plugin for a project's own tests, in a project that ``scrapy startproject`` made."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import scrapy
+
+from scrapy_robots_plus.testing import Denied, assert_verdicts, verdicts
+
+from .samples import block_with, blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from scrapy_robots_plus.testing import RobotsSite
+
+    MakeSite = Callable[..., RobotsSite]
+
+ROBOTS = "User-agent: *\nDisallow: /private/\n"
+LONGEST = 240
+
+
+class LinksSpider(scrapy.Spider):
+    name = "links"
+
+    def __init__(self, site: str, paths: str = "/ /private/diary", **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.start_urls = [site + path for path in paths.split()]
+
+    def parse(self, response: scrapy.http.Response) -> Iterator[dict[str, Any]]:
+        yield {"url": response.url, "status": response.status, "by": self.settings["USER_AGENT"]}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("project")
+    scrapy_command(folder, "startproject", "shop", ".")
+    with (folder / "shop" / "settings.py").open("a") as settings:
+        settings.write('ADDONS = {"scrapy_robots_plus.Addon": 300}\n')
+    return folder
+
+
+def scrapy_command(folder: Path, *arguments: str) -> None:
+    command = [sys.executable, "-m", "scrapy", *arguments]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=LONGEST)
+
+
+def run_tests(folder: Path, text: str) -> tuple[dict[str, str], str]:
+    """What became of each test in *text*, and what pytest printed."""
+    (folder / "test_shop.py").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-rA", "-q", "test_shop.py"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=LONGEST,
+        check=False,
+        env={key: value for key, value in os.environ.items() if not key.startswith("PYTEST")},
+    )
+    found = re.findall(r"^(PASSED|FAILED|ERROR) test_shop.py::(\w+)", done.stdout, re.MULTILINE)
+    return {name: outcome for outcome, name in found}, done.stdout
+
+
+def test_the_tests_of_the_page_pass_and_fail_where_they_should(project: Path) -> None:
+    (text,) = (block for block in blocks("python", "docs/testing.md") if "def test_" in block)
+    names = re.findall(r"def (test_\w+)", text)
+    assert len(names) == 5
+    assert block_with("def test_private", "docs/testing.md")["ROBOTS"].endswith("0.5\n")
+    outcomes, output = run_tests(project, text)
+    assert outcomes == dict.fromkeys(names, "PASSED"), output
+    other = text.replace("Disallow: /private/\n", "Disallow: /a\n").replace("0.5", "0")
+    outcomes, output = run_tests(project, other.replace("status=503", "status=200"))
+    assert outcomes == dict.fromkeys(names, "FAILED"), output
+    assert "https://shop.example/private/diary is allowed" in output
+
+
+def test_a_crawl_is_told_as_the_site_saw_it(robots_site: MakeSite) -> None:
+    site = robots_site(ROBOTS, {"/": (418, {"X-Tea": "yes"}, "short and stout")})
+    crawl = site.crawl(
+        LinksSpider,
+        site=site.url(""),
+        settings={"HTTPERROR_ALLOW_ALL": True, "USER_AGENT": "Foobot"},
+    )
+    assert crawl.paths == ["/"]
+    assert crawl.items == [{"url": site.url("/"), "status": 418, "by": "Foobot"}]
+    assert crawl.denied == [Denied(site.url("/private/diary"), "Disallow: /private/", 2, "rule")]
+    assert crawl.stats["finish_reason"] == "finished"
+    assert "Spider closed (finished)" in crawl.log
+    assert [each.path for each in site.requests] == ["/robots.txt", "/"]
+    assert site.requests[0].headers["user-agent"] == "Foobot"
+
+
+def test_each_host_has_a_robots_txt_of_its_own(robots_site: MakeSite) -> None:
+    site = robots_site(["User-agent: *\nDisallow: /\n", None], hosts=2)
+    crawls = [site.crawl(LinksSpider, site=site.url("", host)) for host in (0, 1)]
+    assert [crawl.paths for crawl in crawls] == [[], ["/", "/private/diary"]]
+    assert {each.host for each in site.requests if each.path != "/robots.txt"} == {1}
+    with pytest.raises(ValueError, match=r"1 robots\.txt for 2 hosts"):
+        robots_site([ROBOTS], hosts=2)
+
+
+def test_what_is_not_there_is_not_found(robots_site: MakeSite) -> None:
+    site = robots_site(None, {"/gone": 410})
+    paths = "/gone /none"
+    crawl = site.crawl(
+        LinksSpider, site=site.url(""), paths=paths, settings={"HTTPERROR_ALLOW_ALL": True}
+    )
+    assert {each["url"]: each["status"] for each in crawl.items} == {
+        site.url("/gone"): 410,
+        site.url("/none"): 404,
+    }
+
+
+def test_a_crawl_that_cannot_start_says_why(robots_site: MakeSite) -> None:
+    site = robots_site()
+    with pytest.raises(RuntimeError, match="ROBOTS_MODE = 'both'"):
+        site.crawl(LinksSpider, site=site.url(""), settings={"ROBOTS_MODE": "both"})
+    assert site.requests == []
+
+
+def test_a_crawl_that_takes_too_long_is_ended(robots_site: MakeSite) -> None:
+    site = robots_site(f"{ROBOTS}Crawl-delay: 50\n")
+    with pytest.raises(RuntimeError, match=r"no end after 8 s; the log:\n.*Scrapy"):
+        site.crawl(LinksSpider, site=site.url(""), paths="/1 /2", timeout=8)
+
+
+def test_a_spider_in_a_function_is_refused(robots_site: MakeSite) -> None:
+    class Inside(LinksSpider):
+        pass
+
+    with pytest.raises(ValueError, match=r"Inside is made in a function: move it out"):
+        robots_site().crawl(Inside)
+
+
+def test_verdicts_are_those_of_the_settings() -> None:
+    robots = "User-agent: barbot\nDisallow: /b\n\nUser-agent: *\nDisallow: /a\n"
+    assert_verdicts(
+        {"USER_AGENT": "Barbot/1.0"},
+        robots,
+        {"http://x.example/a": True, "http://x.example/b": False},
+    )
+    settings = {
+        "ROBOTS_OVERRIDES": {
+            "free.example": {"obey": False, "reason": "ours"},
+            "bar.example": {"user_agent": "barbot", "reason": "as another"},
+        }
+    }
+    assert_verdicts(
+        settings,
+        robots.encode(),
+        {
+            "http://free.example/a": True,
+            "http://bar.example/a": True,
+            "http://bar.example/b": False,
+            "http://x.example/a": False,
+        },
+    )
+    with pytest.raises(AssertionError) as told:
+        assert_verdicts(None, robots, {"http://x.example/a": True, "http://x.example/b": True})
+    assert str(told.value) == (
+        "http://x.example/a is denied: Disallow: /a, line 5 of http://x.example/robots.txt"
+    )
+    with pytest.raises(ValueError, match="file:///a is not http or https"):
+        verdicts(None, robots, ["file:///a"])
