@@ -14,7 +14,7 @@ from scrapy_robots_plus.protocol import RFC9309, RobotsTxt, has_product_token
 from scrapy_robots_plus.protocol.dialect import Names, dialect_named
 from scrapy_robots_plus.protocol.product_token import as_names
 from scrapy_robots_plus.protocol.robotstxt.robotstxt import OVERHEAD
-from scrapy_robots_plus.protocol.rules.rules import allowed_by_compact_rules, deciding_line
+from scrapy_robots_plus.protocol.rules.rules import Rules, allowed_by_compact_rules, deciding_line
 
 from .hot_files import HotFiles
 from .uses import Uses
@@ -118,6 +118,7 @@ class RobotsParser(RobotParser):
         "_compact",
         "_file",
         "_is_packed",
+        "_rules",
         "_shared",
         "_uses",
         "_verdicts",
@@ -130,6 +131,8 @@ class RobotsParser(RobotParser):
         self._charset = charset
         self._shared = shared
         self._file: RobotsTxt | None = None
+        self._rules: Rules | None = None
+        """What it says to the agent that asked first."""
         self._agent: Agent | None = None
         self._compact: bytes | None = None
         self._verdicts: dict[bytes | None, Verdict] | None = None
@@ -186,7 +189,7 @@ class RobotsParser(RobotParser):
             self._is_packed = True
         if self._file is not None and self._agent is not None and self._compact is None:
             self._compact = self._file.rules_for(self._agent).compact()
-        self._file = None
+        self._file = self._rules = None
         if self._uses is not None and self._uses.by_url is not None:
             self._uses = None  # it holds the file
 
@@ -195,9 +198,16 @@ class RobotsParser(RobotParser):
         # A crawl asks this of each URL: whose rules are known is not checked again.
         if user_agent != self._agent:
             self._meet(user_agent)
+        elif self._rules is not None:
+            _hot.touch(self)
+            return self._rules.allowed(url)
         if self._file is None and self._compact is not None and user_agent == self._agent:
             return allowed_by_compact_rules(self._compact, url, self._shared.dialect)
-        return self.file.allowed(url, user_agent)
+        file = self.file
+        is_allowed = file.allowed(url, user_agent)
+        if self._file is not None and user_agent == self._agent:
+            self._rules = file.rules_for(user_agent)
+        return is_allowed
 
     def _meet(self, user_agent: Agent) -> None:
         """An agent asks that has not asked first, or is the first."""

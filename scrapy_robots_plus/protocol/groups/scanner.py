@@ -19,7 +19,7 @@ _RULES = (b"Disallow:", b"Allow:", b"disallow:", b"allow:")
 _AGENT = (b"User-agent: ", b"User-Agent: ")
 
 # Lines that begin with no known key are skipped at once, such as most lines of an HTML page.
-_COMMENT_OR_MARKUP = frozenset(b"#<{}")
+_BEGINNINGS = frozenset(b"".join(INITIALS) + b" \t\v\f")
 
 _NOTHING, _USER_AGENT = Kind.NOTHING, Kind.USER_AGENT
 _ARE_RULES = frozenset({Kind.ALLOW, Kind.DISALLOW})
@@ -52,7 +52,7 @@ class Scanner:
             elif line.startswith(_AGENT) and line[12:].isalpha():
                 self._agent(number, line[12:])
                 rules = None
-            elif line and line[0] not in _COMMENT_OR_MARKUP:
+            elif line and line[0] in _BEGINNINGS:
                 rules = self._read(number, line)
             elif blank_ends and not line:
                 rules = self._current = None

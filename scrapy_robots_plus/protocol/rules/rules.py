@@ -122,14 +122,12 @@ class Rules:
         self._safe, self._form = URL_FORM[dialect.escapes]
         self._matcher: Matcher | _Strictest | None = None
 
-    def _read(self) -> Iterator[tuple[int, bool, bytes]]:
-        for section in self.chosen:
-            yield from read_rules(section.rules, self._lines, self._dialect)
-
     def patterns(self) -> Iterator[tuple[Pattern, Rank]]:
         """The patterns of the rules, each with its rank; one rule may have two."""
-        for pattern, rank in ranked(self._read(), self._dialect):
-            yield take_apart(pattern, self._dialect.wildcards), rank
+        for section in self.chosen:
+            rules = read_rules(section.rules, self._lines, self._dialect)
+            for pattern, rank in ranked(rules, self._dialect):
+                yield take_apart(pattern, self._dialect.wildcards), rank
 
     def compile(self) -> Matcher | _Strictest:
         """Compiles the rules, which otherwise the first question does."""
@@ -138,22 +136,16 @@ class Rules:
             self._matcher = _Strictest(found) if self.is_strictest else found[0]
         return self._matcher
 
-    def _path(self, url: str | bytes) -> bytes:
-        return path_in_form(url, self._dialect)
-
-    def _is_robots_txt(self, path: bytes) -> bool:
-        return _is_robots_txt(path, self._dialect)
-
     def allowed(self, url: str | bytes) -> bool:
         """Whether the URL may be fetched."""
-        # A crawl calls this for each URL, so :meth:`_path` is inlined.
+        # A crawl calls this for each URL, so :func:`path_in_form` is inlined.
         octets = url.encode("utf-8", "surrogatepass") if isinstance(url, str) else url
         usual = usual_url(octets)
         path = usual[1] if usual else path_of(octets)
         if path.translate(None, self._safe):
             path = self._form(path)
         best = (self._matcher or self.compile()).best(path)
-        return best & 1 == 1 or self._is_robots_txt(path)
+        return best & 1 == 1 or _is_robots_txt(path, self._dialect)
 
     def compact(self) -> bytes | None:
         """The rules for :func:`allowed_by_compact_rules`; None if there are too many."""
@@ -162,8 +154,8 @@ class Rules:
 
     def verdict(self, url: str | bytes) -> Verdict:
         """Whether the URL may be fetched, and which rule decides."""
-        path = self._path(url)
-        if self._is_robots_txt(path):
+        path = path_in_form(url, self._dialect)
+        if _is_robots_txt(path, self._dialect):
             return _OF_ROBOTS_TXT
         if not self.chosen:
             return _WITHOUT_GROUP
@@ -184,7 +176,7 @@ class Rules:
 
         Tries each rule individually, so it takes longer than the verdict.
         """
-        verdict, places = self.verdict(url), Places(self._path(url))
+        verdict, places = self.verdict(url), Places(path_in_form(url, self._dialect))
         ranks: set[Rank] = set()
         for pattern, rank in self.patterns():
             if places.match(pattern):
