@@ -266,11 +266,8 @@ CLEAN_PARAM_DROPPED = _stat(
 _section("Queue")
 QUEUE_LOST = _stat(
     "robotstxt/queue/lost",
-    "requests of a job that could not be read back, see [queue](queue.md#a-kill-is-not-a-stop)",
-)
-QUEUE_UNREADABLE = _stat(
-    "robotstxt/queue/unreadable",
-    "files of a job that could not be read and were set aside",
+    "requests of a job that could not be read back, see ",
+    "[jobs](jobs.md#when-the-file-cannot-be-used)",
 )
 QUEUE_KEPT_IN_MEMORY = _stat(
     "robotstxt/queue/kept_in_memory",

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+from typing import TYPE_CHECKING, Any
 
-from scrapy import signals
-
+from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.clock import Alarm
-from scrapy_robots_plus.crawl.lanes.losses import Losses
-from scrapy_robots_plus.crawl.lanes.open_lanes import OpenLanes
-from scrapy_robots_plus.crawl.lanes.opening import open_lanes
-from scrapy_robots_plus.crawl.lanes.running_marker import RunningMarker
+from scrapy_robots_plus.crawl.jobs.queues import JobQueue
 from scrapy_robots_plus.crawl.own_errors import OwnErrors, guarded, is_of_this_package
 from scrapy_robots_plus.crawl.request_fields import priority_of
+from scrapy_robots_plus.protocol.printable import printable
 
 from .host import Address
 from .hosts import hosts_of
+from .in_memory import MemoryOrder, RequestsInMemory
+from .lanes import Lanes, LanesInFiles
+from .stored_lanes import StoredLanes, stored_lanes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
     from .host import Lane
     from .hosts import Hosts
+
+
+logger = logging.getLogger(__name__)
 
 
 class RobotsPriorityQueue:
@@ -56,21 +60,22 @@ class RobotsPriorityQueue:
         self.number = len(hosts.queues)
         """Of the queues of a crawl, the one with the lowest number is asked first."""
         self._length = 0
-        self._losses = Losses(crawler, key)
-        queues = (downstream_queue_cls, start_queue_cls)
-        self._lanes = open_lanes(
-            self, hosts, self._resumed, crawler, queues, key, startprios, self._losses
-        )
+        self._is_full = False
+        """Whether it was told that a request could not be written to disk."""
+        hosts.queues.append(self)
+        self._stored: StoredLanes | None = None
+        self._lanes: Lanes | StoredLanes
+        classes: Any = (downstream_queue_cls, start_queue_cls)
+        order = None if key else MemoryOrder.of(*classes)
+        if issubclass(downstream_queue_cls, JobQueue):
+            self._lanes = self._stored = stored_lanes(self, hosts, crawler, classes)
+        elif order is not None:
+            self._lanes = Lanes(self, lambda _: RequestsInMemory(order))
+        else:
+            self._lanes = in_files = LanesInFiles(self, crawler, classes, key)
+            in_files.resume(startprios, self._resumed)
         self._exchange = Alarm(hosts.known.wake, hosts.known.clock, hosts.known.call_later)
         """Rings when lanes that are asleep may be exchanged for those that wait."""
-        self._stored = None if isinstance(self._lanes, OpenLanes) else self._lanes
-        hosts.queues.append(self)
-        self._running_marker = None
-        if key and isinstance(self._lanes, OpenLanes):
-            self._running_marker = RunningMarker(key)
-            crawler.signals.connect(self._running_marker.remove, signals.spider_closed)
-            self._lanes.resume(startprios or {}, self._running_marker.held_when_killed)
-            self._write_running_marker()
 
     @classmethod
     def from_crawler(
@@ -94,7 +99,7 @@ class RobotsPriorityQueue:
     @property
     def lanes_asleep(self) -> int:
         """How many lanes only the job's file knows."""
-        return 0 if self._stored is None else self._stored.asleep
+        return self._lanes.asleep
 
     def __contains__(self, name: str) -> bool:
         return Address.named(name) in self._lanes
@@ -114,7 +119,7 @@ class RobotsPriorityQueue:
             if self._stored is not None:
                 self._stored.stays_in_memory(request, error)
             elif not isinstance(error, ValueError):
-                self._losses.not_on_disk(error)
+                self._not_on_disk(error)
             raise ValueError(str(error)) from error
         self._length += 1
         self._was_put(lane, is_new=is_new, is_urgent=is_urgent)
@@ -140,7 +145,6 @@ class RobotsPriorityQueue:
             self._hosts.enter(lane)
         else:
             self._hosts.grew(lane, is_urgent=is_urgent)
-        self._write_running_marker()
 
     def pop(self) -> Request | None:
         """The next request of a ready host; None if none is ready now.
@@ -150,7 +154,6 @@ class RobotsPriorityQueue:
         self._hosts.asked = self
         try:
             request = self._pop()
-            self._write_running_marker()
         except Exception as error:  # noqa: BLE001 - Scrapy would never ask again
             OwnErrors.of(self.crawler).tell("the queue", error)
             if self._taken is not None:
@@ -174,7 +177,7 @@ class RobotsPriorityQueue:
         """A number that changes whenever :meth:`state` does, for Scrapy's schedulers that write it
         while a job runs (https://github.com/scrapy/scrapy/pull/8152).
         """
-        return self._lanes.version
+        return self._lanes.changes
 
     def state(self) -> dict[str, list[int]]:
         """What :meth:`close` would return now."""
@@ -195,7 +198,7 @@ class RobotsPriorityQueue:
             try:
                 self._put(self._stranded.pop())
             except Exception as error:  # noqa: BLE001, PERF203 - the same again, or another
-                self._losses.not_on_disk(error)
+                self._not_on_disk(error)
 
     def _resumed(self, lane: Lane) -> None:
         """The lane holds requests left by an earlier run."""
@@ -231,7 +234,16 @@ class RobotsPriorityQueue:
             self._lanes.remove(lane)
         return request
 
-    def _write_running_marker(self) -> None:
-        """Notes how many requests the job holds: those waiting and those under way."""
-        if self._running_marker is not None:
-            self._running_marker.write(self._length + len(self._hosts.out))
+    def _not_on_disk(self, error: Exception) -> None:
+        """A request could not be written to disk, and stays in memory."""
+        compat.stats_of(self.crawler).inc_value(stats.QUEUE_KEPT_IN_MEMORY)
+        if self._is_full:
+            return
+        self._is_full = True
+        logger.error(
+            "Requests cannot be written to disk (%s). They stay in memory and are lost if the "
+            "crawl is stopped; their number is in %s",
+            printable(str(error) or repr(error)),
+            stats.QUEUE_KEPT_IN_MEMORY,
+            extra={"spider": self.crawler.spider},
+        )

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from itertools import count
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy import Request
-from scrapy.squeues import LifoMemoryQueue
 
-from scrapy_robots_plus.crawl.lanes.files import LaneFiles
-from scrapy_robots_plus.crawl.lanes.losses import Losses
-from scrapy_robots_plus.crawl.lanes.open_lanes import OpenLanes
 from scrapy_robots_plus.hosts.host import Address, State
+from scrapy_robots_plus.hosts.in_memory import MemoryOrder, RequestsInMemory
+from scrapy_robots_plus.hosts.lanes import Lanes as InMemory
 from scrapy_robots_plus.policy.origin import Origin
 
 if TYPE_CHECKING:
@@ -27,10 +24,8 @@ class Lanes:
     number = 0
 
     def __init__(self) -> None:
-        crawler: Any = SimpleNamespace(spider=None, stats=None)
-        losses = Losses(crawler, "")
-        files = LaneFiles(crawler, LifoMemoryQueue, None, "", losses)
-        self.open = OpenLanes(self, self._resumed, files, losses)
+        order = MemoryOrder(newest_first=True, newest_start_first=None)
+        self.open = InMemory(self, lambda _: RequestsInMemory(order))
         self._numbers = count(1)
 
     def __len__(self) -> int:
@@ -45,9 +40,6 @@ class Lanes:
         if not len(lane):
             self.open.remove(lane)
         return request
-
-    def _resumed(self, lane: Lane) -> None:
-        raise AssertionError("there was no former crawl")
 
     def new(self, name: str, *, requests: int = 1, priority: int = 0, slot: str = "") -> Lane:
         """A lane of *requests* to ``http://name``, the last in the order."""

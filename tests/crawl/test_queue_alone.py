@@ -17,7 +17,6 @@ from scrapy.squeues import LifoMemoryQueue, PickleLifoDiskQueue
 
 from scrapy_robots_plus import queues as ours
 from scrapy_robots_plus.crawl.jobs.queues import QUEUE_FOLDER
-from scrapy_robots_plus.crawl.lanes.running_marker import RunningMarker
 from scrapy_robots_plus.hosts.host import State
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 from scrapy_robots_plus.job import FILE_NAME
@@ -315,25 +314,7 @@ def test_a_job_that_begins_has_no_state(on_disk: Kinds, state: Any) -> None:
     assert len(Alone(on_disk.folder, state, kind=on_disk.lifo).queue) == 0
 
 
-def test_while_a_job_runs_a_file_tells_how_much_it_holds(folder: str, tmp_path: Path) -> None:
-    def held() -> int:
-        return int((tmp_path / QUEUE_FOLDER / RunningMarker.NAME).read_bytes())
-
-    alone = Alone(folder)
-    assert held() == 0
-    alone.push("a", "b", "c")
-    assert held() == 3
-    request = alone.queue.pop()
-    assert request is not None
-    assert held() == 3  # one of them under way
-    alone.world.queue_hosts.came_back(request)
-    alone.push("d")
-    assert held() == 3
-    alone.stop()
-    assert not (tmp_path / QUEUE_FOLDER / RunningMarker.NAME).exists()
-
-
-def test_in_memory_there_is_no_such_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_memory_there_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Alone(kind=LifoMemoryQueue).push("a")
     assert list(tmp_path.iterdir()) == []

@@ -12,19 +12,19 @@ from scrapy import Request
 from scrapy.pqueues import ScrapyPriorityQueue
 from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
-from scrapy_robots_plus.crawl.lanes.files import LaneFiles
-from scrapy_robots_plus.crawl.lanes.in_memory import MemoryOrder, RequestsInMemory
-from scrapy_robots_plus.crawl.lanes.lane_requests import LaneRequests
-from scrapy_robots_plus.crawl.lanes.losses import Losses
-from scrapy_robots_plus.hosts.host import Address
+from scrapy_robots_plus.hosts.in_memory import MemoryOrder, RequestsInMemory
+from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
+
+from .world import Host, World
 
 CRAWLER: Any = SimpleNamespace(spider=None, stats=None)
 KINDS: list[Any] = [FifoMemoryQueue, LifoMemoryQueue]
 
 
 def opened(kind: Any, start_kind: Any = None) -> Any:
-    files = LaneFiles(CRAWLER, kind, start_kind, "", Losses(CRAWLER, ""))
-    return files.open(Address(None, "a.example"))
+    order = MemoryOrder.of(kind, start_kind)
+    assert order is not None
+    return RequestsInMemory(order)
 
 
 def request(number: int, priority: int = 0, *, start: bool = False) -> Request:
@@ -94,11 +94,13 @@ class Largest(FifoMemoryQueue):  # type: ignore[misc, valid-type]
 def test_a_queue_class_of_the_project_is_used_from_the_first_request(
     kind: Any, start_kind: Any
 ) -> None:
-    lane = opened(kind, start_kind)
-    assert isinstance(lane, LaneRequests)
+    hosts = World([Host(known_until=1e9)]).queue_hosts
+    hosts.queues.clear()
+    queue = RobotsPriorityQueue(CRAWLER, kind, "", start_queue_cls=start_kind, hosts=hosts)
     for number in (2, 3, 1):
-        lane.push(request(number, start=True))
-    assert [lane.pop().url[-1] for _ in range(3)] == ["3", "2", "1"]
+        queue.push(Request(f"http://host0.example/{number}", meta={"is_start_request": True}))
+    found = [queue.pop() for _ in range(3)]
+    assert [request.url[-1] for request in found if request] == ["3", "2", "1"]
 
 
 def test_what_is_none_of_scrapys_own_has_no_order_that_is_known() -> None:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.crawl.jobs.job import Job
-from scrapy_robots_plus.crawl.lanes.stored_lanes import StoredLanes
+from scrapy_robots_plus.hosts.stored_lanes import StoredLanes
 
 from .test_queue_properties import (
     HOST,

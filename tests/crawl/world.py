@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 class Stats(dict[str, int]):
     """As much of Scrapy's stats as a queue uses."""
 
-    def inc_value(self, key: str) -> None:
-        self[key] = self.get(key, 0) + 1
+    def inc_value(self, key: str, count: int = 1) -> None:
+        self[key] = self.get(key, 0) + count
 
     def set_value(self, key: str, value: int) -> None:
         self[key] = value
@@ -181,7 +181,11 @@ class World(HandClock):
             stats=None,
             settings=Settings({"JOBDIR": str(folder)}),
             signals=SignalManager(self),
-            engine=SimpleNamespace(_slot=under_way, scraper=SimpleNamespace(slot=None)),
+            engine=SimpleNamespace(
+                _slot=under_way,
+                scraper=SimpleNamespace(slot=None),
+                downloader=SimpleNamespace(active=()),
+            ),
         )
         self.crawler = crawler
         return RobotsPriorityQueue(

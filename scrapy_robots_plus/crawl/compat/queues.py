@@ -7,7 +7,7 @@ public names tell which queues it has, and which comes next.
 from __future__ import annotations
 
 import pickle
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any
 
 from scrapy import pqueues
 from scrapy.core.scheduler import Scheduler
@@ -15,8 +15,6 @@ from scrapy.core.scheduler import Scheduler
 from .crawler import engine_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from scrapy import Request
     from scrapy.crawler import Crawler
 
@@ -49,69 +47,14 @@ def fits_on_disk(request: Request, crawler: Crawler) -> bool:
     return True
 
 
-class Part(NamedTuple):
-    """One of the queues in a ``ScrapyPriorityQueue``: requests of one priority."""
-
-    priority: int
-    starts: bool
-    """Whether it holds start requests."""
-    queue: pqueues.QueueProtocol
-
-    @property
-    def name(self) -> str:
-        """The name of its file or folder."""
-        return part_name(self.priority, starts=self.starts)
-
-
-def part_name(priority: int, *, starts: bool) -> str:
-    return f"{priority}s" if starts else str(priority)
-
-
-def part_names(priorities: Iterable[int]) -> set[str]:
-    return {
-        part_name(priority, starts=starts) for priority in priorities for starts in (False, True)
-    }
-
-
-def parts_of(queue: pqueues.ScrapyPriorityQueue) -> list[Part]:
-    parts = [Part(priority, False, part) for priority, part in queue.queues.items()]
-    starts = queue._start_queues.items()  # noqa: SLF001
-    return parts + [Part(priority, True, part) for priority, part in starts]
+def priorities_of(queue: pqueues.ScrapyPriorityQueue) -> list[int]:
+    """Those that have requests."""
+    parts = (*queue.queues.items(), *queue._start_queues.items())  # noqa: SLF001
+    return sorted({priority for priority, part in parts if len(part)})
 
 
 def count_parts(queue: pqueues.ScrapyPriorityQueue) -> int:
     return len(queue.queues) + len(queue._start_queues)  # noqa: SLF001
-
-
-def part_in_turn(queue: pqueues.ScrapyPriorityQueue) -> Part | None:
-    """The part that ``pop()`` will take a request from."""
-    priority = best_priority(queue)
-    for starts, parts in enumerate((queue.queues, queue._start_queues)):  # noqa: SLF001
-        if priority in parts:
-            return Part(priority, bool(starts), parts[priority])
-    return None
-
-
-def open_part(queue: pqueues.ScrapyPriorityQueue, priority: int, *, starts: bool) -> None:
-    """Opens a part left by an earlier run. Raises whatever opening a damaged file raises."""
-    if starts and queue._start_queue_cls is None:  # noqa: SLF001
-        return
-    parts = queue._start_queues if starts else queue.queues  # noqa: SLF001
-    make = queue._sqfactory if starts else queue.qfactory  # noqa: SLF001
-    part = make(priority)
-    if not len(part):
-        part.close()
-        return
-    parts[priority] = part
-    queue.curprio = best_priority(queue)
-
-
-def take_out(queue: pqueues.ScrapyPriorityQueue, part: Part) -> None:
-    """Takes *part* out of *queue*, which holds it."""
-    parts = queue._start_queues if part.starts else queue.queues  # noqa: SLF001
-    del parts[part.priority]
-    rest = (*queue.queues, *queue._start_queues)  # noqa: SLF001
-    queue.curprio = min(rest, default=None)
 
 
 def best_priority(queue: pqueues.ScrapyPriorityQueue) -> int:
@@ -132,9 +75,11 @@ def next_request(queue: pqueues.ScrapyPriorityQueue) -> Request | None:
     ``ScrapyPriorityQueue.peek()`` only looks at ``curprio``, and at start requests first
     (https://github.com/scrapy/scrapy/pull/7267).
     """
-    part = part_in_turn(queue)
+    priority = best_priority(queue)
+    parts = (each.get(priority) for each in (queue.queues, queue._start_queues))  # noqa: SLF001
+    part: Any = next(filter(None, parts), None)
     try:
-        found: Request | None = cast("Any", part.queue).peek() if part is not None else None
+        found: Request | None = part.peek() if part is not None else None
     except Exception:  # noqa: BLE001 - optional in Scrapy's protocol; or it cannot be read from disk
         return None
     return found

@@ -4,41 +4,44 @@ from __future__ import annotations
 
 from heapq import nlargest
 from math import inf
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.hosts.host import Address, Lane, State
+from scrapy_robots_plus.crawl.jobs.job import Job
+from scrapy_robots_plus.crawl.jobs.renaming import name_lanes
 from scrapy_robots_plus.job import FILE_NAME
 
-from .stored_requests import StoredRequests
+from .host import Address, Lane, State
+from .stored_requests import StoredOrder, StoredRequests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from scrapy import Request
+    from scrapy.crawler import Crawler
 
-    from scrapy_robots_plus.hosts.host import LaneQueue
+    from scrapy_robots_plus.crawl.jobs.queues import JobQueue
     from scrapy_robots_plus.job import Contents
 
-    from .stored_requests import StoredOrder
+    from .host import LaneQueue
+    from .hosts import Hosts
 
 IN_ONE_FILE: dict[str, list[int]] = {FILE_NAME: []}
 """The state of a job whose requests are in one file, whichever lanes there are."""
 
 
-class WatchesLanes(Protocol):
-    """Knows what the lanes that are awake wait for."""
+def stored_lanes(
+    queue: LaneQueue,
+    hosts: Hosts,
+    crawler: Crawler,
+    classes: tuple[type[JobQueue], type[JobQueue] | None],
+) -> StoredLanes:
+    """Those of the job of *crawler*; *classes*: of its queues, that of start requests last.
 
-    def name_of(self, request: Request) -> str:
-        """The name of the lane that *request* belongs to."""
-
-    def woke(self, lane: Lane) -> None:
-        """The lane may be chosen from now on."""
-
-    def may_sleep(self, lane: Lane) -> bool:
-        """Whether nothing is about to happen to it."""
-
-    def falls_asleep(self, lane: Lane) -> None:
-        """The lane is forgotten."""
+    Raises JobFileError if the file of the job cannot be used.
+    """
+    job = Job.of(crawler)
+    name_lanes(job, "hosts", hosts.name_of)
+    return StoredLanes(queue, hosts, StoredOrder(job, *classes))
 
 
 class StoredLanes:
@@ -58,9 +61,9 @@ class StoredLanes:
     LEAST_PAUSE = 1.0
     """Shortest pause in seconds."""
 
-    def __init__(self, queue: LaneQueue, watcher: WatchesLanes, order: StoredOrder) -> None:
+    def __init__(self, queue: LaneQueue, hosts: Hosts, order: StoredOrder) -> None:
         self._queue = queue
-        self._watcher = watcher
+        self._hosts = hosts
         self._order = order
         self._job = order.job
         self._lanes: dict[str, Lane] = {}
@@ -118,7 +121,7 @@ class StoredLanes:
             if not len(lane):
                 del self._lanes[name]
             else:
-                self._watcher.woke(lane)
+                self._hosts.woke(lane)
             raise
         finally:
             self._job.lanes.wake_one(name)
@@ -128,7 +131,7 @@ class StoredLanes:
         """The lane is empty."""
         self._forget(lane)
 
-    version = 0
+    changes = 0
     """The state of the job is always the same."""
 
     def state(self) -> dict[str, list[int]]:
@@ -194,7 +197,7 @@ class StoredLanes:
         rows = self._job.lanes.wake(most)
         for name, _, contents in rows:
             if name not in self._lanes:  # unless the file was damaged, and mended
-                self._watcher.woke(self._awake(name, Address.named(name), contents))
+                self._hosts.woke(self._awake(name, Address.named(name), contents))
         self._most_urgent_asleep = rows[-1].priority if len(rows) == most else inf
         return len(rows)
 
@@ -207,9 +210,9 @@ class StoredLanes:
         self, most: int, may_go: Callable[[Lane], bool], rank: Callable[[Lane], tuple[int, int]]
     ) -> None:
         """Puts lanes to sleep that *may_go*, those with the highest *rank* first."""
-        candidates = (lane for lane in self if may_go(lane) and self._watcher.may_sleep(lane))
+        candidates = (lane for lane in self if may_go(lane) and self._hosts.may_sleep(lane))
         for lane in nlargest(most, candidates, key=rank):
-            self._watcher.falls_asleep(lane)
+            self._hosts.falls_asleep(lane)
             self._forget(lane)
             self._most_urgent_asleep = min(self._most_urgent_asleep, lane.priority)
 
