@@ -10,10 +10,10 @@ import signal
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, BinaryIO
 
-from .forks import ROOT, Forks
+from .forks import ROOT, SCRAPY, Forks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,6 +94,16 @@ class Program:
         for file in (self.stdin, self.stdout, self.stderr):
             with suppress(BrokenPipeError):
                 file.close()
+
+
+def scrapy_in(folder: Path, *arguments: str) -> tuple[int, str]:
+    """Runs ``scrapy`` in *folder*: its status, and all that it prints, in that order."""
+    read, write = os.pipe()
+    program = Program(SCRAPY, *arguments, folder=folder, stdout=write, stderr=write)
+    os.close(write)
+    with open(read, "rb") as output, closing(program):
+        printed = output.read().decode()
+        return program.wait(), printed
 
 
 def _reader(target: int | None) -> tuple[BinaryIO, int]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.forks import SCRAPY
-from tests.programs import Program
+from tests.programs import scrapy_in
 
 ROOT = Path(__file__).parent.parent
 PROJECT = ROOT / "sample_project"
@@ -23,14 +20,8 @@ def run_in_project(command: str) -> str:
     """What it prints, in a fork of a process that has imported Scrapy."""
     program, *arguments = shlex.split(command)
     assert program == "scrapy"
-    read, write = os.pipe()
-    with (
-        open(read, "rb") as output,
-        closing(Program(SCRAPY, *arguments, folder=PROJECT, stdout=write, stderr=write)) as crawl,
-    ):
-        os.close(write)
-        printed = output.read().decode()
-        assert crawl.wait(60) == 0, printed
+    status, printed = scrapy_in(PROJECT, *arguments)
+    assert status == 0, printed
     return printed
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
@@ -11,6 +10,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from .programs import scrapy_in
 from .samples import ROOT
 
 if TYPE_CHECKING:
@@ -29,22 +29,17 @@ DENIED = 1
 """The status of a command that shows a denial."""
 
 
-def start(command: str, folder: Path, errors: int) -> subprocess.Popen[str]:
-    program = shlex.split(command.removeprefix("python -m "))
-    return subprocess.Popen(
-        [sys.executable, "-u", "-m", *program],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=errors,
-        text=True,
-    )
-
-
 @contextmanager
 def served(command: str, folder: Path) -> Iterator[str]:
     """The port of the server of the tutorial, a free one."""
-    with start(command.replace(" 8000 ", " 0 "), folder, subprocess.DEVNULL) as server:
+    program = shlex.split(command.replace(" 8000 ", " 0 "))[1:]
+    with subprocess.Popen(
+        [sys.executable, "-u", *program],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as server:
         try:
             assert server.stdout is not None
             (port,) = re.findall(r"port (\d+)", server.stdout.readline())
@@ -54,9 +49,10 @@ def served(command: str, folder: Path) -> Iterator[str]:
 
 
 def printed_by(command: str, folder: Path) -> str:
-    with start(command, folder, subprocess.STDOUT) as running:
-        output, _ = running.communicate(timeout=120)
-    assert running.returncode == 0 or (running.returncode == DENIED and "denied" in output), output
+    program, *arguments = shlex.split(command)
+    assert program == "scrapy"
+    status, output = scrapy_in(folder, *arguments)
+    assert status == 0 or (status == DENIED and "denied" in output), output
     return BEFORE_THE_LEVEL.sub("", output)
 
 
