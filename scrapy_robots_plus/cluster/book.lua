@@ -42,7 +42,8 @@ function events.ask(who, delay, patience, booked)
     moment = e.next
     e.next = e.next + delay
   end
-  local free = math.max(e.paused, e.lost_at + math.max(delay, LEAST_SILENCE))
+  e.paused = math.max(e.paused, e.lost_at + math.max(delay, LEAST_SILENCE))
+  local free = e.paused
   if e.last ~= '' and e.last ~= who then free = math.max(free, e.left_by + math.max(delay, e.delay)) end
   local due = moment + e.lag
   if now < due then
@@ -82,7 +83,7 @@ function events.unused(who, ago, delay, booked)
   booked = tonumber(booked)
   if not booked then
     if e.last ~= who then return end
-    e.left_by = math.min(e.left_by, now - ago)
+    e.left_by = math.min(e.left_by, now - math.min(ago, e.delay))
   end
   if booked == e.first then e.first = math.huge end
   if booked and booked + delay == e.next then
@@ -97,7 +98,7 @@ function events.leave_alone(seconds) e.paused = math.max(e.paused, now + seconds
 events[event](unpack(ARGV, 2, #ARGV - 2))
 
 local left = e.last ~= '' and e.left_by + math.max(REMEMBERED, e.delay) or 0
-local useful = math.ceil((math.max(e.next + e.lag, e.paused, left) - now) * 1000)
+local useful = math.ceil((math.max(e.next + e.lag, e.paused, left, e.lost_at + REMEMBERED) - now) * 1000)
 if useful > 0 then
   redis.call('SET', KEYS[1], cmsgpack.pack(e), 'PX', useful)
 else

@@ -94,7 +94,7 @@ class Entry:
                 self.lag, self.next = 0.0, now
             moment = self.next
             self.next += delay
-        free = max(self.paused, self.lost_at + max(delay, LEAST_SILENCE))
+        free = self.paused = max(self.paused, self.lost_at + max(delay, LEAST_SILENCE))
         if self.last not in ("", who):
             free = max(free, self.left_by + max(delay, self.delay))
         if now < (due := moment + self.lag):
@@ -142,7 +142,7 @@ class Entry:
         if moment is None:
             if self.last != who:
                 return
-            self.left_by = min(self.left_by, now - ago)
+            self.left_by = min(self.left_by, now - min(ago, self.delay))
         if moment == self.first:
             self.first = inf
         if moment is not None and moment + delay == self.next:
@@ -158,7 +158,7 @@ class Entry:
     def useful_until(self) -> float:
         """When all of it can be forgotten."""
         left = self.left_by + max(REMEMBERED, self.delay) if self.last else 0.0
-        return max(self.next + self.lag, self.paused, left)
+        return max(self.next + self.lag, self.paused, left, self.lost_at + REMEMBERED)
 
 
 class Book(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
@@ -207,6 +208,40 @@ def test_they_go_by_the_same_rules_in_a_crowd(
     world.run()
 
 
+class InAFile:
+    """What crawls share in a file, each of which has opened it, on a machine whose clock is set."""
+
+    def __init__(self, path: Path, random: Random) -> None:
+        self._now = {"monotonic": NOW, "wall": 1e9}
+        self._books = [BookInFile(path, "g", boot("x", self._now)) for _ in range(3)]
+        self._random = random
+
+    def __getattr__(self, event: str) -> Callable[..., Any]:
+        def happen(now: float, *arguments: Any) -> Any:
+            self._now["monotonic"] = now
+            if self._random.random() < 0.1:
+                self._now["wall"] += self._random.choice([-600.0, 600.0])
+            return self._random.choice(self._books).change(HOST, event, *arguments)
+
+        return happen
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_crowd_that_shares_a_file_keeps_the_delay(tmp_path: Path, seed: int) -> None:
+    world = World(InAFile(tmp_path / "p", Random(seed)), Random(seed))
+    usual = {"requests": 8, "lag": 0.01, "connecting": 0.05, "answering": 0.1}
+    changes: list[dict[str, float]] = [{"lag": 0.9}, {"drops": 0.4}, {"dies_after": 2}, {}, {}]
+    made = [
+        Worker(world, f"w{number}", **{**usual, **change})  # type: ignore[arg-type]
+        for number, change in enumerate(changes)
+    ]
+    for each in made:
+        world.after(world.random.uniform(0, 0.1), each.begin)
+    world.run()
+    assert min(world.gaps()) >= 1.0 - 1e-6
+    assert all(each.sent == (each.requests if each.lives else 2) for each in made)
+
+
 @given(_STEPS)
 @settings(deadline=None, max_examples=50)
 def test_what_is_written_goes_on_as_if_it_had_not_been(
@@ -250,6 +285,32 @@ def test_a_server_that_was_emptied_leaves_hosts_alone_once(redis: RedisServer) -
     assert ask(book, A, 30.0, host="another.example") == GO
     assert ask(other, B, 30.0)[0] > 29.0
     book.close()
+    other.close()
+
+
+def test_a_loss_is_noticed_once_and_nobody_waits_for_ever(redis: RedisServer) -> None:
+    """What is written of it stays there for as long as anybody expects something."""
+    book = BookOnServer(redis.url, "once")
+    assert ask(book, A, 0.1) == GO
+    redis.emptied()
+    wait, moment = ask(book, A, 0.1)
+    assert 0.9 < wait <= 1.0
+    with redis.client() as client:
+        assert client.pttl(book.key(HOST)) > 1000 * book_on_server.EXPECTED_FOR
+    time.sleep(wait + 0.1)
+    assert ask(book, A, 0.1, 0.0, moment) == GO
+    book.close()
+
+
+def test_a_moment_that_is_given_back_is_no_sign_of_a_loss(redis: RedisServer) -> None:
+    one, other = BookOnServer(redis.url, "given back"), BookOnServer(redis.url, "given back")
+    assert ask(one, A, 0.05) == GO
+    time.sleep(0.06)
+    assert ask(other, B, 0.05) == GO
+    other.change(HOST, "unused", B, 1e9, 0.05, None)
+    with redis.client() as client:
+        assert client.pttl(one.key(HOST)) > 1000 * book_on_server.EXPECTED_FOR
+    one.close()
     other.close()
 
 
