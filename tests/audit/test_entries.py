@@ -19,7 +19,6 @@ from scrapy_robots_plus.audit.entries import (
     from_fields,
     to_fields,
 )
-from scrapy_robots_plus.policy.moments import moment_of, rfc3339
 
 from .entries import any_entry
 from .logs import begin
@@ -53,12 +52,6 @@ def test_any_mapping_is_written_as_an_object() -> None:
 
 def test_each_type_has_one_name() -> None:
     assert sorted(entry.type for entry in ENTRIES) == ["crawl", "end", "file", "page", "verdict"]
-
-
-def test_times_are_rfc_3339_in_utc_with_microseconds() -> None:
-    assert rfc3339(1_795_201_080.123456) == "2026-11-20T18:58:00.123456Z"
-    assert rfc3339(0) == "1970-01-01T00:00:00.000000Z"
-    assert moment_of("2026-11-20T18:58:00.123456Z") == 1_795_201_080.123456
 
 
 def test_a_field_or_a_type_of_a_later_reader_does_not_matter() -> None:

@@ -1,0 +1,19 @@
+"""Moments are written, and read, as RFC 3339 has them."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_robots_plus.policy.moments import moment_of, rfc3339
+
+
+def test_they_are_in_utc_with_microseconds() -> None:
+    assert rfc3339(1_795_201_080.123456) == "2026-11-20T18:58:00.123456Z"
+    assert rfc3339(0) == "1970-01-01T00:00:00.000000Z"
+    assert moment_of("2026-11-20T18:58:00.123456Z") == 1_795_201_080.123456
+
+
+@pytest.mark.parametrize("text", ["1970-01-01T00:00:00+01:00", "1970-01-01T00:00:00", "", "soonZ"])
+def test_other_text_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="time in UTC|isoformat"):
+        moment_of(text)
