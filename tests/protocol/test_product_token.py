@@ -132,6 +132,14 @@ def test_a_word_that_tells_no_crawlers_apart_is_no_name(word: str) -> None:
         assert names_of(f"Foobot/1.0 (x; {written}) {written}/2.0") == (("foobot",),)
 
 
+@pytest.mark.parametrize(
+    "address", ["HTTPS://Barbot.example/x", "WWW.Barbot.example", "x[AT]Barbot.example"]
+)
+def test_a_word_of_an_address_is_no_name(address: str) -> None:
+    for written in (address, address.lower()):
+        assert names_of(f"Foobot/1.0 ({written})") == (("foobot",),)
+
+
 def test_any_other_word_of_a_header_is_one() -> None:
     names = (("foobot", "barbot", "bazbot-2", "bazbot"),)
     assert names_of("Foobot/1.0 (x; Barbot) Bazbot-2") == names
