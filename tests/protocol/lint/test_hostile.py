@@ -5,6 +5,7 @@ Times are processor time, in loops of a million simple steps, as in ``test_hosti
 
 from __future__ import annotations
 
+import gc
 from itertools import count
 
 import pytest
@@ -130,6 +131,16 @@ def test_equal_rules_are_found_even_then() -> None:
     last = text.count("\n")
     assert findings[last - 2] is Code.DUPLICATE_RULE
     assert Code.CONTRADICTION in findings.values()
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_the_garbage_collector_runs_afterwards_if_it_did_before(runs: bool) -> None:
+    try:
+        (gc.enable if runs else gc.disable)()
+        lint("User-agent: *")
+        assert gc.isenabled() is runs
+    finally:
+        gc.enable()
 
 
 def test_of_very_many_lines_that_are_ignored_ten_thousand_are_named() -> None:
