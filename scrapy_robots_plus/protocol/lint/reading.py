@@ -10,7 +10,7 @@ from scrapy_robots_plus.protocol.dialect import Escapes, Order
 from scrapy_robots_plus.protocol.groups.group_choice import GroupChoice
 from scrapy_robots_plus.protocol.groups.scanner import Scanner
 from scrapy_robots_plus.protocol.lines.kinds import Kind
-from scrapy_robots_plus.protocol.lines.lines import Line, read_line, to_lines
+from scrapy_robots_plus.protocol.lines.lines import read_line, to_lines
 from scrapy_robots_plus.protocol.lines.octets import order_of_utf16, to_utf8, whole_lines
 from scrapy_robots_plus.protocol.rules.compiling import WEIGHT_OF_OCTET, ranked
 from scrapy_robots_plus.protocol.rules.escapes import SIMPLE
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.groups.group_choice import Chosen
     from scrapy_robots_plus.protocol.groups.sections import Section
-# Plain tuples of plain values: the garbage collector has nothing to do with them.
+    from scrapy_robots_plus.protocol.lines import Line
 AgentLine = tuple[int, bytes, tuple[str, ...]]
 """The position of its group, its value, and the names that the dialect reads in it."""
 Ranked = tuple[Rank, Pattern]
@@ -32,24 +32,15 @@ _ALWAYS_SENT_ESCAPED = re.compile(rb"[\x00-\x20\"<>\x7f]")
 
 
 class _NotingScanner(Scanner):
-    """Also notes what it has read, and where the user-agent lines are.
-
-    In dictionaries of plain values, not of lines: thousands of those, kept, take the garbage
-    collector longer than all else.
-    """
+    """Also notes what it has read, and where the user-agent lines are."""
 
     def __init__(self, dialect: Dialect) -> None:
         super().__init__(dialect)
         self.agents: dict[int, AgentLine] = {}
-        self.kinds: dict[int, Kind | None] = {}
-        self.pairs: dict[int, tuple[bytes, bytes]] = {}
+        self.read: dict[int, Line | None] = {}
 
     def _line(self, number: int, text: bytes) -> Line | None:
-        line = super()._line(number, text)
-        if line is None:
-            self.kinds[number] = None
-        else:
-            self.kinds[number], self.pairs[number] = line.kind, line[2:]
+        line = self.read[number] = super()._line(number, text)
         return line
 
     def _agent(self, number: int, value: bytes, /) -> None:
@@ -84,10 +75,9 @@ class Reading(NamedTuple):
     choice: GroupChoice
     by_name: dict[str, Chosen]
     """The groups that count for a crawler that goes by a name, for each name."""
-    kinds: dict[int, Kind | None]
-    """The kinds of most lines that are no usual rules; None for those without a key."""
-    pairs: dict[int, tuple[bytes, bytes]]
-    """The keys and values of those that have one."""
+    read: dict[int, Line | None]
+    """What the scanner has read in lines that may have a known key; not rules of the usual
+    spelling."""
     rules: dict[int, tuple[bool, bytes]]
     """For each rule of a group, by its line: whether it allows, and its path as served."""
     patterns: dict[int, tuple[Ranked, ...]]
@@ -95,9 +85,8 @@ class Reading(NamedTuple):
 
     def line(self, number: int) -> Line | None:
         """A line with its key and value; None if it has none."""
-        if number in self.kinds:
-            kind = self.kinds[number]
-            return None if kind is None else Line(number, kind, *self.pairs[number])
+        if number in self.read:
+            return self.read[number]
         return read_line(number, self.lines[number - 1], self.dialect)
 
 
@@ -133,19 +122,18 @@ def read(
         frozenset(line.number for line in scanner.globals),
         choice,
         choice.by_name,
-        scanner.kinds,
-        scanner.pairs,
+        scanner.read,
         rules,
         _patterns(rules, dialect),
     )
 
 
 def _rules(scanner: _NotingScanner, lines: list[bytes]) -> dict[int, tuple[bool, bytes]]:
-    kinds, pairs = scanner.kinds, scanner.pairs
     rules: dict[int, tuple[bool, bytes]] = {}
     for number in chain.from_iterable(section.rules for section in scanner.sections):
-        if number in pairs:
-            rules[number] = kinds[number] is Kind.ALLOW, pairs[number][1]
+        read = scanner.read.get(number)
+        if read is not None:
+            rules[number] = read.kind is Kind.ALLOW, read.value
         else:  # of the usual spelling, which the scanner has not split
             key, _, value = lines[number - 1].partition(b":")
             rules[number] = key in {b"Allow", b"allow"}, value.partition(b"#")[0].strip()

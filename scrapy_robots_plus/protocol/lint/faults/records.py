@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.lines.kinds import ABOUT_USES, INITIALS, kind_of
+from scrapy_robots_plus.protocol.lines.kinds import ABOUT_USES, INITIALS, Kind, kind_of
 from scrapy_robots_plus.protocol.lines.octets import text
 from scrapy_robots_plus.protocol.lint.findings import Code, Findings, quoted
 from scrapy_robots_plus.protocol.lint.meanings import PACES, ROLES, RULES, Role, why_ignored
@@ -46,15 +46,15 @@ def record_faults(reading: Reading, findings: Findings) -> None:
     """Those of each line, in file order."""
     unknown = _Unknown(reading, findings)
     spellings: dict[bytes, str] = {}
-    groups, kinds = reading.groups, reading.kinds
+    groups = reading.groups
     for number, line in enumerate(reading.lines, 1):
         if line.startswith(_PLAIN) and line.count(b":") == 1 and number in groups:
             continue  # nothing is wrong with most lines
         start = line.lstrip()[:1]
         if not start or start == b"#":
             continue
-        read = reading.line(number) if kinds.get(number, start in INITIALS) else None
-        if read is None:
+        read = reading.line(number) if start in INITIALS else None
+        if read is None or read.kind is Kind.NOTHING:
             unknown.add(number)
             continue
         _, kind, key, value = read
