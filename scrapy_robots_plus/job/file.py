@@ -40,16 +40,20 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
 
+_ERRORS = (*FAULTS, OverflowError)
 MOST_SALVAGES = 3
 """In one run. A file that is damaged again and again is on a broken disk."""
 
 _ACCEPT = '"scrapy robots job accept JOBDIR" ends this message'
 
 
-def _guarded(
-    work: Callable[Concatenate[JobFile, _P], _T],
+def _of_job(
+    work: Callable[Concatenate[JobRequests, _P], _T],
 ) -> Callable[Concatenate[JobFile, _P], _T]:
-    """Does *work* again after a damaged file was mended. Raises JobFileError for other faults."""
+    """Does *work* with the requests in the file, and again after a damaged file was mended.
+
+    Raises JobFileError for other faults.
+    """
 
     @wraps(work)
     def guarded(self: JobFile, /, *arguments: _P.args, **named: _P.kwargs) -> _T:
@@ -57,23 +61,21 @@ def _guarded(
             raise self._failure
         while True:
             try:
-                return work(self, *arguments, **named)
-            except (*FAULTS, OverflowError) as error:  # noqa: PERF203 - what the loop is for
+                return work(self._job, *arguments, **named)
+            except _ERRORS as error:  # noqa: PERF203 - what the loop is for
                 self.mend(error)
 
     return guarded
 
 
-def _of_job(
-    work: Callable[Concatenate[JobRequests, _P], _T],
-) -> Callable[Concatenate[JobFile, _P], _T]:
-    """Does *work* with the requests in the file, guarded."""
+def _guarded(work: Callable[[JobFile], _T]) -> Callable[[JobFile], _T]:
+    """Guards what is done with the file itself in the same way."""
 
     @wraps(work)
-    def of_job(self: JobFile, /, *arguments: _P.args, **named: _P.kwargs) -> _T:
-        return work(self._job, *arguments, **named)
+    def guarded(self: JobFile) -> _T:
+        return _of_job(lambda _: work(self))(self)
 
-    return _guarded(of_job)
+    return guarded
 
 
 class JobFile:

@@ -438,9 +438,7 @@ class JobRequests:
         self.waiting += 1
 
     def _stop_waiting(self, row: Row) -> None:
-        place = "lane = ? AND priority = ? AND starts = ? AND id = ?"
-        values = (row.lane, row.priority, row.starts, row.id)
-        self._run(f"DELETE FROM waiting WHERE {place}", values)  # noqa: S608
+        self._run(_STOP_WAITING, (row.lane, row.priority, row.starts, row.id))
         self.waiting -= 1
         if row.lane in self.awake:
             return
@@ -486,6 +484,7 @@ def _whole(id_: int, fields: Collection[Any]) -> Row:
 
 
 _ENTER = "REPLACE INTO states VALUES (?, ?)"
+_STOP_WAITING = "DELETE FROM waiting WHERE lane = ? AND priority = ? AND starts = ? AND id = ?"
 _IN_TURN = "FROM lanes ORDER BY priority, turn LIMIT ?"
 _REMOVE = "DELETE FROM lanes WHERE name = ?"
 _SET_PRIORITY = "UPDATE lanes SET priority = ? WHERE name = ?"
