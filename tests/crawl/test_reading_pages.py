@@ -11,7 +11,10 @@ from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 
 from scrapy_robots_plus.crawl.pages import reading
 from scrapy_robots_plus.crawl.pages.reading import directives_of
+from scrapy_robots_plus.crawl.preferences.headers import said_in_headers
 from scrapy_robots_plus.crawl.preferences.metas import MOST_OCTETS
+from scrapy_robots_plus.protocol import directives
+from scrapy_robots_plus.protocol.directives import header_statements
 from tests.crawl.paging import TakingSpider, page, says
 from tests.crawling import crawl, stat
 from tests.protocol.worst_cases import loop, seconds
@@ -133,3 +136,21 @@ async def test_a_huge_hostile_page_is_crawled(sites: Sites) -> None:
         host.url("/a"), host.url("/b"), spider=TakingSpider, ROBOTS_NOINDEX="obey"
     )
     assert sorted(crawler.spider.items) == ["a", "b"]  # the tag of b is beyond the limit
+
+
+def test_a_header_is_read_once_for_what_a_page_says_and_what_it_may_be_used_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[object] = []
+
+    def noting(lines: object) -> object:
+        read.append(lines)
+        return header_statements(lines)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(directives, "header_statements", noting)
+    headers = {"X-Robots-Tag": "noai, once"}
+    for _ in range(2):
+        sent = Response("http://a.example/", headers=headers)
+        assert [each.category for each in said_in_headers(sent, "Foobot")] == ["train-ai"]
+        assert set(directives_of(sent, "Foobot").directives) == {"noai"}
+    assert read == [(b"noai, once",)]

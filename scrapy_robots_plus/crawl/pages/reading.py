@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.exceptions import RobotsOverrideError
 from scrapy_robots_plus.crawl.log import crawl_log
+from scrapy_robots_plus.crawl.preferences.headers import x_robots_tag
 from scrapy_robots_plus.crawl.preferences.page import Page
 from scrapy_robots_plus.crawl.preferences.stamp import put_page
 from scrapy_robots_plus.crawl.request_settings import OVERRIDE_META_KEY
@@ -79,7 +80,6 @@ class PageReader:
 def directives_of(response: Response, agent: AgentNames) -> PageDirectives:
     """What the X-Robots-Tag headers and the robots meta tags of *response* ask of *agent*."""
     from scrapy_robots_plus.crawl.preferences.metas import metas_in
-    from scrapy_robots_plus.protocol.directives import PageDirectives, header_statements
+    from scrapy_robots_plus.protocol.directives import PageDirectives
 
-    in_headers = header_statements(response.headers.getlist("X-Robots-Tag"))
-    return PageDirectives.of((*in_headers, *metas_in(response, agent)), agent)
+    return PageDirectives.of((*x_robots_tag(response), *metas_in(response, agent)), agent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.preferences import (
@@ -11,8 +12,9 @@ from scrapy_robots_plus.protocol.preferences import (
 )
 
 if TYPE_CHECKING:
-    from scrapy.http import Headers, Response
+    from scrapy.http import Response
 
+    from scrapy_robots_plus.protocol.directives import PageStatement
     from scrapy_robots_plus.protocol.preferences import Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
@@ -29,16 +31,28 @@ def said_in_headers(response: Response, agent: AgentNames) -> tuple[Statement, .
     return (
         *(usage_header(usage) if usage else ()),
         *(signal_header(signal) if signal else ()),
-        *_directives(headers, agent),
+        *_directives(response, agent),
     )
 
 
-def _directives(headers: Headers, agent: AgentNames) -> tuple[Statement, ...]:
+def x_robots_tag(response: Response) -> tuple[PageStatement, ...]:
+    """What the X-Robots-Tag headers of *response* say, to any crawler."""
+    return _read(tuple(response.headers.getlist(_DIRECTIVES)))
+
+
+@lru_cache(maxsize=16)  # several parts ask of a page, and most pages of a site say the same
+def _read(lines: tuple[bytes, ...]) -> tuple[PageStatement, ...]:
+    from scrapy_robots_plus.protocol.directives import header_statements
+
+    return header_statements(lines)
+
+
+def _directives(response: Response, agent: AgentNames) -> tuple[Statement, ...]:
+    headers = response.headers
     if _DIRECTIVES not in headers:
         return ()
-    from scrapy_robots_plus.protocol.directives import PageDirectives, header_statements
+    from scrapy_robots_plus.protocol.directives import PageDirectives
 
-    said = header_statements(headers.getlist(_DIRECTIVES))
-    directives = PageDirectives.of(said, agent).directives
+    directives = PageDirectives.of(x_robots_tag(response), agent).directives
     is_image = (headers.get(b"Content-Type") or b"").strip().lower().startswith(b"image/")
     return directive_statements(directives, is_image=is_image)
