@@ -135,7 +135,8 @@ def imported_by(node: ast.AST) -> Iterator[str]:
 
 
 def named(requirements: str) -> set[str]:
-    return {re.split(r"[^\w.-]", line)[0].lower() for line in requirements.split()}
+    lines = requirements.strip().splitlines()
+    return {re.split(r"[^\w.-]", line.strip())[0].lower() for line in lines}
 
 
 EXTRAS = SETUP["options.extras_require"]
@@ -144,8 +145,8 @@ OPTIONAL = {name for extra in ("redis", "spidermon", "warc") for name in named(E
 DEV, DOCS, MUTANTS = (named(EXTRAS[extra]) for extra in ("dev", "docs", "mutants"))
 
 
-THE_USERS = {"scrapy-redis"}
-"""For classes that only its settings can name."""
+THE_USERS = {"pytest", "scrapy-redis"}
+"""For classes that only its settings can name, and for a plugin that only pytest loads."""
 
 
 def test_what_the_package_imports_is_what_it_requires_and_protego() -> None:

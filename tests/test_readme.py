@@ -35,7 +35,7 @@ SETUP.read(ROOT / "setup.cfg")
 HOME = SETUP["metadata"]["url"]
 PLACES = (f"{HOME}/blob/main/", HOME.replace("//github.", "//raw.githubusercontent.") + "/main/")
 """Where a published page finds the files of the repository."""
-DOCS = "https://scrapy-robots-plus.readthedocs.io/en/latest/"
+DOCS = "https://scrapy-robots-plus.readthedocs.io/en/stable/"
 """Where the pages of docs are published."""
 ELSEWHERE = {
     "github.com",
