@@ -157,12 +157,7 @@ async def test_a_retry_after_that_says_nothing_is_none(sites: Sites, header: str
 async def test_a_retry_after_that_asks_for_longer_is_honoured(sites: Sites) -> None:
     host = sites.host()
     host.pages["/page"] = in_turn(answer(status=429, retry_after="2"), answer("x"))
-    settings: dict[str, Any] = {
-        **RETRY,
-        "ROBOTS_BACKOFF_MAX": 0.1,
-        "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
-    }
-    await crawl(*pages(host, 1), **settings)
+    await crawl(*pages(host, 1), **RETRY, CONCURRENT_REQUESTS_PER_DOMAIN=1)
     assert host.gaps[0] >= 1.9
 
 
