@@ -156,7 +156,7 @@ async def test_what_is_cancelled_stays_in_the_job(
         **stand_in(),
         "JOBDIR": str(tmp_path / "job"),
         "ROBOTS_STORE": f"sqlite:{tmp_path / 'robots.db'}",
-        "ROBOTS_BACKOFF": False,
+        "ROBOTS_BACKOFF_MAX": 0,
         "DOWNLOAD_TIMEOUT": 30,
     }
     first = make_crawler(Remembers, **settings)
