@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.redis_server import RedisServer
-
-from .settings import SHARED
+from tests.workers import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

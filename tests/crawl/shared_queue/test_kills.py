@@ -12,9 +12,15 @@ import pytest
 from tests.crawling import parts_of_seconds
 from tests.redis_server import RedisServer
 from tests.sending import HICCUP
-from tests.workers import Crawled, Workers, robots, smallest
-
-from .settings import SHARED, THEIRS
+from tests.workers import (
+    EACH_FOR_ITSELF,
+    PLAIN,
+    SHARED,
+    Crawled,
+    Workers,
+    robots,
+    smallest,
+)
 
 if TYPE_CHECKING:
     from tests.sites import Host, Sites
@@ -84,7 +90,7 @@ def test_twenty_kills_beside_scrapy_redis(sites: Sites) -> None:
     ours = killed_crawl(hosts, 20, {**SHARED, "ROBOTS_WORKER_LIFETIME": 2})
     again = sum(ours.fetched.values()) - len(ours.fetched)
     others, their_hosts = hosts_of(sites, 10, 10, 30)
-    theirs = killed_crawl(their_hosts, 20, THEIRS)
+    theirs = killed_crawl(their_hosts, 20, {**PLAIN, **EACH_FOR_ITSELF})
     print(
         f"20 kills, {sum(hosts.values())} pages: {len(ours.missing)} lost, {again} fetched again, "
         f"smallest gap {smallest(ours.gaps, paced):.3f} s of {DELAY} s; with scrapy-redis's own "

@@ -20,10 +20,9 @@ from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer, scrapy_redis_may_warn
 from tests.sending import HICCUP
 from tests.waiting import close_when
-from tests.workers import Crawled, Workers, robots, smallest
+from tests.workers import SHARED, Crawled, Workers, robots, smallest
 
 from .crews import CrewSpider
-from .settings import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,10 +11,9 @@ from tests.crawling import crawl, make_crawler
 from tests.redis_proxy import RedisProxy
 from tests.redis_server import ADDRESS, RedisServer, scrapy_redis_may_warn, wait_until
 from tests.waiting import close_when
-from tests.workers import Workers, robots
+from tests.workers import SHARED, Workers, robots
 
 from .crews import CrewSpider, come
-from .settings import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,9 +11,7 @@ from tests.crawling import parts_of_seconds
 from tests.redis_server import RedisServer
 from tests.sending import HICCUP
 from tests.sites import answer, hang
-from tests.workers import Workers, robots, smallest
-
-from .settings import SHARED
+from tests.workers import SHARED, Workers, robots, smallest
 
 if TYPE_CHECKING:
     from tests.sites import Sites

@@ -19,10 +19,9 @@ from tests.samples import ROOT
 from tests.sending import HICCUP
 from tests.sites import answer, when
 from tests.waiting import close_when
-from tests.workers import Workers, robots, smallest
+from tests.workers import SHARED, Workers, robots, smallest
 
 from .crews import CrewSpider, come
-from .settings import SHARED
 
 if TYPE_CHECKING:
     from tests.sites import Sites

@@ -22,10 +22,9 @@ from tests.crawling import crawl, make_crawler, parts_of_seconds, run, stat
 from tests.redis_server import RedisServer, scrapy_redis_may_warn
 from tests.sites import answer, hang, when
 from tests.waiting import close_when
-from tests.workers import Workers
+from tests.workers import SHARED, Workers
 
 from .crews import come
-from .settings import SHARED
 
 if TYPE_CHECKING:
     from tests.sites import Host, Sites
