@@ -20,35 +20,27 @@ from .project import Project
 from .subcommand import Exit, Group
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Sequence
 
     from scrapy.settings import Settings
 
     from .subcommand import Subcommand
 
 
-def subcommands() -> Iterator[Subcommand | Group]:
+def subcommands() -> tuple[Subcommand | Group, ...]:
     """All of them, in the order of the help. Imported here: Scrapy loads this module at the start
     of each of its commands."""
-    from .cache import Cache
+    from .cache import CACHE
     from .check import Check
     from .diff import Diff
     from .explain import Explain
-    from .job import Job
+    from .job import JOB
     from .plan import Plan
     from .replay import Replay
     from .report import Report
     from .show import Show
 
-    yield Check()
-    yield Explain()
-    yield Show()
-    yield Diff()
-    yield Plan()
-    yield Cache()
-    yield Job()
-    yield Replay()
-    yield Report()
+    return Check(), Explain(), Show(), Diff(), Plan(), CACHE, JOB, Replay(), Report()
 
 
 class RobotsCommand(ScrapyCommand):
@@ -72,7 +64,7 @@ class RobotsCommand(ScrapyCommand):
 
     def _add(
         self,
-        members: Iterable[Subcommand | Group],
+        members: Sequence[Subcommand | Group],
         parser: argparse.ArgumentParser,
         program: str,
     ) -> None:
@@ -89,7 +81,7 @@ class RobotsCommand(ScrapyCommand):
             )
             if isinstance(member, Group):
                 own.usage = f"{name} SUBCOMMAND [options] ..."
-                self._add(member.subcommands(), own, name)
+                self._add(member.subcommands, own, name)
                 continue
             own.usage = f"{name} {member.syntax}"
             own.set_defaults(run=member, parser=own, program=name)

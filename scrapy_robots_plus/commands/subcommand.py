@@ -7,13 +7,12 @@ from abc import ABC, abstractmethod
 from argparse import ArgumentTypeError
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from .errors import UnreadableError, reading
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
     from typing import BinaryIO
 
     from .output import Output
@@ -43,20 +42,6 @@ class Exit(IntEnum):
     """Nobody reads the output any more."""
 
 
-class Group(ABC):
-    """Several subcommands under one name: ``scrapy robots NAME SUBCOMMAND``."""
-
-    name: ClassVar[str]
-    help: ClassVar[str]
-    """One line, without a full stop."""
-    details: ClassVar[str] = ""
-    """A paragraph that follows it."""
-
-    @abstractmethod
-    def subcommands(self) -> Iterator[Subcommand]:
-        """All of them, in the order of the help."""
-
-
 class Subcommand(ABC):
     """One subcommand; ``scrapy robots NAME -h`` shows its *help* and *details*."""
 
@@ -78,6 +63,18 @@ class Subcommand(ABC):
 
         May raise one of ``errors.py``, which ends the command with status 2.
         """
+
+
+class Group(NamedTuple):
+    """Several subcommands under one name: ``scrapy robots NAME SUBCOMMAND``."""
+
+    name: str
+    help: str
+    """One line, without a full stop."""
+    details: str
+    """A paragraph that follows it."""
+    subcommands: tuple[Subcommand, ...]
+    """All of them, in the order of the help."""
 
 
 def agent_name(text: str) -> str:

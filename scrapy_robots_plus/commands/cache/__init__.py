@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from scrapy_robots_plus.commands.subcommand import Group
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from .contents import List, Show, Verify
+from .exchange import Export, Import
+from .purge import Purge
 
-    from scrapy_robots_plus.commands.subcommand import Subcommand
-
-
-class Cache(Group):
-    """Its actions."""
-
-    name = "cache"
-    help = "Inspect and maintain a store of robots.txt files"
-    details = "A store can be looked at while crawls use it."
-
-    def subcommands(self) -> Iterator[Subcommand]:
-        from .contents import List, Show, Verify
-        from .exchange import Export, Import
-        from .purge import Purge
-
-        yield from (List(), Show(), Export(), Import(), Purge(), Verify())
+CACHE = Group(
+    "cache",
+    help="Inspect and maintain a store of robots.txt files",
+    details="A store can be looked at while crawls use it.",
+    subcommands=(List(), Show(), Export(), Import(), Purge(), Verify()),
+)
