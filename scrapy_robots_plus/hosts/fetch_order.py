@@ -30,7 +30,8 @@ class FetchOrder:
 
     def add(self, lane: Lane) -> None:
         self._by_order.push((lane.priority, lane.order), lane)
-        self.grow(lane)
+        if len(lane) > 1:  # most have one: these are in one heap only
+            self.grow(lane)
 
     def grow(self, lane: Lane) -> None:
         """The lane has at least twice as many requests as when it was added."""
@@ -40,9 +41,7 @@ class FetchOrder:
     def pop(self) -> Lane | None:
         """The lane to fetch for next; None if there is none. It may be returned again."""
         self._pops += 1
-        heaps = [self._by_size, self._by_order]
-        for heap in heaps if self._pops % self.LONGEST_WAIT_EVERY else reversed(heaps):
-            lane = heap.pop()
-            if lane is not None:
-                return lane
-        return None
+        oldest, largest = self._by_order.first(), self._by_size.first()
+        if oldest is None or largest is None or largest[0][0] > oldest[0][0]:
+            return self._by_order.pop()
+        return (self._by_size if self._pops % self.LONGEST_WAIT_EVERY else self._by_order).pop()

@@ -312,7 +312,7 @@ class Hosts:
         if lane.address.origin is not None:
             self.known.policy_was_used(lane.address.origin)
         lane.order = lane.ticket = next(self._numbers)
-        if not len(lane):
+        if not len(lane.requests):
             self._left(lane)
         elif request is None:
             return None  # the job's file has failed

@@ -226,9 +226,10 @@ class RobotsPriorityQueue:
 
     def take(self, lane: Lane) -> Request | None:
         """Takes the next request out of *lane*; None if none can be read."""
-        held = len(lane)
-        request = self._taken = lane.requests.pop()
-        left = len(lane)
+        requests = lane.requests
+        held = len(requests)
+        request = self._taken = requests.pop()
+        left = len(requests)
         self._length -= held - left
         if not left:
             self._lanes.remove(lane)

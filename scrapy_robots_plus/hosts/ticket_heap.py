@@ -37,6 +37,9 @@ class TicketHeap(Generic[_Item]):
         """The number of entries, including outdated ones."""
         return len(self._entries)
 
+    def __bool__(self) -> bool:
+        return bool(self._entries)
+
     def push(self, order: Any, item: _Item) -> None:
         """The item with the smallest *order* comes first."""
         if len(self._entries) >= self._full:
