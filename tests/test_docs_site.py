@@ -19,7 +19,9 @@ PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("sample_proj
 LINKED = {
     "contentsignals.org",
     "datatracker.ietf.org",
+    "devguide.python.org",
     "developers.google.com",
+    "docs.pytest.org",
     "docs.python.org",
     "docs.scrapy.org",
     "github.com",

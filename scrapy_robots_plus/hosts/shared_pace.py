@@ -107,20 +107,20 @@ class BookedPace:
         answer(self._ask(asked.host, asked.delay, asked.patience))
 
     def left(self, host: str, ago: float, delay: float) -> None:
-        self._tell(partial(self._left, host, ago, delay))
+        self._send(partial(self._left, host, ago, delay))
 
     def unused(self, host: str, ago: float, delay: float) -> None:
-        self._tell(partial(self._unused, host, ago, delay))
+        self._send(partial(self._unused, host, ago, delay))
 
     def leave_alone(self, host: str, seconds: float) -> None:
-        self._tell(partial(self._book.change, host, "leave_alone", seconds))
+        self._send(partial(self._book.change, host, "leave_alone", seconds))
 
     def close(self) -> Deferred[bool] | None:
         """See :meth:`SharedPace.close`."""
         self._book = BookInMemory(DEFAULT_CLOCK.monotonic)
         return None
 
-    def _tell(self, call: Callable[[], Any]) -> None:
+    def _send(self, call: Callable[[], Any]) -> None:
         call()
 
     def _ask(self, host: str, delay: float, patience: float) -> float:
@@ -173,10 +173,10 @@ class PaceBetweenProcesses(BookedPace):
 
     def close(self) -> Deferred[bool] | None:
         """See :meth:`SharedPace.close`."""
-        self._tell(self._book.close)
+        self._send(self._book.close)
         return self._courier.close(self.CLOSING_SECONDS)
 
-    def _tell(self, call: Callable[[], Any]) -> None:
+    def _send(self, call: Callable[[], Any]) -> None:
         self._courier.send(call).addErrback(self._failed)
 
     def _failed(self, failure: Failure) -> None:
