@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.crawl import compat, stats
 from scrapy_robots_plus.crawl.clock import Alarm
-from scrapy_robots_plus.crawl.jobs.queues import JobQueue
 from scrapy_robots_plus.crawl.own_errors import OwnErrors, guarded, is_of_this_package
 from scrapy_robots_plus.crawl.request_fields import priority_of
 from scrapy_robots_plus.protocol.printable import printable
@@ -16,7 +15,6 @@ from .host import Address
 from .hosts import hosts_of
 from .in_memory import MemoryOrder, RequestsInMemory
 from .lanes import Lanes, LanesInFiles
-from .stored_lanes import StoredLanes, stored_lanes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,9 +26,16 @@ if TYPE_CHECKING:
 
     from .host import Lane
     from .hosts import Hosts
-
+    from .stored_lanes import StoredLanes
 
 logger = logging.getLogger(__name__)
+
+
+def _keeps_a_job(queue: type) -> bool:
+    """Whether *queue* keeps requests in the one file of a job."""
+    from scrapy_robots_plus.crawl.jobs.queues import JobQueue
+
+    return issubclass(queue, JobQueue)
 
 
 class RobotsPriorityQueue:
@@ -67,10 +72,12 @@ class RobotsPriorityQueue:
         self._lanes: Lanes | StoredLanes
         classes: Any = (downstream_queue_cls, start_queue_cls)
         order = None if key else MemoryOrder.of(*classes)
-        if issubclass(downstream_queue_cls, JobQueue):
-            self._lanes = self._stored = stored_lanes(self, hosts, crawler, classes)
-        elif order is not None:
+        if order is not None:
             self._lanes = Lanes(self, lambda _: RequestsInMemory(order))
+        elif _keeps_a_job(downstream_queue_cls):
+            from .stored_lanes import stored_lanes
+
+            self._lanes = self._stored = stored_lanes(self, hosts, crawler, classes)
         else:
             self._lanes = in_files = LanesInFiles(self, crawler, classes, key)
             in_files.resume(startprios, self._resumed)
