@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from twisted.internet.defer import CancelledError
+
 from scrapy_robots_plus.crawl import compat
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ class Download:
         self._time = time
         self._running: Deferred[Response] | None = None
         self._expired_at: float | None = None
+        self._is_called_off = False
 
     @property
     def seconds_left(self) -> float:
@@ -75,8 +78,11 @@ class Download:
         alarm = clock.call_later(allowed, self._expire)
         try:
             response = await compat.wait_for(running)
-        except BaseException:
+        except BaseException as error:
             if self._expired_at is None:
+                if self._is_called_off and isinstance(error, compat.CANCELLED):
+                    # The downloader handles it: that of asyncio is no Exception.
+                    raise CancelledError from None
                 raise
         else:
             # The HTTP/2 handler returns an empty body when it is cancelled.
@@ -93,6 +99,7 @@ class Download:
 
     def call_off(self) -> None:
         """Cancels the download and its connection. Does nothing if it has ended."""
+        self._is_called_off = True
         if self._running is not None:
             self._running.cancel()
 
