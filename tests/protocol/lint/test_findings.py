@@ -427,6 +427,20 @@ def test_codes_do_not_change() -> None:
     ]
 
 
+def test_a_comment_behind_a_space_is_one_whatever_it_contains() -> None:
+    assert found(f"{STAR}Disallow: /a # b#c") == []
+    assert found(f"{STAR}Disallow: /a#b # c") == [(2, "comment-in-path")]
+
+
+def test_prose_is_shown_as_it_is_served() -> None:
+    (line,) = lint("some words of prose").lines
+    assert (line.text, str(line.role), line.ignored) == (
+        "some words of prose",
+        "text",
+        "it has no key",
+    )
+
+
 def test_somebody_else_may_add_a_finding() -> None:
     linted = lint(f"{STAR}Disallow: a")
     more = linted.with_finding(Finding(None, Code.FILE_TOO_LONG, "The copy is cut off."))
@@ -439,7 +453,9 @@ def test_somebody_else_may_add_a_finding() -> None:
 def test_a_file_in_utf_16_is_told_of(charset: str) -> None:
     body = f"{STAR}Disallow: /a\n".encode(charset)
     for linted in (lint(body, charset="utf-16"), lint(body, charset=charset)):
-        assert [(each.line, each.code) for each in linted.findings] == [(None, Code.UTF_16)]
+        (finding,) = linted.findings
+        assert (finding.line, finding.code) == (None, Code.UTF_16)
+        assert finding.text.endswith("save it as UTF-8.")
     with_mark = f"\ufeff{STAR}Disallow: /a\n".encode(charset)
     assert found(with_mark if charset != "utf-16" else body) == [(None, "utf-16")]
 

@@ -71,7 +71,7 @@ def rule_shadows(reading: Reading, findings: Findings) -> None:
             if shadow is None or not all(number in shadows for shadows in others):
                 continue
             if others:  # what is said of it has to hold for all: it may be beaten for some only
-                shadow = min([shadows[number] for shadows in each], key=itemgetter(1))
+                shadow = min(shadows[number] for shadows in each)
             _add(number, shadow, reading, findings)
     if search.skipped or (reading.sections and not choices):
         words = "There are too many rules to look for all that change nothing."
