@@ -49,4 +49,4 @@ class JobDupeFilter(RFPDupeFilter):
 
     @guarded("the duplicate filter of the job", otherwise=False)
     def _is_seen(self, request: Request, job: Job) -> bool:
-        return not job.seen.add(request, self.fingerprinter.fingerprint(request))
+        return not job.see(request, self.fingerprinter.fingerprint(request))

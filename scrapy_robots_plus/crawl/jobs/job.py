@@ -24,7 +24,6 @@ from scrapy_robots_plus.job import FILE_NAME, JobFile, JobFileError
 
 from .lanes_in_file import LanesInFile
 from .reports import JobReports
-from .seen import SeenRequests
 from .written import read, written
 
 if TYPE_CHECKING:
@@ -62,7 +61,10 @@ class Job:
         self._reports = JobReports(crawler)
         self.file = JobFile(path)
         self.lanes = LanesInFile(self.file, self._failed)
-        self.seen = SeenRequests(self.lanes)
+        self._last_seen: tuple[Request, bytes] | None = None
+        """The last request that was new, and its fingerprint."""
+        self._not_in_file = set[bytes]()
+        """Fingerprints of requests that only memory holds."""
         self._under_way: dict[Request, int] = {}
         self._last: Request | None = None
         """The last one handed out: the engine may not know it yet."""
@@ -167,10 +169,25 @@ class Job:
         self._alone = None
         return self.lanes.has_failed or self._is_stopped
 
+    def see(self, request: Request, fingerprint: bytes) -> bool:
+        """Whether *fingerprint*, that of *request*, is new.
+
+        It is in the file together with its request, or not at all.
+        """
+        if fingerprint in self._not_in_file:
+            return False
+        is_new = self.lanes.ask(lambda: self.file.see(fingerprint), otherwise=True)
+        if is_new:
+            self._last_seen = (request, fingerprint)
+        return is_new
+
     def stays_in_memory(self, request: Request, error: Exception) -> None:
-        """*request* could not be written."""
+        """*request* could not be written: nor is its fingerprint, so that it can come again."""
         self._reports.stays_in_memory(request, error)
-        self.seen.stays_in_memory(request)
+        if self._last_seen is not None and request is self._last_seen[0]:
+            fingerprint = self._last_seen[1]
+            self._not_in_file.add(fingerprint)
+            self.lanes.ask(lambda: self.file.forget(fingerprint), otherwise=None)
 
     # What is under way
 
