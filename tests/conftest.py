@@ -7,12 +7,18 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from .forks import Forks
 from .sites import Sites
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+# A machine with much else to do is slow; that is no failure.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 
 def pytest_collection_finish() -> None:
