@@ -88,6 +88,9 @@ def main() -> None:
 
     job, queue, *urls = sys.argv[1:]
     settings = {**BASE_SETTINGS, **IN_FILES, "JOBDIR": job, "LOG_LEVEL": "ERROR"}
+    # In Scrapy each request that a damaged file does not take ends one of these tasks, and without
+    # any the crawl never ends.
+    settings["CONCURRENT_ITEMS"] = 100
     if queue:
         settings["SCHEDULER_PRIORITY_QUEUE"] = queue
     process = AsyncCrawlerProcess(settings)
