@@ -26,7 +26,15 @@ from scrapy_robots_plus.crawl import compat
 from scrapy_robots_plus.crawl.compat.names import NEEDED, MissingNamesError
 from scrapy_robots_plus.crawl.own_errors import OwnErrors, is_of_this_package
 from tests.crawl_process import MODES, crawl_in_process
-from tests.crawling import HAS_THROTTLER, IN_FILES, ProbeSpider, crawl, make_crawler, run
+from tests.crawling import (
+    HAS_THROTTLER,
+    IN_FILES,
+    ProbeSpider,
+    crawl,
+    make_crawler,
+    resumes_jobs,
+    run,
+)
 from tests.redis_server import redis_server, scrapy_redis_may_warn
 from tests.sites import after, answer
 from tests.workers import SHARED
@@ -38,6 +46,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.sites import Sites
+
+pytestmark = resumes_jobs
 
 RULES = "User-agent: *\nDisallow: /never\nCrawl-delay: 0.02\n"
 HOSTS = 6
