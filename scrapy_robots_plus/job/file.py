@@ -345,12 +345,17 @@ class JobFile:
         if self._salvages > MOST_SALVAGES:
             what = f"is damaged again and again ({error})"
             raise self._failed(JobFileError(self.path, what, "Check the disk")) from error
-        self._disconnect()
+        connection, generation = self._connection, read_recent(self._recent.path).generation
         try:
-            if not salvage(self.path, str(error), read_recent(self._recent.path).generation):
+            if connection is not None and connection.in_transaction:
+                connection.execute("ROLLBACK")
+            if not salvage(self.path, connection, str(error), generation):
                 what = f"is not the file of a job, or all of it is damaged ({error})"
                 raise self._failed(JobFileError(self.path, what, "Move it away"))
+            if os.name == "nt":  # an open file cannot be moved
+                self._disconnect()
             self._kept = replace(self.path)
+            self._disconnect()
         except (sqlite3.Error, OSError) as second:
             what = f"is damaged ({error}), and what is whole cannot be copied ({second})"
             to_do = "Make room and resume the job"

@@ -14,7 +14,7 @@ from contextlib import closing, suppress
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scrapy_robots_plus.storage.sqlite.file import FAULTS
+from scrapy_robots_plus.storage.sqlite.file import FAULTS, is_damage
 
 from .schema import Counts, Row, State, journal_of, migrate, note_of, read_counts, write_counts
 
@@ -84,8 +84,10 @@ def check_tables(connection: sqlite3.Connection) -> None:
         raise sqlite3.DatabaseError("requests are missing")
 
 
-def salvage(path: Path, why: str, generation: int | None) -> bool:
-    """Makes a new file beside that at *path*, which nobody may have open.
+def salvage(
+    path: Path, connection: sqlite3.Connection | None, why: str, generation: int | None
+) -> bool:
+    """Makes a new file beside that at *path*, through *connection* if that could be opened.
 
     *why*: what is wrong with it; *generation*: which one is waited for by what was done since, None
     if there is nothing. The counter of requests is that of the damaged file. Returns False if that
@@ -93,30 +95,32 @@ def salvage(path: Path, why: str, generation: int | None) -> bool:
     """
     new = part_of(path)
     new.unlink(missing_ok=True)
-    with closing(sqlite3.connect(new, isolation_level=None)) as connection:
-        migrate(connection)
-        connection.execute("BEGIN")
-        with closing(_Damaged(path, new)) as damaged:
-            is_job = _copy(damaged, connection)
+    with closing(sqlite3.connect(new, isolation_level=None)) as whole:
+        migrate(whole)
+        whole.execute("BEGIN")
+        with closing(_Damaged(path, connection, new)) as damaged:
+            is_job = _copy(damaged, whole)
             counts = damaged.counts
         if not is_job and counts is None and generation is None:
             return False
         note = json.dumps(Mended(why, counts is not None))
-        connection.execute("REPLACE INTO notes VALUES (?, ?)", (_MENDED, note))
+        whole.execute("REPLACE INTO notes VALUES (?, ?)", (_MENDED, note))
         if counts is None:
-            (stored,) = connection.execute("SELECT count(*) FROM requests").fetchone()
+            (stored,) = whole.execute("SELECT count(*) FROM requests").fetchone()
             is_running = int(generation is not None)
             counts = Counts(stored=stored, running=is_running, generation=generation or 0)
-        _put_in_place(connection, counts)
-        connection.execute("COMMIT")
+        _put_in_place(whole, counts)
+        whole.execute("COMMIT")
     return True
 
 
 class _Damaged:
     """Reads what can be read."""
 
-    def __init__(self, path: Path, pattern: Path) -> None:
-        """*pattern*: a new file, whose first page is that of all."""
+    def __init__(self, path: Path, connection: sqlite3.Connection | None, pattern: Path) -> None:
+        """*pattern*: a new file, whose first page is that of all. Raises one of FAULTS if the
+        damaged file cannot be opened, for another reason than damage.
+        """
         self._patched = path.with_name(f"{path.name}.patched")
         first = pattern.read_bytes()[:_PAGE]
         with path.open("rb") as file:
@@ -125,16 +129,23 @@ class _Damaged:
             shutil.copyfile(path, self._patched)
             with self._patched.open("r+b") as file:  # without a list of free pages
                 file.write(first[:28] + pages.to_bytes(4, "big") + bytes(8) + first[40:])
-            path = self._patched
-        self._connection = sqlite3.connect(path, timeout=0, isolation_level=None)
+            path, connection = self._patched, None
+        self._own = connection is None
+        self._connection = connection or sqlite3.connect(path, timeout=0, isolation_level=None)
         # With this, SQLite also reads a file that was cut off.
         self._connection.execute("PRAGMA writable_schema = ON")
         self.counts: Counts | None = None
-        with suppress(*FAULTS):
+        try:
             self.counts = read_counts(self._connection)
+            self._connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+        except FAULTS as error:
+            if not is_damage(error):
+                self.close()
+                raise
 
     def close(self) -> None:
-        self._connection.close()
+        if self._own:
+            self._connection.close()
         for each in (self._patched, journal_of(self._patched)):
             each.unlink(missing_ok=True)
 

@@ -209,6 +209,8 @@ class JobRequests:
         contents = self._contents(f"lane IN (SELECT name {_IN_TURN})", most)
         if len(found) != min(most, self.asleep) or len(contents) != len(found):
             raise sqlite3.DatabaseError("requests are missing")
+        if any(name in self.awake for name in found):  # as below: it was not removed
+            raise sqlite3.DatabaseError("a lane is not where it belongs")
         for name in found:
             self._run(_REMOVE, (name,))
         self.asleep -= len(found)
@@ -388,7 +390,9 @@ class JobRequests:
         if found is None:
             return None
         row = _whole(found[0], found[1:])
-        if (row.lane, row.priority, row.starts) != (lane, priority, starts):
+        # Where keys are out of order, SQLite takes another row away than it was told to.
+        is_again = row.id in self.under_way or row.id in self._ended
+        if is_again or (row.lane, row.priority, row.starts) != (lane, priority, starts):
             raise sqlite3.DatabaseError(f"request {row.id} is not where it belongs")
         return row
 

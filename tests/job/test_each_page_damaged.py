@@ -176,3 +176,24 @@ def test_a_kill_before_it_was_told_changes_nothing(path: Path) -> None:
     assert (held - found).total() == lost > 0
     assert f"{lost} are lost" in "".join(told)
     assert not recent_of(killed / path.name).exists()
+
+
+@pytest.mark.parametrize("letter", [b"{", b"\xff"], ids=["another letter", "no letter"])
+def test_a_name_that_is_damaged_in_the_list_of_those_that_wait_costs_nothing(
+    tmp_path: Path, path: Path, letter: bytes
+) -> None:
+    """SQLite finds some requests there no longer, and cannot take others away."""
+    held = begun(path, 400)
+    data = path.read_bytes()
+    places = [
+        found.start()
+        for found in re.finditer(rb"host-\d+\.example", data)
+        if data[found.start() // PAGE * PAGE] == 10  # a leaf of an index
+    ]
+    assert len(places) > 100
+    for place in places[::10]:
+        damaged = tmp_path / f"{place}" / path.name
+        damaged.parent.mkdir()
+        damaged.write_bytes(data[: place + 2] + letter + data[place + 3 :])
+        found, lost, told = run(damaged)
+        assert ((held - found).total(), lost) == (0, 0), (place, told)

@@ -124,8 +124,10 @@ def is_damage(error: Exception) -> bool:
     """Whether *error* means that the file is damaged, rather than unusable for now."""
     if isinstance(error, UnicodeDecodeError):
         return True
-    # Our SQL is fixed: if it does not match, the schema is no longer the one we created.
-    if any(words in str(error) for words in ("no such table", "no such column", "already exists")):
+    # Our SQL is fixed: if it does not match, the schema is no longer the one we created. Nor do we
+    # write what is no text.
+    signs = ("no such table", "no such column", "already exists", "Could not decode")
+    if any(words in str(error) for words in signs):
         return True
     code: int | None = getattr(error, "sqlite_errorcode", None)  # Python 3.11
     if code is None:
