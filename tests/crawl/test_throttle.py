@@ -81,6 +81,31 @@ def test_pages_that_are_always_503_cost_seconds_and_no_other_page(
             assert done.pauses == 0
 
 
+@pytest.mark.parametrize("at_once", [1, 4, 16])
+def test_dead_pages_that_answer_slowly_are_no_limit_found_by_luck(at_once: int) -> None:
+    slow = {"at_once": at_once, "seconds": (0.3, 2.0)}
+    for seed in range(60):
+        ours, own = (
+            virtual_crawl(Dead(range(50, 70)), 100, seed=seed, own=own, **slow)
+            for own in (False, True)
+        )
+        assert len(ours.got) == len(own.got) == 80
+        assert ours.seconds <= 1.15 * own.seconds + MOST_LONGER + slow["seconds"][1]
+
+
+@pytest.mark.parametrize("at_once", [1, 8])
+@pytest.mark.parametrize("status", [429, 503])
+def test_dead_pages_cost_a_number_of_further_tries_that_does_not_grow(
+    status: int, at_once: int
+) -> None:
+    for seed in range(5):
+        ours, own = (
+            virtual_crawl(Dead(range(50, 550), status), 600, seed=seed, at_once=at_once, own=own)
+            for own in (False, True)
+        )
+        assert ours.sent <= own.sent + 40
+
+
 @pytest.mark.parametrize("pages", [12, 100])
 def test_pages_that_are_503_twice_are_got(pages: int) -> None:
     for done in compare(lambda _: Dead(range(12), 503, 2), pages, seeds=5):
@@ -317,11 +342,24 @@ def test_errors_that_name_no_reason_are_waited_for_no_longer_than_some_seconds()
 
 def test_what_is_forgiven() -> None:
     throttle = Throttle(LONGEST_WAIT, lambda: 0.0)
-    assert not throttle.forgives(Refusal.OF_PAGE, 0)
-    assert [throttle.forgives(Refusal.KNOWN, before) for before in range(3)] == [True, False, False]
+    assert not any(throttle.forgives(Refusal.OF_PAGE, before) for before in range(3))
     refuse(throttle, 0.0)
     forgiven = [throttle.forgives(Refusal.KNOWN, before) for before in range(10)]
     assert forgiven == [True] * Throttle.FORGIVEN + [False] * (10 - Throttle.FORGIVEN)
+
+
+def test_what_is_forgiven_after_a_pace_that_did_not_help() -> None:
+    throttle = Throttle(LONGEST_WAIT, lambda: 0.0)
+    refuse(throttle, 0.0, status=503)
+    while not throttle.was_in_vain:
+        refuse(throttle, max(throttle.until, 0.0), status=503)
+    assert [throttle.forgives(Refusal.KNOWN, before) for before in range(3)] == [False, True, False]
+    for _ in range(Throttle.SEVERAL + 1):
+        assert throttle.forgives(Refusal.OF_PAGE, 1)
+        refuse(throttle, throttle.until, status=503, is_first=False)
+    assert not throttle.forgives(Refusal.OF_PAGE, 1)
+    throttle.answered(throttle.phase, throttle.until, is_first=False)
+    assert throttle.forgives(Refusal.OF_PAGE, 1)
 
 
 def test_how_often_in_a_row_counts_pauses_and_then_different_requests() -> None:

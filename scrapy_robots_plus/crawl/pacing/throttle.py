@@ -130,6 +130,8 @@ class Throttle:
         self._asked = 0.0
         self._recovers = False
         """Whether it has answered a request that it had refused."""
+        self._refused_again = 0
+        """Refusals of requests that had been refused, since one of these was answered."""
         self._too_short = 0
         """Pauses after which nothing was answered, without an answer since."""
         self._bans = False
@@ -192,6 +194,7 @@ class Throttle:
         self._is_429, self._asked = is_429, asked
         is_fast = not self.is_on or self._was_fast(sent_in)
         self._speed_up()
+        self._refused_again += not is_first
         says_more = is_first or (self._helps and self._recovers)
         if self._answered_since and not says_more and is_fast:
             return Refusal.OF_PAGE
@@ -210,7 +213,7 @@ class Throttle:
         elif sent_in != self.phase:
             return Refusal.KNOWN
         else:
-            self._again(now)
+            self._again(now, says_more)
             if not self.is_on:
                 return Refusal.KNOWN
         self._answered_since = 0
@@ -223,7 +226,8 @@ class Throttle:
 
         *sent_in* and *is_first* as for :meth:`refused`.
         """
-        self._recovers |= not is_first
+        if not is_first:
+            self._recovers, self._refused_again = True, 0
         self._speed_up()
         self._answered_since += 1
         if self.is_on and sent_in == self.phase and self._bans and self._too_short >= self.SEVERAL:
@@ -255,8 +259,11 @@ class Throttle:
 
         *before*: how many times it was refused before.
         """
-        of_host = refusal is not Refusal.OF_PAGE or (self.is_on and self._helps)
-        return of_host and before < (self.FORGIVEN if self.is_on else 1)
+        if self.is_on:
+            of_host = refusal is not Refusal.OF_PAGE or self._helps
+            return of_host and before < self.FORGIVEN
+        # At full speed one more try is cheap, unless other tries have come to nothing.
+        return self.was_in_vain and before == 1 and self._refused_again <= self.SEVERAL
 
     def _speed_up(self) -> None:
         """There was another answer: if the host is not slowed down, that ends."""
@@ -380,7 +387,7 @@ class Throttle:
         is_less = refused * also < fast * answered
         return is_less and _likelier_different(refused, answered, fast, also) >= certainty
 
-    def _again(self, now: float) -> None:
+    def _again(self, now: float, says_more: bool) -> None:
         """A request of this phase was refused."""
         if self._answers:
             self._weigh(refused=True)
@@ -389,7 +396,8 @@ class Throttle:
             in_vain = self._is_in_vain(self._wait)
         else:
             self._too_early(now - self._phase_began)
-            is_ban = self._helps or self._bans
+            # If only pages that never recover are left, a limit that was found explains nothing.
+            is_ban = (self._helps and says_more) or self._bans
             room = (self.IN_VAIN if is_ban else self.ON_TRIAL) - self.FIRST_WAIT - self._in_vain
             in_vain = room < (self.LEAST_WAIT if is_ban else self._wait)
             in_vain |= not is_ban and self._is_in_vain(self._wait)
