@@ -34,7 +34,7 @@ OF_FILES = $(addprefix tests/, policy $(addprefix test_, ci.py docs_pages.py doc
 	package.py readme.py sample_project.py samples.py) crawl/test_gate.py)
 OLDEST_PARTS = $(addprefix test-oldest-,$(PARTS)) test-oldest-select
 STRESS = test-stress-crawls test-stress-protocol test-upstream test-stress-others \
-	$(addprefix mutants-, protocol policy storage) $(addprefix test-parser-,$(PARSERS)) test-select-all
+	$(addprefix mutants-, protocol origins storage) $(addprefix test-parser-,$(PARSERS)) test-select-all
 STRESS_crawls = tests/crawl
 STRESS_protocol = tests/protocol
 STRESS_others = --ignore=tests/crawl --ignore=tests/protocol
@@ -125,7 +125,7 @@ test-sdist: build ## the tests that the sdist holds: all are imported, a part is
 		result=$$?; rm -rf "$$folder"; exit $$result
 
 # With MEASURE=yes, what `make test` has measured.
-coverage: .venv/installed-dev ## lines and branches of protocol, policy, storage, server and cluster that their own tests run: 99.9 %
+coverage: .venv/installed-dev ## lines and branches of what needs no crawl (protocol, storage, redis ...) that its own tests run: 99.9 %
 	@$(if $(MEASURE),,rm -f .coverage .coverage.*; MEASURE=yes $(SIDE_BY_SIDE) $(MEASURED))
 	@$(BIN)/coverage combine -q
 	$(BIN)/coverage report --fail-under=99.9

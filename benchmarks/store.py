@@ -21,7 +21,7 @@ from array import array
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage import Store, open_store
 
 from .store_records import host, record

@@ -12,11 +12,11 @@ from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.crawl.parsers.adapter import ParsedFile
-from scrapy_robots_plus.crawl.parsers.our_parser import RobotsParser
-from scrapy_robots_plus.crawl.policies.policy import Policy
-from scrapy_robots_plus.crawl.settings import RobotsSettings
-from scrapy_robots_plus.policy.access import Access
+from scrapy_robots_plus.origins.parsers.adapter import ParsedFile
+from scrapy_robots_plus.origins.parsers.our_parser import RobotsParser
+from scrapy_robots_plus.origins.policy import Policy
+from scrapy_robots_plus.protocol.access import Access
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.storage import open_store
 
 from .store_records import body, host, record

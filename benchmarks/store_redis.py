@@ -9,7 +9,7 @@ from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage import open_store
 from tests.redis_server import RedisServer
 
@@ -18,7 +18,7 @@ from .store_records import START, host, record
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 GETS = 20_000
 

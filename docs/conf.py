@@ -50,7 +50,7 @@ autodoc_inherit_docstrings = True
 autodoc_preserve_defaults = True
 autodoc_type_aliases = {
     "Agent": "scrapy_robots_plus.protocol.Agent",
-    "Outcome": "scrapy_robots_plus.policy.access.Outcome",
+    "Outcome": "scrapy_robots_plus.protocol.access.Outcome",
 }
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 120

@@ -15,18 +15,18 @@ from scrapy_robots_plus.audit.entries import ENTRIES
 from scrapy_robots_plus.audit.fields import fields_of
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.requests import FETCH_META, PAGE_META
-from scrapy_robots_plus.crawl.settings.declared import DECLARED, Declared
-from scrapy_robots_plus.crawl.settings.presets import PRESETS as POLITENESS
-from scrapy_robots_plus.policy.access import Access
-from scrapy_robots_plus.policy.status_policy import PRESETS
+from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.lint import Code
+from scrapy_robots_plus.protocol.status_policy import PRESETS
+from scrapy_robots_plus.settings.declared import DECLARED, Declared
+from scrapy_robots_plus.settings.presets import PRESETS as POLITENESS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
     from scrapy_robots_plus.audit.entries import Entry
-    from scrapy_robots_plus.crawl.settings.setting import Setting
+    from scrapy_robots_plus.settings.setting import Setting
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"

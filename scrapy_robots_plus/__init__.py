@@ -23,59 +23,59 @@ if TYPE_CHECKING:
         RobotsUnreachable,
         RobotsUseDisallowed,
     )
-    from .crawl.gate.downloader import RobotsDownloader
-    from .crawl.gate.middleware import RobotsMiddleware
-    from .crawl.hints.sitemap_spider import RobotsSitemapSpider
-    from .crawl.pages.link_rel import FOLLOWED_LINKS, drop_nofollow
-    from .crawl.pages.middleware import RobotsPagesMiddleware
-    from .crawl.parsers.our_parser import RobotsParser
-    from .crawl.policies.changes import RobotsChange
-    from .crawl.policies.policy import Policy
-    from .crawl.preferences.items import RobotsItemMiddleware
-    from .crawl.reporting.extension import RobotsExtension
-    from .crawl.settings.errors import RobotsSettingsError
     from .crawl.signals import (
         request_disallowed,
         request_not_followed,
         robots_changed,
         sitemaps_found,
     )
+    from .hosts.downloader import RobotsDownloader
     from .hosts.queue import RobotsPriorityQueue
-    from .policy.access import Access
-    from .policy.origin import Origin
+    from .origins.changes import RobotsChange
+    from .origins.parsers.our_parser import RobotsParser
+    from .origins.policy import Policy
+    from .pages.items import RobotsItemMiddleware
+    from .pages.link_rel import FOLLOWED_LINKS, drop_nofollow
+    from .pages.middleware import RobotsPagesMiddleware
+    from .pages.sitemap_spider import RobotsSitemapSpider
+    from .protocol.access import Access
     from .protocol.dialect import Dialect
+    from .protocol.origin import Origin
     from .protocol.verdict import Reason, Verdict
+    from .report.extension import RobotsExtension
+    from .requests.middleware import RobotsMiddleware
+    from .settings.errors import RobotsSettingsError
     from .storage.base import StoreError
 
 _HOMES = {
-    "Access": "policy.access",
+    "Access": "protocol.access",
     "Addon": "addon",
-    "FOLLOWED_LINKS": "crawl.pages.link_rel",
+    "FOLLOWED_LINKS": "pages.link_rel",
     "Dialect": "protocol.dialect",
-    "Origin": "policy.origin",
-    "Policy": "crawl.policies.policy",
+    "Origin": "protocol.origin",
+    "Policy": "origins.policy",
     "Reason": "protocol.verdict",
-    "RobotsChange": "crawl.policies.changes",
+    "RobotsChange": "origins.changes",
     "RobotsDisallowed": "crawl.exceptions",
     "RobotsDuplicate": "crawl.exceptions",
-    "RobotsDownloader": "crawl.gate.downloader",
-    "RobotsExtension": "crawl.reporting.extension",
+    "RobotsDownloader": "hosts.downloader",
+    "RobotsExtension": "report.extension",
     "RobotsGivenUp": "crawl.exceptions",
     "RobotsIgnored": "crawl.exceptions",
-    "RobotsItemMiddleware": "crawl.preferences.items",
-    "RobotsMiddleware": "crawl.gate.middleware",
+    "RobotsItemMiddleware": "pages.items",
+    "RobotsMiddleware": "requests.middleware",
     "RobotsNoindex": "crawl.exceptions",
     "RobotsOverrideError": "crawl.exceptions",
-    "RobotsPagesMiddleware": "crawl.pages.middleware",
-    "RobotsParser": "crawl.parsers.our_parser",
+    "RobotsPagesMiddleware": "pages.middleware",
+    "RobotsParser": "origins.parsers.our_parser",
     "RobotsPriorityQueue": "hosts.queue",
-    "RobotsSettingsError": "crawl.settings.errors",
-    "RobotsSitemapSpider": "crawl.hints.sitemap_spider",
+    "RobotsSettingsError": "settings.errors",
+    "RobotsSitemapSpider": "pages.sitemap_spider",
     "RobotsUnreachable": "crawl.exceptions",
     "RobotsUseDisallowed": "crawl.exceptions",
     "StoreError": "storage.base",
     "Verdict": "protocol.verdict",
-    "drop_nofollow": "crawl.pages.link_rel",
+    "drop_nofollow": "pages.link_rel",
     "request_disallowed": "crawl.signals",
     "request_not_followed": "crawl.signals",
     "robots_changed": "crawl.signals",

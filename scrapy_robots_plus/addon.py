@@ -9,14 +9,14 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.utils.misc import load_object
 from scrapy.utils.python import global_object_name
 
-from .crawl.gate.downloader import RobotsDownloader
-from .crawl.gate.middleware import RobotsMiddleware
-from .crawl.pages.middleware import RobotsPagesMiddleware
-from .crawl.parsers.our_parser import RobotsParser
-from .crawl.preferences.items import RobotsItemMiddleware
-from .crawl.reporting.extension import RobotsExtension
-from .crawl.settings import has_workers, job_folder, names_our_queue, redis_url
+from .hosts.downloader import RobotsDownloader
 from .hosts.queue import RobotsPriorityQueue
+from .origins.parsers.our_parser import RobotsParser
+from .pages.items import RobotsItemMiddleware
+from .pages.middleware import RobotsPagesMiddleware
+from .report.extension import RobotsExtension
+from .requests.middleware import RobotsMiddleware
+from .settings.scrapys_own import has_workers, job_folder, names_our_queue, redis_url
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -71,7 +71,7 @@ class Addon:
         _share_files_with_workers(settings)
 
     def _wire_job(self, settings: BaseSettings) -> None:
-        from .crawl.jobs.wiring import keep_job_in_one_file, leave_job_alone, looks_at_one_page
+        from .job.wiring import keep_job_in_one_file, leave_job_alone, looks_at_one_page
 
         if self._crawler is not None and looks_at_one_page(self._crawler, settings):
             leave_job_alone(settings)

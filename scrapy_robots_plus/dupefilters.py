@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .crawl.jobs.dupefilter import JobDupeFilter
+from .job.dupefilter import JobDupeFilter
 
 __all__ = ["JobDupeFilter"]

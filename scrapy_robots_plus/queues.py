@@ -5,7 +5,7 @@ They are named as those of :mod:`scrapy.squeues`, and work with any ``SCHEDULER_
 
 from __future__ import annotations
 
-from .crawl.jobs.queues import (
+from .job.queues import (
     MarshalFifoDiskQueue,
     MarshalLifoDiskQueue,
     PickleFifoDiskQueue,

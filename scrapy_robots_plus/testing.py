@@ -308,7 +308,7 @@ def _crawl_in_child() -> None:
     from itemadapter import ItemAdapter
     from scrapy import signals
 
-    from scrapy_robots_plus.crawl import compat
+    from scrapy_robots_plus import compat
     from scrapy_robots_plus.crawl.signals import request_disallowed
 
     process = compat.crawler_process(_settings(settings))

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
+from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 from os.path import commonpath
 from pathlib import Path
@@ -18,59 +19,36 @@ PACKAGE = "scrapy_robots_plus"
 
 FLOORS = (
     "contrib",
-    "crawl.reporting",
-    "crawl.pages",
-    "hosts.queue",
-    "hosts.stored_lanes",
-    "hosts.stored_requests",
-    "hosts.hosts",
-    "hosts.discovery",
-    "hosts.known",
-    "crawl.jobs",
-    "crawl.sharing",
-    "crawl.gate",
-    "crawl.preferences",
-    "crawl.hints",
-    "hosts",
-    "crawl.pacing",
-    "crawl.policies",
-    "crawl.fetching",
-    "crawl.requests",
-    "crawl.agents",
-    "crawl.parsers",
-    "crawl",
-    "audit.report",
-    "audit.summary",
-    "audit.replay",
-    "audit.writing",
+    "commands",
+    "addon",
+    "report",
     "audit",
+    "workers",
+    "pages",
+    "requests",
+    "hosts",
     "job",
-    "cluster",
-    "storage.opening",
-    "storage.sqlite",
-    "storage.redis",
+    "origins",
+    "crawl",
+    "settings",
     "storage",
-    "server",
-    "policy",
-    "protocol.lint",
-    "protocol.preferences",
-    "protocol.difference",
-    "protocol.robotstxt",
-    "protocol.rules",
-    "protocol.groups",
-    "protocol.lines",
-    "protocol.directives",
+    "redis",
+    "compat",
     "protocol",
     "_version",
 )
-"""From top to bottom. The steps of a request come first, in its order; "crawl" is what they share,
-as "audit", "storage" and "protocol" are what their folders share. The face of a folder, which hands
-on what is in it, is on the highest floor of that folder. What is on no floor, such as addon.py, is
-above them all."""
+"""The rooms, from top to bottom. What is on no floor, such as testing.py, is above them all, and so
+are the public names that redis/__init__.py hands on."""
 
-ROOMS = ("hosts",)
-"""Rooms of the crawl that stand beside the folder "crawl" already. Some of their files are above
-floors of it, others below: the floors say which, and no circle of folders is looked for."""
+UP = {
+    ("crawl.crawl", "hosts"),
+    ("crawl.crawl", "origins"),
+    ("crawl.crawl", "pages"),
+    ("crawl.crawl", "requests"),
+    ("settings.declared", "origins"),
+    ("settings.robots_settings", "origins"),
+}
+"""Files that import from a room above theirs, and which."""
 
 
 def module_of(path: Path) -> str:
@@ -121,14 +99,14 @@ GRAPH = _graph()
 """Which modules of the package each of them imports."""
 
 
+def room_of(module: str) -> str:
+    return module.removeprefix(f"{PACKAGE}.").partition(".")[0]
+
+
 def floor_of(module: str) -> int:
     """The number of its floor, from the top; -1 above them all."""
-    below = module.removeprefix(f"{PACKAGE}.")
-    if MODULES[module].stem == "__init__":
-        below = next((each for each in FLOORS if f"{each}.".startswith(f"{below}.")), below)
-    while below and below not in FLOORS:
-        below = below.rpartition(".")[0]
-    return FLOORS.index(below) if below else -1
+    room = room_of(module)
+    return FLOORS.index(room) if room in FLOORS and module != f"{PACKAGE}.redis" else -1
 
 
 def _levels() -> dict[str, dict[str, set[str]]]:
@@ -137,10 +115,9 @@ def _levels() -> dict[str, dict[str, set[str]]]:
         for other in imported:
             paths = MODULES[module], MODULES[other]
             folder = Path(commonpath(paths))
-            here, there = (path.relative_to(folder).parts[0] for path in paths)
-            if folder == ROOT / PACKAGE and {here, there} & {*ROOMS}:
-                continue
-            levels[str(folder.relative_to(ROOT))][here].add(there)
+            if folder != ROOT / PACKAGE:  # the floors say more
+                here, there = (path.relative_to(folder).parts[0] for path in paths)
+                levels[str(folder.relative_to(ROOT))][here].add(there)
     return {folder: dict(level) for folder, level in levels.items()}
 
 
@@ -156,13 +133,18 @@ def circle_in(graph: dict[str, set[str]]) -> list[str]:
     return []
 
 
-@pytest.mark.parametrize("floor", FLOORS)
-def test_each_floor_imports_only_from_those_below_it(floor: str) -> None:
-    number = FLOORS.index(floor)
-    here = [module for module in GRAPH if floor_of(module) == number]
-    assert here
-    up = [(each, other) for each in here for other in GRAPH[each] if floor_of(other) < number]
-    assert up == []
+def test_a_room_imports_only_from_those_below_it() -> None:
+    up = {
+        (module.removeprefix(f"{PACKAGE}."), room_of(other))
+        for module, imported in GRAPH.items()
+        for other in imported
+        if floor_of(other) < floor_of(module)
+    }
+    assert up == UP
+
+
+def test_each_floor_is_there() -> None:
+    assert {room_of(module) for module in MODULES if floor_of(module) >= 0} == set(FLOORS)
 
 
 @pytest.mark.parametrize("folder", sorted(LEVELS))
@@ -173,7 +155,7 @@ def test_there_is_no_circle_between_the_files_and_folders_of_a_folder(folder: st
 
 def test_contributing_says_what_each_folder_is_for() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text()
-    for folder in (".", "crawl", "protocol"):
+    for folder in (".", "protocol"):
         names = [path.parent.name for path in (ROOT / PACKAGE / folder).glob("*/__init__.py")]
         assert len(names) > 5
         assert [name for name in names if f"`{name}`" not in text] == []
@@ -190,23 +172,23 @@ def test_the_files_that_contributing_names_are_there() -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "from scrapy_robots_plus.crawl.gate.tally import Tally",
-        "from scrapy_robots_plus.crawl.gate import tally",
-        "from scrapy_robots_plus.crawl.gate.tally import *",
-        "import scrapy_robots_plus.crawl.gate.tally",
-        "import scrapy_robots_plus.crawl.gate.tally as counts",
+        "from scrapy_robots_plus.requests.tally import Tally",
+        "from scrapy_robots_plus.requests import tally",
+        "from scrapy_robots_plus.requests.tally import *",
+        "import scrapy_robots_plus.requests.tally",
+        "import scrapy_robots_plus.requests.tally as counts",
         "from .tally import Tally",
         "from . import tally as counts",
-        "from ..gate.tally import Tally",
-        "from ..gate import tally",
-        "from ...crawl.gate import tally",
+        "from ..requests.tally import Tally",
+        "from ..requests import tally",
+        "from ...scrapy_robots_plus.requests import tally",
         "if TYPE_CHECKING:\n    from .tally import Tally",
-        "def later():\n    import scrapy_robots_plus.crawl.gate.tally",
+        "def later():\n    import scrapy_robots_plus.requests.tally",
     ],
 )
 def test_every_form_of_import_is_seen(code: str) -> None:
-    names = imported_by(code, f"{PACKAGE}.crawl.gate")
-    assert {home_of(name) for name in names} == {f"{PACKAGE}.crawl.gate.tally"}
+    names = imported_by(code, f"{PACKAGE}.requests")
+    assert {home_of(name) for name in names} == {f"{PACKAGE}.requests.tally"}
 
 
 def test_crawl_imports_nothing_by_a_name_in_a_string() -> None:
@@ -217,11 +199,23 @@ def test_crawl_imports_nothing_by_a_name_in_a_string() -> None:
             assert not [word for word in by_name if word in path.read_text()], module
 
 
-@pytest.mark.parametrize(
-    "layer", ["protocol", "policy", "server", "storage", "audit", "job", "cluster"]
+PURE = (
+    "audit.[!r]*|audit.re[!c]*",
+    "job.file|job.fingerprints|job.mending|job.reading|job.recent|job.requests|job.schema",
+    "origins.decide|origins.delay|origins.judging|origins.source",
+    "protocol*",
+    "redis*",
+    "settings.host_patterns|settings.options|settings.override",
+    "storage*",
 )
-def test_the_lower_layers_import_neither_scrapy_nor_twisted(layer: str) -> None:
-    modules = [module for module in MODULES if module.startswith(f"{PACKAGE}.{layer}")]
+"""What can be used, and is tested, without a crawl."""
+
+
+@pytest.mark.parametrize("patterns", PURE)
+def test_what_needs_no_crawl_imports_neither_scrapy_nor_twisted(patterns: str) -> None:
+    wanted = [f"{PACKAGE}.{pattern}" for pattern in patterns.split("|")]
+    modules = [each for each in MODULES if any(fnmatchcase(each, pattern) for pattern in wanted)]
+    assert len(modules) >= len(wanted)
     code = f"""
 import importlib, sys
 for name in {modules!r}:
@@ -240,12 +234,12 @@ def test_private_names_of_scrapy_are_used_in_compat_alone() -> None:
 
 def test_a_crawl_has_its_time_from_one_clock() -> None:
     system = {"time", "time.time", "time.monotonic", "scrapy.utils.asyncio.call_later"}
-    clock, compat = f"{PACKAGE}.crawl.clock", f"{PACKAGE}.crawl.compat"
+    rooms = {*FLOORS[FLOORS.index("report") : FLOORS.index("storage")]} - {"audit"}
+    clocks = {f"{PACKAGE}.crawl.clock", f"{PACKAGE}.hosts.machine_clock"}
     modules = [
         module
-        for module in MODULES
-        if module.startswith((f"{PACKAGE}.crawl.", *(f"{PACKAGE}.{room}." for room in ROOMS)))
-        and not module.startswith((clock, compat))
+        for module in {*MODULES} - clocks
+        if room_of(module) in rooms or module.startswith(f"{PACKAGE}.audit.recording.")
     ]
     assert len(modules) > 30
     assert [module for module in modules if IMPORTS[module] & system] == []

@@ -14,10 +14,10 @@ import pytest
 import scrapy_robots_plus
 from scrapy_robots_plus import protocol
 from scrapy_robots_plus.crawl import signals
-from scrapy_robots_plus.crawl.settings.declared import DECLARED
 from scrapy_robots_plus.protocol import DIALECTS, Dialect, dialect
 from scrapy_robots_plus.protocol.lines import Kind
 from scrapy_robots_plus.protocol.lint import Role, lint
+from scrapy_robots_plus.settings.declared import DECLARED
 from scrapy_robots_plus.storage import check_store_uri
 from scrapy_robots_plus.storage.opening import _KINDS
 from tests.storage import test_memory, test_redis, test_sqlite
@@ -109,7 +109,7 @@ SIGNALS = [name for name, value in vars(signals).items() if type(value) is objec
 @pytest.mark.parametrize("name", SIGNALS)
 def test_each_signal_is_public_sent_and_documented(name: str) -> None:
     assert name in scrapy_robots_plus.__all__, "make it public in scrapy_robots_plus/__init__.py"
-    is_sent = re.search(rf"send_catch_log\w*\(\s*{name},", code_of("crawl"))
+    is_sent = re.search(rf"send_catch_log\w*\(\s*{name},", code_of("."))
     assert is_sent, "nothing sends it by send_catch_log() or send_catch_log_async()"
     pages = [*DOCS.glob("*.md"), ROOT / "README.md"]
     named = [path.name for path in pages if f"`{name}`" in path.read_text()]

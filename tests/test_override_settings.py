@@ -9,9 +9,9 @@ import pytest
 from scrapy.settings import Settings
 
 from scrapy_robots_plus import Dialect, Origin, RobotsSettingsError
-from scrapy_robots_plus.crawl.settings import RobotsSettings
-from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.protocol import GOOGLE
+from scrapy_robots_plus.protocol.access import Access
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 OFF = {"obey": False, "reason": "our own site"}
 KEYS = (

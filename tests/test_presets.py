@@ -8,10 +8,10 @@ import pytest
 from scrapy.settings import Settings
 
 from scrapy_robots_plus import RobotsSettingsError
-from scrapy_robots_plus.crawl.settings import RobotsSettings
-from scrapy_robots_plus.crawl.settings.declared import DECLARED
-from scrapy_robots_plus.crawl.settings.presets import PRESETS
-from scrapy_robots_plus.policy.options import Politeness
+from scrapy_robots_plus.settings.declared import DECLARED
+from scrapy_robots_plus.settings.options import Politeness
+from scrapy_robots_plus.settings.presets import PRESETS
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 FIELDS = {declared.name: field for field, declared in DECLARED.items()}
 

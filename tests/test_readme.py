@@ -12,9 +12,8 @@ import pytest
 from benchmarks import comparison
 from docs import tables
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.settings import names
-from scrapy_robots_plus.crawl.settings.declared import DECLARED
-from scrapy_robots_plus.policy.access import Failure
+from scrapy_robots_plus.protocol.access import Failure
+from scrapy_robots_plus.settings.declared import DECLARED, names
 
 from .samples import PAGES, ROOT
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from scrapy_robots_plus.crawl.settings.setting import Setting
+    from scrapy_robots_plus.settings.setting import Setting
 
 PACKAGE = ROOT / "scrapy_robots_plus"
 README = (ROOT / "README.md").read_text()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from scrapy.settings import Settings
 
-from scrapy_robots_plus.crawl.settings import (
+from scrapy_robots_plus.settings.scrapys_own import (
     default_user_agent,
     disk_queue_class,
     dupefilter_class,

@@ -13,26 +13,23 @@ import pytest_twisted
 from scrapy.settings import Settings
 
 from scrapy_robots_plus import RobotsSettingsError
-from scrapy_robots_plus.crawl.settings import (
-    RobotsSettings,
-    dialect_in,
-    names,
-    unknown_settings,
-)
-from scrapy_robots_plus.crawl.settings.checks import number, whole_number
-from scrapy_robots_plus.crawl.settings.declared import DECLARED
-from scrapy_robots_plus.policy.access import Access
-from scrapy_robots_plus.policy.delay import TooLong
-from scrapy_robots_plus.policy.freshness import lifetime
-from scrapy_robots_plus.policy.options import OnVisitTime
-from scrapy_robots_plus.policy.status_policy import PRESETS
+from scrapy_robots_plus.origins.delay import TooLong
 from scrapy_robots_plus.protocol import GOOGLE, RFC9309
+from scrapy_robots_plus.protocol.access import Access
+from scrapy_robots_plus.protocol.freshness import lifetime
+from scrapy_robots_plus.protocol.status_policy import PRESETS
+from scrapy_robots_plus.settings.checks import number, whole_number
+from scrapy_robots_plus.settings.declared import DECLARED, names
+from scrapy_robots_plus.settings.options import OnVisitTime
+from scrapy_robots_plus.settings.reading import dialect_in
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+from scrapy_robots_plus.settings.unknown import unknown_settings
 
 from .crawling import crawl, make_crawler, run
 from .sites import Sites
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.crawl.settings.setting import Check
+    from scrapy_robots_plus.settings.setting import Check
 
 BOOLEAN = "expected True or False"
 DICT = "expected a dict whose keys are strings"

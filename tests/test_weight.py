@@ -17,23 +17,22 @@ MOST_MODULES = 200
 """A crawl starts with fewer than this; each costs some 0.3 ms."""
 UNUSED = (
     "audit",
-    "cluster",
     "commands",
     "contrib",
-    "crawl.jobs",
-    "crawl.reporting.audit",
-    "crawl.sharing",
-    "job",
     "hosts.book_in_file",
+    "job",
     "protocol.difference",
     "protocol.directives",
     "protocol.lint",
-    "redis",
+    "redis.book_on_server",
+    "redis.connection",
+    "redis.lease",
+    "redis.queue",
     "robotparser",
-    "server.connection",
     "storage.exchange",
     "storage.redis",
     "storage.sqlite",
+    "workers",
 )
 """Rooms of which a crawl with the add-on and nothing else needs nothing."""
 PROGRAM = """
@@ -100,6 +99,6 @@ def test_what_settings_ask_for_is_imported(sites: Sites, tmp_path: Path) -> None
         ROBOTS_SHARED_PACE="sqlite:pace.db",
         ROBOTS_NOINDEX="obey",
     )
-    rooms = ("job", "crawl.jobs", "storage.sqlite", "audit", "crawl.reporting.audit")
+    rooms = ("job.file", "job.queues", "storage.sqlite", "audit", "audit.recording")
     for room in (*rooms, "hosts.book_in_file", "protocol.directives"):
         assert of(room, modules), room

@@ -19,7 +19,7 @@ import pytest_twisted
 import redis
 from scrapy.http import TextResponse
 
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage.opening import open_store
 from tests.commands.running import Robots
 from tests.crawling import crawl, stat

@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.policy.moments import moment_of, rfc3339
+from scrapy_robots_plus.protocol.moments import moment_of, rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus import compat
 
 from .answers import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from scrapy_robots_plus.crawl.policies.cache import Policies
+    from scrapy_robots_plus.origins.policies import Policies
 
 WINDOW = 5_000
 """URLs that are looked at ahead of the one to answer."""

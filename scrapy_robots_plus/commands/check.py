@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
-    from scrapy_robots_plus.crawl.gate.crawl import Crawl
-    from scrapy_robots_plus.crawl.policies.cache import Policies
-    from scrapy_robots_plus.crawl.policies.policy import Policy
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.crawl.crawl import Crawl
+    from scrapy_robots_plus.origins.policies import Policies
+    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
     from .output import Output
     from .project import Project

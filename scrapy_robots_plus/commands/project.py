@@ -13,20 +13,21 @@ from scrapy.crawler import Crawler
 from scrapy.utils.misc import load_object
 from scrapy.utils.python import global_object_name
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.addon import Addon
-from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.crawl.agents import Agents
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
-from scrapy_robots_plus.crawl.gate.crawl import Crawl
-from scrapy_robots_plus.crawl.parsers.adapter import ParsedFile, charset_of
-from scrapy_robots_plus.crawl.parsers.our_parser import RobotsParser
-from scrapy_robots_plus.crawl.policies.archive import FILE_IN_JOBDIR, uri_in_job
-from scrapy_robots_plus.crawl.policies.policy import Policy
-from scrapy_robots_plus.crawl.reporting.extension import RobotsExtension
-from scrapy_robots_plus.crawl.settings import RobotsSettings, job_folder
-from scrapy_robots_plus.policy.access import Access
-from scrapy_robots_plus.policy.record import RobotsRecord
+from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.origins.agents import Agents
+from scrapy_robots_plus.origins.archive import FILE_IN_JOBDIR, uri_in_job
+from scrapy_robots_plus.origins.parsers.adapter import ParsedFile, charset_of
+from scrapy_robots_plus.origins.parsers.our_parser import RobotsParser
+from scrapy_robots_plus.origins.policy import Policy
+from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.lines.octets import whole_lines
+from scrapy_robots_plus.report.extension import RobotsExtension
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+from scrapy_robots_plus.settings.scrapys_own import job_folder
+from scrapy_robots_plus.storage.record import RobotsRecord
 
 from .errors import UnreadableError
 
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings, Settings
 
-    from scrapy_robots_plus.crawl.policies.retrieval import Retrieved
-    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.origins.retrieval import Retrieved
+    from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
     Work = Callable[[Crawl], Awaitable[int]]

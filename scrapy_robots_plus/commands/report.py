@@ -11,15 +11,15 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus import __version__
+from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.audit.damage import State
 from scrapy_robots_plus.audit.report.figures import Site, lines, sites
 from scrapy_robots_plus.audit.report.page import Log, page, title_of
 from scrapy_robots_plus.audit.summary.selection import Selection
 from scrapy_robots_plus.audit.summary.summary import Summary
-from scrapy_robots_plus.policy.host_patterns import HostPatterns, plain_pattern
-from scrapy_robots_plus.policy.moments import moment_of
+from scrapy_robots_plus.protocol.moments import moment_of
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.settings.host_patterns import HostPatterns, plain_pattern
 
 from .errors import UnreadableError, WrongUsageError
 from .replay.log_check import EXITS, LogCheck, add_logs

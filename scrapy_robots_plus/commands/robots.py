@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TextIO, cast
 
 from scrapy.commands import ScrapyCommand
 
-from scrapy_robots_plus.crawl.settings import RobotsSettingsError
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.settings.errors import RobotsSettingsError
 from scrapy_robots_plus.storage import StoreError
 
 from .errors import UnreadableError, WrongUsageError

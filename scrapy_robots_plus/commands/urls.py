@@ -6,7 +6,7 @@ from queue import Empty, Queue
 from threading import Thread
 from typing import TYPE_CHECKING, BinaryIO
 
-from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus import compat
 
 from .errors import WrongUsageError, reading
 from .subcommand import standard_input

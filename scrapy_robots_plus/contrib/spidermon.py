@@ -14,16 +14,16 @@ from spidermon.contrib.scrapy.monitors import BaseScrapyMonitor
 from spidermon.exceptions import NotConfigured
 
 from scrapy_robots_plus.crawl import stats as keys
-from scrapy_robots_plus.crawl.gate.crawl import Crawl
-from scrapy_robots_plus.crawl.reporting.sites import sites_of
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.report.sites import sites_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from scrapy.settings import BaseSettings
 
-    from scrapy_robots_plus.crawl.gate.tally import Tally
+    from scrapy_robots_plus.requests.tally import Tally
 
 __all__ = [
     "RobotsChangedMonitor",

@@ -11,9 +11,8 @@ from typing import Protocol
 
 from scrapy.utils import asyncio as scrapy_asyncio
 
-from scrapy_robots_plus.policy.moments import rfc3339
-
-from . import compat
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.protocol.moments import rfc3339
 
 Now = Callable[[], float]
 """Returns a moment, in seconds; a part of :class:`Clock`, for what needs no other."""

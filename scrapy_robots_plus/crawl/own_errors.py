@@ -22,9 +22,10 @@ from weakref import ReferenceType, WeakKeyDictionary
 import scrapy
 import twisted
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus._version import __version__
 
-from . import compat, stats
+from . import stats
 
 if TYPE_CHECKING:
     from collections.abc import Callable

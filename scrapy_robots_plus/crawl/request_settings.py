@@ -7,18 +7,17 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.settings.declared import request_override
+from scrapy_robots_plus.settings.errors import WrongPartsError
 
 from .exceptions import RobotsOverrideError
 from .recent import Recent
-from .settings import request_override
-from .settings.errors import WrongPartsError
 
 if TYPE_CHECKING:
     from scrapy import Request
 
-    from scrapy_robots_plus.policy.origin import Origin
-
-    from .settings import RobotsSettings
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 logger = logging.getLogger(__name__)
 

@@ -13,10 +13,10 @@ from urllib.parse import SplitResult
 from scrapy import Request
 from scrapy.utils.httpobj import urlparse_cached
 
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 
-from . import compat
 from .request_settings import MEANT_FOR_META_KEY, OVERRIDE_META_KEY
 
 PAGE_META: dict[str, str] = {}
@@ -118,7 +118,7 @@ TAP_META_KEY = _of_fetches(
     "Marks a request for robots.txt, and holds the state of its download. Your own middlewares "
     "can look for it. Whoever replaces the request has to keep it.",
 )
-"""Holds the :class:`~.fetching.body_tap.Tap`."""
+"""Holds the ``Tap`` of the download (``origins/fetching/body_tap.py``)."""
 _of_fetches(
     compat.SLOT_META_KEY,
     "A slot for each robots.txt, so that it does not wait behind pages. `ROBOTS_FETCH_META` can "

@@ -8,17 +8,18 @@ import sqlite3
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.cluster.machine_clock import THIS_MACHINE
 from scrapy_robots_plus.storage.sqlite.file import FAULTS, identity, is_damage, set_aside
 from scrapy_robots_plus.storage.sqlite.layout import pragma
 
 from .book import BookError, Entry
+from .machine_clock import THIS_MACHINE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.cluster.machine_clock import MachineClock, Moment
     from scrapy_robots_plus.storage.sqlite.file import Identity
+
+    from .machine_clock import MachineClock, Moment
 
 
 logger = logging.getLogger(__name__)

@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING
 
 from scrapy import signals
 
-from scrapy_robots_plus.crawl import compat, stats
-from scrapy_robots_plus.crawl.compat import ClosingWatch
-from scrapy_robots_plus.crawl.pacing.backoff import (
-    HeldAtClosing,
-    HeldAtGivingUp,
-    wait_asked_for,
-)
-from scrapy_robots_plus.crawl.pacing.slowing import Slowing
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.compat import ClosingWatch
+from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.requests import (
     TAP_META_KEY,
     origin_of,
@@ -23,8 +18,10 @@ from scrapy_robots_plus.crawl.requests import (
     valid_origin_of,
 )
 
+from .backoff import HeldAtClosing, HeldAtGivingUp, wait_asked_for
 from .line import Doorway, HostLine
 from .slots import SlotTimes
+from .slowing import Slowing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,16 +30,16 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from scrapy_robots_plus.compat import DownloadFunction
     from scrapy_robots_plus.crawl.clock import Clock
-    from scrapy_robots_plus.crawl.compat import DownloadFunction
-    from scrapy_robots_plus.crawl.pacing.given_up import GivenUp
-    from scrapy_robots_plus.crawl.pacing.throttle import Throttle
-    from scrapy_robots_plus.crawl.policies.policy import Policy
-    from scrapy_robots_plus.crawl.settings import RobotsSettings
-    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
+    from .given_up import GivenUp
     from .pace import Pace
     from .shared_pace import SharedPace
+    from .throttle import Throttle
 
 
 class Door:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.origin import Origin
 
 from .ticket_heap import TicketHeap
 

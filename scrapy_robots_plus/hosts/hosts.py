@@ -34,10 +34,10 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 
+from scrapy_robots_plus.compat import SLOT_META_KEY
 from scrapy_robots_plus.crawl.clock import Alarm
-from scrapy_robots_plus.crawl.compat import SLOT_META_KEY
-from scrapy_robots_plus.crawl.gate.crawl import Crawl
-from scrapy_robots_plus.crawl.policies.cache import LEAST_PAUSE
+from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.origins.policies import LEAST_PAUSE
 
 from .discovery import Discovery
 from .host import Host, State
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.protocol.origin import Origin
 
     from .host import Lane, LaneQueue
 

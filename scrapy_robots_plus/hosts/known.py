@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from scrapy import Request
 
-from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
-from scrapy_robots_plus.crawl.gate.downloader import RobotsDownloader
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.requests import chosen_slot
+from scrapy_robots_plus.origins.fetching.budget import FetchBudget
 
+from .downloader import RobotsDownloader
 from .host import Address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from scrapy_robots_plus.crawl.gate.crawl import Crawl
-    from scrapy_robots_plus.crawl.policies.policy import Policy
-    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.crawl.crawl import Crawl
+    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.protocol.origin import Origin
 
     from .host import Lane
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.pqueues import ScrapyPriorityQueue
 
-from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.printable import printable
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
 
-from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.clock import Alarm
 
 from .pace import Pace

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.protocol.origin import Origin
 
 
 class OutageStarts:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.pacing.backoff import Backoff
-
+from .backoff import Backoff
 from .departures import Departures
 
 if TYPE_CHECKING:
     from scrapy import Request
 
-    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.protocol.origin import Origin
 
 
 class Pace:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.own_errors import OwnErrors, guarded, is_of_this_package
 from scrapy_robots_plus.crawl.request_fields import priority_of
@@ -33,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 def _keeps_a_job(queue: type) -> bool:
     """Whether *queue* keeps requests in the one file of a job."""
-    from scrapy_robots_plus.crawl.jobs.queues import JobQueue
+    from scrapy_robots_plus.job.queues import JobQueue
 
     return issubclass(queue, JobQueue)
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
-from scrapy_robots_plus.crawl import compat, stats
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.protocol.product_token import product_tokens
 
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
 
-    from scrapy_robots_plus.crawl.agents import Agents
-    from scrapy_robots_plus.crawl.settings import RobotsSettings
+    from scrapy_robots_plus.origins.agents import Agents
+    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
     from .book import Book
 
@@ -220,6 +221,6 @@ def open_book(value: str, group: str) -> Book:
         from .book_in_file import BookInFile
 
         return BookInFile(Path(value.removeprefix("sqlite:")), group)
-    from scrapy_robots_plus.cluster.book_on_server import BookOnServer
+    from scrapy_robots_plus.redis.book_on_server import BookOnServer
 
     return BookOnServer(value, group)

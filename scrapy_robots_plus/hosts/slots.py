@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus import compat
 
 if TYPE_CHECKING:
     from scrapy.core.downloader import Slot

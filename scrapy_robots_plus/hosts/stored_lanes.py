@@ -6,9 +6,9 @@ from heapq import nlargest
 from math import inf
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.jobs.job import Job
-from scrapy_robots_plus.crawl.jobs.renaming import name_lanes
 from scrapy_robots_plus.job import FILE_NAME
+from scrapy_robots_plus.job.job import Job
+from scrapy_robots_plus.job.renaming import name_lanes
 
 from .host import Address, Lane, State
 from .stored_requests import StoredOrder, StoredRequests
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from scrapy_robots_plus.crawl.jobs.queues import JobQueue
     from scrapy_robots_plus.job import Contents
+    from scrapy_robots_plus.job.queues import JobQueue
 
     from .host import LaneQueue
     from .hosts import Hosts

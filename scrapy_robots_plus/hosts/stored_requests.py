@@ -10,9 +10,9 @@ from scrapy_robots_plus.crawl.requests import START_META_KEY
 if TYPE_CHECKING:
     from scrapy import Request
 
-    from scrapy_robots_plus.crawl.jobs.job import Job
-    from scrapy_robots_plus.crawl.jobs.queues import JobQueue
     from scrapy_robots_plus.job import Contents
+    from scrapy_robots_plus.job.job import Job
+    from scrapy_robots_plus.job.queues import JobQueue
 
 
 class StoredOrder(NamedTuple):

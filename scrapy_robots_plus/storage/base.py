@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from scrapy_robots_plus.policy.origin import Origin
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.protocol.origin import Origin
+
+    from .record import RobotsRecord
 
 SECONDS_OF_USE = 31 * 86_400.0
 """How long a record can be of use: the defaults of ROBOTS_STALE_MAX and ROBOTS_TTL together."""

@@ -13,7 +13,7 @@ offset  size  version 1; numbers are big-endian
 ======  ====  =============================================================================
 
 Content: the length of the header (4 bytes), the header (a JSON object in ASCII), the body. The
-header's names are those of :class:`~scrapy_robots_plus.policy.record.RobotsRecord`; ``origin`` is
+header's names are those of :class:`~scrapy_robots_plus.storage.record.RobotsRecord`; ``origin`` is
 ``[scheme, host, port]``, outcomes are a number (status) or a string (failure).
 """
 
@@ -26,12 +26,12 @@ from hashlib import sha256
 from math import isfinite
 from typing import TypeVar
 
-from scrapy_robots_plus.policy.access import Access, Failure, Outcome
-from scrapy_robots_plus.policy.origin import Origin
-from scrapy_robots_plus.policy.record import RobotsRecord
+from scrapy_robots_plus.protocol.access import Access, Failure, Outcome
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from .base import Standing
+from .record import RobotsRecord
 
 VERSION = 1
 """The version that :func:`encode` writes."""

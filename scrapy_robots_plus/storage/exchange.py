@@ -14,13 +14,13 @@ from decimal import Decimal
 from math import floor
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from . import codec
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from .record import RobotsRecord
 
 VERSION = 1
 """The version of a line."""

@@ -14,8 +14,9 @@ from .base import Scanned, Store, StoreError, checked_maximum
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_robots_plus.policy.origin import Origin
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.protocol.origin import Origin
+
+    from .record import RobotsRecord
 
 
 class MemoryStore(Store):

@@ -6,10 +6,10 @@ from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.policy.origin import Origin
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.protocol.origin import Origin
 
     from .base import Store
+    from .record import RobotsRecord
 
 MOST_ORIGINS = 50_000
 """Origins that are remembered individually: some 10 MB."""

@@ -9,7 +9,7 @@ import pytest
 
 from scrapy_robots_plus.audit.summary import selection
 from scrapy_robots_plus.audit.summary.selection import Selection
-from scrapy_robots_plus.policy.host_patterns import HostPatterns, plain_pattern
+from scrapy_robots_plus.settings.host_patterns import HostPatterns, plain_pattern
 
 from .sample_log import BEGIN, NEWS, SHOP, allowed, begin, denied, end, read
 

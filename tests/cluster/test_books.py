@@ -15,15 +15,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.cluster import book_on_server, machine_clock
-from scrapy_robots_plus.cluster.book_on_server import BookOnServer
-from scrapy_robots_plus.cluster.machine_clock import THIS_MACHINE, MachineClock
-from scrapy_robots_plus.crawl.settings.checks import shared_pace
-from scrapy_robots_plus.hosts import book_in_file
+from scrapy_robots_plus.hosts import book_in_file, machine_clock
 from scrapy_robots_plus.hosts.book import Book, BookError, Entry
 from scrapy_robots_plus.hosts.book_in_file import BookInFile
+from scrapy_robots_plus.hosts.machine_clock import THIS_MACHINE, MachineClock
 from scrapy_robots_plus.hosts.shared_pace import open_book
-from scrapy_robots_plus.server.connection import ServerError
+from scrapy_robots_plus.redis import book_on_server
+from scrapy_robots_plus.redis.book_on_server import BookOnServer
+from scrapy_robots_plus.redis.connection import ServerError
+from scrapy_robots_plus.settings.checks import shared_pace
 from tests.hosts.simulation import Worker, World
 from tests.redis_server import RedisServer
 

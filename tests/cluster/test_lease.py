@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.cluster.lease import Leases
-from scrapy_robots_plus.policy.origin import Origin
-from scrapy_robots_plus.server.connection import Server, ServerAwayError, ServerError
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.redis.connection import Server, ServerAwayError, ServerError
+from scrapy_robots_plus.redis.lease import Leases
 from tests.redis_server import RedisServer, wait_until
 
 if TYPE_CHECKING:

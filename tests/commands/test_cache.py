@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage.exchange import line_of
 from scrapy_robots_plus.storage.sqlite.store import SqliteStore
 
@@ -24,7 +24,7 @@ from .running import Robots
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 NOW = float(int(time.time()))
 STORE = ("--store", "sqlite:robots.db")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.policy.access import Access
-from scrapy_robots_plus.policy.origin import Origin
-from scrapy_robots_plus.policy.record import RobotsRecord
+from scrapy_robots_plus.protocol.access import Access
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage import open_store
+from scrapy_robots_plus.storage.record import RobotsRecord
 
 from ..samples import blocks
 from ..sites import answer

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.policy.access import Access
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.access import Access
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage.exchange import line_of
 from scrapy_robots_plus.storage.sqlite.store import SqliteStore
 
@@ -23,7 +23,7 @@ from .sessions import Session, sessions
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
     from ..sites import Sites
 

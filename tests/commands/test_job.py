@@ -21,10 +21,10 @@ from scrapy.squeues import (
 )
 from scrapy.utils.test import get_crawler
 
-from scrapy_robots_plus.crawl.compat import path_safe
-from scrapy_robots_plus.crawl.jobs.written import url_in
+from scrapy_robots_plus.compat import path_safe
 from scrapy_robots_plus.job import FILE_NAME, JobFile
 from scrapy_robots_plus.job.schema import journal_of
+from scrapy_robots_plus.job.written import url_in
 
 from ..job.jobs import kill_copy
 from .running import Robots

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from twisted.internet.defer import DeferredList
 
 from scrapy_robots_plus import RobotsMiddleware
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawling import ProbeSpider
 from tests.waiting import until
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 PACKAGE = "scrapy_robots_plus"
-CRAWL = f"{PACKAGE}.crawl"
 CODE = """\
 def broken(*arguments, **named):
     global calls
@@ -29,7 +28,7 @@ def broken(*arguments, **named):
 
 
 def broken(function: Callable[..., Any], first: int, last: float) -> Callable[..., Any]:
-    names: dict[str, Any] = {"__name__": f"{CRAWL}.broken", "function": function}
+    names: dict[str, Any] = {"__name__": f"{PACKAGE}.broken", "function": function}
     names |= {"calls": 0, "first": first, "last": last}
     exec(CODE, names)
     made: Callable[..., Any] = names["broken"]
@@ -39,7 +38,7 @@ def broken(function: Callable[..., Any], first: int, last: float) -> Callable[..
 def owner_of(path: str) -> tuple[Any, str]:
     """The class or module that has the last name of *path*, such as ``compat:sleep``."""
     module, _, names = path.partition(":")
-    owner: Any = import_module(f"{PACKAGE if module.startswith('hosts.') else CRAWL}.{module}")
+    owner: Any = import_module(f"{PACKAGE}.{module}")
     *classes, name = names.split(".")
     for each in classes:
         owner = getattr(owner, each)
@@ -78,7 +77,7 @@ class BreaksPush(BreakingSpider):
 
 
 class BreaksJudge(BreakingSpider):
-    path = "gate.judge:Judge.judge"
+    path = "requests.judge:Judge.judge"
 
 
 class BreaksBridge(WholeSpider):

@@ -17,12 +17,12 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.crawl.pacing.given_up import GivenUp
-from scrapy_robots_plus.crawl.settings import RobotsSettings
 from scrapy_robots_plus.hosts.book import BookInMemory
 from scrapy_robots_plus.hosts.door import Door
+from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.hosts.shared_pace import BookedPace
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from tests.crawling import new_slot
 
 if TYPE_CHECKING:

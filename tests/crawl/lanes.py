@@ -10,7 +10,7 @@ from scrapy import Request
 from scrapy_robots_plus.hosts.host import Address, State
 from scrapy_robots_plus.hosts.in_memory import MemoryOrder, RequestsInMemory
 from scrapy_robots_plus.hosts.lanes import Lanes as InMemory
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.origin import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
 
-from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus import compat
 from tests.crawl_process import MODES
 from tests.crawling import BASE_SETTINGS
 from tests.forks import Forks

@@ -28,7 +28,7 @@ from twisted.python.failure import Failure
 
 from scrapy_robots_plus import RobotsIgnored
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.crawl.gate import middleware
+from scrapy_robots_plus.requests import middleware
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

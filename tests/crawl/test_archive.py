@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.crawl.policies.archive import Archive
-from scrapy_robots_plus.crawl.settings import RobotsSettings
-from scrapy_robots_plus.policy.access import Access
+from scrapy_robots_plus.origins.archive import Archive
+from scrapy_robots_plus.protocol.access import Access
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.storage import StoreError, trust
 from scrapy_robots_plus.storage.memory import MemoryStore
 from scrapy_robots_plus.storage.sqlite.store import SqliteStore
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
     from pathlib import Path
 
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 _T = TypeVar("_T")
 
 

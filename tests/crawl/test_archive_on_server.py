@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy.utils.asyncio import create_looping_call
 
+from scrapy_robots_plus.compat import threads
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.crawl.compat import threads
-from scrapy_robots_plus.crawl.policies import archive as archive_module
-from scrapy_robots_plus.crawl.policies.archive import Archive
-from scrapy_robots_plus.crawl.settings import RobotsSettings
+from scrapy_robots_plus.origins import archive as archive_module
+from scrapy_robots_plus.origins.archive import Archive
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.storage.redis.store import RedisStore
 from tests.crawl.scripted import make_crawler
 from tests.redis_proxy import RedisProxy
@@ -26,7 +26,7 @@ from tests.waiting import in_loop, until
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 OLD, NEW, NEWER = (rules(1, START + time) for time in (0, 100, 200))
 

@@ -17,8 +17,8 @@ from twisted.internet.defer import gatherResults
 from scrapy_robots_plus.audit.bodies import Bodies
 from scrapy_robots_plus.audit.damage import State
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, Entry, FileEntry, VerdictEntry
+from scrapy_robots_plus.audit.recording.recorder import is_in_share
 from scrapy_robots_plus.audit.writing.log import BATCH
-from scrapy_robots_plus.crawl.reporting.audit.recorder import is_in_share
 from tests.audit.logs import damages_in, entries_in, state_of
 from tests.crawling import (
     ProbeSpider,
@@ -401,7 +401,7 @@ async def test_a_mistake_in_the_log_is_no_mistake_in_the_crawl(
     def broken(*arguments: Any) -> None:
         raise RuntimeError("a bug")
 
-    name = "scrapy_robots_plus.crawl.reporting.audit.recorder.Entries.verdict"
+    name = "scrapy_robots_plus.audit.recording.recorder.Entries.verdict"
     monkeypatch.setattr(name, broken)
     host = sites.host(RULES)
     urls = [host.url("/a"), host.url("/closed"), host.url("/closed/2")]

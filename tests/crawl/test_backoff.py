@@ -6,9 +6,9 @@ import pytest
 from scrapy import Request
 from scrapy.http import Response
 
-from scrapy_robots_plus.crawl.pacing.backoff import GONE, Backoff, wait_asked_for
-from scrapy_robots_plus.crawl.pacing.throttle import Throttle
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
+from scrapy_robots_plus.hosts.backoff import GONE, Backoff, wait_asked_for
+from scrapy_robots_plus.hosts.throttle import Throttle
 
 
 @pytest.mark.parametrize(

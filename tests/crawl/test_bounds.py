@@ -11,17 +11,17 @@ import pytest
 import pytest_twisted
 import scrapy
 
+from scrapy_robots_plus.audit.recording import recorder
 from scrapy_robots_plus.crawl import requests as requests_module
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.parsers import our_parser
-from scrapy_robots_plus.crawl.parsers.hot_files import HotFiles
-from scrapy_robots_plus.crawl.reporting.audit import recorder
 from scrapy_robots_plus.hosts import book
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.outage_starts import OutageStarts
 from scrapy_robots_plus.hosts.pace import Pace
-from scrapy_robots_plus.policy import host_patterns
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.origins.parsers import our_parser
+from scrapy_robots_plus.origins.parsers.hot_files import HotFiles
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.settings import host_patterns
 from tests.crawling import StepSpider, crawl, make_crawler, run, stat
 from tests.sites import answer, hang_up
 

@@ -13,13 +13,13 @@ from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
-from scrapy_robots_plus.crawl.policies.changes import RobotsChange, change_between, suspicion
-from scrapy_robots_plus.crawl.policies.policy import Policy
-from scrapy_robots_plus.crawl.settings import RobotsSettings
-from scrapy_robots_plus.policy.access import Access
-from scrapy_robots_plus.policy.origin import Origin
-from scrapy_robots_plus.policy.record import RobotsRecord
-from scrapy_robots_plus.policy.status_policy import access_of
+from scrapy_robots_plus.origins.changes import RobotsChange, change_between, suspicion
+from scrapy_robots_plus.origins.policy import Policy
+from scrapy_robots_plus.protocol.access import Access
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.status_policy import access_of
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+from scrapy_robots_plus.storage.record import RobotsRecord
 from tests.crawl.parsers_in_use import OURS, PlainParser, read
 
 SETTINGS = RobotsSettings.from_settings(Settings({"ROBOTSTXT_OBEY": True}))

@@ -10,7 +10,7 @@ import pytest_twisted
 from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.crawl.gate.crawl import Crawl
+from scrapy_robots_plus.crawl.crawl import Crawl
 from tests.crawling import make_crawler, parts_of_seconds
 from tests.redis_server import RedisServer, scrapy_redis_may_warn
 from tests.sending import TimedSpider, gaps

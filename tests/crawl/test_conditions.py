@@ -9,7 +9,7 @@ import pytest
 import pytest_twisted
 
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.crawl.gate.crawl import Crawl
+from scrapy_robots_plus.crawl.crawl import Crawl
 from tests.crawling import crawl, make_crawler, run, stat
 from tests.sites import Hit, Reply, answer, hang_up, in_turn, redirect
 

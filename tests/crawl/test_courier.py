@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from twisted.internet.defer import CancelledError
 
-from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus import compat
 from tests.crawl_process import MODES, crawl_in_process
 from tests.sending import TimedSpider
 from tests.waiting import in_loop, pause, until

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 
-from scrapy_robots_plus.crawl.policies.sharing import one_process
+from scrapy_robots_plus.origins.sharing import one_process
 from tests.crawl.at_once import ONE_AT_A_TIME, RULES, is_fetching, late, together, urls_of
 from tests.crawl_process import MODES, crawls_in_process
 from tests.crawling import StepSpider, make_crawler, run, stat

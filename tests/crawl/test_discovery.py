@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
 from scrapy_robots_plus.hosts.discovery import Discovery
 from scrapy_robots_plus.hosts.host import State
+from scrapy_robots_plus.origins.fetching.budget import FetchBudget
 
 from .hand_clock import HandClock
 from .lanes import Lanes
@@ -18,7 +18,7 @@ from .world import Host, World
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.hosts.host import Lane
-    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.protocol.origin import Origin
 
 MANY = 2000
 

@@ -9,7 +9,7 @@ import pytest
 import pytest_twisted
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
-from scrapy_robots_plus.crawl.gate.middleware import RobotsMiddleware
+from scrapy_robots_plus.requests.middleware import RobotsMiddleware
 from tests.crawling import ProbeSpider, make_crawler, run
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ async def test_a_handler_is_made_once_with_room_for_robots_txt(
     pytest.importorskip(HANDLERS[client].rpartition(".")[0])
     host = sites.host()
     pools, warnings = [], []
-    caplog.set_level(logging.DEBUG, "scrapy_robots_plus.crawl.compat")
+    caplog.set_level(logging.DEBUG, "scrapy_robots_plus.compat")
     variants: list[dict[str, Any]] = [{"ADDONS": {}}, {}]
     for own in variants:
         caplog.clear()

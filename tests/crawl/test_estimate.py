@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 
-from scrapy_robots_plus.crawl.reporting.progress import describe, duration
 from scrapy_robots_plus.hosts.stored_lanes import StoredLanes
+from scrapy_robots_plus.report.progress import describe, duration
 from tests.crawling import crawl, make_crawler, parts_of_seconds, run
 from tests.sites import hang
 from tests.waiting import close_when
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.hosts.host import Lane
     from tests.sites import Sites
 
-LOGGER = "scrapy_robots_plus.crawl.reporting.progress"
+LOGGER = "scrapy_robots_plus.report.progress"
 
 
 def test_hosts_by_what_they_wait_for() -> None:

@@ -20,7 +20,7 @@ from scrapy.utils.reactor import is_asyncio_reactor_installed
 from twisted.internet.defer import CancelledError, Deferred
 
 from scrapy_robots_plus import RobotsDownloader
-from scrapy_robots_plus.crawl.compat import CANCELLED
+from scrapy_robots_plus.compat import CANCELLED
 from tests.crawling import HAS_THROTTLER, make_crawler, run, stat
 from tests.redis_server import redis_server, scrapy_redis_may_warn
 from tests.sites import answer, hang, in_turn, when

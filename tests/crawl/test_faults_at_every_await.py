@@ -21,12 +21,12 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 from twisted.internet.defer import CancelledError, Deferred
 
-from scrapy_robots_plus.cluster.lease import Leases
+from scrapy_robots_plus.compat import ClosingWatch, Courier, run_in_background
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
-from scrapy_robots_plus.crawl.compat import ClosingWatch, Courier, run_in_background
-from scrapy_robots_plus.crawl.policies.sharing import one_process, workers
-from scrapy_robots_plus.policy.origin import Origin
-from scrapy_robots_plus.server.connection import Server
+from scrapy_robots_plus.origins.sharing import one_process, workers
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.redis.connection import Server
+from scrapy_robots_plus.redis.lease import Leases
 from tests.crawl.scripted import Scenario, turn
 from tests.redis_server import RedisServer
 
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
 
 # In the order in which they import each other.
 MODULES = [
-    import_module(f"scrapy_robots_plus.crawl.{name}")
+    import_module(f"scrapy_robots_plus.{name}")
     for name in (
         "compat",
-        "fetching.fetcher",
-        "policies.sharing.one_process",
-        "policies.sharing.workers",
-        "policies.retrieval",
-        "policies.cache",
-        "gate.judge",
-        "gate.crawl",
-        "gate.middleware",
+        "origins.fetching.fetcher",
+        "origins.sharing.one_process",
+        "origins.sharing.workers",
+        "origins.retrieval",
+        "origins.policies",
+        "requests.judge",
+        "crawl.crawl",
+        "requests.middleware",
     )
 ]
 RULES, ERROR, LOST = 0, 2, 5  # of scripted.ANSWERS

@@ -17,8 +17,8 @@ from twisted.internet import error as tx
 from twisted.python import failure
 from twisted.web import client
 
-from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.crawl.fetching.own_shortage import OwnShortage
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.hosts.own_shortage import OwnShortage
 from tests.certificates import self_signed
 from tests.crawl_process import MODES
 from tests.crawling import IN_FILES, ProbeSpider, crawl

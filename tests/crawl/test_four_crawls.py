@@ -18,7 +18,7 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.crawl.gate.crawl import Crawl
+from scrapy_robots_plus.crawl.crawl import Crawl
 from tests.crawling import make_crawler, parts_of_seconds
 from tests.redis_server import RedisServer
 from tests.sending import HICCUP, TimedSpider

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scrapy_robots_plus.crawl.pacing.given_up import GivenUp
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.hosts.given_up import GivenUp
+from scrapy_robots_plus.protocol.origin import Origin
 
 ORIGINS = [Origin("http", f"{name}.example", 80) for name in "abc"]
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 
-from scrapy_robots_plus.crawl.compat import ClosingWatch
+from scrapy_robots_plus.compat import ClosingWatch
 from tests.crawl.scripted import ANSWERS, Scenario, in_greenlet, turn
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from scrapy import Request
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
-from scrapy_robots_plus.crawl.gate.crawl import Crawl
-from scrapy_robots_plus.crawl.gate.judge import Decision, Passes, Refused, Requeued, Unasked
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.verdict import Reason
+from scrapy_robots_plus.requests.judge import Decision, Passes, Refused, Requeued, Unasked
 from tests.crawl.scripted import make_crawler, turn
 
 if TYPE_CHECKING:

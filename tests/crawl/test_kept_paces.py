@@ -10,17 +10,11 @@ from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl import stats as keys
-from scrapy_robots_plus.crawl.policies.pace import (
-    AGENTS_REMEMBERED,
-    ANY_PACE,
-    Pace,
-    Paces,
-    pace_of,
-)
-from scrapy_robots_plus.crawl.settings import RobotsSettings
-from scrapy_robots_plus.policy.delay import Delay
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.origins.delay import Delay
+from scrapy_robots_plus.origins.paces import AGENTS_REMEMBERED, ANY_PACE, Pace, Paces, pace_of
 from scrapy_robots_plus.protocol import VisitTime
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from tests.crawl.parsers_in_use import PROTEGO, PlainParser, read
 
 ORIGIN = Origin("https", "x.example", 443)

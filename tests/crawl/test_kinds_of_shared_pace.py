@@ -12,9 +12,8 @@ from scrapy import Request, Spider
 from scrapy.settings import Settings
 from scrapy.statscollectors import StatsCollector
 
-from scrapy_robots_plus.crawl import compat, stats
-from scrapy_robots_plus.crawl.agents import Agents
-from scrapy_robots_plus.crawl.settings import RobotsSettings
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.hosts.book import BookInMemory
 from scrapy_robots_plus.hosts.book_in_file import BookInFile
 from scrapy_robots_plus.hosts.shared_pace import (
@@ -25,6 +24,8 @@ from scrapy_robots_plus.hosts.shared_pace import (
     PaceBetweenProcesses,
     shared_pace,
 )
+from scrapy_robots_plus.origins.agents import Agents
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from tests.waiting import in_loop, until
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import pytest
 import pytest_twisted
 from scrapy import signals
 
-from scrapy_robots_plus.crawl import compat, requests
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import requests
 from scrapy_robots_plus.crawl.requests import FETCH_META, PAGE_META
 from tests.crawling import make_crawler, run
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from tests.sites import Sites
 
-CRAWL = Path(requests.__file__).parent
+PACKAGE = Path(requests.__file__).parents[1]
 WHILE_MADE = "verbatim_url"
 """Scrapy's own, which a request has here only while it is made."""
 SCRAPYS_OWN = {"depth", "download_latency", "is_start_request"}
@@ -59,7 +60,7 @@ def _key(node: ast.expr, constants: dict[str, str]) -> str:
 
 
 def test_every_key_in_the_code_is_described() -> None:
-    used = {key for path in CRAWL.rglob("*.py") for key in keys_in(path)}
+    used = {key for path in PACKAGE.rglob("*.py") for key in keys_in(path)}
     assert len(used) > 5
     assert used <= {*PAGE_META, *FETCH_META, WHILE_MADE}
     assert set(PAGE_META) <= used

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scrapy_robots_plus.hosts.outage_starts import OutageStarts
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.origin import Origin
 
 from .world import origin
 

@@ -10,7 +10,7 @@ import pytest
 import pytest_twisted
 from scrapy.robotstxt import RobotParser
 
-from scrapy_robots_plus.crawl.reporting.outages import Outages
+from scrapy_robots_plus.report.outages import Outages
 from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
 from tests.sites import Sites, answer, half, hang, hang_up, in_turn, redirect
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tests.sites import Host, Reply
 
-LOGGER = "scrapy_robots_plus.crawl.reporting.outages"
+LOGGER = "scrapy_robots_plus.report.outages"
 RULES = "User-agent: *\nDisallow: /private/\n"
 
 

@@ -22,8 +22,8 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.misc import load_object
 from scrapy.utils.reactor import CallLaterOnce
 
-from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.crawl.compat.names import NEEDED, MissingNamesError
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.compat.names import NEEDED, MissingNamesError
 from scrapy_robots_plus.crawl.own_errors import OwnErrors, is_of_this_package
 from tests.crawl_process import MODES, crawl_in_process
 from tests.crawling import (
@@ -61,14 +61,14 @@ PARTS = [
     "hosts.hosts:Hosts._take",
     "hosts.hosts:Hosts._settle",
     "hosts.hosts:Hosts.fetch_ended",
-    "gate.judge:Judge.judge",
-    "gate.outcomes:Outcomes.passed",
-    "policies.retrieval:Retrieval.retrieve",
-    "policies.cache:Policies.usable",
-    "policies.cache:Policies.usable_or_refresh",
-    "fetching.own_shortage:OwnShortage.download",
-    "fetching.body_tap:_tap_of",
-    "request_settings:RequestSettings.of",
+    "requests.judge:Judge.judge",
+    "requests.outcomes:Outcomes.passed",
+    "origins.retrieval:Retrieval.retrieve",
+    "origins.policies:Policies.usable",
+    "origins.policies:Policies.usable_or_refresh",
+    "hosts.own_shortage:OwnShortage.download",
+    "origins.fetching.body_tap:_tap_of",
+    "crawl.request_settings:RequestSettings.of",
     "hosts.door:Door._line_of",
     "hosts.line:HostLine.let_through",
     "hosts.pace:Pace.handed_over",
@@ -305,11 +305,11 @@ async def test_a_crawl_ends_at_once_where_scrapy_lacks_a_name(
 @pytest.mark.parametrize(
     "path",
     [
-        "sharing.worker:Worker.next",
-        "sharing.worker:Worker.push",
-        "sharing.taking:Taking.next",
-        "sharing.pushing:Pushing.push",
-        "gate.judge:Judge.judge",
+        "workers.worker:Worker.next",
+        "workers.worker:Worker.push",
+        "workers.taking:Taking.next",
+        "workers.pushing:Pushing.push",
+        "requests.judge:Judge.judge",
     ],
     ids=lambda path: path.partition(":")[2],
 )

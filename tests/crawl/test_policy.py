@@ -13,13 +13,13 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus import RobotsParser
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.crawl.policies.policy import Policy
-from scrapy_robots_plus.crawl.settings import RobotsSettings
-from scrapy_robots_plus.policy.access import Access, Failure
-from scrapy_robots_plus.policy.decide import Lookup, lookup
-from scrapy_robots_plus.policy.origin import Origin
-from scrapy_robots_plus.policy.record import RobotsRecord
+from scrapy_robots_plus.origins.decide import Lookup, lookup
+from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.protocol import Reason
+from scrapy_robots_plus.protocol.access import Access, Failure
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+from scrapy_robots_plus.storage.record import RobotsRecord
 from tests.crawl.parsers_in_use import PlainParser, read
 
 SETTINGS = RobotsSettings.from_settings(Settings({"ROBOTSTXT_OBEY": True}))

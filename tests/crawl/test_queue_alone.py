@@ -16,10 +16,10 @@ from scrapy.signalmanager import SignalManager
 from scrapy.squeues import LifoMemoryQueue, PickleLifoDiskQueue
 
 from scrapy_robots_plus import queues as ours
-from scrapy_robots_plus.crawl.jobs.queues import QUEUE_FOLDER
 from scrapy_robots_plus.hosts.host import State
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 from scrapy_robots_plus.job import FILE_NAME
+from scrapy_robots_plus.job.queues import QUEUE_FOLDER
 
 from .scripted import Sender
 from .world import Crawler, Host, Stats, World

@@ -9,10 +9,10 @@ import pytest
 import pytest_twisted
 from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 
-from scrapy_robots_plus.crawl.pages import reading
-from scrapy_robots_plus.crawl.pages.reading import directives_of
-from scrapy_robots_plus.crawl.preferences.headers import said_in_headers
-from scrapy_robots_plus.crawl.preferences.metas import MOST_OCTETS
+from scrapy_robots_plus.pages import reading
+from scrapy_robots_plus.pages.headers import said_in_headers
+from scrapy_robots_plus.pages.metas import MOST_OCTETS
+from scrapy_robots_plus.pages.reading import directives_of
 from scrapy_robots_plus.protocol import directives
 from scrapy_robots_plus.protocol.directives import header_statements
 from tests.crawl.paging import TakingSpider, page, says

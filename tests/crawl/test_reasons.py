@@ -65,7 +65,7 @@ def reasons_in(*folders: str) -> set[Reason]:
 
 def test_a_replay_comes_to_each_reason_to_deny_or_says_why_it_cannot() -> None:
     left_out = {reason for reason in DENY if reason.value in UNREPLAYED}
-    assert reasons_in("policy", "protocol/rules") & set(DENY) | left_out == set(DENY), (
+    assert reasons_in("origins", "protocol/rules") & set(DENY) | left_out == set(DENY), (
         "say in UNREPLAYED in audit/replay/replay.py why a file alone does not tell"
     )
 

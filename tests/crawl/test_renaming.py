@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy import Request, Spider
 
-from scrapy_robots_plus.crawl.jobs import renaming
-from scrapy_robots_plus.crawl.jobs.lanes_in_file import LanesInFile
-from scrapy_robots_plus.job import FILE_NAME, JobFile
+from scrapy_robots_plus.job import FILE_NAME, JobFile, renaming
+from scrapy_robots_plus.job.lanes_in_file import LanesInFile
 from tests.job.jobs import kill_copy
 
 if TYPE_CHECKING:

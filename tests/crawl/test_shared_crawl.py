@@ -16,7 +16,7 @@ from scrapy.utils.reactor import is_asyncio_reactor_installed
 from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus import RobotsExtension, RobotsMiddleware
-from scrapy_robots_plus.crawl.gate.crawl import Crawl
+from scrapy_robots_plus.crawl.crawl import Crawl
 from tests.crawling import crawl, make_crawler, run, stat
 from tests.sites import Sites, drip
 

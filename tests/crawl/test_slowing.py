@@ -9,7 +9,7 @@ import pytest
 from scrapy import Request
 
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.pacing.backoff import HeldAtGivingUp
+from scrapy_robots_plus.hosts.backoff import HeldAtGivingUp
 from tests.limiters import Interval
 
 from .held_crawl import ORIGIN, URL, Crawl

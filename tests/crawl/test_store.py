@@ -10,7 +10,7 @@ import pytest
 import pytest_twisted
 
 from scrapy_robots_plus import RobotsParser
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage import open_store
 from tests.crawling import StepSpider, crawl, stat
 from tests.sites import Host, Sites, answer, in_turn, validated

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.crawl.jobs.job import Job
 from scrapy_robots_plus.hosts.stored_lanes import StoredLanes
+from scrapy_robots_plus.job.job import Job
 
 from .test_queue_properties import (
     HOST,

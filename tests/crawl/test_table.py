@@ -13,20 +13,20 @@ import pytest_twisted
 from scrapy import Request
 
 from scrapy_robots_plus import RobotsMiddleware
-from scrapy_robots_plus.crawl.gate.tally import Row, Tally
-from scrapy_robots_plus.crawl.reporting.table import headline, table
-from scrapy_robots_plus.crawl.reporting.words import columns, shortened
-from scrapy_robots_plus.policy.access import Access, Failure
-from scrapy_robots_plus.policy.delay import Delay
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.origins.delay import Delay
+from scrapy_robots_plus.protocol.access import Access, Failure
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.report.table import headline, table
+from scrapy_robots_plus.report.words import columns, shortened
+from scrapy_robots_plus.requests.tally import Row, Tally
 from tests.crawling import crawl, parts_of_seconds
 from tests.samples import blocks
 from tests.sites import Sites, answer, hang_up
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.crawl.policies.policy import Policy
+    from scrapy_robots_plus.origins.policy import Policy
 
-LOGGER = "scrapy_robots_plus.crawl.reporting.extension"
+LOGGER = "scrapy_robots_plus.report.extension"
 
 
 def tally(**rows: Row) -> Tally:

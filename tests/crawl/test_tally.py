@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from scrapy import Request
 
-from scrapy_robots_plus.crawl.gate.tally import Row, Tally
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.requests.tally import Row, Tally
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.crawl.policies.policy import Policy
+    from scrapy_robots_plus.origins.policy import Policy
 
 A, B, C = (Origin("http", f"{name}.example", 80) for name in "abc")
 START = Request("http://a.example/", meta={"is_start_request": True})

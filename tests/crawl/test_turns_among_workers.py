@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_twisted
 
-from scrapy_robots_plus.cluster.lease import Leases
+from scrapy_robots_plus.compat import Courier, InPlace, run_in_background
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.crawl.compat import Courier, InPlace, run_in_background
-from scrapy_robots_plus.crawl.policies.sharing.workers import (
-    FIRST_PAUSE,
-    LONGEST_PAUSE,
-    AmongWorkers,
-)
-from scrapy_robots_plus.policy.origin import Origin
-from scrapy_robots_plus.server.connection import Server, ServerAwayError
+from scrapy_robots_plus.origins.sharing.workers import FIRST_PAUSE, LONGEST_PAUSE, AmongWorkers
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.redis.connection import Server, ServerAwayError
+from scrapy_robots_plus.redis.lease import Leases
 from tests.redis_server import RedisServer
 
 from .hand_clock import HandClock
@@ -27,7 +23,7 @@ if TYPE_CHECKING:
 
     from twisted.internet.defer import Deferred
 
-    from scrapy_robots_plus.crawl.policies.sharing.workers import TurnAmongWorkers
+    from scrapy_robots_plus.origins.sharing.workers import TurnAmongWorkers
 
 ORIGIN = Origin("http", "site.example", 80)
 KEY = "{robots:http://site.example}:lease"

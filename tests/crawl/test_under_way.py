@@ -14,7 +14,7 @@ import scrapy
 from scrapy import signals
 from scrapy.exceptions import IgnoreRequest
 
-from scrapy_robots_plus.crawl.jobs.job import Job
+from scrapy_robots_plus.job.job import Job
 from tests.crawling import crawl, make_crawler, run, stat
 from tests.sites import Host, answer, in_turn, redirect
 from tests.waiting import pause, until

@@ -8,7 +8,7 @@ import pytest
 import pytest_twisted
 
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.crawl.gate.crawl import Crawl
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.hosts.stored_lanes import StoredLanes
 from scrapy_robots_plus.job import FILE_NAME, overview
 from tests.crawl.jobs import JobSpider, all_pages, fetched

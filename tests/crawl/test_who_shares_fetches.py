@@ -11,25 +11,25 @@ from scrapy import Spider, signals
 from scrapy.settings import Settings
 from scrapy.signalmanager import SignalManager
 
-from scrapy_robots_plus.crawl.agents import Agents
+from scrapy_robots_plus.compat import InPlace
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
-from scrapy_robots_plus.crawl.compat import InPlace
-from scrapy_robots_plus.crawl.policies.sharing import one_process
-from scrapy_robots_plus.crawl.policies.sharing.agreement import agreement
-from scrapy_robots_plus.crawl.policies.sharing.choice import shared_fetches
-from scrapy_robots_plus.crawl.policies.sharing.one_process import Member, TurnInGroup
-from scrapy_robots_plus.crawl.policies.sharing.shared_fetches import Alone, TurnAlone, longest_fetch
-from scrapy_robots_plus.crawl.policies.sharing.workers import AmongWorkers
-from scrapy_robots_plus.crawl.settings import RobotsSettings
-from scrapy_robots_plus.policy.origin import Origin
-from scrapy_robots_plus.server.connection import Server
+from scrapy_robots_plus.origins.agents import Agents
+from scrapy_robots_plus.origins.sharing import one_process
+from scrapy_robots_plus.origins.sharing.agreement import agreement
+from scrapy_robots_plus.origins.sharing.choice import shared_fetches
+from scrapy_robots_plus.origins.sharing.one_process import Member, TurnInGroup
+from scrapy_robots_plus.origins.sharing.shared_fetches import Alone, TurnAlone, longest_fetch
+from scrapy_robots_plus.origins.sharing.workers import AmongWorkers
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.redis.connection import Server
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.storage.memory import MemoryStore
 from tests.redis_server import RedisServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_robots_plus.crawl.policies.sharing.shared_fetches import Turn
+    from scrapy_robots_plus.origins.sharing.shared_fetches import Turn
 
 ORIGIN = Origin("http", "site.example", 80)
 USUAL = {"ROBOTSTXT_USER_AGENT": "foobot", "ROBOTS_FETCH_TIMEOUT": 30}

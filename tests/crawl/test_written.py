@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scrapy import FormRequest, Request, Spider
 from scrapy.http import JsonRequest
 
-from scrapy_robots_plus.crawl.jobs.written import marshalled, pickled, read, written
+from scrapy_robots_plus.job.written import marshalled, pickled, read, written
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.crawl.jobs.written import Dumps
+    from scrapy_robots_plus.job.written import Dumps
 
 
 class Pages(Spider):

@@ -18,12 +18,12 @@ from scrapy.settings import Settings
 from scrapy.signalmanager import SignalManager
 from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
-from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
 from scrapy_robots_plus.hosts.host import Address
 from scrapy_robots_plus.hosts.hosts import Hosts
 from scrapy_robots_plus.hosts.known import OriginState, Outlook
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.origins.fetching.budget import FetchBudget
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.queues import PickleFifoDiskQueue, PickleLifoDiskQueue
 
 from .hand_clock import HandClock

@@ -11,8 +11,9 @@ from scrapy import Request, signals
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
-from scrapy_robots_plus.crawl import compat, stats
-from scrapy_robots_plus.crawl.pacing.backoff import HeldAtClosing
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.hosts.backoff import HeldAtClosing
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.shared_pace import Ask
 from tests.crawl.held_crawl import URL, Crawl

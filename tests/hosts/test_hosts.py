@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from scrapy import Request
 
-from scrapy_robots_plus.crawl.fetching.budget import FetchBudget
-from scrapy_robots_plus.crawl.policies.cache import LEAST_PAUSE
 from scrapy_robots_plus.hosts.discovery import Discovery
 from scrapy_robots_plus.hosts.host import Address, State
 from scrapy_robots_plus.hosts.hosts import Hosts
 from scrapy_robots_plus.hosts.known import OriginState, Outlook
 from scrapy_robots_plus.hosts.outage_starts import OutageStarts
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.origins.fetching.budget import FetchBudget
+from scrapy_robots_plus.origins.policies import LEAST_PAUSE
+from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawl.hand_clock import HandClock
 from tests.crawl.lanes import Lanes
 

@@ -11,13 +11,13 @@ from scrapy import Request
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.hosts.departures import Departures
 from scrapy_robots_plus.hosts.line import Doorway, HostLine
 from scrapy_robots_plus.hosts.shared_pace import GO_SECONDS
 from scrapy_robots_plus.hosts.slots import SlotTimes
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.origin import Origin
 from tests.crawl.hand_clock import HandClock
 from tests.crawling import new_slot
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from scrapy import Request
 
-from scrapy_robots_plus.crawl.pacing.throttle import Throttle
 from scrapy_robots_plus.hosts.pace import Pace
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.hosts.throttle import Throttle
+from scrapy_robots_plus.protocol.origin import Origin
 
 ORIGIN = Origin("http", "a.example", 80)
 OTHER = Origin("https", "a.example", 443)

@@ -10,7 +10,7 @@ from scrapy import Request
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from scrapy_robots_plus.crawl import compat
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.hosts.slots import ShownDelay, SlotDelay, SlotTimes
 from tests.crawling import new_slot
 

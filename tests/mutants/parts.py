@@ -46,11 +46,14 @@ def of_crawl(name: str, *sources: str, tests: tuple[str, ...]) -> Part:
     return Part(name, sources, tests, gate=0.90)
 
 
+OF_ORIGINS = ("access", "freshness", "moments", "origin", "status_policy")
+"""Files of ``protocol`` that the tests of origins answer for."""
 PARTS = (
     Part(
         "protocol",
         sources=(
             "protocol/*.py",
+            *(f"!protocol/{each}.py" for each in OF_ORIGINS),
             *(f"protocol/{each}/*.py" for each in ("lines", "groups", "rules", "robotstxt")),
         ),
         tests=("protocol/test_*.py",),
@@ -67,11 +70,33 @@ PARTS = (
     folder("protocol/difference"),
     folder("protocol/directives"),
     folder("protocol/preferences"),
-    folder("policy"),
-    folder("storage"),
+    Part(
+        "origins",
+        sources=(
+            *(f"origins/{each}.py" for each in ("decide", "delay", "judging", "source")),
+            *(f"protocol/{each}.py" for each in OF_ORIGINS),
+            *(f"settings/{each}.py" for each in ("host_patterns", "options", "override")),
+            "commands/plan/politeness.py",
+            "storage/record.py",
+        ),
+        tests=("policy/test_*.py",),
+        gate=0.95,
+    ),
+    Part("storage", ("storage/**/*.py", "!storage/record.py"), ("storage/test_*.py",), gate=0.95),
     Part(
         "job",
-        sources=("job/*.py",),
+        sources=tuple(
+            f"job/{each}.py"
+            for each in (
+                "file",
+                "fingerprints",
+                "mending",
+                "reading",
+                "recent",
+                "requests",
+                "schema",
+            )
+        ),
         # Without those that start processes, which take seconds.
         tests=(
             "job/**/test_*.py",
@@ -95,15 +120,23 @@ PARTS = (
     ),
     Part(
         "cluster",
-        sources=("cluster/**/*.py",),
+        sources=("redis/**/*.py", "!redis/connection.py", "!redis/url.py"),
         # Without test_redis_server.py: it tests the server that the others use.
         tests=("cluster/**/test_*.py", "!cluster/test_redis_server.py"),
         gate=0.90,
     ),
-    Part("server", sources=("server/*.py",), tests=("server/test_*.py",), gate=0.90),
+    Part(
+        "server",
+        sources=("redis/connection.py", "redis/url.py"),
+        tests=("server/test_*.py",),
+        gate=0.90,
+    ),
     of_crawl(
         "pacing",
-        "crawl/pacing/**/*.py",
+        "hosts/backoff.py",
+        "hosts/given_up.py",
+        "hosts/slowing.py",
+        "hosts/throttle.py",
         tests=(
             "crawl/test_backoff.py",
             "crawl/test_given_up.py",
@@ -117,6 +150,9 @@ PARTS = (
         # test_queue_properties.py, which takes longer than all the others together.
         "hosts/*.py",
         "!hosts/known.py",
+        *(f"!hosts/{each}.py" for each in ("backoff", "given_up", "slowing", "throttle")),
+        "!hosts/downloader.py",
+        "!hosts/own_shortage.py",
         tests=(
             "cluster/test_books.py",
             "crawl/test_alarm.py",
@@ -133,7 +169,7 @@ PARTS = (
     ),
     of_crawl(
         "sharing",
-        "crawl/policies/sharing/*.py",
+        "origins/sharing/*.py",
         tests=(
             "crawl/test_turns_among_workers.py",
             "crawl/test_turns_of_one_process.py",
@@ -142,7 +178,8 @@ PARTS = (
     ),
     of_crawl(
         "settings",
-        "crawl/settings/**/*.py",
+        "settings/*.py",
+        *(f"!settings/{each}.py" for each in ("host_patterns", "options", "override")),
         # Without test_wrong_settings.py: it starts processes, which take seconds each.
         tests=(
             "test_override_settings.py",
@@ -153,7 +190,7 @@ PARTS = (
     ),
     of_crawl(
         "parsers",
-        "crawl/parsers/*.py",
+        "origins/parsers/*.py",
         tests=(
             "crawl/test_failing_parser.py",
             "crawl/test_parsed_file.py",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_robots_plus.policy.access import Access, Failure, Outcome
-from scrapy_robots_plus.policy.decide import access_under
-from scrapy_robots_plus.policy.status_policy import PRESETS
+from scrapy_robots_plus.origins.decide import access_under
+from scrapy_robots_plus.protocol.access import Access, Failure, Outcome
+from scrapy_robots_plus.protocol.status_policy import PRESETS
 
 RULES, OPEN, CLOSED = Access.RULES, Access.UNAVAILABLE, Access.UNREACHABLE
 

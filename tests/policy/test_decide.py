@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_robots_plus.policy.access import Access, Failure
-from scrapy_robots_plus.policy.decide import (
+from scrapy_robots_plus.origins.decide import (
     Lookup,
     Rulebook,
     access_at,
@@ -18,10 +17,11 @@ from scrapy_robots_plus.policy.decide import (
     lookup,
     receive,
 )
-from scrapy_robots_plus.policy.freshness import CLOCK_SKEW, REFRESH_GRACE, Limits
-from scrapy_robots_plus.policy.origin import Origin
-from scrapy_robots_plus.policy.record import FetchResult, RobotsRecord
-from scrapy_robots_plus.policy.status_policy import PRESETS
+from scrapy_robots_plus.protocol.access import Access, Failure
+from scrapy_robots_plus.protocol.freshness import CLOCK_SKEW, REFRESH_GRACE, Limits
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.status_policy import PRESETS
+from scrapy_robots_plus.storage.record import FetchResult, RobotsRecord
 
 DAY = 86_400.0
 NOW = 1_800_000_000.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_robots_plus.policy.delay import Delay, TooLong, delay_of, longer_delay
+from scrapy_robots_plus.origins.delay import Delay, TooLong, delay_of, longer_delay
 
 CLAMP, SKIP = TooLong.CLAMP, TooLong.SKIP
 

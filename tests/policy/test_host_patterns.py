@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.policy.host_patterns import HostPatterns, plain_host, plain_pattern
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.settings.host_patterns import HostPatterns, plain_host, plain_pattern
 
 
 def chosen(url: str, *patterns: str) -> str | None:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.policy.access import Access
-from scrapy_robots_plus.policy.delay import Delay
-from scrapy_robots_plus.policy.judging import unreachable, verdict
+from scrapy_robots_plus.origins.delay import Delay
+from scrapy_robots_plus.origins.judging import unreachable, verdict
 from scrapy_robots_plus.protocol import Reason, RobotsTxt, Verdict
+from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.preferences import FilePreferences, combine
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.policy.judging import Rules
+    from scrapy_robots_plus.origins.judging import Rules
     from scrapy_robots_plus.protocol.preferences import Preferences
     from scrapy_robots_plus.protocol.product_token import AgentNames
 

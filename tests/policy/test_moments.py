@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_robots_plus.policy.moments import moment_of, rfc3339
+from scrapy_robots_plus.protocol.moments import moment_of, rfc3339
 
 
 def test_they_are_in_utc_with_microseconds() -> None:

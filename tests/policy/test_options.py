@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.policy.delay import TooLong
-from scrapy_robots_plus.policy.options import (
+from scrapy_robots_plus.origins.delay import TooLong
+from scrapy_robots_plus.settings.options import (
     AiPolicy,
     Mode,
     OnVisitTime,

@@ -6,7 +6,7 @@ from urllib.parse import urlparse, urlsplit
 
 import pytest
 
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.origin import Origin
 
 ORIGINS = [
     ("http://x.example", ("http", "x.example", 80), "x.example"),

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_robots_plus.policy.access import Access, Failure, Outcome, is_definite, says_unavailable
-from scrapy_robots_plus.policy.decide import Rulebook, receive
-from scrapy_robots_plus.policy.freshness import Limits
-from scrapy_robots_plus.policy.origin import Origin
-from scrapy_robots_plus.policy.record import FetchResult
-from scrapy_robots_plus.policy.status_policy import PRESETS, access_of, status_table
+from scrapy_robots_plus.origins.decide import Rulebook, receive
+from scrapy_robots_plus.protocol.access import (
+    Access,
+    Failure,
+    Outcome,
+    is_definite,
+    says_unavailable,
+)
+from scrapy_robots_plus.protocol.freshness import Limits
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.status_policy import PRESETS, access_of, status_table
+from scrapy_robots_plus.storage.record import FetchResult
 
 REFUSALS = [400, 401, 403, 404, 410, 428, 430, 451, 499]
 OUTAGES = [

@@ -6,14 +6,14 @@ import json
 from dataclasses import fields
 from types import MappingProxyType
 
-from scrapy_robots_plus.policy.access import Access, Failure
-from scrapy_robots_plus.policy.decide import as_meant_under, under_statuses
-from scrapy_robots_plus.policy.options import AiPolicy
-from scrapy_robots_plus.policy.origin import Origin
-from scrapy_robots_plus.policy.override import Override
-from scrapy_robots_plus.policy.record import RobotsRecord
-from scrapy_robots_plus.policy.status_policy import PRESETS
+from scrapy_robots_plus.origins.decide import as_meant_under, under_statuses
+from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.dialect import GOOGLE, RFC9309, Dialect, Names
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.status_policy import PRESETS
+from scrapy_robots_plus.settings.options import AiPolicy
+from scrapy_robots_plus.settings.override import Override
+from scrapy_robots_plus.storage.record import RobotsRecord
 
 ORIGIN = Origin("http", "a.example", 80)
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.policy import politeness
-from scrapy_robots_plus.policy.politeness import Timetable
+from scrapy_robots_plus.commands.plan import politeness
+from scrapy_robots_plus.commands.plan.politeness import Timetable
 from scrapy_robots_plus.protocol.pace import VisitTime
 
 DAY = 86_400

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from scrapy_robots_plus.policy.access import Access, Failure, Outcome
-from scrapy_robots_plus.policy.origin import Origin
-from scrapy_robots_plus.policy.record import FetchResult, RobotsRecord
-from scrapy_robots_plus.policy.status_policy import PRESETS, access_of, status_table
+from scrapy_robots_plus.protocol.access import Access, Failure, Outcome
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.status_policy import PRESETS, access_of, status_table
+from scrapy_robots_plus.storage.record import FetchResult, RobotsRecord
 
 R, A, D = Access.RULES, Access.UNAVAILABLE, Access.UNREACHABLE
 NAMES = ("rfc9309", "mk1996", "fail-open", "fail-closed")

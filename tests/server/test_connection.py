@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scrapy_robots_plus.server.connection import (
+from scrapy_robots_plus.redis.connection import (
     FIRST_PAUSE,
     LONGEST_PAUSE,
     MissingRedisError,

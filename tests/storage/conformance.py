@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.policy.access import Access
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.access import Access
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage import Store, StoreError
 
 from .records import START, never_read, origin, rules
@@ -19,7 +19,7 @@ from .records import START, never_read, origin, rules
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 Opener = Callable[[int], Store]
 

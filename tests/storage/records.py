@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from scrapy_robots_plus.policy.access import Access, Failure
-from scrapy_robots_plus.policy.origin import Origin
-from scrapy_robots_plus.policy.record import RobotsRecord
+from scrapy_robots_plus.protocol.access import Access, Failure
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.storage.record import RobotsRecord
 
 START = 1_750_000_000.0
 

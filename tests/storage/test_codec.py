@@ -15,11 +15,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.policy.access import Access, Failure
-from scrapy_robots_plus.policy.origin import Origin
-from scrapy_robots_plus.policy.record import KEPT_HEADERS, RobotsRecord
+from scrapy_robots_plus.protocol.access import Access, Failure
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 from scrapy_robots_plus.storage import Standing, codec
+from scrapy_robots_plus.storage.record import KEPT_HEADERS, RobotsRecord
 
 from .records import START, never_read, rules
 

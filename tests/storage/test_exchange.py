@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.policy.access import Access
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.access import Access
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 from scrapy_robots_plus.storage.exchange import (
     LineError,
@@ -26,7 +26,7 @@ from scrapy_robots_plus.storage.exchange import (
 from .records import START, never_read, rules
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 
 def with_body(body: bytes, **changes: Any) -> RobotsRecord:

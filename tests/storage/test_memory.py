@@ -15,7 +15,7 @@ from .records import START, never_read, origin, rules
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 
 class TestMemoryStore(BoundedStoreConformance):

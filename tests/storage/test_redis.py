@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.policy.freshness import CLOCK_SKEW
+from scrapy_robots_plus.protocol.freshness import CLOCK_SKEW
 from scrapy_robots_plus.storage import Standing, StoreError, codec, open_reader, open_store
 from scrapy_robots_plus.storage.base import SECONDS_OF_USE
 from scrapy_robots_plus.storage.redis import reader as reader_module

@@ -20,7 +20,7 @@ from scrapy_robots_plus.storage.sqlite.store import SqliteStore
 from .records import START, rules
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 ORIGINS = 150
 

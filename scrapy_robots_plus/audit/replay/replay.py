@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.audit.dialects import dialect_from_json
 from scrapy_robots_plus.audit.entries import DONT_OBEY
-from scrapy_robots_plus.policy import judging
-from scrapy_robots_plus.policy.access import Access, Failure
-from scrapy_robots_plus.policy.decide import access_under
-from scrapy_robots_plus.policy.delay import TooLong, delay_of, longer_delay
-from scrapy_robots_plus.policy.options import AiPolicy
-from scrapy_robots_plus.policy.status_policy import PRESETS, status_table
+from scrapy_robots_plus.origins import judging
+from scrapy_robots_plus.origins.decide import access_under
+from scrapy_robots_plus.origins.delay import TooLong, delay_of, longer_delay
+from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.preferences import FilePreferences, combine
+from scrapy_robots_plus.protocol.status_policy import PRESETS, status_table
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
+from scrapy_robots_plus.settings.options import AiPolicy
 
 from .page_headers import header_statements_of
 from .parsed_files import UndecidedError
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from scrapy_robots_plus.audit.entries import CrawlEntry, VerdictEntry
-    from scrapy_robots_plus.policy.access import Outcome
-    from scrapy_robots_plus.policy.delay import Delay
-    from scrapy_robots_plus.policy.status_policy import StatusTable
+    from scrapy_robots_plus.origins.delay import Delay
     from scrapy_robots_plus.protocol import RobotsTxt
+    from scrapy_robots_plus.protocol.access import Outcome
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.preferences import Preferences
     from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.protocol.status_policy import StatusTable
 
     from .parsed_files import ParsedFiles
 
-OUR_PARSER = "scrapy_robots_plus.crawl.parsers.our_parser.RobotsParser"
+OUR_PARSER = "scrapy_robots_plus.origins.parsers.our_parser.RobotsParser"
 """``ROBOTSTXT_PARSER`` where rules have names."""
 
 
@@ -209,7 +209,7 @@ def _of_page(known: _Known, entry: VerdictEntry) -> Verdict | None:
 
 
 class _Known:
-    """What the crawl knew when it decided (:class:`~scrapy_robots_plus.policy.judging.Known`)."""
+    """What the crawl knew when it decided (:class:`~scrapy_robots_plus.origins.judging.Known`)."""
 
     def __init__(self, replay: CrawlReplay, entry: VerdictEntry, obeys: bool) -> None:
         self._replay = replay

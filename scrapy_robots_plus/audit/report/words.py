@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scrapy_robots_plus.policy.moments import moment_of, rfc3339
 from scrapy_robots_plus.protocol.counting import counted
+from scrapy_robots_plus.protocol.moments import moment_of, rfc3339
 from scrapy_robots_plus.protocol.verdict import Reason
 
 from .html import Html, element

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.audit.crawls import MOST_OPEN_CRAWLS
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry
-from scrapy_robots_plus.policy.host_patterns import HostPatterns
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.settings.host_patterns import HostPatterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

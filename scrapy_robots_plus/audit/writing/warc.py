@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from scrapy_robots_plus.policy.moments import rfc3339
+from scrapy_robots_plus.protocol.moments import rfc3339
 from scrapy_robots_plus.protocol.sent_forms import target_of
 
 from .appending import append, open_to_append

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.commands.output import Output, Style
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand, add_json
-from scrapy_robots_plus.crawl.policies.words import answer_in
-from scrapy_robots_plus.crawl.reporting.progress import duration
-from scrapy_robots_plus.policy.decide import fresh_for, held_to
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.origins.decide import fresh_for, held_to
+from scrapy_robots_plus.origins.words import answer_in
 from scrapy_robots_plus.protocol.counting import counted
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.report.progress import duration
 from scrapy_robots_plus.storage import StoreDamagedError
 from scrapy_robots_plus.storage.exchange import fields_of, line_of
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy_robots_plus.commands.project import Project
-    from scrapy_robots_plus.policy.freshness import Limits
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.protocol.freshness import Limits
     from scrapy_robots_plus.storage import StoreReader
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, BinaryIO
 from scrapy_robots_plus.commands.errors import reading
 from scrapy_robots_plus.commands.output import Output
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand, standard_input
-from scrapy_robots_plus.policy.freshness import CLOCK_SKEW
 from scrapy_robots_plus.protocol.counting import counted
+from scrapy_robots_plus.protocol.freshness import CLOCK_SKEW
 from scrapy_robots_plus.storage import Standing
 from scrapy_robots_plus.storage.exchange import LineError, line_of, most_characters, record_in
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from scrapy_robots_plus.commands.project import Project
-    from scrapy_robots_plus.policy.record import RobotsRecord
     from scrapy_robots_plus.storage import Store, StoreReader
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 
 class Export(Subcommand):

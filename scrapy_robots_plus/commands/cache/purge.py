@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.commands.errors import WrongUsageError
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand
-from scrapy_robots_plus.policy.freshness import span_of_use
 from scrapy_robots_plus.protocol.counting import counted
+from scrapy_robots_plus.protocol.freshness import span_of_use
 
 from .store import add_store, opened_to_change, opened_to_read, origin_in, patiently
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.commands.output import Output
     from scrapy_robots_plus.commands.project import Project
-    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.storage import Store
 
 _AGE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(s|min|h|d|w)")

@@ -6,8 +6,8 @@ import time
 from typing import TYPE_CHECKING, TypeVar
 
 from scrapy_robots_plus.commands.errors import WrongUsageError
-from scrapy_robots_plus.crawl.policies.archive import uri_in_job
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.origins.archive import uri_in_job
+from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage import StoreError, check_store_uri, open_reader, open_store
 
 if TYPE_CHECKING:

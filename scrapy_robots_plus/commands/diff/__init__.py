@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.commands.output import Output
     from scrapy_robots_plus.commands.project import Project
-    from scrapy_robots_plus.crawl.gate.crawl import Crawl
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol import Dialect
 
 

@@ -6,8 +6,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.commands.output import Style
-from scrapy_robots_plus.policy.access import Access
 from scrapy_robots_plus.protocol import Reason, RequestRate, VisitTime
+from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.printable import printable
 
 if TYPE_CHECKING:

@@ -9,19 +9,19 @@ from scrapy_robots_plus.commands.answers import origin_of
 from scrapy_robots_plus.commands.errors import UnreadableError, WrongUsageError
 from scrapy_robots_plus.commands.project import obtain
 from scrapy_robots_plus.commands.subcommand import read_file
-from scrapy_robots_plus.crawl.parsers.adapter import charset_of
-from scrapy_robots_plus.policy.access import Access, is_definite
-from scrapy_robots_plus.policy.status_policy import access_of
+from scrapy_robots_plus.origins.parsers.adapter import charset_of
 from scrapy_robots_plus.protocol import Reason, RobotsTxt
+from scrapy_robots_plus.protocol.access import Access, is_definite
 from scrapy_robots_plus.protocol.sent_forms import target_of
+from scrapy_robots_plus.protocol.status_policy import access_of
 from scrapy_robots_plus.storage import open_reader, shown
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.commands.project import Project
-    from scrapy_robots_plus.crawl.gate.crawl import Crawl
-    from scrapy_robots_plus.policy.origin import Origin
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol import Dialect
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 STORED = "store:"
 """Begins the name of a stored copy."""

@@ -17,7 +17,7 @@ from scrapy_robots_plus.commands.subcommand import (
     add_json,
     read_file,
 )
-from scrapy_robots_plus.crawl.reporting.progress import duration
+from scrapy_robots_plus.report.progress import duration
 
 from .explanation import explanation
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy_robots_plus.commands.project import Project
-    from scrapy_robots_plus.crawl.gate.crawl import Crawl
-    from scrapy_robots_plus.crawl.policies.policy import Policy
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.crawl.crawl import Crawl
+    from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 SITEMAPS_SHOWN = 10
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.commands.answers import fields_of
-from scrapy_robots_plus.crawl.parsers.adapter import charset_of
-from scrapy_robots_plus.policy.freshness import source_of_lifetime
+from scrapy_robots_plus.origins.parsers.adapter import charset_of
 from scrapy_robots_plus.protocol import DIALECTS, RobotsTxt, Verdict
+from scrapy_robots_plus.protocol.freshness import source_of_lifetime
 from scrapy_robots_plus.protocol.robotstxt.clean_param import CleanParams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_robots_plus.crawl.policies.policy import Policy
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol import Dialect
     from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 
 def explanation(

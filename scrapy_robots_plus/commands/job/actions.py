@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from scrapy_robots_plus.commands.errors import UnreadableError, WrongUsageError
 from scrapy_robots_plus.commands.output import Style
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand, add_json
-from scrapy_robots_plus.crawl.jobs.written import url_in
 from scrapy_robots_plus.job import FILE_NAME, JobFile, JobFileError, held_requests, overview
+from scrapy_robots_plus.job.written import url_in
 from scrapy_robots_plus.protocol.counting import counted
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.commands.errors import UnreadableError, WrongUsageError
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand
-from scrapy_robots_plus.crawl.jobs.queues import QUEUE_FOLDER
-from scrapy_robots_plus.crawl.jobs.renaming import NAMED_BY
 from scrapy_robots_plus.job import FILE_NAME, JobFile, JobFileError, part_of, replace
+from scrapy_robots_plus.job.queues import QUEUE_FOLDER
+from scrapy_robots_plus.job.renaming import NAMED_BY
 from scrapy_robots_plus.protocol.counting import counted
 
 from .actions import add_folder, folder_of

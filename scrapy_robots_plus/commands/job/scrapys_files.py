@@ -13,7 +13,7 @@ from contextlib import closing, suppress
 from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.crawl.jobs.queues import QUEUE_FOLDER
+from scrapy_robots_plus.job.queues import QUEUE_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy import Request
 from twisted.internet.defer import CancelledError
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.commands.ahead import TURN, asked_ahead
 from scrapy_robots_plus.commands.answers import origin_of
 from scrapy_robots_plus.commands.errors import WrongUsageError
@@ -19,9 +20,8 @@ from scrapy_robots_plus.commands.subcommand import (
     add_json,
 )
 from scrapy_robots_plus.commands.urls import Urls, add_urls
-from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.crawl.settings import queue_class, throttles_automatically
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
+from scrapy_robots_plus.settings.scrapys_own import queue_class, throttles_automatically
 
 from .figures import Figures, Limits
 from .report import print_json, print_table
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.commands.output import Output
     from scrapy_robots_plus.commands.project import Project
-    from scrapy_robots_plus.crawl.gate.crawl import Crawl
-    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.crawl.crawl import Crawl
+    from scrapy_robots_plus.protocol.origin import Origin
 
     from .figures import Host
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.policy.politeness import Timetable
+from .politeness import Timetable
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.crawl.policies.pace import Pace
-    from scrapy_robots_plus.crawl.policies.policy import Policy
-    from scrapy_robots_plus.policy.origin import Origin
+    from scrapy_robots_plus.origins.paces import Pace
+    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
 RESPONSES = "CONCURRENT_REQUESTS"

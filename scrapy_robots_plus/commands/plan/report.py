@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.commands.output import Style
-from scrapy_robots_plus.crawl.reporting.progress import duration
 from scrapy_robots_plus.protocol.counting import counted
+from scrapy_robots_plus.report.progress import duration
 
 from .figures import Host
 

@@ -10,16 +10,16 @@ from scrapy import Request
 from scrapy.utils.gz import gunzip
 from scrapy.utils.sitemap import Sitemap
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.commands.errors import UnreadableError
-from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.policy.access import Access
-from scrapy_robots_plus.policy.origin import Origin
+from scrapy_robots_plus.protocol.access import Access
+from scrapy_robots_plus.protocol.origin import Origin
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
 
     from scrapy_robots_plus.commands.output import Output
-    from scrapy_robots_plus.crawl.gate.crawl import Crawl
+    from scrapy_robots_plus.crawl.crawl import Crawl
 
 MOST_FILES = 10_000
 """Sitemaps that are read for one command."""

@@ -15,9 +15,9 @@ from scrapy_robots_plus.commands.errors import WrongUsageError
 from scrapy_robots_plus.commands.output import Style
 from scrapy_robots_plus.commands.subcommand import Exit, Subcommand, add_json, agent_name
 from scrapy_robots_plus.crawl.recent import Recent
-from scrapy_robots_plus.policy.status_policy import status_table
 from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.dialect import dialect_named
+from scrapy_robots_plus.protocol.status_policy import status_table
 
 from .log_check import EXITS, SHOWN, LogCheck, TextFolders, Verification, add_logs
 

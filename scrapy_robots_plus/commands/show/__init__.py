@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.commands.answers import origin_of
 from scrapy_robots_plus.commands.errors import UnreadableError, WrongUsageError
 from scrapy_robots_plus.commands.project import obtain
@@ -16,9 +17,8 @@ from scrapy_robots_plus.commands.subcommand import (
     add_json,
     read_file,
 )
-from scrapy_robots_plus.crawl import compat
-from scrapy_robots_plus.crawl.parsers.adapter import charset_of
-from scrapy_robots_plus.policy.access import Access
+from scrapy_robots_plus.origins.parsers.adapter import charset_of
+from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.lint import Code, Finding, LintedFile, lint
 
 from .listing import fields_of, listing
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.commands.output import Output
     from scrapy_robots_plus.commands.project import Project
-    from scrapy_robots_plus.crawl.gate.crawl import Crawl
-    from scrapy_robots_plus.crawl.policies.policy import Policy
-    from scrapy_robots_plus.policy.origin import Origin
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.crawl.crawl import Crawl
+    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 _LINE = 4096
 """A copy that ends less than this before the limit, in the middle of a line, may be cut off."""

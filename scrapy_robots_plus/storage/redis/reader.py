@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
-from scrapy_robots_plus.server.connection import Server, ServerError
+from scrapy_robots_plus.redis.connection import Server, ServerError
 from scrapy_robots_plus.storage import codec
 from scrapy_robots_plus.storage.base import Scanned, StoreError, StoreReader
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from redis import Redis
 
-    from scrapy_robots_plus.policy.origin import Origin
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 _T = TypeVar("_T")
 

@@ -8,7 +8,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from scrapy_robots_plus.policy.freshness import CLOCK_SKEW
+from scrapy_robots_plus.protocol.freshness import CLOCK_SKEW
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 from scrapy_robots_plus.storage import codec
 from scrapy_robots_plus.storage.base import SECONDS_OF_USE, Store, StoreError, checked_maximum
@@ -18,8 +18,8 @@ from .reader import RedisReader, key_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_robots_plus.policy.origin import Origin
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 MARK = "{robots}:store"
 """The key that shows whether the server still has what was stored: it is lost with the records."""

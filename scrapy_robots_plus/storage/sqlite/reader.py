@@ -18,8 +18,8 @@ from .layout import check_version, count
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from scrapy_robots_plus.policy.origin import Origin
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 logger = logging.getLogger(__name__)
 

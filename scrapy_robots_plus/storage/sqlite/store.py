@@ -20,8 +20,8 @@ from . import file, layout, rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from scrapy_robots_plus.policy.origin import Origin
-    from scrapy_robots_plus.policy.record import RobotsRecord
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.storage.record import RobotsRecord
 
 logger = logging.getLogger(__name__)
 

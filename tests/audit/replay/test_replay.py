@@ -14,8 +14,8 @@ from scrapy_robots_plus.audit.entries import CrawlEntry, VerdictEntry
 from scrapy_robots_plus.audit.replay.differences import EXAMPLES, Differences, Example
 from scrapy_robots_plus.audit.replay.parsed_files import ParsedFiles, UndecidedError
 from scrapy_robots_plus.audit.replay.replay import Changes, CrawlReplay, Decided
-from scrapy_robots_plus.policy.status_policy import PRESETS, status_table
 from scrapy_robots_plus.protocol.dialect import DIALECTS, GOOGLE, RFC9309, dialect_named
+from scrapy_robots_plus.protocol.status_policy import PRESETS, status_table
 from tests.audit.logs import begin, verdict
 
 TEXT = "User-agent: *\nDisallow: /closed\n\nUser-agent: barbot\nDisallow: /\nCrawl-delay: 100\n"

@@ -15,7 +15,8 @@ from warcio.checker import Checker
 from scrapy_robots_plus.audit.writing.appending import open_to_append
 from scrapy_robots_plus.audit.writing.locks import try_lock
 from scrapy_robots_plus.audit.writing.warc import ROOM, Exchanged, Warc
-from scrapy_robots_plus.crawl.settings import RobotsSettingsError, checks
+from scrapy_robots_plus.settings import checks
+from scrapy_robots_plus.settings.errors import RobotsSettingsError
 from tests.audit.logs import Warned
 from tests.crawling import crawl, stat
 from tests.sites import Sites, answer, gzipped, hang_up, in_turn, redirect

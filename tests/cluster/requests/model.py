@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from scrapy_robots_plus.cluster.requests import Taken
+from scrapy_robots_plus.redis.queue import Taken
 
 
 @dataclass

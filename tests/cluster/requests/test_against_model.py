@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from scrapy_robots_plus.cluster.requests import Report, Stored
+from scrapy_robots_plus.redis.queue import Report, Stored
 
 from .model import Model
 from .workers import HOUR, Crew, give_back_of_the_dead
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.cluster.requests import HostQueue
+    from scrapy_robots_plus.redis.queue import HostQueue
 
 HOSTS = st.sampled_from(["a", "b", "c"])
 WORKERS = st.sampled_from(["1", "2", "3"])

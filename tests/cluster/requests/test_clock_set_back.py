@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scrapy_robots_plus.cluster.requests import Report
+from scrapy_robots_plus.redis.queue import Report
 
 from .workers import HOUR, MARK, Crew, make_known, names, stored, take, tell
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.cluster.requests import HostQueue
+    from scrapy_robots_plus.redis.queue import HostQueue
     from tests.redis_server import RedisServer
 
 A = "a.example"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from redis.exceptions import RedisError
 
-from scrapy_robots_plus.cluster.requests import HostQueue, Keys, Loss, Report, Stored
+from scrapy_robots_plus.redis.queue import HostQueue, Keys, Loss, Report, Stored
 
 from .workers import HOUR, MARK, Crew, give_back_of_the_dead, make_known, names, stored, take, tell
 

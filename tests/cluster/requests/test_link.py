@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import redis
 
-from scrapy_robots_plus.cluster.requests import Link, Stored
-from scrapy_robots_plus.server.connection import ServerError
+from scrapy_robots_plus.redis.connection import ServerError
+from scrapy_robots_plus.redis.queue import Link, Stored
 from tests.redis_server import RedisServer
 
 from .workers import Crew, names, take

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_robots_plus.cluster.requests import Stored
+from scrapy_robots_plus.redis.queue import Stored
 
 from .workers import Crew, make_known, names, stored, take
 

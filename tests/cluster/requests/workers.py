@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from scrapy_robots_plus.cluster.requests import HostQueue, Report, Stored
+from scrapy_robots_plus.redis.queue import HostQueue, Report, Stored
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.cluster.requests import Taken
+    from scrapy_robots_plus.redis.queue import Taken
 
 HOUR = 3600.0
 MARK = b"//mark"

@@ -10,7 +10,7 @@ import scrapy
 from scrapy.utils.request import fingerprint
 
 from scrapy_robots_plus import RobotsDuplicate
-from scrapy_robots_plus.crawl.hints.equal_urls import EqualUrls
+from scrapy_robots_plus.requests.equal_urls import EqualUrls
 from tests.crawling import OTHER_PARSER, ProbeSpider, crawl, make_crawler, run, stat
 from tests.sites import Host, Sites, after, answer, in_turn, redirect
 

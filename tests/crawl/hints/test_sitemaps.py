@@ -11,7 +11,7 @@ from scrapy import signals
 from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_robots_plus import Origin, sitemaps_found
-from scrapy_robots_plus.crawl.hints.sitemaps import Sitemaps
+from scrapy_robots_plus.pages.sitemaps import Sitemaps
 from tests.crawling import ProbeSpider, StepSpider, crawl, make_crawler, run, stat
 from tests.sites import Host, Sites, answer, in_turn, redirect
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.sharing.queue_log import QueueLog
-from scrapy_robots_plus.server.connection import ServerError
+from scrapy_robots_plus.redis.connection import ServerError
+from scrapy_robots_plus.workers.queue_log import QueueLog
 from tests.crawling import make_crawler, stat
 
 if TYPE_CHECKING:

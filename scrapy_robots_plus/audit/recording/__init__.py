@@ -1,0 +1,1 @@
+"""What a crawl writes into its audit log."""

@@ -1,0 +1,228 @@
+"""The entries of the audit log, from what a crawl knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.utils.python import global_object_name
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus._version import __version__
+from scrapy_robots_plus.audit.dialects import dialect_to_json
+from scrapy_robots_plus.audit.entries import (
+    DONT_OBEY,
+    CrawlEntry,
+    EndEntry,
+    FileEntry,
+    PageEntry,
+    VerdictEntry,
+)
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
+from scrapy_robots_plus.origins.changes import suspicion
+from scrapy_robots_plus.origins.parsers.adapter import charset_of
+from scrapy_robots_plus.protocol.preferences import Preference
+from scrapy_robots_plus.protocol.product_token import product_tokens
+from scrapy_robots_plus.protocol.verdict import Reason
+from scrapy_robots_plus.settings.scrapys_own import parser_class
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scrapy import Request
+
+    from scrapy_robots_plus.crawl.crawl import Crawl
+    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.origins.retrieval import Retrieved
+    from scrapy_robots_plus.pages.page import Page
+    from scrapy_robots_plus.protocol.access import Outcome
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.protocol.verdict import Verdict
+    from scrapy_robots_plus.requests.judge import Passes, Refused
+
+
+class Entries:
+    """Makes the entries of one crawl, each with its time."""
+
+    def __init__(self, crawl: Crawl, name: str) -> None:
+        """*name*: the ``crawl`` of each line."""
+        self._crawl = crawl
+        self._name = name
+        self._now = crawl.clock.wall
+        self._mode = crawl.settings.mode.value
+        self._strict = crawl.settings.dialect.tokens_only
+
+    def begin(self, bodies: str | None) -> CrawlEntry:
+        """The crawl begins; *bodies*: the folder of the texts."""
+        crawler, settings = self._crawl.crawler, self._crawl.settings
+        return CrawlEntry(
+            time=self._now(),
+            crawl=self._name,
+            spider=crawler.spider.name if crawler.spider else "",
+            version=__version__,
+            mode=settings.mode.value,
+            obey=settings.obey,
+            agent=self._crawl.agents.default,
+            parser=global_object_name(parser_class(crawler.settings)),
+            dialect=dialect_to_json(settings.dialect),
+            status_policy=_plain(settings.status_policy),
+            keeps_delays=settings.keeps_delays,
+            crawl_delay_max=settings.crawl_delay_max,
+            crawl_delay_too_long=settings.crawl_delay_too_long.value,
+            stale_max=settings.stale_max,
+            ai_uses=settings.ai_uses,
+            ai_policy=settings.ai_policy.value,
+            use_tokens=settings.ai_tokens,
+            allowed_share=settings.audit_log_allowed,
+            bodies=bodies,
+        )
+
+    def file(self, retrieved: Retrieved) -> FileEntry:
+        """A robots.txt was retrieved."""
+        before, policy, record = retrieved.previous, retrieved.policy, retrieved.record
+        changed = before is not None and _differs(before, policy)
+        delay = policy.paces.of(self._crawl.agents.default).delay
+        return FileEntry(
+            time=self._now(),
+            crawl=self._name,
+            origin=str(policy.origin),
+            robots_url=record.url,
+            source=str(retrieved.source),
+            status=str(record.outcome) if policy.settings.needs_file else None,
+            failure=_text(record.failure),
+            detail=policy.detail or None,
+            access=str(policy.access),
+            sha256=record.sha256 or None,
+            size=None if policy.file is None else policy.file.size,
+            charset=charset_of(record.headers),
+            fetched_at=record.fetched_at if policy.settings.needs_file else None,
+            lifetime=_lifetime(policy),
+            changed=changed,
+            previous=(before.record.sha256 or None) if before else None,
+            suspicion=suspicion(before, policy, record) if before and changed else None,
+            delay_asked=None if delay is None else delay.asked,
+            delay=None if delay is None or delay.skip else delay.kept,
+        )
+
+    def verdict(
+        self, request: Request, origin: Origin, agent: AgentNames, decision: Passes | Refused
+    ) -> VerdictEntry:
+        """A request was judged. ``sent`` is for whoever knows."""
+        policy, verdict = decision.policy, decision.verdict
+        entry = VerdictEntry(
+            time=self._now(),
+            crawl=self._name,
+            url=request.url,
+            origin=str(origin),
+            agent=agent,
+            tokens=product_tokens(agent, self._strict),
+            allowed=verdict.allowed,
+            reason=verdict.reason.value,
+            rule=verdict.rule,
+            line=verdict.line,
+            group=verdict.group,
+            form=verdict.form,
+            use=verdict.use,
+            source=verdict.source,
+            preferences=_preferred(request),
+            override=decision.override,
+            mode=self._mode,
+        )
+        if policy is None:
+            entry.robots_url = verdict.robots_url
+        else:
+            _add_file(entry, policy, verdict)
+        return entry
+
+    def not_judged(self, request: Request, origin: Origin) -> VerdictEntry:
+        """A request passes because of ``dont_obey_robotstxt``. ``sent`` is for whoever knows."""
+        settings = self._crawl.request_settings.of_origin(origin)
+        agent = self._crawl.agents.of(request, settings)
+        return VerdictEntry(
+            time=self._now(),
+            crawl=self._name,
+            url=request.url,
+            origin=str(origin),
+            agent=agent,
+            tokens=product_tokens(agent, self._strict),
+            allowed=True,
+            reason=Reason.NOT_OBEYED.value,
+            override={DONT_OBEY: True},
+            mode=self._mode,
+        )
+
+    def page(self, page: Page) -> PageEntry:
+        """What a page says of itself had consequences."""
+        return PageEntry(
+            time=self._now(),
+            crawl=self._name,
+            url=page.url,
+            origin=str(page.origin),
+            agent=page.agent,
+            tokens=product_tokens(page.agent),
+            directives=page.directives.as_json(),
+            nofollow=page.settings.on_nofollow.value,
+            requests=page.requests,
+            noindex=page.settings.on_noindex.value,
+            items=page.items,
+            mode=self._mode,
+        )
+
+    def end(self, reason: str) -> EndEntry:
+        """The crawl ends for *reason*. Its counts of lines are for whoever writes them."""
+        tally, counts = self._crawl.tally, compat.stats_of(self._crawl.crawler).get_stats()
+        return EndEntry(
+            time=self._now(),
+            crawl=self._name,
+            reason=reason,
+            allowed=tally.allowed + tally.skipped_pages,
+            denied=tally.denied,
+            dont_obey=tally.not_asked,
+            preferences=stats.by_part(counts, stats.PREFERENCES) or None,
+            lost=0,
+        )
+
+
+def _add_file(entry: VerdictEntry, policy: Policy, verdict: Verdict) -> None:
+    """What *entry* says of the robots.txt that decided."""
+    record, settings = policy.record, policy.settings
+    entry.delay = policy.delay if verdict.delay is None else verdict.delay
+    if settings.needs_file:
+        entry.status = str(record.outcome)
+        entry.failure = _text(record.failure)
+        entry.fetched_at = record.fetched_at
+        entry.age = round(policy.age, 3)
+    if settings.needs_file or settings.robots_txt is not None:
+        entry.robots_url = record.url
+        entry.sha256 = record.sha256 or None
+        entry.charset = charset_of(record.headers) if record.headers else None
+        entry.access = policy.access.value
+
+
+def _preferred(request: Request) -> dict[str, str] | None:
+    """What its stamp says, without the uses that nobody speaks of."""
+    stamp = request.meta.get(STAMP_META_KEY) or {}
+    preferences = stamp.get("preferences") or {}
+    known = {use: each for use, each in preferences.items() if each != Preference.UNKNOWN.value}
+    return known or None
+
+
+def _lifetime(policy: Policy) -> float | None:
+    """How long it is fresh; None for a text of one's own, which always is."""
+    if not policy.settings.needs_file:
+        return None
+    record = policy.record
+    return record.lifetime if record.failure is None else record.retry_in
+
+
+def _differs(before: Policy, after: Policy) -> bool:
+    return before.record.sha256 != after.record.sha256 or before.access is not after.access
+
+
+def _text(outcome: Outcome | None) -> str | None:
+    return None if outcome is None else str(outcome)
+
+
+def _plain(table: Mapping[str, object]) -> dict[str, str]:
+    return {key: str(value) for key, value in table.items()}

@@ -1,1 +1,0 @@
-"""What several crawls agree on, through the server that they share. No Scrapy, no Twisted."""

@@ -1,0 +1,119 @@
+"""Exceptions of download handlers: kinds of failure, and shortages of this machine.
+
+2.14 raises exceptions of Twisted and other libraries; 2.15 and later have their own for each kind.
+The lookup by name can go with 2.14, and Twisted's exceptions when all handlers, including those of
+other packages, raise Scrapy's.
+"""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING, Any
+
+import scrapy.exceptions
+from twisted.internet import error as tx
+
+from scrapy_robots_plus.protocol.access import Failure
+
+from .coroutines import CANCELLED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def _exception_types(*names: str) -> tuple[type[Exception], ...]:
+    """The named exceptions that ``scrapy.exceptions`` has in this version: all from 2.15 on."""
+    found = (getattr(scrapy.exceptions, name, None) for name in names)
+    return tuple(kind for kind in found if kind is not None)
+
+
+_TIMEOUT: tuple[type[Exception], ...] = (
+    TimeoutError,
+    tx.TimeoutError,
+    *_exception_types("DownloadTimeoutError"),
+)
+_DNS: tuple[type[Exception], ...] = (tx.DNSLookupError, *_exception_types("CannotResolveHostError"))
+_CUT = _exception_types("ResponseDataLossError")
+_CONNECTION: tuple[type[Exception], ...] = (
+    OSError,
+    tx.ConnectError,
+    tx.ConnectionClosed,
+    *_exception_types("DownloadConnectionRefusedError", "DownloadFailedError"),
+)
+_CANCELLED: tuple[type[BaseException], ...] = (
+    *CANCELLED,
+    *_exception_types("DownloadCancelledError"),
+)
+
+
+def failure_of(exception: BaseException, *, headers_received: bool) -> Failure:
+    """The kind of failure of a download handler's *exception*."""
+    if isinstance(exception, _DNS):
+        return Failure.DNS
+    if isinstance(exception, _TIMEOUT):
+        return Failure.TIMEOUT
+    if isinstance(exception, _CUT) or (headers_received and _is_connection_loss(exception)):
+        return Failure.CUT
+    return Failure.CONNECTION if _is_connection_loss(exception) else Failure.ERROR
+
+
+def _is_connection_loss(exception: BaseException) -> bool:
+    # twisted.web's ResponseFailed wraps what happened; it reaches us as it is in 2.14.
+    return isinstance(exception, _CONNECTION) or hasattr(exception, "reasons")
+
+
+FILES, PORTS, MEMORY = "files", "ports", "memory"
+"""What a machine may be short of."""
+
+_SHORTAGES = {
+    errno.EMFILE: FILES,
+    errno.ENFILE: FILES,
+    errno.EADDRNOTAVAIL: PORTS,
+    errno.EADDRINUSE: PORTS,
+    errno.ENOBUFS: MEMORY,
+    errno.ENOMEM: MEMORY,
+}
+
+
+def shortage_in(exception: BaseException) -> str | None:
+    """What this machine was short of, if that is why *exception* was raised: no connection could be
+    opened. It says nothing about the site.
+    """
+    for each in _and_its_causes(exception):
+        number = getattr(each, "osError", None) or getattr(each, "errno", None)
+        # An address that is none of this machine: that of "bindaddress".
+        if isinstance(each, tx.ConnectBindError) and number == errno.EADDRNOTAVAIL:
+            continue
+        if isinstance(number, int) and number in _SHORTAGES:
+            return _SHORTAGES[number]
+    return None
+
+
+def is_cancelled(exception: BaseException) -> bool:
+    """Whether a download was cancelled, by the fast stop of
+    https://github.com/scrapy/scrapy/pull/7455 for example, or because its body was too long.
+    """
+    return any(isinstance(each, _CANCELLED) for each in _and_its_causes(exception))
+
+
+def is_failed_lookup(exception: BaseException) -> bool:
+    """Whether *exception* says that a name could not be looked up. Resolvers hide why."""
+    return isinstance(exception, _DNS)
+
+
+def _and_its_causes(exception: BaseException) -> Iterator[BaseException]:
+    """*exception*, and what libraries have wrapped in it: a cause, or several."""
+    waiting: list[Any] = [exception]
+    seen = set[int]()
+    while waiting:
+        each = waiting.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield each
+        for name in ("reasons", "exceptions"):  # twisted.web's ResponseFailed, an ExceptionGroup
+            wrapped = getattr(each, name, None)
+            if isinstance(wrapped, list | tuple):
+                waiting += [getattr(one, "value", one) for one in wrapped]
+        causes = (each.__cause__, getattr(each, "socketError", None))  # of CannotListenError
+        waiting += [cause for cause in causes if isinstance(cause, BaseException)]

@@ -1,1 +1,0 @@
-"""May this request be sent at all?"""

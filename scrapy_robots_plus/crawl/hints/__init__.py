@@ -1,1 +1,0 @@
-"""What else does a robots.txt say about the URLs of its site?"""

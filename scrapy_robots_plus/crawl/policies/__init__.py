@@ -1,1 +1,0 @@
-"""What a crawl knows about each origin's robots.txt."""

@@ -1,1 +1,0 @@
-"""What sites want done with their pages, and where a crawl keeps that."""

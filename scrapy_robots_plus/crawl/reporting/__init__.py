@@ -1,1 +1,0 @@
-"""What the user sees: warnings, progress, the final table, the close reason."""

@@ -1,1 +1,0 @@
-"""Puts a crawl on record: the audit log, the robots.txt files beside it, and the WARC file."""

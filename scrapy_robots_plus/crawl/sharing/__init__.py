@@ -1,1 +1,0 @@
-"""The requests of a crawl with many workers, for scrapy-redis."""

@@ -1,0 +1,125 @@
+"""Counts towards ``CONCURRENT_REQUESTS`` only what is sent, not what waits."""
+
+from __future__ import annotations
+
+import sys
+from math import inf
+from typing import TYPE_CHECKING
+
+from scrapy import Request
+from scrapy.core.downloader import Downloader
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.crawl.own_errors import guarded
+from scrapy_robots_plus.crawl.requests import TAP_META_KEY
+
+from .backoff import HeldAtClosing
+from .own_shortage import OwnShortage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy.crawler import Crawler
+
+
+class ActiveRequests(set[Request]):
+    """``Downloader.active``: counts requests for robots.txt, and reports requests that leave.
+
+    A callback on each download would do the same, but cost more than all the rest of the queue.
+
+    It is false if it holds only robots.txt requests that nothing waits for, so that the engine
+    finds the spider idle: a crawl ends with the last page, not with a background refresh.
+    """
+
+    def __init__(self, crawler: Crawler, is_awaited: Callable[[], bool]) -> None:
+        """*is_awaited*: whether any request waits for a robots.txt."""
+        super().__init__()
+        self.crawler = crawler
+        self._is_awaited = is_awaited
+        self._listeners: list[Callable[[Request], None]] = []
+        self.robots = 0
+        """How many of them are for a robots.txt."""
+        self.cut_off: set[Request] = set()
+        """Those that the end of the crawl has cancelled: they are not dealt with."""
+
+    def subscribe(self, listener: Callable[[Request], None]) -> None:
+        """Calls *listener* with every request that the downloader is done with, except those for
+        robots.txt.
+        """
+        self._listeners.append(listener)
+
+    def __bool__(self) -> bool:
+        return len(self) > self.robots or (self.robots > 0 and self._is_awaited())
+
+    def add(self, request: Request) -> None:
+        super().add(request)
+        if TAP_META_KEY in request.meta:
+            self.robots += 1
+
+    def remove(self, request: Request) -> None:
+        super().remove(request)
+        if TAP_META_KEY in request.meta:
+            self.robots -= 1
+            return
+        error = sys.exc_info()[1]  # the engine removes each request where its download has ended
+        if error is not None and compat.is_closing(self.crawler) and compat.is_cancelled(error):
+            self.cut_off.add(request)
+        self._tell(request)
+
+    @guarded("what listens to the downloader")
+    def _tell(self, request: Request) -> None:
+        for listener in self._listeners:
+            listener(request)
+
+
+class RobotsDownloader(Downloader):
+    """``DOWNLOADER``: Scrapy's own, except that some requests do not count as concurrent ones.
+
+    These are the requests for robots.txt, which have a limit of their own
+    (``ROBOTS_FETCH_CONCURRENCY``), and up to 1,000 (``MAX_WAITING``) requests that wait for one in
+    the middleware, or for the pace of their host at the door: those of ``engine.download_async()``,
+    and all requests if ``RobotsPriorityQueue`` is not in use.
+    """
+
+    active: ActiveRequests
+    MAX_WAITING = 1_000
+    """How many requests that wait do not count."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._crawl = crawl = Crawl.of(crawler)
+        crawl.check_names(self)
+        self._errors = crawl.errors
+        self._most = self.total_concurrency or inf
+        if compat.has_throttler(crawler):
+            # The limit would hold for robots.txt and for what waits at the door, too.
+            self.total_concurrency = 0
+        self.active = ActiveRequests(
+            crawler, lambda: not crawl.has_middleware or crawl.policies.awaited
+        )
+        held = HeldAtClosing if crawl.has_middleware else None
+        shortage = OwnShortage(crawler, self, crawl.clock, held)
+        compat.retry_handovers(self, shortage.download)
+        if crawl.has_middleware:
+            compat.make_room(self, crawl.budget.ceiling)
+
+    @guarded("RobotsDownloader", otherwise=True)
+    def needs_backout(self) -> bool:
+        """Whether the downloader can take no more requests now."""
+        if self._errors.happened:
+            return True
+        return self._taken >= self._most and self.capacity <= 0
+
+    @property
+    def capacity(self) -> float:
+        """How many more requests it can take now."""
+        waiting = 0
+        crawl = self._crawl
+        if crawl.holds_requests:
+            waiting = min(crawl.judge.waiting + crawl.pacing.waiting, self.MAX_WAITING)
+        return self._most - (self._taken - self.active.robots - waiting)
+
+    @property
+    def _taken(self) -> int:
+        return len(self.active) + compat.count_before_downloader(self.crawler)

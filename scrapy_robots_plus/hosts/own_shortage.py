@@ -1,0 +1,212 @@
+"""What this machine is short of: files, ports or memory for one more connection.
+
+That a connection could not be opened says nothing about a site, so the request waits and is made
+again, for a robots.txt or a page alike.
+
+Goals: nothing is measurable while nothing is short. No shortage keeps a crawl open for ever.
+
+Hazards:
+
+- Connections that are kept open for later requests are what uses up the files of a crawl of many
+  hosts: servers keep them for a minute and more. So the longest idle ones are closed in time.
+- Some errors look like a shortage and never end, such as that of an IPv6 address on a machine that
+  has none. So nothing waits for what nobody got while others waited for it.
+- A request that waits has not been sent. It is handed over anew, with all that stands before a
+  download handler: delays count from then.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.log import crawl_log
+from scrapy_robots_plus.crawl.requests import TAP_META_KEY
+from scrapy_robots_plus.protocol.printable import printable
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.core.downloader import Downloader
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from scrapy_robots_plus.crawl.clock import Clock
+
+logger = crawl_log(__name__)
+
+_ADVICE = {
+    compat.FILES: "raise the number of files that it may open (ulimit -n, LimitNOFILE= of a "
+    "systemd service, --ulimit of a container)",
+    compat.PORTS: "raise the number of local ports (net.ipv4.ip_local_port_range), or use fewer "
+    "connections at a time (CONCURRENT_REQUESTS)",
+    compat.MEMORY: "give it more memory, or use fewer connections at a time (CONCURRENT_REQUESTS)",
+}
+
+
+@dataclass(slots=True)
+class _Shortage:
+    """Of one kind, and who waits for its end."""
+
+    waiting: int = 0
+    since: float = inf
+    """The moment since when requests have waited, and none of them got what it waits for."""
+    given_up_until: float = -inf
+    is_told: bool = False
+
+    def nobody_gets_it(self, now: float) -> float:
+        """Seconds for which that has been so."""
+        self.since = min(self.since, now)
+        return now - self.since
+
+
+class OwnShortage:
+    """Keeps a quarter of the files free, and hands over again what found nothing left."""
+
+    MOST_SECONDS = 120.0
+    """For how long a request waits, and for how long anybody does while nobody gets anything."""
+    GIVEN_UP_FOR = 600.0
+    """Seconds for which nobody waits after that."""
+    FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
+    """Seconds between two tries of a request, twice as many each time, and up to half more or less
+    at random."""
+    CLOSED_AT_ONCE = 16
+    """Idle connections that each failed try closes, at most, if enough files seem to be free."""
+    FEW_FILES = 64
+    """With fewer than this free, a name that cannot be looked up counts as a shortage of files."""
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        downloader: Downloader,
+        clock: Clock,
+        held: type[Exception] | None = None,
+    ) -> None:
+        """*held*: raised for a page that still waits when the spider closes; None raises what the
+        download handler did.
+        """
+        self._crawler = crawler
+        self._downloader = downloader
+        self._clock = clock
+        self._held = held
+        self._stats = compat.stats_of(crawler)
+        self._shortages = {kind: _Shortage() for kind in _ADVICE}
+        self._until_next_look = 0
+        """How many requests are handed over until files are counted again."""
+        self._closes_early = False
+
+    async def download(self, download: compat.DownloadFunction, request: Request) -> Response:
+        """Runs in place of *download*. Raises what it does, for any reason but a shortage."""
+        self._until_next_look -= 1
+        if self._until_next_look <= 0:
+            self._keep_files_free()
+        try:
+            return await download(request)
+        except Exception as error:
+            kind = self._kind_of(error)
+            if kind is None:
+                raise
+            failure = error
+        shortage = self._shortages[kind]
+        shortage.waiting += 1
+        try:
+            return await self._download_later(download, request, kind, failure)
+        finally:
+            shortage.waiting -= 1
+            if not shortage.waiting:
+                shortage.since = inf
+
+    async def _download_later(
+        self, download: compat.DownloadFunction, request: Request, kind: str, failure: Exception
+    ) -> Response:
+        began, pause = self._clock.monotonic(), self.FIRST_PAUSE
+        while self._may_wait(kind, began):
+            self._stats.inc_value(stats.filled(stats.SHORTAGES, kind))
+            self._tell(kind, failure)
+            self._keep_files_free(self.CLOSED_AT_ONCE)
+            await compat.sleep(pause * (0.5 + self._clock.jitter()))
+            pause = min(2 * pause, self.LONGEST_PAUSE)
+            if compat.is_closing(self._crawler):
+                break
+            try:
+                response = await download(request)
+            except Exception as error:
+                if self._kind_of(error) != kind:
+                    self._shortages[kind].since = inf
+                    raise
+                failure = error
+            else:
+                self._shortages[kind].since = inf
+                return response
+        if self._held and compat.is_closing(self._crawler) and TAP_META_KEY not in request.meta:
+            raise self._held from failure
+        raise failure
+
+    def _kind_of(self, error: Exception) -> str | None:
+        """What this machine was short of; None if *error* has another reason."""
+        kind = compat.shortage_in(error)
+        if kind is None and compat.is_failed_lookup(error):
+            is_short = compat.free_files() < min(compat.most_files() // 16, self.FEW_FILES)
+            return compat.FILES if is_short else None
+        return kind
+
+    def _may_wait(self, kind: str, began: float) -> bool:
+        now, shortage = self._clock.monotonic(), self._shortages[kind]
+        if now < shortage.given_up_until:
+            return False
+        if shortage.nobody_gets_it(now) >= self.MOST_SECONDS:
+            shortage.given_up_until = now + self.GIVEN_UP_FOR
+            shortage.since = inf
+            self._log(
+                logging.ERROR,
+                "No request could get a connection, because this machine is short of %s. "
+                "After %d s of that, requests no longer wait for one, and fail, for %d s",
+                kind,
+                self.MOST_SECONDS,
+                self.GIVEN_UP_FOR,
+            )
+            return False
+        return now - began < self.MOST_SECONDS
+
+    def _tell(self, kind: str, failure: Exception) -> None:
+        if self._shortages[kind].is_told:
+            return
+        self._shortages[kind].is_told = True
+        self._log(
+            logging.WARNING,
+            "This machine is short of %s, and cannot open another connection (%s). Requests wait "
+            "and are sent again, robots.txt and pages alike; %s counts how often. To be faster, %s",
+            kind,
+            printable(str(failure) or repr(failure)),
+            stats.filled(stats.SHORTAGES, kind),
+            _ADVICE[kind],
+        )
+
+    def _keep_files_free(self, least: int = 0) -> None:
+        """Closes idle connections when fewer than a quarter of all files are free.
+
+        If more are, it closes *least*. Counting takes longer the more files are open, so it is done
+        again when so many requests have been handed over that half of the others may be in use.
+        """
+        most = compat.most_files()
+        spare = compat.free_files() - most // 4
+        self._until_next_look = max(spare // 2, most // 64, 1)
+        wanted = most // 16 - spare if spare < 0 else least
+        closed = compat.close_idle_connections(self._downloader, wanted) if wanted else 0
+        if not closed:
+            return
+        self._stats.inc_value(stats.IDLE_CLOSED, closed)
+        if not self._closes_early:
+            self._closes_early = True
+            self._log(
+                logging.INFO,
+                "Connections that are kept open for later requests are closed early: this process "
+                "may open no more than %d files (ulimit -n)",
+                most,
+            )
+
+    def _log(self, level: int, message: str, *arguments: object) -> None:
+        logger(self._crawler).log(level, message, *arguments)

@@ -1,0 +1,52 @@
+"""The duplicate filter of a job whose requests are in one file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.dupefilters import RFPDupeFilter
+
+from scrapy_robots_plus.crawl.own_errors import guarded
+from scrapy_robots_plus.settings.scrapys_own import job_folder, logs_all_duplicates
+
+from .job import Job
+from .scrapys_state import restore_state
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from typing_extensions import Self
+
+
+class JobDupeFilter(RFPDupeFilter):
+    """``DUPEFILTER_CLASS``: Scrapy's own, but the fingerprints are in the job's file.
+
+    A fingerprint is written together with its request, so that neither is ever without the other.
+    Without ``JOBDIR``, or for a crawler that does not crawl yet, it is Scrapy's own.
+    """
+
+    _job: Job | None = None
+    crawler: Crawler | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """If the job's file cannot be used, raises JobFileError, which stops the crawl."""
+        folder, debug = job_folder(crawler.settings), logs_all_duplicates(crawler.settings)
+        is_crawl = crawler.spider is not None
+        path = None if is_crawl else folder
+        dupefilter = cls(path, debug, fingerprinter=crawler.request_fingerprinter)
+        if folder is not None and is_crawl:
+            dupefilter._job = Job.of(crawler)
+            dupefilter.crawler = crawler
+            restore_state(crawler, dupefilter._job)
+        return dupefilter
+
+    def request_seen(self, request: Request) -> bool:
+        """Whether a request with the same fingerprint has been seen, in this or an earlier run."""
+        if self._job is None:
+            return super().request_seen(request)
+        return self._is_seen(request, self._job)
+
+    @guarded("the duplicate filter of the job", otherwise=False)
+    def _is_seen(self, request: Request, job: Job) -> bool:
+        return not job.see(request, self.fingerprinter.fingerprint(request))

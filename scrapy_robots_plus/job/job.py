@@ -1,0 +1,302 @@
+"""The job of a crawl: its file, and which of its requests are under way.
+
+A request that is handed out stays in the file until the engine has dealt with it: its callback or
+errback has ended, its items have left the pipelines, what it led to is in the file. Nothing tells
+when that is, so :meth:`Job.look` compares what was handed out with what the engine is at work on,
+several times a second, and writes what has changed.
+"""
+
+from __future__ import annotations
+
+import atexit
+from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from scrapy import signals
+from scrapy.exceptions import DontCloseSpider
+from scrapy.utils.asyncio import create_looping_call
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY
+from scrapy_robots_plus.settings.scrapys_own import job_folder
+
+from . import FILE_NAME, JobFile, JobFileError
+from .lanes_in_file import LanesInFile
+from .reports import JobReports
+from .written import read, written
+
+if TYPE_CHECKING:
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
+    from scrapy.utils.asyncio import AsyncioLoopingCall
+    from twisted.internet.task import LoopingCall
+
+    from . import Taken
+    from .written import Dumps
+
+_SPIDER = "spider"
+
+_jobs: WeakKeyDictionary[Crawler, Job] = WeakKeyDictionary()
+"""Until the spider is closed."""
+
+
+class Job:
+    """One per crawler, found by :meth:`of`; the first part that asks opens the file."""
+
+    SECONDS = 0.2
+    """Between two commits, while anything happens."""
+    OPERATIONS = 500
+    """After so many, a commit does not wait for its time."""
+    MOST_ALIKE = 5
+    """Requests that the spider cannot send for the same reason, until the crawl is closed."""
+    WRITTEN_AT_ONCE = 100
+    """So many requests of a run are written as under way before they are sent. Otherwise a page
+    that ends the process within a fifth of a second would end it each time."""
+
+    def __init__(self, crawler: Crawler, path: Path) -> None:
+        """Raises JobFileError if the file cannot be used."""
+        self._crawler = crawler
+        self._reports = JobReports(crawler)
+        self.file = JobFile(path)
+        self.lanes = LanesInFile(self.file, self._failed)
+        self._last_seen: tuple[Request, bytes] | None = None
+        """The last request that was new, and its fingerprint."""
+        self._not_in_file = set[bytes]()
+        """Fingerprints of requests that only memory holds."""
+        self._under_way: dict[Request, int] = {}
+        self._last: Request | None = None
+        """The last one handed out: the engine may not know it yet."""
+        self._suspect: tuple[Request, Taken] | None = None
+        self._alone: Request | None = None
+        self._unsent: dict[str, list[int]] = {}
+        """Requests set aside in this run, by why they cannot be sent."""
+        self._is_stopped = False
+        self._operations = 0
+        self._handed_out = 0
+        self._loop: AsyncioLoopingCall | LoopingCall | None = None
+        self._check_spider()
+        self._reports.opened(self.file)
+        crawler.signals.connect(self._begin, signals.spider_opened)
+        crawler.signals.connect(self._give_out_suspects, signals.spider_idle)
+        crawler.signals.connect(self.close, signals.spider_closed)
+        # If the crawl fails before it begins, and after a second Ctrl-C: no page is to blame then.
+        atexit.register(self._close_file)
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> Job:
+        """The job of *crawler*. Raises ValueError if JOBDIR is not set.
+
+        If its file cannot be used, raises JobFileError, which stops the crawl.
+        """
+        job = _jobs.get(crawler)
+        if job is None:
+            folder = job_folder(crawler.settings)
+            if folder is None:
+                raise ValueError("A job's file needs a folder: JOBDIR is not set.")
+            try:
+                job = _jobs[crawler] = cls(crawler, Path(folder, FILE_NAME))
+            except JobFileError as error:
+                JobReports(crawler).end_crawl(error)
+                raise
+        return job
+
+    @property
+    def spider(self) -> Spider:
+        return compat.spider_of(self._crawler)
+
+    def _check_spider(self) -> None:
+        """Another spider would set all requests aside: it has not their callbacks."""
+        name = self.file.note(_SPIDER)
+        if name not in (None, self.spider.name) and self.file.stored:
+            self.file.close()
+            what = f'holds requests of the spider "{name}"'
+            raise JobFileError(self.file.path, what, "Give each spider a JOBDIR of its own")
+        self.file.set_note(_SPIDER, self.spider.name)
+
+    # For queues
+
+    def add(
+        self, lane: str, priority: int, request: Request, dumps: Dumps, *, starts: bool
+    ) -> None:
+        """Raises ValueError, like Scrapy's queues, if the request cannot be written."""
+        data = written(request, self.spider, dumps)
+        hard_ends = 0
+        if self._suspect is not None and request is self._suspect[0]:
+            hard_ends = self._suspect[1].hard_ends
+        try:
+            self.file.add(lane, priority, data, starts=starts, hard_ends=hard_ends)
+        except JobFileError as error:
+            self.lanes.fail(error)
+            raise ValueError(str(error)) from error
+        self._count()
+
+    def take(self, lane: str, priority: int, *, starts: bool, newest: bool) -> Request | None:
+        """The next request that can be read; None if there is none, or one must stay alone."""
+        if self.is_held_up:
+            return None
+        if self._handed_out < self.WRITTEN_AT_ONCE:
+            self._write()
+        self._count()
+        try:
+            while (
+                taken := self.file.take(lane, priority, starts=starts, newest=newest)
+            ) is not None:
+                request = self._read(taken)
+                if request is not None:
+                    self._hand_out(request, taken)
+                    return request
+                if self._is_stopped:
+                    return None
+        except JobFileError as error:
+            self.lanes.fail(error)
+        return None
+
+    def peek(self, lane: str, priority: int, *, starts: bool, newest: bool) -> Request | None:
+        """The next request, left in the file; None if it cannot be read."""
+        try:
+            data = self.file.peek(lane, priority, starts=starts, newest=newest)
+            return None if data is None else read(data, self.spider)
+        except Exception:  # noqa: BLE001 - take() says what is wrong
+            return None
+
+    @property
+    def is_held_up(self) -> bool:
+        """Whether nothing may be handed out: a request is alone, or the file has failed."""
+        if self._alone is not None and not compat.dealt_with((self._alone,), self._crawler):
+            return True
+        self._alone = None
+        return self.lanes.has_failed or self._is_stopped
+
+    def see(self, request: Request, fingerprint: bytes) -> bool:
+        """Whether *fingerprint*, that of *request*, is new.
+
+        It is in the file together with its request, or not at all.
+        """
+        if fingerprint in self._not_in_file:
+            return False
+        is_new = self.lanes.ask(lambda: self.file.see(fingerprint), otherwise=True)
+        if is_new:
+            self._last_seen = (request, fingerprint)
+        return is_new
+
+    def stays_in_memory(self, request: Request, error: Exception) -> None:
+        """*request* could not be written: nor is its fingerprint, so that it can come again."""
+        self._reports.stays_in_memory(request, error)
+        if self._last_seen is not None and request is self._last_seen[0]:
+            fingerprint = self._last_seen[1]
+            self._not_in_file.add(fingerprint)
+            self.lanes.ask(lambda: self.file.forget(fingerprint), otherwise=None)
+
+    # What is under way
+
+    def look(self) -> None:
+        """Writes what has happened since the last time."""
+        self._last = None
+        self._write()
+
+    def close(self) -> None:
+        """The crawl has ended."""
+        if _jobs.pop(self._crawler, None) is None:
+            return
+        if self._loop is not None and self._loop.running:
+            self._loop.stop()
+        self.look()
+        self._close_file()
+
+    def _close_file(self) -> None:
+        """What is under way stays so: what the engine dropped in the end is not dealt with."""
+        atexit.unregister(self._close_file)
+        try:
+            self.file.close()
+        except JobFileError as error:
+            self._reports.failed(error)
+
+    def _begin(self) -> None:
+        self._loop = create_looping_call(self.look)
+        self._loop.start(self.SECONDS, now=False)
+
+    def _count(self) -> None:
+        self._operations += 1
+        if self._operations >= self.OPERATIONS:
+            self._write()
+
+    def _write(self) -> None:
+        self._operations = 0
+        if self.lanes.has_failed:
+            return
+        try:
+            if self._under_way:
+                for request in compat.dealt_with(self._under_way, self._crawler):
+                    if request is not self._last:
+                        self.file.end(self._under_way.pop(request))
+            self.file.commit()
+        except JobFileError as error:
+            self.lanes.fail(error)
+        self._reports.tell_troubles(self.file)
+
+    def _read(self, taken: Taken) -> Request | None:
+        """None if the spider cannot send it any more; then it is set aside."""
+        try:
+            return read(taken.data, self.spider)
+        except Exception as error:  # noqa: BLE001 - anything: its class or its callback is gone
+            self.file.set_aside(taken.id)
+            alike = self._unsent.setdefault(repr(error), [])
+            alike.append(taken.id)
+            if len(alike) < self.MOST_ALIKE:
+                self._reports.cannot_be_sent(taken.data, error)
+            else:
+                self._stop_for(error, alike)
+        return None
+
+    def _stop_for(self, error: Exception, ids: list[int]) -> None:
+        """All the others may be like these: the spider has changed."""
+        self.file.retry(ids)
+        self._is_stopped = True
+        self._reports.stopped_for(error, len(ids))
+        compat.close_crawl(self._crawler, "job_requests_cannot_be_sent")
+
+    def _hand_out(self, request: Request, taken: Taken) -> None:
+        self._under_way[request] = taken.id
+        self._last = request
+        self._handed_out += 1
+        if taken.is_suspect and self.file.group == 1:
+            self._alone = request
+        if taken.is_suspect or self._handed_out <= self.WRITTEN_AT_ONCE:
+            self.file.commit()
+
+    # Requests that may be why the process was killed
+
+    def _give_out_suspects(self) -> None:
+        """All others are dealt with: some of these go to the scheduler."""
+        self.look()
+        given = 0
+        try:
+            while given < self.file.group and not self.is_held_up:
+                taken = self.file.take_last()
+                if taken is None:
+                    break
+                request = self._read(taken)
+                if request is not None:
+                    self._schedule(request, taken)
+                    given += 1
+        except JobFileError as error:
+            self.lanes.fail(error)
+        if given:
+            raise DontCloseSpider
+
+    def _schedule(self, request: Request, taken: Taken) -> None:
+        if PUT_BACK_META_KEY not in request.meta:  # the duplicate filter has seen it
+            request.meta[PUT_BACK_META_KEY] = (request.dont_filter, "")
+            request.dont_filter = True
+        self._suspect = (request, taken)
+        try:
+            compat.engine_of(self._crawler).crawl(request)
+        finally:
+            self._suspect = None
+        self.file.end(taken.id)  # it is in the file again, or was dropped
+
+    def _failed(self, error: JobFileError) -> None:
+        self._reports.tell_troubles(self.file)
+        self._reports.failed(error)
+        compat.close_crawl(self._crawler, "job_file_failed")

@@ -1,0 +1,114 @@
+"""Disk queues for Scrapy that keep the requests of a job in one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy_robots_plus.settings.scrapys_own import job_folder
+
+from .job import Job
+from .written import marshalled, pickled
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from typing_extensions import Self
+
+
+class JobQueue:
+    """The requests of one lane with one priority, in the job's file.
+
+    Scrapy's priority queues make one for each path below the job's ``requests.queue``: its folder
+    is the name of the lane, its last part the priority, with an ``s`` for start requests.
+    ``RobotsPriorityQueue`` makes none: it reads the file by lanes.
+    """
+
+    newest_first: ClassVar[bool]
+
+    @staticmethod
+    def dumps(fields: Any) -> bytes:
+        """Turns the fields of a request into bytes."""
+        raise NotImplementedError
+
+    def __init__(self, crawler: Crawler, key: str) -> None:
+        self._job = Job.of(crawler)
+        folder = Path(job_folder(crawler.settings) or "", QUEUE_FOLDER)
+        *lane, part = Path(key).relative_to(folder).parts
+        self._lane = "/".join(lane)
+        self._starts = part.endswith("s")
+        self._priority = int(part.removesuffix("s"))
+        self._length = self._count()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, key: str, *_: Any, **__: Any) -> Self:
+        """As Scrapy's priority queues make their queues."""
+        return cls(crawler, key)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def push(self, request: Request) -> None:
+        """Raises ValueError if the request cannot be written."""
+        try:
+            self._job.add(
+                self._lane, self._priority, request, type(self).dumps, starts=self._starts
+            )
+        except Exception as error:
+            self._job.stays_in_memory(request, error)
+            raise ValueError(str(error)) from error
+        self._length += 1
+
+    def pop(self) -> Request | None:
+        """The next request, which stays in the file until the engine has dealt with it."""
+        if self._job.is_held_up:
+            return None
+        request = self._job.take(
+            self._lane, self._priority, starts=self._starts, newest=self.newest_first
+        )
+        self._length = self._length - 1 if request is not None else self._count()
+        return request
+
+    def peek(self) -> Request | None:
+        """The next request, left in the file."""
+        return self._job.peek(
+            self._lane, self._priority, starts=self._starts, newest=self.newest_first
+        )
+
+    def close(self) -> None:
+        """Nothing to do: the file is closed with the crawl."""
+
+    def _count(self) -> int:
+        return self._job.lanes.contents(self._lane).get((self._priority, self._starts), 0)
+
+
+QUEUE_FOLDER = "requests.queue"
+"""Where Scrapy's scheduler keeps its queues and their state, in the folder of a job."""
+
+
+class PickleLifoDiskQueue(JobQueue):
+    """As Scrapy's queue of this name: the newest request first, written with :mod:`pickle`."""
+
+    newest_first = True
+    dumps = staticmethod(pickled)
+
+
+class PickleFifoDiskQueue(JobQueue):
+    """As Scrapy's queue of this name: the oldest request first, written with :mod:`pickle`."""
+
+    newest_first = False
+    dumps = staticmethod(pickled)
+
+
+class MarshalLifoDiskQueue(JobQueue):
+    """As Scrapy's queue of this name: the newest request first, written with :mod:`marshal`."""
+
+    newest_first = True
+    dumps = staticmethod(marshalled)
+
+
+class MarshalFifoDiskQueue(JobQueue):
+    """As Scrapy's queue of this name: the oldest request first, written with :mod:`marshal`."""
+
+    newest_first = False
+    dumps = staticmethod(marshalled)

@@ -1,0 +1,126 @@
+"""What a user is told about a job whose requests are in one file."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.protocol.counting import counted
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.settings.errors import end_crawl
+
+from .written import url_in
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from . import JobFile, JobFileError
+
+logger = logging.getLogger(__name__)
+
+_RETRY = '"scrapy robots job retry JOBDIR" gives such requests back to the job'
+
+
+class JobReports:
+    """Log lines and stats."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._stats = compat.stats_of(crawler)
+        self._told_of_memory = False
+        self._lost = 0
+
+    def opened(self, file: JobFile) -> None:
+        """The file has been opened, perhaps after a kill."""
+        if file.was_killed:
+            self._log(
+                logging.WARNING,
+                "The last run of this job was killed. What was under way is sent again: %s",
+                counted(file.recovered, "request"),
+            )
+            self._stats.set_value(stats.QUEUE_RECOVERED, file.recovered)
+        if file.last:
+            self._log(
+                logging.WARNING,
+                "%s of this job were under way at two kills in a row or more. They are sent last, "
+                "a few at a time, to find out whether one of them ends the process",
+                counted(file.last, "request"),
+            )
+        for aside in file.newly_aside:
+            self._log(
+                logging.ERROR,
+                "The process was killed %d times while it dealt with %s, which is set aside. %s",
+                aside.hard_ends,
+                printable(url_in(aside.data)),
+                _RETRY,
+            )
+        if file.aside:
+            self._log(
+                logging.WARNING,
+                "%s of this job are set aside and not sent: scrapy robots job show JOBDIR names "
+                "them. %s",
+                counted(file.aside, "request"),
+                _RETRY,
+            )
+            self._stats.set_value(stats.QUEUE_SET_ASIDE, file.aside)
+        self.tell_troubles(file)
+
+    def cannot_be_sent(self, data: bytes, error: Exception) -> None:
+        """A request that the spider can no longer send is set aside."""
+        self._stats.inc_value(stats.QUEUE_SET_ASIDE)
+        text = "%s cannot be sent by this spider (%r) and is set aside. %s"
+        self._log(logging.ERROR, text, printable(url_in(data)), error, _RETRY)
+
+    def stopped_for(self, error: Exception, number: int) -> None:
+        """The spider cannot send *number* requests, for the same reason."""
+        self._stats.inc_value(stats.QUEUE_SET_ASIDE, 1 - number)
+        self._log(
+            logging.ERROR,
+            "This spider cannot send %d requests in all for the same reason (%r). The crawl is "
+            "closed, and these requests stay in the job: mend the spider and resume it",
+            number,
+            error,
+        )
+
+    def stays_in_memory(self, request: Request, error: Exception) -> None:
+        self._stats.inc_value(stats.QUEUE_KEPT_IN_MEMORY)
+        if self._told_of_memory:
+            return
+        self._told_of_memory = True
+        self._log(
+            logging.WARNING,
+            "Requests cannot be written to the job's file, such as %s (%s). They stay in memory "
+            "and are lost when the crawl is stopped; after that they are sent only if a page "
+            "links to them again. Their number is in %s",
+            printable(request.url),
+            printable(str(error) or repr(error)),
+            stats.QUEUE_KEPT_IN_MEMORY,
+        )
+
+    def tell_troubles(self, file: JobFile) -> None:
+        """Damage that the file has met since the last time."""
+        for text in file.troubles:
+            self._log(logging.ERROR, "%s", printable(text))
+        file.troubles.clear()
+        if file.lost != self._lost:
+            self._stats.set_value(stats.QUEUE_LOST, file.lost)
+            self._lost = file.lost
+
+    def failed(self, error: JobFileError) -> None:
+        """The file cannot be used any longer."""
+        self._log(
+            logging.ERROR,
+            "%s. The crawl is closed: what happened since the last commit, less than a second "
+            "ago, will happen again when the job is resumed",
+            printable(error),
+        )
+
+    def end_crawl(self, error: JobFileError) -> None:
+        """The file cannot be used at all: *error* is about to stop the crawl before it starts."""
+        end_crawl(self._crawler, error)
+
+    def _log(self, level: int, message: str, *arguments: object) -> None:
+        logger.log(level, message, *arguments, extra={"spider": self._crawler.spider})

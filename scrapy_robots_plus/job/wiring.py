@@ -1,0 +1,134 @@
+"""When a job is kept in one file: which settings say so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy.core.scheduler import Scheduler
+from scrapy.settings import SETTINGS_PRIORITIES
+
+from scrapy_robots_plus.settings.errors import end_crawl
+from scrapy_robots_plus.settings.scrapys_own import (
+    disk_queue_class,
+    is_chosen,
+    job_folder,
+    scheduler_class,
+    start_disk_queue_class,
+)
+
+from . import FILE_NAME, JobFileError, overview
+from .dupefilter import JobDupeFilter
+from .job import Job
+from .queues import QUEUE_FOLDER, JobQueue, PickleFifoDiskQueue, PickleLifoDiskQueue
+from .scrapys_state import STATE, forget_state, keep_spider_state
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+_QUEUES = {
+    "SCHEDULER_DISK_QUEUE": disk_queue_class,
+    "SCHEDULER_START_DISK_QUEUE": start_disk_queue_class,
+}
+
+
+def keep_job_in_one_file(settings: BaseSettings) -> None:
+    """Sets queues and duplicate filter at add-on priority, if there is a job that they fit."""
+    folder = job_folder(settings)
+    if folder is None or Scheduler not in scheduler_class(settings).__mro__:
+        return
+    chosen = [read(settings) for name, read in _QUEUES.items() if is_chosen(settings, name)]
+    if is_in_files(folder) or not all(map(_is_ours_or_none, chosen)):
+        return
+    settings.set("SCHEDULER_DISK_QUEUE", PickleLifoDiskQueue, "addon")
+    settings.set("SCHEDULER_START_DISK_QUEUE", PickleFifoDiskQueue, "addon")
+    settings.set("DUPEFILTER_CLASS", JobDupeFilter, "addon")
+
+
+def looks_at_one_page(crawler: Crawler, settings: BaseSettings) -> bool:
+    """Whether this is ``scrapy shell``, ``fetch``, ``view`` or ``parse``, and not a crawl.
+
+    They run a spider whose ``start()`` they have replaced; the shell has a duplicate filter of its
+    own.
+    """
+    start = getattr(crawler.spidercls, "start", None)
+    command = SETTINGS_PRIORITIES["command"]
+    in_shell = settings.getpriority("DUPEFILTER_CLASS") == command
+    return in_shell or (getattr(start, "__module__", None) or "").startswith("scrapy.commands.")
+
+
+def leave_job_alone(settings: BaseSettings) -> None:
+    """Unsets a ``JOBDIR`` of the project: its requests and what it has seen are of its crawls."""
+    priority = settings.getpriority("JOBDIR") or 0
+    if job_folder(settings) is not None and priority < SETTINGS_PRIORITIES["cmdline"]:
+        settings.set("JOBDIR", None, priority)
+
+
+def open_job(crawler: Crawler) -> None:
+    """Opens the file of the job if there is one, before anything else of the crawl begins.
+
+    If it cannot be used, or the settings do not fit to the job, raises JobFileError, which stops
+    the crawl. Nothing in the folder has changed then: a start that fails later makes Scrapy empty
+    ``spider.state``.
+    """
+    settings, folder = crawler.settings, job_folder(crawler.settings)
+    if crawler.spider is None:  # somebody only looks at the settings
+        return
+    if folder is None or Scheduler not in scheduler_class(settings).__mro__:
+        return
+    try:
+        _check_settings(settings, Path(folder))
+    except JobFileError as error:
+        end_crawl(crawler, error)
+        raise
+    if keeps_one_file(settings):
+        Job.of(crawler)
+        forget_state(settings)
+    keep_spider_state(folder)
+
+
+def _check_settings(settings: BaseSettings, folder: Path) -> None:
+    """Raises JobFileError if the queues in use would not find the requests of the job."""
+    path, queues = folder / FILE_NAME, {disk_queue_class(settings)}
+    queues.add(start_disk_queue_class(settings) or disk_queue_class(settings))
+    names = f"{' and '.join(_QUEUES)} from scrapy_robots_plus.queues"
+    if len({issubclass(queue, JobQueue) for queue in queues}) == 2:
+        what = "would hold a part of the requests only: the queues on disk are of two kinds"
+        raise JobFileError(path, what, f"Set {names}, or none of them")
+    if keeps_one_file(settings) and is_in_files(str(folder)):
+        what = "does not exist, and the requests of this job are in files of their own"
+        to_do = 'Convert the job with "scrapy robots job convert JOBDIR"'
+        raise JobFileError(path, what, f"{to_do}, or set the SCHEDULER_DISK_QUEUE it began with")
+    if not keeps_one_file(settings) and path.exists():
+        held = overview(path, 0)
+        if held.stored or held.fingerprints:
+            what = "holds the requests of this job, and SCHEDULER_DISK_QUEUE is of another kind"
+            raise JobFileError(path, what, f"Set {names}, as it was begun, or another JOBDIR")
+
+
+def keeps_one_file(settings: BaseSettings) -> bool:
+    """Whether the queue on disk is one of ours."""
+    return issubclass(disk_queue_class(settings), JobQueue)
+
+
+def is_in_files(folder: str) -> bool:
+    """Whether the job in *folder* was begun with files, as Scrapy's own queues keep it."""
+    if Path(folder, FILE_NAME).exists():
+        return False
+    seen, queue = Path(folder, "requests.seen"), Path(folder, QUEUE_FOLDER)
+    try:
+        if seen.exists() and seen.stat().st_size > 0:
+            return True
+        return any(map(_holds_requests, queue.iterdir()))
+    except OSError:
+        return False
+
+
+def _is_ours_or_none(queue: type | None) -> bool:
+    return queue is None or issubclass(queue, JobQueue)
+
+
+def _holds_requests(path: Path) -> bool:
+    """Whether *path*, in the folder of the queue, says so. An empty state is two brackets."""
+    return path.name != STATE or path.stat().st_size > len("[]")

@@ -1,0 +1,99 @@
+"""The agent that a request is judged by: from the settings, or from its User-Agent."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from scrapy_robots_plus.settings.scrapys_own import default_user_agent, user_agent_in_headers
+
+from .parsers.adapter import takes_several_names
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+
+
+class Agents:
+    """Finds the agent of a request before its User-Agent header is set, and checks it after."""
+
+    def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
+        self._crawler = crawler
+        self._settings = settings
+        self.fixed = _understood(settings.user_agent, crawler)
+        """``ROBOTSTXT_USER_AGENT``: if set, the headers of requests do not matter."""
+        # Not in the meta, which spiders hand on to other requests.
+        self._judged: WeakKeyDictionary[Request, str | None] = WeakKeyDictionary()
+        """None: by the name in an override, whatever it is sent with."""
+
+    @cached_property
+    def default(self) -> AgentNames:
+        """The agent that Scrapy's middlewares will set on a request without a User-Agent."""
+        if self.fixed is not None:
+            return self.fixed
+        settings = self._crawler.settings
+        of_spider = getattr(self._crawler.spider, "user_agent", None)
+        return user_agent_in_headers(settings) or str(of_spider or default_user_agent(settings))
+
+    def default_under(self, settings: RobotsSettings) -> AgentNames:
+        """Like :attr:`default`, for requests with these *settings*."""
+        return self._named_in(settings) or self.default
+
+    def _named_in(self, settings: RobotsSettings) -> AgentNames | None:
+        """The agent that *settings* name; None if the headers of requests decide."""
+        if settings is self._settings:
+            return self.fixed
+        return _understood(settings.user_agent, self._crawler)
+
+    def of(self, request: Request, settings: RobotsSettings) -> AgentNames:
+        """The agent to judge *request* by, as far as it can be known before it is sent.
+
+        *settings*: those of the request.
+        """
+        named = self._named_in(settings)
+        if named is not None:
+            return named
+        header = _user_agent(request)
+        return self.default if header is None else header
+
+    def judged_by(self, request: Request, settings: RobotsSettings) -> AgentNames:
+        """Like :meth:`of`, remembered until :meth:`changed` compares it with the sent agent."""
+        agent = self.of(request, settings)
+        if settings is not self._settings and settings.user_agent is not None:
+            self._judged[request] = None
+        elif agent is not self.fixed and agent is not self.default:
+            self._judged[request] = str(agent)
+        elif self._judged:
+            self._judged.pop(request, None)
+        return agent
+
+    def changed(self, request: Request) -> str | None:
+        """The agent that *request* is sent with, if it was judged by another one."""
+        if self.fixed is not None:
+            return None
+        judged: AgentNames | None = self.default
+        if self._judged:
+            judged = self._judged.pop(request, judged)
+            if judged is None:
+                return None
+        sent = _user_agent(request) or ""
+        return sent if sent != judged else None
+
+
+def _understood(names: AgentNames | None, crawler: Crawler) -> AgentNames | None:
+    """*names* as the parser takes them: parsers other than ours only get the first."""
+    if names is None or isinstance(names, str):
+        return names
+    return names if takes_several_names(crawler.settings) else names[0]
+
+
+def _user_agent(request: Request) -> str | None:
+    headers = request.headers
+    if b"User-Agent" not in headers:  # costs a third of get()
+        return None
+    value = headers[b"User-Agent"]
+    return None if value is None else value.decode("latin-1")

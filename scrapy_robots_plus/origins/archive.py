@@ -1,0 +1,254 @@
+"""The store of a crawl. If it fails, the crawl continues from memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.protocol.access import says_unavailable
+from scrapy_robots_plus.protocol.freshness import span_of_use
+from scrapy_robots_plus.settings.scrapys_own import job_folder
+from scrapy_robots_plus.storage import StoreError, open_store
+from scrapy_robots_plus.storage.memory import MemoryStore
+from scrapy_robots_plus.storage.trust import Trust
+
+from .decide import access_at, as_meant_under, held_to
+from .fetching.own_network import OwnNetwork
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.redis.connection import Server
+    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+    from scrapy_robots_plus.storage import Store
+    from scrapy_robots_plus.storage.record import RobotsRecord
+
+logger = crawl_log(__name__)
+
+FILE_IN_JOBDIR = "robots.sqlite"
+
+PURGED_AT_A_START = 10_000
+"""How many dead records one start removes at most, so that it stays fast."""
+
+SECONDS_TO_CLOSE = 5.0
+"""How long the end of a crawl waits for a store on a server."""
+
+_MEMORY = "memory"
+
+_NO_BODY = ("", sha256(b"").hexdigest())
+"""The hash of records that have no text by right."""
+
+
+class Archive:
+    """Keeps readable records in ``ROBOTS_STORE``. A record that was never readable is kept for the
+    crawls that run at the same time; the next crawl fetches the file again.
+
+    It never returns a record older than the last one saved, even if the store failed to save that
+    (:class:`~scrapy_robots_plus.storage.trust.Trust`). What is asked of it is done in the order of
+    asking: at once, or, in a store on a server, by a thread that the crawl does not wait for.
+    """
+
+    def __init__(self, crawler: Crawler, settings: RobotsSettings, clock: Clock) -> None:
+        self._crawler = crawler
+        self._settings = settings
+        self._clock = clock
+        self._stats = compat.stats_of(crawler)
+        self._once = Once()
+        self._trust = Trust()
+        self.memory = MemoryStore(settings.store_max, settings.fetch_max_bytes)
+        """What ends with the crawl: all records if that is its store, else those of files that were
+        never readable, unless the store keeps them too."""
+        self._store = self._opened(settings.store or _default_uri(crawler))
+        self._losses = self._store.losses
+        self.calls = compat.Courier("ROBOTS_STORE") if self._store.remote else compat.InPlace()
+        self._own_network = OwnNetwork(crawler, clock.monotonic) if self._store.remote else None
+        if not self._store.remote:
+            self._purge()
+        crawler.signals.connect(self._close, signals.spider_closed)
+
+    @property
+    def server(self) -> Server | None:
+        """The one that keeps the records, for other crawls too; None if none does."""
+        return getattr(self._store, "server", None)
+
+    async def load(self, origin: Origin, *, again: bool = False) -> RobotsRecord | None:
+        """The record of *origin*, with its body; None if there is none that can be used.
+
+        The settings of this crawl apply: a record whose status has another meaning under them is
+        useless, even for a conditional request. *again*: looking once more does not count.
+        """
+        try:
+            record, losses = await self.calls.ask(partial(self._get, origin))
+        except (StoreError, compat.CourierLateError) as error:
+            self.failed(error)
+            return None
+        except compat.CourierClosedError:
+            return None
+        found = self._believed(record, losses)
+        if not again and (self._outlives_the_crawl or self.memory.is_shared):
+            self._count(found)
+        return found
+
+    def save(self, record: RobotsRecord) -> None:
+        """Stores *record*, in time before whatever is asked later. A record without its text gets
+        the text and validators of the record that it renews. A failure that may be this crawl's own
+        is not told to those on other machines.
+        """
+        own = self._own_network
+        if own is not None and record.failure is not None and own.may_be_why(record.failure):
+            return
+        if record.readable:
+            self._do(partial(self._put, record), partial(self._was_put, record))
+            return
+        if says_unavailable(record.outcome):  # the stored rules no longer apply
+            self._do(partial(self._delete, record.origin), partial(self._was_deleted, record))
+        self._do(partial(self._put_failure, record))
+
+    def _was_put(self, record: RobotsRecord, stored: bool) -> None:
+        if stored:
+            self._trust.restore(record.origin)
+        elif self._is_news(record):
+            self._trust.withdraw(record.origin, self._clock.wall())
+
+    def _was_deleted(self, record: RobotsRecord, deleted: bool) -> None:
+        self._trust.withdraw(record.origin, self._clock.wall(), deleted=deleted)
+
+    def _is_news(self, record: RobotsRecord) -> bool:
+        """Whether *record* says more than its last answer, which may be stored already.
+
+        A failure since then adds nothing until that answer is too old to be obeyed.
+        """
+        limits = self._settings.for_fetching(record.origin).limits
+        access = access_at(record, self._clock.wall(), limits)
+        return record.failure is None or access is not record.access
+
+    def _get(self, origin: Origin) -> tuple[RobotsRecord | None, int]:
+        record = self._store.get(origin)
+        if record is None and not self._store.keeps_failures:
+            record = self.memory.get(origin)
+        return record, self._store.losses
+
+    def _believed(self, record: RobotsRecord | None, losses: int) -> RobotsRecord | None:
+        if losses != self._losses:
+            self._losses = losses
+            self._trust.withdraw_all(self._clock.wall())
+        if record is None or not self._trust.believes(record):
+            return None
+        settings = self._settings.for_fetching(record.origin)
+        meant = as_meant_under(record, settings.status_policy)
+        return meant and held_to(meant, settings.limits)
+
+    def _count(self, found: RobotsRecord | None) -> None:
+        if found is None:
+            self._stats.inc_value(stats.STORE_MISSES)
+        else:
+            self._stats.inc_value(stats.STORE_HITS)
+
+    def _put(self, record: RobotsRecord) -> bool:
+        """Whether the store has *record* now; False if it has one that claims to be newer."""
+        if not (record.body or record.sha256 in _NO_BODY):
+            stored = self._store.get(record.origin)
+            if stored is None or stored.sha256 != record.sha256:
+                return False  # a record without its rules is useless
+            record = _completed(record, stored)
+        if not self._store.keeps_failures:
+            self.memory.delete(record.origin)
+        return self._store.put(record)
+
+    def _put_failure(self, record: RobotsRecord) -> bool:
+        return (self._store if self._store.keeps_failures else self.memory).put(record)
+
+    def _delete(self, origin: Origin) -> bool:
+        self._store.delete(origin)
+        return True
+
+    def _opened(self, uri: str) -> Store:
+        self._outlives_the_crawl = uri != _MEMORY
+        if uri == _MEMORY:
+            return self.memory
+        settings, limits = self._settings, self._settings.limits
+        use = limits.stale_max + limits.ttl_max
+        try:
+            return open_store(uri, settings.store_max, settings.fetch_max_bytes, use)
+        except StoreError as error:
+            self.failed(error)
+            return self._opened(_MEMORY)
+
+    def _purge(self) -> None:
+        earliest, latest = span_of_use(self._clock.wall(), self._settings.limits)
+        self._do(lambda: self._store.purge(earliest, latest, PURGED_AT_A_START))
+
+    def _do(
+        self, action: Callable[[], object], then: Callable[[bool], object] = lambda _: None
+    ) -> None:
+        """Tells *then* whether *action* succeeded and returned something true."""
+
+        def done(result: object) -> None:
+            if isinstance(result, StoreError):
+                self.failed(result)
+            then(not isinstance(result, StoreError) and bool(result))
+
+        self.calls.tell(partial(_outcome, action), done)
+
+    def failed(self, error: Exception) -> None:
+        """Counts *error*, and says so once: the store, or what goes with it, cannot be used."""
+        self._stats.inc_value(stats.STORE_ERRORS)
+        if self._once.is_first():
+            logger(self._crawler).warning(
+                "ROBOTS_STORE: %s. The crawl continues from memory; further errors are counted "
+                "as %s.",
+                error,
+                stats.STORE_ERRORS,
+            )
+
+    async def _close(self) -> None:
+        in_time = await compat.wait_for(self.calls.flush(SECONDS_TO_CLOSE))
+        self._do(lambda: self._trust.settle(self._store))
+        self._do(self._store.close)
+        self.memory.close()
+        in_time &= await compat.wait_for(self.calls.close(SECONDS_TO_CLOSE))
+        if not in_time:
+            self.failed(StoreError(f"not all was saved within {SECONDS_TO_CLOSE:g} s of closing"))
+
+
+def _outcome(action: Callable[[], object]) -> object:
+    """What *action* returns, or the StoreError that it raises."""
+    try:
+        return action()
+    except StoreError as error:
+        return error
+
+
+def _completed(held: RobotsRecord, stored: RobotsRecord) -> RobotsRecord:
+    """The record *held* in memory, completed from the store: with text and all headers.
+
+    *held* keeps the Content-Type that its text was decoded by: with another charset, it would be
+    another file.
+    """
+    kept = {name: value for name, value in stored.headers.items() if name != "content-type"}
+    return replace(held, body=stored.body, headers={**kept, **held.headers})
+
+
+def uri_in_job(folder: str) -> str:
+    """The store of a job whose project chose none."""
+    return f"sqlite:{Path(folder) / FILE_IN_JOBDIR}"
+
+
+def _default_uri(crawler: Crawler) -> str:
+    folder = job_folder(crawler.settings)
+    if not folder:
+        return _MEMORY
+    Path(folder).mkdir(parents=True, exist_ok=True)  # the scheduler creates it later
+    return uri_in_job(folder)

@@ -1,0 +1,138 @@
+"""The differences between two policies of an origin, and who is told of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.log import crawl_log
+from scrapy_robots_plus.crawl.signals import robots_changed
+from scrapy_robots_plus.protocol.access import Access
+from scrapy_robots_plus.protocol.printable import printable
+
+from .parsers.failing import guarded
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.storage.record import RobotsRecord
+
+    from .agents import Agents
+    from .policy import Policy
+
+logger = crawl_log(__name__)
+
+_MUCH_SMALLER = 10
+"""A file that shrinks by this factor is suspicious."""
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsChange:
+    """How a robots.txt changed for this crawler (RFC 9309 2.4).
+
+    Rules are given as ``Disallow: /path``. All are empty if the parser in use does not name its
+    rules; the policies still tell that there is a change.
+    """
+
+    tightened: tuple[str, ...] = ()
+    """New Disallow rules, and removed Allow rules."""
+    loosened: tuple[str, ...] = ()
+    """Removed Disallow rules, and new Allow rules."""
+    added: tuple[str, ...] = ()
+    """New sitemaps."""
+
+
+def change_between(before: Policy, after: Policy, agent: AgentNames) -> RobotsChange | None:
+    """What changed for *agent* from *before* to *after*; None if nothing did."""
+    same_rules = before.file is after.file
+    if same_rules and before.access is after.access:
+        return None
+    old, new = _rules(before, agent), _rules(after, agent)
+    gone, come = old - new, new - old
+    known = set(before.sitemaps)
+    return RobotsChange(
+        tightened=_named(come, allow=False) + _named(gone, allow=True),
+        loosened=_named(gone, allow=False) + _named(come, allow=True),
+        added=tuple(url for url in after.sitemaps if url not in known),
+    )
+
+
+def suspicion(before: Policy, after: Policy, record: RobotsRecord) -> str | None:
+    """Why the change to *record* looks like a mistake of the site; None if it does not."""
+    if before.access is not Access.RULES:
+        return None
+    if record.outcome in (401, 403):
+        return f"its rules became a {record.outcome}"
+    if record.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<":
+        return "its rules became an HTML page"
+    old, new = _size(before), _size(after)
+    if old is not None and new is not None and new * _MUCH_SMALLER <= old:
+        return f"it shrank from {old:,} to {new:,} bytes"
+    return None
+
+
+class ChangeReports:
+    """Counts changes, warns of suspicious ones, and sends the signal ``robots_changed``."""
+
+    def __init__(self, crawler: Crawler, agents: Agents) -> None:
+        self._crawler = crawler
+        self._agents = agents
+        self._stats = compat.stats_of(crawler)
+
+    def report(self, before: Policy, after: Policy, record: RobotsRecord) -> None:
+        """Compares two policies; *record* is what *after* was made of, with its text."""
+        agent = self._agents.default_under(after.settings)
+        change, why = guarded(
+            lambda: (change_between(before, after, agent), suspicion(before, after, record)),
+            lambda _: (None, None),
+            record.url,
+            self._stats,
+        )
+        if change is None:
+            return
+        self._stats.inc_value(stats.CHANGED)
+        if why is not None:
+            self._warn(record, why)
+        try:
+            self._crawler.signals.send_catch_log(
+                robots_changed,
+                origin=record.origin,
+                before=before,
+                after=after,
+                change=change,
+                spider=self._crawler.spider,
+            )
+        except compat.CANCELLED as error:
+            # By a handler, since nothing is awaited here. Scrapy logs all else that they raise.
+            logger(self._crawler).error(
+                "A handler of robots_changed raised %r",
+                error,
+            )
+
+    def _warn(self, record: RobotsRecord, why: str) -> None:
+        self._stats.inc_value(stats.CHANGED_SUSPICIOUSLY)
+        logger(self._crawler).warning(
+            "The robots.txt of %s changed in a way that looks like a mistake: %s",
+            printable(record.origin),
+            why,
+        )
+
+
+def _rules(policy: Policy, agent: AgentNames) -> set[tuple[bool, str]]:
+    if policy.access is Access.UNREACHABLE:
+        return {(False, "/")}
+    if policy.file is None:
+        return set()
+    return {(rule.allow, rule.pattern) for rule in policy.file.rules(agent) if rule.pattern}
+
+
+def _size(policy: Policy) -> int | None:
+    return policy.file.size if policy.file else None
+
+
+def _named(rules: set[tuple[bool, str]], *, allow: bool) -> tuple[str, ...]:
+    word = "Allow" if allow else "Disallow"
+    return tuple(f"{word}: {pattern}" for kind, pattern in sorted(rules) if kind is allow)

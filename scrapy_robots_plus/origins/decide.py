@@ -1,0 +1,242 @@
+"""What to do with a record: whether it may answer, when to refresh it, which record follows it.
+
+Pure functions of a record and the time. docs/freshness.md has a diagram of the states of a record.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.protocol.access import Access, Outcome, is_definite, says_unavailable
+from scrapy_robots_plus.protocol.freshness import (
+    Limits,
+    elapsed,
+    error_lifetime,
+    in_grace,
+    lifetime,
+    retry_after,
+    validators,
+)
+from scrapy_robots_plus.protocol.status_policy import StatusTable, access_of
+from scrapy_robots_plus.storage.record import KEPT_HEADERS, FetchResult, RobotsRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scrapy_robots_plus.protocol.origin import Origin
+
+
+_NOTHING = hashlib.sha256(b"").hexdigest()
+
+
+class Lookup(Enum):
+    """What a request to an origin has to do with the record first."""
+
+    USE = "use"
+    USE_AND_REFRESH = "use and refresh behind"
+    REVALIDATE = "revalidate"
+    FETCH = "fetch"
+
+
+@dataclass(frozen=True, slots=True)
+class Rulebook:
+    """The settings for records: how long they last, and what a status means."""
+
+    limits: Limits
+    statuses: StatusTable
+
+
+def held_to(record: RobotsRecord, limits: Limits) -> RobotsRecord:
+    """*record*, perhaps from a crawl with other settings, with its lifetimes within *limits*."""
+    return replace(
+        record,
+        lifetime=limits.lifetime(record.lifetime),
+        retry_in=limits.retry_in(record.retry_in),
+    )
+
+
+def fresh_for(record: RobotsRecord, now: float) -> float:
+    """Seconds until *record* is due for a refresh; 0 or less if it is due."""
+    if record.failure is not None:
+        return record.retry_in - elapsed(record.failed_at, now)
+    return record.lifetime - elapsed(record.fetched_at, now) if record.readable else 0.0
+
+
+def lookup(record: RobotsRecord | None, now: float, limits: Limits) -> Lookup:
+    """Whether *record* may answer at *now*, and whether it must be refreshed."""
+    if record is None:
+        return Lookup.FETCH
+    if fresh_for(record, now) > 0:
+        return Lookup.USE
+    again = Lookup.REVALIDATE if validators(record.headers) else Lookup.FETCH
+    if not record.readable:
+        return again
+    age = elapsed(record.fetched_at, now)
+    if record.failure is not None:  # the last good copy, through an outage
+        return again if limits.outlived(age) else Lookup.USE_AND_REFRESH
+    return Lookup.USE_AND_REFRESH if in_grace(age, record.lifetime) else again
+
+
+def conditions(known: RobotsRecord | None, url: str) -> dict[str, str]:
+    """The headers to ask *url* whether the *known* rules still hold (RFC 9110 13.1).
+
+    Empty if a 304 would be useless: for another URL, or if the text of the rules is missing.
+    """
+    if known is None or known.url != url or known.access is not Access.RULES:
+        return {}
+    if not known.body and known.sha256 != _NOTHING:
+        return {}
+    return validators(known.headers)
+
+
+def access_under(
+    statuses: StatusTable, outcome: Outcome, failure: Outcome | None, *, is_outlived: bool
+) -> Access:
+    """What may be crawled under *statuses* when *outcome* was the last readable answer.
+
+    *failure*: why the last fetch could not read the file; None if it could. *is_outlived*: the last
+    answer is too old to be obeyed during an outage. A status policy decides what is an answer, so
+    it does not matter under which one the file was fetched.
+    """
+    answered = access_of(outcome, statuses)
+    readable = answered is not Access.UNREACHABLE and is_definite(outcome)
+    if failure is None or (readable and not is_outlived):
+        return answered
+    return access_of(failure, statuses)
+
+
+def access_at(record: RobotsRecord, now: float, limits: Limits) -> Access:
+    """What may be crawled at *now* according to *record*.
+
+    RFC 9309 2.3.1.4: after a long period of failures the last copy no longer counts.
+    """
+    return Access.UNREACHABLE if _outlived(record, now, limits) else record.access
+
+
+def under_statuses(record: RobotsRecord, statuses: StatusTable) -> RobotsRecord:
+    """*record*, made under another status policy, as *statuses* have it.
+
+    Where they make rules of an answer whose text was not kept, nothing may be crawled.
+    """
+    access = access_of(record.outcome, statuses)
+    if access is Access.RULES and record.access is not Access.RULES:
+        access = Access.UNREACHABLE
+    return record if access is record.access else replace(record, access=access)
+
+
+def as_meant_under(record: RobotsRecord, statuses: StatusTable) -> RobotsRecord | None:
+    """*record*, perhaps from a crawl with another status policy, as this one would have made it.
+
+    None if an answer means something else: then only another request can tell. An outage is an
+    outage under each; whether everything may be crawled meanwhile is up to *statuses*.
+    """
+    access = access_of(record.outcome, statuses)
+    if access is record.access:
+        return record
+    return None if is_definite(record.outcome) else replace(record, access=access)
+
+
+def _outlived(record: RobotsRecord, now: float, limits: Limits) -> bool:
+    """Whether *record* is a copy that is too old to be obeyed during an outage."""
+    failing = record.readable and record.failure is not None
+    return failing and limits.outlived(elapsed(record.fetched_at, now))
+
+
+def receive(
+    origin: Origin,
+    result: FetchResult,
+    previous: RobotsRecord | None,
+    now: float,
+    rulebook: Rulebook,
+    jitter: float,
+) -> RobotsRecord:
+    """The record that follows *previous* after *result*. *jitter* is a number from 0 to 1."""
+    # An unrequested 304 is a failure like any other.
+    if result.not_modified and previous is not None and previous.readable:
+        return _renewed(previous, result, now, rulebook.limits)
+    access = access_of(result.outcome, rulebook.statuses)
+    if result.interrupted:  # the status policy is about answers: it does not open the site here
+        access = Access.UNREACHABLE
+    if access is not Access.UNREACHABLE and is_definite(result.outcome):
+        return _answered(origin, access, result, now, rulebook.limits)
+    failures = 0 if previous is None else previous.failures
+    if previous is None or _is_superseded(previous, access, result, now, rulebook.limits):
+        previous = RobotsRecord(origin, access, result.outcome, result.url, now, 0.0)
+        previous = replace(previous, failures=failures)
+    return _failing(previous, result, now, rulebook.limits, jitter)
+
+
+def _is_superseded(
+    previous: RobotsRecord, access: Access, result: FetchResult, now: float, limits: Limits
+) -> bool:
+    """Whether a *result* without a file replaces *previous* altogether.
+
+    Readable rules outlast an outage whatever the status policy says about it (2.3.1.4); the policy
+    decides only once they are too old. A 403 that closes the site is not an outage.
+    """
+    if not previous.readable or says_unavailable(result.outcome):
+        return True
+    opens = access is not Access.UNREACHABLE
+    return opens and limits.outlived(elapsed(previous.fetched_at, now))
+
+
+def _answered(
+    origin: Origin, access: Access, result: FetchResult, now: float, limits: Limits
+) -> RobotsRecord:
+    body = result.body if access is Access.RULES else b""
+    return RobotsRecord(
+        origin,
+        access,
+        result.outcome,
+        result.url,
+        now,
+        lifetime(result.headers, now, limits),
+        _kept(result.headers),
+        hashlib.sha256(body).hexdigest() if access is Access.RULES else "",
+        is_cut=result.is_cut and access is Access.RULES,
+        body=body,
+    )
+
+
+def _renewed(
+    previous: RobotsRecord, result: FetchResult, now: float, limits: Limits
+) -> RobotsRecord:
+    """RFC 9111 4.3.4: the headers of a 304 replace the stored ones.
+
+    Not the Content-Type, which the stored body was decoded by (3.2).
+    """
+    # A response without a Date gets the time of its receipt (RFC 9110 6.6.1), not the old Date.
+    stored = {name: value for name, value in previous.headers.items() if name != "date"}
+    return replace(
+        previous,
+        fetched_at=now,
+        lifetime=lifetime({**stored, **result.headers}, now, limits),
+        headers={**stored, **_kept(result.headers), **_content_type(stored)},
+        failure=None,
+        failures=0,
+    )
+
+
+def _failing(
+    previous: RobotsRecord, result: FetchResult, now: float, limits: Limits, jitter: float
+) -> RobotsRecord:
+    failures = previous.failures + 1
+    asked = retry_after(result.headers, now)
+    return replace(
+        previous,
+        failure=result.outcome,
+        failures=failures,
+        failed_at=now,
+        retry_in=error_lifetime(failures, asked, limits, jitter),
+    )
+
+
+def _kept(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: headers[name] for name in KEPT_HEADERS if name in headers}
+
+
+def _content_type(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: headers[name] for name in ("content-type",) if name in headers}

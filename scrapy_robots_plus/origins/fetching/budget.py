@@ -1,0 +1,135 @@
+"""How many robots.txt files are fetched at the same time (``ROBOTS_FETCH_CONCURRENCY``)."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from twisted.internet.defer import Deferred
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.clock import Alarm, CallLater, Now
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.protocol.origin import Origin
+
+FIRST_PATIENCE = 1.0
+"""Seconds after which a fetch counts as silent, until the first one is answered."""
+LEAST_PATIENCE, MOST_PATIENCE = 0.1, 5.0
+PATIENCE = 4.0
+"""A fetch counts as silent after this multiple of the average time."""
+SILENT_PER_PLACE = 128
+
+
+class FetchBudget:
+    """Places for fetches. Silent fetches give theirs to others.
+
+    A server that accepts connections and never answers costs a socket and no work. If it kept its
+    place until the timeout, hundreds of such servers would block all other fetches. Each silent
+    fetch also lets one more start, so that even thousands of them do not slow the others down.
+    """
+
+    def __init__(self, places: int, ceiling: int, clock: Now, call_later: CallLater) -> None:
+        self._places = places
+        self.ceiling = max(places, min(ceiling, places * SILENT_PER_PLACE))
+        """The limit of fetches under way, however many are silent."""
+        self._clock = clock
+        self._asked: OrderedDict[Origin, float] = OrderedDict()
+        self._silent: dict[Origin, float] = {}
+        self._average: float | None = None
+        self._queue: OrderedDict[Deferred[None], Origin] = OrderedDict()
+        self._alarm = Alarm(self._admit, clock, call_later)
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which a fetch counts as silent."""
+        if self._average is None:
+            return FIRST_PATIENCE
+        return min(max(PATIENCE * self._average, LEAST_PATIENCE), MOST_PATIENCE)
+
+    def __len__(self) -> int:
+        return len(self._asked) + len(self._silent)
+
+    def __contains__(self, origin: Origin) -> bool:
+        return origin in self._asked or origin in self._silent
+
+    @property
+    def free(self) -> bool:
+        """Whether another fetch may start."""
+        return not self._queue and self._has_room()
+
+    @property
+    def next_change(self) -> float | None:
+        """When the next fetch becomes silent, unless it is answered first."""
+        oldest = next(iter(self._asked.values()), None)
+        return None if oldest is None else oldest + self.patience
+
+    def take(self, origin: Origin) -> None:
+        """A fetch of *origin* starts."""
+        if origin not in self:
+            self._asked[origin] = self._clock()
+
+    def answered(self, origin: Origin) -> None:
+        """The server of *origin* has answered: the time it took counts in the average."""
+        # Fetches that counted as silent raise the average too.
+        began = self._asked.get(origin, self._silent.get(origin))
+        if began is not None:
+            took = self._clock() - began
+            before = took if self._average is None else self._average
+            self._average = before + (took - before) / 8
+
+    def give_back(self, origin: Origin) -> None:
+        """The place of *origin* is free again. Does nothing if it has none."""
+        self._asked.pop(origin, None)
+        self._silent.pop(origin, None)
+        self._admit()
+
+    async def wait(self, origin: Origin) -> None:
+        """Takes a place for *origin*, waiting until one is free, unless it has one already."""
+        if origin in self:
+            return
+        if self.free:
+            self.take(origin)
+            return
+        turn: Deferred[None] = Deferred()
+        self._queue[turn] = origin
+        self._set_alarm()
+        try:
+            await compat.wait_for(turn)
+        finally:
+            self._queue.pop(turn, None)
+
+    def abandon(self) -> None:
+        """Releases all waiters because the crawl ends; they check for that themselves."""
+        self._alarm.cancel()
+        for turn in list(self._queue):
+            del self._queue[turn]
+            turn.callback(None)
+
+    def _find_silent(self) -> None:
+        limit = self._clock() - self.patience
+        while self._asked:
+            origin, began = next(iter(self._asked.items()))
+            if began > limit:
+                return
+            del self._asked[origin]
+            self._silent[origin] = began
+
+    def _admit(self) -> None:
+        while self._queue:
+            turn, origin = self._queue.popitem(last=False)
+            if not self._has_room():
+                self._queue[turn] = origin
+                self._queue.move_to_end(turn, last=False)
+                self._set_alarm()
+                return
+            self.take(origin)
+            turn.callback(None)
+
+    def _has_room(self) -> bool:
+        self._find_silent()
+        return len(self) < min(self._places + 2 * len(self._silent), self.ceiling)
+
+    def _set_alarm(self) -> None:
+        if self.next_change is not None:
+            self._alarm.set(self.next_change)

@@ -1,0 +1,260 @@
+"""Fetches a robots.txt through Scrapy's engine. Every failure becomes a value."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urljoin
+
+from scrapy import Request
+from scrapy.http.request import NO_CALLBACK
+from w3lib.url import safe_url_string
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
+from scrapy_robots_plus.crawl.requests import (
+    FIXED_FETCH_META,
+    IMPERSONATE_META_KEY,
+    MAXSIZE_META_KEY,
+    TAP_META_KEY,
+    TIMEOUT_META_KEY,
+)
+from scrapy_robots_plus.origins.decide import conditions
+from scrapy_robots_plus.protocol.access import Failure, says_unavailable
+from scrapy_robots_plus.protocol.freshness import confirms
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.rfc9309 import MAX_REDIRECTS
+from scrapy_robots_plus.storage.record import FetchResult
+
+from .body_tap import BodyTaps, Tap
+from .download import Download, TimeAllowed
+from .http_cache import HttpCache
+from .results import CACHED, Results
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+    from scrapy_robots_plus.storage.record import RobotsRecord
+
+_NOT_MODIFIED = 304
+_NO_HOST = re.compile(r"\s*(?:https?:)?//(?:[/?#\s]|$)", re.IGNORECASE)
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_TRANSIENT = frozenset({Failure.DNS, Failure.CONNECTION, Failure.CUT})
+_NO_ANSWER = _TRANSIENT | {Failure.TIMEOUT, Failure.ERROR}
+_MAYBE_OUR_FAULT = _TRANSIENT | {Failure.TIMEOUT}
+"""What may come of a process that stands still: connections are lost, answers are not read."""
+
+
+class Exchange(NamedTuple):
+    """One request for a robots.txt, and its answer."""
+
+    at: float
+    """When it was sent, in seconds since the epoch."""
+    request: Request
+    response: Response
+    """As the download handler returned it, but for a header that is in *encoding*."""
+    encoding: bytes
+    """Its Content-Encoding, in lower case, which Scrapy's middleware removes from it."""
+
+
+class Fetcher:
+    """Fetches a robots.txt, and handles redirects, retries, limits and failures."""
+
+    def __init__(
+        self, crawler: Crawler, settings: RobotsSettings, clock: Clock = DEFAULT_CLOCK
+    ) -> None:
+        self._crawler = crawler
+        self._has_slots = not compat.has_throttler(crawler)
+        self._settings = settings
+        self._clock = clock
+        self._stats = compat.stats_of(crawler)
+        self._taps = BodyTaps(crawler)
+        self._results = Results(crawler, settings.fetch_max_bytes)
+        self._http_cache = HttpCache(crawler)
+        self._listeners: list[Callable[[Exchange], None]] = []
+
+    def subscribe(self, listener: Callable[[Exchange], None]) -> None:
+        """Calls *listener* with each request that was answered, redirects and retries included."""
+        self._listeners.append(listener)
+
+    async def fetch(
+        self, origin: Origin, known: RobotsRecord | None = None, *, is_refresh: bool = False
+    ) -> FetchResult:
+        """The robots.txt of *origin*, retried up to ``ROBOTS_FETCH_RETRIES`` times.
+
+        If *known* has validators, the request is conditional; a ``not_modified`` result means that
+        *known* still holds. A refresh (*is_refresh*), which nothing waits for, is not retried. All
+        requests together take no longer than ``ROBOTS_FETCH_TIMEOUT``; if the process stood still
+        meanwhile, they are made once more.
+
+        With ``HTTPCACHE_IGNORE_MISSING`` nothing is sent: the HTTP cache alone answers.
+        """
+        if self._http_cache.replays:
+            return await self.recall(origin)
+        result = await self._fetched(origin, known, is_refresh=is_refresh)
+        if result.outcome in _NO_ANSWER and compat.is_closing(self._crawler):
+            # The engine starts no new downloads, and then closes connections.
+            return replace(result, interrupted=True)
+        self._keep(origin, known if result.not_modified else result)
+        return result
+
+    async def recall(self, origin: Origin) -> FetchResult:
+        """The robots.txt of *origin* from the HTTP cache, with redirects followed."""
+        return replace(await self._follow(origin, self._look_up), replayed=True)
+
+    async def _fetched(
+        self, origin: Origin, known: RobotsRecord | None, *, is_refresh: bool
+    ) -> FetchResult:
+        time = TimeAllowed(self._settings.fetch_timeout, self._clock)
+
+        async def ask(url: str) -> FetchResult:
+            return await self._ask(url, known, time)
+
+        result = await self._follow(origin, ask)
+        retries = 0 if is_refresh else self._settings.fetch_retries
+        may_begin_anew = not is_refresh
+        while not compat.is_closing(self._crawler):
+            if may_begin_anew and time.stood_still and result.outcome in _MAYBE_OUR_FAULT:
+                may_begin_anew = False
+                time.begin_anew()
+            elif retries and time.left > 0 and _worth_a_retry(result):
+                retries -= 1
+            else:
+                break
+            self._stats.inc_value(stats.RETRIES)
+            result = await self._follow(origin, ask)
+        return result
+
+    async def _follow(
+        self, origin: Origin, ask: Callable[[str], Awaitable[FetchResult]]
+    ) -> FetchResult:
+        """Follows redirects without Scrapy, so that the spider's redirect settings do not matter.
+
+        2.3.1.2: at least five, across authorities; the rules still apply to the first.
+        """
+        url = origin.robots_url
+        for _ in range(1 + MAX_REDIRECTS):
+            if compat.is_closing(self._crawler):
+                return FetchResult(Failure.ERROR, url, interrupted=True, detail="closing")
+            result = await ask(url)
+            if result.outcome not in _REDIRECTS:
+                return result
+            target = _redirect_target(url, result.headers.get("location", ""))
+            if target is None:
+                detail = f"{result.outcome} without an http or https target"
+                return FetchResult(Failure.BAD_REDIRECT, url, headers=result.headers, detail=detail)
+            self._stats.inc_value(stats.REDIRECTS)
+            url = target
+        return FetchResult(Failure.REDIRECTS, url, detail=f"more than {MAX_REDIRECTS} redirects")
+
+    async def _ask(self, url: str, known: RobotsRecord | None, time: TimeAllowed) -> FetchResult:
+        """Sends a conditional request if possible, and an unconditional one if its answer is
+        unusable: the conditions may have caused an error, and a 304 may be about another file.
+        """
+        asked = conditions(known, url)
+        result = await self._get(url, asked, time)
+        if not asked or known is None:
+            return result
+        if result.outcome == _NOT_MODIFIED and confirms(result.headers, known.headers):
+            return replace(result, not_modified=True)
+        if result.outcome != _NOT_MODIFIED and not _may_be_the_conditions(result):
+            return result
+        return await self._get(url, {}, time)
+
+    async def _get(self, url: str, headers: Mapping[str, str], time: TimeAllowed) -> FetchResult:
+        if time.left <= 0:
+            detail = f"not complete within {time.seconds:g} s"
+            return FetchResult(Failure.TIMEOUT, url, detail=detail)
+        tap = Tap(self._settings.fetch_max_bytes, Download(time))
+        self._taps.open()
+        self._stats.inc_value(stats.REQUESTS)
+        began = self._clock.wall()
+        try:
+            request = self._request(url, headers, tap)
+            response = await compat.engine_of(self._crawler).download_async(request)
+        except Exception as exception:  # noqa: BLE001 - whatever is raised is a failure
+            return self._results.failed(url, exception, tap)
+        finally:
+            tap.download.call_off()  # it may still run if only we were cancelled
+            self._taps.close()
+            if tap.response is not None:
+                for listener in self._listeners:
+                    listener(Exchange(began, request, tap.response, tap.encoding))
+        return self._results.answered(url, response, tap)
+
+    async def _look_up(self, url: str) -> FetchResult:
+        """Like :meth:`_get`, from the HTTP cache."""
+        response = self._http_cache.look_up(Request(url))
+        if response is None:
+            return FetchResult(Failure.ERROR, url, detail="not in the HTTP cache")
+        time = TimeAllowed(self._settings.fetch_timeout, self._clock)
+        tap = Tap(self._settings.fetch_max_bytes, Download(time))
+        tap.downloaded(response)
+        response.flags.append(CACHED)
+        return self._results.answered(url, response, tap)
+
+    def _keep(self, origin: Origin, result: FetchResult | RobotsRecord | None) -> None:
+        if result is not None:
+            self._http_cache.keep(Request(origin.robots_url), result)
+
+    def _request(self, url: str, headers: Mapping[str, str], tap: Tap) -> Request:
+        settings = self._settings
+        encoded = {name: value.encode("latin-1") for name, value in headers.items()}
+        # Only gzip, because Tap can inflate it up to a limit.
+        asked = {"Accept-Encoding": "gzip", **settings.fetch_headers, **encoded}
+        # For handlers that cannot be stopped in the middle of a body. They reject a longer body
+        # altogether, so a file that is slightly too long is better read and then cut.
+        refused = 2 * settings.fetch_max_bytes
+        meta: dict[str, Any] = {
+            # Its own slot: in that of the pages it would wait behind them, a Crawl-delay each.
+            **(
+                {compat.SLOT_META_KEY: f"robots.txt of {Origin.of(url)}"} if self._has_slots else {}
+            ),
+            IMPERSONATE_META_KEY: {"MAXFILESIZE_LARGE": refused},
+            **settings.fetch_meta,
+            **FIXED_FETCH_META,
+            TAP_META_KEY: tap,
+            TIMEOUT_META_KEY: tap.download.seconds_left,
+            MAXSIZE_META_KEY: refused,
+        }
+        return Request(url, headers=asked, meta=meta, dont_filter=True, callback=NO_CALLBACK)
+
+
+def _redirect_target(url: str, location: str) -> str | None:
+    """The absolute URL that *location* names; None if it is not http or https, or has no host
+    (RFC 9110 4.2.1): joined with *url*, ``http://`` would be *url* itself.
+
+    A Location that is not ASCII names the octets that were sent, as in redirects of pages.
+    """
+    try:
+        target = urljoin(url, safe_url_string(location.encode("latin-1")))
+        leads_somewhere = location.strip() and not _NO_HOST.match(location)
+        return target if leads_somewhere and Origin.of(target) else None
+    except ValueError:
+        return None
+
+
+def _worth_a_retry(result: FetchResult) -> bool:
+    """Whether this is a network failure, or a server error without a Retry-After.
+
+    A timeout is not retried: it has taken long enough.
+    """
+    if isinstance(result.outcome, Failure):
+        return result.outcome in _TRANSIENT
+    return result.outcome >= 500 and "retry-after" not in result.headers
+
+
+def _may_be_the_conditions(result: FetchResult) -> bool:
+    """Whether the request's conditions may have caused an error, and asking again is polite.
+
+    A server error with a Retry-After leaves the known rules in force; a 4xx would open the site.
+    """
+    if isinstance(result.outcome, Failure):
+        return False
+    return says_unavailable(result.outcome) or _worth_a_retry(result)

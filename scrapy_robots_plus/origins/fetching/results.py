@@ -1,0 +1,156 @@
+"""Turns the response or exception of a download into a result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy import Request
+from scrapy.exceptions import StopDownload
+from twisted.internet.defer import CancelledError
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.protocol.access import Failure, Outcome
+from scrapy_robots_plus.protocol.lines.octets import whole_lines
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.storage.record import FetchResult
+
+from .body_tap import content_encoding
+from .browser_text import is_html, text_in
+from .decoding import CutOffError, is_gzip
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Headers, Response
+
+    from .body_tap import Tap
+
+logger = crawl_log(__name__)
+
+CACHED = "cached"
+"""Scrapy's flag for a response from its HTTP cache."""
+
+
+class Results:
+    """Makes the results of robots.txt requests, and counts them."""
+
+    def __init__(self, crawler: Crawler, limit: int) -> None:
+        """*limit*: ``ROBOTS_FETCH_MAX_BYTES``."""
+        self._crawler = crawler
+        self._limit = limit
+        self._stats = compat.stats_of(crawler)
+        self._once = Once()
+
+    def answered(self, url: str, response: Response, tap: Tap) -> FetchResult:
+        """The result of *response*, as the middlewares left it; *tap* has the handler's response.
+
+        An incomplete body is a failure: the crawl would break the missing rules.
+        """
+        raw = tap.response
+        if 200 <= response.status < 300 and (missing := tap.missing(response)):
+            return self._result(url, response, Failure.CUT, detail=missing)
+        if raw is not None and raw.status == response.status and tap.compressed:
+            return self._inflated(url, raw, raw.body, tap)
+        encoding = tap.encoding if tap.cannot_be_checked else content_encoding(response)
+        if _is_file(response) and encoding not in _NOT_ENCODED:
+            detail = f"Content-Encoding: {encoding.decode('latin-1')}"
+            return self._result(url, response, Failure.UNDECODABLE, detail=detail)
+        body = tap.whole(response)
+        if is_gzip(body):  # although no header says so
+            return self._inflated(url, response, body, tap)
+        if not _is_file(response) or tap.came_from(Request(url).url):
+            return self._result(url, response, response.status, body)
+        return self._handed_over(url, response, body)
+
+    def _handed_over(self, url: str, response: Response, body: bytes) -> FetchResult:
+        """The result from a handler that may be a browser: the text inside its page."""
+        try:
+            text = text_in(body)
+        except ValueError as error:
+            return self._result(url, response, Failure.CUT, detail=str(error))
+        if text is None:
+            if CACHED not in response.flags:  # else nothing is known of the handler in use
+                self._report_html(url, body)
+            text = body
+        return self._result(url, response, response.status, text)
+
+    def _report_html(self, url: str, body: bytes) -> None:
+        if is_html(body) and self._once.is_first():
+            logger(self._crawler).warning(
+                "The robots.txt from %s came as an HTML page that is not a browser's view of a "
+                "text file. Rules may be lost: fetch robots.txt without a browser "
+                "(ROBOTS_FETCH_META)",
+                printable(url),
+            )
+
+    def failed(self, url: str, exception: Exception, tap: Tap) -> FetchResult:
+        """The result of a download that raised *exception*."""
+        if isinstance(exception, StopDownload) and exception.response is not None:
+            tap.downloaded(exception.response)
+            return self.answered(url, exception.response, tap)
+        # HttpCompressionMiddleware rejects a body over the limit; we only ignore the rest. It also
+        # fails on the empty body of a 404 or a redirect that claims to be compressed.
+        raw = tap.response
+        if raw is not None and (tap.compressed or (tap.encoding and not _is_file(raw))):
+            return self.answered(url, raw, tap)
+        detail = f"{type(exception).__qualname__}: {exception}"
+        if isinstance(exception, CancelledError):  # asyncio's passes through
+            return FetchResult(Failure.ERROR, url, interrupted=True, detail=detail)
+        self._tell(url, exception, detail)
+        if compat.shortage_in(exception):  # says nothing about the site
+            return FetchResult(Failure.ERROR, url, interrupted=True, detail=detail)
+        if raw is not None:
+            return self._result(url, raw, Failure.UNDECODABLE, detail=detail)
+        failure = compat.failure_of(exception, headers_received=tap.started)
+        return FetchResult(failure, url, detail=detail)
+
+    def _tell(self, url: str, exception: Exception, detail: str) -> None:
+        self._stats.inc_value(stats.filled(stats.EXCEPTIONS, type(exception)))
+        logger(self._crawler).debug(
+            "No robots.txt from %(url)s: %(detail)s",
+            {"url": printable(url), "detail": printable(detail)},
+        )
+
+    def _inflated(self, url: str, response: Response, body: bytes, tap: Tap) -> FetchResult:
+        if not _is_file(response):
+            return self._result(url, response, response.status)
+        try:
+            return self._result(url, response, response.status, tap.inflated(body))
+        except CutOffError as error:
+            return self._result(url, response, Failure.CUT, detail=str(error))
+        except ValueError as error:
+            return self._result(url, response, Failure.UNDECODABLE, detail=str(error))
+
+    def _result(
+        self, url: str, response: Response, outcome: Outcome, body: bytes = b"", detail: str = ""
+    ) -> FetchResult:
+        self._stats.inc_value(stats.RESPONSES)
+        self._stats.inc_value(stats.filled(stats.RESPONSES_BY_STATUS, response.status))
+        lines, headers = whole_lines(body, self._limit), _text(response.headers)
+        is_cut = len(lines) < len(body)
+        return FetchResult(outcome, url, lines, headers, is_cut=is_cut, detail=detail)
+
+
+_NOT_ENCODED = (b"", b"identity")
+
+
+def _is_file(response: Response) -> bool:
+    """Whether the body counts, and so its encoding; for other statuses it does not."""
+    return 200 <= response.status < 300 and bool(response.body)
+
+
+_LAST_COUNTS = frozenset({b"location", b"retry-after", b"content-type"})
+"""What has one value, which may hold a comma. If it is repeated, Scrapy's own redirects and the
+charset go by the last (RFC 9110 8.3). A repeated date or ETag counts as none when it is joined."""
+
+
+def _text(headers: Headers) -> dict[str, str]:
+    """Names in lower case; repeated headers joined with commas, if they may be (RFC 9110 5.3)."""
+    found = {}
+    for name, values in headers.items():
+        key = name.lower()
+        found[key.decode("latin-1")] = b", ".join(
+            values[-1:] if key in _LAST_COUNTS else values
+        ).decode("latin-1")
+    return found

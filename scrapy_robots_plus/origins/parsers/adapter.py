@@ -1,0 +1,223 @@
+"""One interface to a robots.txt, whichever parser (``ROBOTSTXT_PARSER``) reads it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable
+from datetime import time
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from w3lib.encoding import http_content_type_encoding
+
+from scrapy_robots_plus.protocol.lines.octets import to_utf8
+from scrapy_robots_plus.protocol.pace import VisitTime
+from scrapy_robots_plus.settings.scrapys_own import parser_class
+
+from .our_parser import RobotsParser
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scrapy.crawler import Crawler
+    from scrapy.robotstxt import RobotParser
+    from scrapy.settings import BaseSettings
+
+    from scrapy_robots_plus.protocol import CleanParam, Dialect, RobotsTxt, Rule
+    from scrapy_robots_plus.protocol.preferences import Statement
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.protocol.verdict import Verdict
+
+
+class Parsers:
+    """Makes the parsers of a crawl.
+
+    Raises whatever an unusable parser class raises, such as for a missing dependency: at the start
+    rather than in the middle of the crawl.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._make: Any = parser_class(crawler.settings).from_crawler
+        self._takes_charset = "charset" in inspect.signature(self._make).parameters
+        self.read(b"", None)
+
+    def read(self, body: bytes, charset: str | None) -> ParsedFile:
+        """*body*, read by a new parser. *charset*: from its Content-Type."""
+        if self._takes_charset:
+            return ParsedFile(self._make(self._crawler, body, charset=charset))
+        return ParsedFile(self._make(self._crawler, _in_utf8(body, charset)))
+
+
+def takes_several_names(settings: BaseSettings) -> bool:
+    """Whether the parser in use takes a tuple of names for an agent: only ours does."""
+    return issubclass(parser_class(settings), RobotsParser)
+
+
+def charset_of(headers: Mapping[str, str]) -> str | None:
+    """The charset of the Content-Type, under Python's name; None if there is none."""
+    return http_content_type_encoding(headers.get("content-type", ""))
+
+
+_UNDECODED = re.compile("[\udc80-\udcff]")
+"""The characters that ``surrogateescape`` makes of octets that are not UTF-8."""
+
+
+def _in_utf8(body: bytes, charset: str | None) -> bytes:
+    """*body* in a form that all of Scrapy's parsers can read. Two of them treat a file with one
+    octet that is not UTF-8 as empty, and some miss a rule after a byte order mark.
+
+    Such octets are percent-escaped, which means the same (RFC 9309 2.2.2).
+    """
+    text = to_utf8(body, charset or "").decode("utf-8", "surrogateescape")
+    return _UNDECODED.sub(lambda found: f"%{ord(found[0]) - 0xDC00:02X}", text).encode()
+
+
+class Spacing(NamedTuple):
+    """The delay that a Request-rate asks for."""
+
+    seconds: float
+    """Seconds from one request to the next."""
+    window: VisitTime | None
+    """The hours it applies to; None for all day."""
+
+
+class ParsedFile:
+    """One file, whichever of Scrapy's robots.txt parsers has read it.
+
+    Scrapy's interface defines ``allowed``, and from 2.18 ``crawl_delay``. Parsers offer the rest
+    under names of their own, or in a parser that they wrap (``rp``). If a parser has no name for
+    something, the file counts as not having it. Exceptions of the parser are passed on.
+    """
+
+    __slots__ = ("parser",)
+
+    def __init__(self, parser: RobotParser) -> None:
+        self.parser = parser
+
+    def read_as(self, dialect: Dialect) -> ParsedFile:
+        """The same file in another dialect. Parsers other than ours know one only."""
+        ours = self.parser
+        if not isinstance(ours, RobotsParser) or ours.dialect == dialect:
+            return self
+        return ParsedFile(ours.read_as(dialect))
+
+    def allowed(self, url: str, agent: AgentNames) -> bool:
+        """Whether *agent* may fetch *url*."""
+        # Several names are passed only to a parser that takes them: see takes_several_names().
+        return self.parser.allowed(url, cast("str", agent))
+
+    def verdict(self, url: str, agent: AgentNames) -> Verdict | None:
+        """The same with rule and line; None if the parser does not name them."""
+        ours = self.parser
+        # What decides is allowed(), which a subclass may change.
+        if isinstance(ours, RobotsParser) and type(ours).allowed is RobotsParser.allowed:
+            return ours.verdict(url, agent)
+        return None
+
+    def crawl_delay(self, agent: AgentNames) -> object:
+        """The Crawl-delay for *agent* as the parser returns it, unchecked."""
+        # Before 2.18 Scrapy's own parsers have no crawl_delay(), but wrap a parser that does.
+        return self._asked(agent, "crawl_delay", "get_crawl_delay")
+
+    def request_rate(self, agent: AgentNames) -> Spacing | None:
+        """The Request-rate for *agent*: from our parser, Protego and the standard library."""
+        rate = self._asked(agent, "request_rate")
+        requests = getattr(rate, "requests", None)
+        seconds = getattr(rate, "seconds", None)
+        if not requests or not seconds or requests < 0 or seconds < 0:
+            return None
+        return Spacing(seconds / requests, _window_of(getattr(rate, "window", rate)))
+
+    def visit_time(self, agent: AgentNames) -> VisitTime | None:
+        """The Visit-time for *agent*: from our parser and Protego."""
+        return _window_of(self._asked(agent, "visit_time"))
+
+    @property
+    def sitemaps(self) -> tuple[str, ...]:
+        """The Sitemap lines."""
+        holder = self.parser if hasattr(self.parser, "sitemaps") else self._wrapped
+        found = getattr(holder, "sitemaps", None) or getattr(holder, "site_maps", None)
+        if callable(found):
+            found = found()
+        return tuple(str(url) for url in found) if isinstance(found, Iterable) else ()
+
+    @property
+    def clean_params(self) -> tuple[CleanParam, ...]:
+        """The Clean-param lines. Only our parser has them."""
+        return () if self.ours is None else self.ours.clean_params
+
+    @property
+    def host(self) -> str | None:
+        """The first Host line. Only our parser and Protego have it."""
+        return self._text_of("host") or self._text_of("preferred_host")
+
+    def rules(self, agent: AgentNames) -> tuple[Rule, ...]:
+        """The rules for *agent*, in file order. Only our parser names them."""
+        return () if self.ours is None else self.ours.rules(agent)
+
+    def is_silent(self, agent: AgentNames, use_tokens: tuple[str, ...]) -> bool:
+        """Whether it has neither statements nor licences for *agent*."""
+        ours = self.parser
+        return not isinstance(ours, RobotsParser) or ours.uses(agent, use_tokens).is_silent
+
+    @property
+    def reads_uses(self) -> bool:
+        """Whether its parser knows lines about uses. Only ours does."""
+        return isinstance(self.parser, RobotsParser)
+
+    def statements(
+        self, url: str, agent: AgentNames, use_tokens: tuple[str, ...]
+    ) -> tuple[Statement, ...]:
+        """What the file says about the use of *url*. Only our parser knows.
+
+        *use_tokens*: names of groups that are about training.
+        """
+        ours = self.parser
+        return ours.statements(url, agent, use_tokens) if isinstance(ours, RobotsParser) else ()
+
+    def licenses(self, agent: AgentNames, use_tokens: tuple[str, ...]) -> tuple[str, ...]:
+        """The first of the License lines. Only our parser knows."""
+        ours = self.parser
+        return ours.licenses(agent, use_tokens) if isinstance(ours, RobotsParser) else ()
+
+    @property
+    def size(self) -> int | None:
+        """Octets that were read. Only our parser counts them."""
+        return None if self.ours is None else self.ours.size
+
+    @property
+    def ours(self) -> RobotsTxt | None:
+        """The file itself, if our parser has read it."""
+        return self.parser.file if isinstance(self.parser, RobotsParser) else None
+
+    def _text_of(self, name: str) -> str | None:
+        for holder in (self.ours, self._wrapped):
+            found = getattr(holder, name, None)
+            if isinstance(found, str) and found:
+                return found
+        return None
+
+    @property
+    def _wrapped(self) -> Any:
+        return getattr(self.parser, "rp", None)
+
+    def _asked(self, agent: AgentNames, *names: str) -> Any:
+        """The result of the first of the methods *names* that exists."""
+        for holder in (self.parser, self._wrapped):
+            for name in names:
+                ask = getattr(holder, name, None)
+                if callable(ask):
+                    return ask(agent)
+        return None
+
+
+def _window_of(value: Any) -> VisitTime | None:
+    """The window of an object with two times of day (``datetime.time``): ``start`` and ``end``, as
+    ours, or Protego's ``start_time`` and ``end_time``.
+    """
+    start = getattr(value, "start", None) or getattr(value, "start_time", None)
+    end = getattr(value, "end", None) or getattr(value, "end_time", None)
+    if not isinstance(start, time) or not isinstance(end, time):
+        return None
+    return VisitTime(start, end)

@@ -1,0 +1,278 @@
+"""The rule engine as one of Scrapy's robots.txt parsers (``ROBOTSTXT_PARSER``)."""
+
+from __future__ import annotations
+
+import logging
+import zlib
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary, ref
+
+from scrapy.robotstxt import RobotParser
+
+from scrapy_robots_plus.protocol import RFC9309, RobotsTxt, has_product_token
+from scrapy_robots_plus.protocol.dialect import Names, dialect_named
+from scrapy_robots_plus.protocol.product_token import as_names
+from scrapy_robots_plus.protocol.robotstxt.robotstxt import OVERHEAD
+from scrapy_robots_plus.protocol.rules.rules import Rules, allowed_by_compact_rules, deciding_line
+from scrapy_robots_plus.settings.reading import dialect_in
+
+from .hot_files import HotFiles
+from .uses import Uses
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from typing_extensions import Self
+
+    from scrapy_robots_plus.protocol import (
+        Agent,
+        Dialect,
+        Explanation,
+        RequestRate,
+        Verdict,
+        VisitTime,
+    )
+    from scrapy_robots_plus.protocol.preferences import Statement
+
+logger = logging.getLogger(__name__)
+
+_AGENTS_KNOWN = 64
+"""How many checked names are remembered: a crawl may send another name each time."""
+
+_DIALECTS_KNOWN = 64
+"""For how many dialects this is kept: each request may have one of its own."""
+
+_MOST_VERDICTS = 16
+"""How many verdicts a parser keeps whose file is not kept parsed."""
+
+_QUICKLY = 1
+"""The level of compression: half the time of the usual one, for a tenth more octets."""
+
+_SMALL = 256
+"""Octets up to which a file is not compressed: that would save next to nothing."""
+
+_hot = HotFiles()
+
+
+class _Shared:
+    """State shared by all parsers of a crawler."""
+
+    def __init__(self, crawler: Crawler | None, dialect: Dialect | None = None) -> None:
+        self.dialect = dialect or (dialect_in(crawler.settings) if crawler else RFC9309)
+        self._dialects: dict[Dialect, _Shared] = {}
+        # A weak reference: the crawler is the key under which this is kept.
+        self._crawler = ref(crawler) if crawler else None
+        self._known: set[Agent] = set()
+        self._warned = self.dialect.names is not Names.TOKEN
+
+    def in_dialect(self, dialect: Dialect) -> _Shared:
+        """The same for another dialect."""
+        if dialect not in self._dialects:
+            if len(self._dialects) >= _DIALECTS_KNOWN:
+                self._dialects.clear()
+            crawler = self._crawler() if self._crawler else None
+            self._dialects[dialect] = _Shared(crawler, dialect)
+        return self._dialects[dialect]
+
+    def check(self, agent: Agent) -> None:
+        """Warns, once per crawl, about a name that no site can address."""
+        if self._warned:
+            return
+        names = as_names(agent)
+        if names in self._known:
+            return
+        if names == "*" or has_product_token(names):
+            if len(self._known) >= _AGENTS_KNOWN:
+                self._known.clear()
+            self._known.add(names)
+            return
+        self._warned = True
+        logger.warning(
+            "The user agent %r holds no product token of its own, so sites can only address it by "
+            "the robots.txt rules for all crawlers (*). Name your crawler in USER_AGENT or "
+            "ROBOTSTXT_USER_AGENT.",
+            agent,
+            extra={"spider": self._spider()},
+        )
+
+    def _spider(self) -> Spider | None:
+        crawler = self._crawler() if self._crawler else None
+        return crawler.spider if crawler else None
+
+
+_shared: WeakKeyDictionary[Crawler, _Shared] = WeakKeyDictionary()
+
+
+class RobotsParser(RobotParser):
+    """``ROBOTSTXT_PARSER``: a host's robots.txt, read as ``ROBOTS_DIALECT`` says.
+
+    A user agent may be a product token, a whole User-Agent header, or a list of names in order of
+    preference. What a host keeps is its file, compressed, and compact rules for the agent that
+    asked first; files in use are also kept parsed.
+    """
+
+    __slots__ = (
+        "_agent",
+        "_body",
+        "_charset",
+        "_compact",
+        "_file",
+        "_is_packed",
+        "_rules",
+        "_shared",
+        "_uses",
+        "_verdicts",
+    )
+
+    def __init__(self, body: bytes, shared: _Shared, charset: str | None = None) -> None:
+        self._body = body
+        """As served; compressed from the first time on that the file is not kept parsed."""
+        self._is_packed = False
+        self._charset = charset
+        self._shared = shared
+        self._file: RobotsTxt | None = None
+        self._rules: Rules | None = None
+        """What it says to the agent that asked first."""
+        self._agent: Agent | None = None
+        self._compact: bytes | None = None
+        self._verdicts: dict[bytes | None, Verdict] | None = None
+        """By the compact rule that decides; None before it is needed."""
+        self._uses: Uses | None = None
+        """What it says about uses to the agent that asked last."""
+        _hot.add(self, len(body) + OVERHEAD)
+
+    @classmethod
+    def from_crawler(
+        cls, crawler: Crawler | None, robotstxt_body: bytes, charset: str | None = None
+    ) -> Self:
+        """As Scrapy calls its parsers.
+
+        ``charset`` is that of the Content-Type header, if the caller knows it.
+        """
+        if crawler is None:
+            return cls(robotstxt_body, _Shared(None), charset)
+        shared = _shared.get(crawler)
+        if shared is None:
+            shared = _shared[crawler] = _Shared(crawler)
+        return cls(robotstxt_body, shared, charset)
+
+    @property
+    def file(self) -> RobotsTxt:
+        """The whole file, parsed."""
+        file = self._file
+        if file is not None:
+            _hot.touch(self)
+            return file
+        body = self._whole()
+        # The fetcher has already applied the size limit.
+        file = self._file = RobotsTxt.parse(body, self._shared.dialect, self._charset, None)
+        _hot.add(self, len(body) + OVERHEAD)
+        return file
+
+    def _whole(self) -> bytes:
+        return zlib.decompress(self._body) if self._is_packed else self._body
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the file is read."""
+        return self._shared.dialect
+
+    def read_as(self, dialect: Dialect | str) -> Self:
+        """The same file, read in another dialect, which may be given by its name."""
+        shared = self._shared.in_dialect(dialect_named(dialect))
+        return type(self)(self._whole(), shared, self._charset)
+
+    def cool(self) -> None:
+        """Keeps only the compressed file and the compact rules, until the next question."""
+        if not self._is_packed and len(self._body) > _SMALL:
+            self._body = zlib.compress(self._body, _QUICKLY)
+            self._is_packed = True
+        if self._file is not None and self._agent is not None and self._compact is None:
+            self._compact = self._file.rules_for(self._agent).compact()
+        self._file = self._rules = None
+        if self._uses is not None and self._uses.by_url is not None:
+            self._uses = None  # it holds the file
+
+    def allowed(self, url: str | bytes, user_agent: Agent) -> bool:
+        """Whether the user agent may fetch the URL."""
+        # A crawl asks this of each URL: whose rules are known is not checked again.
+        if user_agent != self._agent:
+            self._meet(user_agent)
+        elif self._rules is not None:
+            _hot.touch(self)
+            return self._rules.allowed(url)
+        if self._file is None and self._compact is not None and user_agent == self._agent:
+            return allowed_by_compact_rules(self._compact, url, self._shared.dialect)
+        file = self.file
+        is_allowed = file.allowed(url, user_agent)
+        if self._file is not None and user_agent == self._agent:
+            self._rules = file.rules_for(user_agent)
+        return is_allowed
+
+    def _meet(self, user_agent: Agent) -> None:
+        """An agent asks that has not asked first, or is the first."""
+        self._shared.check(user_agent)
+        if self._agent is None:
+            self._agent = user_agent
+
+    def verdict(self, url: str | bytes, user_agent: Agent) -> Verdict:
+        """Whether the user agent may fetch the URL, and which rule on which line says so."""
+        if user_agent != self._agent:
+            self._meet(user_agent)
+        if self._file is None and self._compact is not None and user_agent == self._agent:
+            return self._verdict_by_compact_rules(self._compact, url, user_agent)
+        return self.file.verdict(url, user_agent)
+
+    def _verdict_by_compact_rules(self, compact: bytes, url: str | bytes, agent: Agent) -> Verdict:
+        """Reads the file again only for a rule that has not decided yet."""
+        line = deciding_line(compact, url, self._shared.dialect)
+        known = self._verdicts
+        if known is None or len(known) >= _MOST_VERDICTS:
+            known = self._verdicts = {}
+        if line not in known:
+            known[line] = self.file.verdict(url, agent)
+        return known[line]
+
+    def statements(
+        self, url: str | bytes, user_agent: Agent, use_tokens: tuple[str, ...] = ()
+    ) -> tuple[Statement, ...]:
+        """What the file says about the use of the URL, if the user agent may fetch it.
+
+        *use_tokens*: names of groups that are about training.
+        """
+        uses = self.uses(user_agent, use_tokens)
+        if uses.by_url is not None:
+            return uses.by_url.statements(url)
+        return uses.everywhere if uses.everywhere and self.allowed(url, user_agent) else ()
+
+    def licenses(self, user_agent: Agent, use_tokens: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """License URLs as served, each once, the first ten. They are for all user agents; which
+        one asks only matters for what is kept."""
+        return self.uses(user_agent, use_tokens).licenses
+
+    def uses(self, user_agent: Agent, use_tokens: tuple[str, ...] = ()) -> Uses:
+        """What the file says about uses to the user agent."""
+        uses = self._uses
+        if uses is None or not uses.is_for(user_agent, use_tokens):
+            uses = self._uses = Uses(self.file, user_agent, use_tokens)
+        return uses
+
+    def explain(self, url: str | bytes, user_agent: Agent) -> Explanation:
+        """The verdict, and every matching rule that it beat."""
+        return self.file.explain(url, user_agent)
+
+    def crawl_delay(self, user_agent: Agent) -> float | None:
+        """The Crawl-delay in seconds; None if the site asks for none."""
+        return self.file.crawl_delay(user_agent)
+
+    def request_rate(self, user_agent: Agent) -> RequestRate | None:
+        """The Request-rate; None if the site asks for none."""
+        return self.file.request_rate(user_agent)
+
+    def visit_time(self, user_agent: Agent) -> VisitTime | None:
+        """The Visit-time; None if the site asks for none."""
+        return self.file.visit_time(user_agent)
+
+    def sitemaps(self) -> tuple[str, ...]:
+        """Sitemap URLs as served, each once."""
+        return self.file.sitemaps

@@ -1,0 +1,301 @@
+"""The policies of a crawl: one per origin, fetched once however many requests wait for it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from twisted.internet.defer import Deferred
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.compat import ClosingWatch
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.log import crawl_log
+from scrapy_robots_plus.crawl.own_errors import OwnErrors, is_of_this_package
+from scrapy_robots_plus.crawl.requests import as_requested
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
+from scrapy_robots_plus.protocol.verdict import Reason, Verdict
+
+from .decide import Lookup
+from .views import Views
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from twisted.python.failure import Failure
+
+    from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+    from scrapy_robots_plus.storage.record import RobotsRecord
+
+    from .agents import Agents
+    from .policy import Policy
+    from .retrieval import Retrieval
+
+logger = crawl_log(__name__)
+
+LEAST_PAUSE = 0.1
+"""Minimum seconds between two fetches of an unreadable robots.txt, whatever its error TTL."""
+
+
+@dataclass(slots=True, eq=False)
+class Fetch:
+    """A fetch under way. Separate from the cache, so that an eviction leaves no waiter behind."""
+
+    request: Request | None
+    """The request that started it, for Scrapy's ``robots_parsed``."""
+    waiters: list[Deferred[Policy | None]] = field(default_factory=list)
+    """One Deferred each: a shared one gives its result to the first waiter only."""
+    running: Deferred[None] | None = None
+    policy: Policy | None = None
+    """Its result, once it has ended."""
+
+    def answer(self, policy: Policy | None) -> None:
+        waiters, self.waiters = self.waiters, []
+        for waiter in waiters:
+            waiter.callback(policy)
+
+
+class Policies:
+    """What a crawl knows of robots.txt files, by origin (RFC 9309 2.3).
+
+    From code: ``crawler.get_downloader_middleware(RobotsMiddleware).policies``. Iterating gives the
+    :class:`~scrapy_robots_plus.Policy` of every origin in memory.
+    """
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        settings: RobotsSettings,
+        retrieval: Retrieval,
+        agents: Agents,
+        clock: Clock,
+    ) -> None:
+        self._crawler = crawler
+        self._settings = settings
+        self._retrieval = retrieval
+        self._agents = agents
+        self._stats = compat.stats_of(crawler)
+        self._views = Views(retrieval, clock, self._stats, settings.cache_size)
+        self._recent: OrderedDict[Origin, Policy] = OrderedDict()
+        """The one used last comes last."""
+        self._unused: set[Origin] = set()
+        """Origins that no request has used yet: the first one will have waited."""
+        self._fetches: dict[Origin, Fetch] = {}
+        self._closing_watch = ClosingWatch(crawler, self._call_off)
+        self._listeners: list[Callable[[Origin, Policy | None], None]] = []
+
+    def subscribe(self, listener: Callable[[Origin, Policy | None], None]) -> None:
+        """*listener* is called when a fetch has ended, with its origin and its policy."""
+        self._listeners.append(listener)
+
+    def __iter__(self) -> Iterator[Policy]:
+        return iter(list(self._recent.values()))
+
+    def __len__(self) -> int:
+        return len(self._recent)
+
+    async def allowed(self, url: str, agent: AgentNames | None = None) -> bool:
+        """Whether a request for *url* would pass, fetching its robots.txt if needed.
+
+        *agent*: a product token, a User-Agent header, or a tuple of names; None means the crawl's
+        own. URLs that are not http or https are allowed. Raises ValueError if *url* is not
+        absolute, has no host or has an impossible port.
+        """
+        return (await self.verdict(url, agent)).allowed
+
+    async def verdict(self, url: str, agent: AgentNames | None = None) -> Verdict:
+        """Like :meth:`allowed`, with the reason."""
+        url = as_requested(url)
+        origin = Origin.of(url)
+        if origin is None:
+            return Verdict(allowed=True, reason=Reason.NOT_HTTP)
+        if asks_for_robots_txt(url) and self.usable(origin) is None:
+            # 2.2.2: implicitly allowed. A middleware that asks about every request also asks about
+            # ours, and would wait for itself.
+            robots_url = origin.robots_url
+            return Verdict(allowed=True, reason=Reason.ROBOTS_TXT, robots_url=robots_url)
+        policy = await self.obtain(origin)
+        if policy is None:
+            return closing_verdict(origin)
+        default = self._agents.default_under(policy.settings)
+        if agent is None:
+            policy.paces.enforce(default)  # so that ``Policy.delay`` shows it
+        return policy.verdict(url, agent or default)
+
+    def usable(self, origin: Origin, settings: RobotsSettings | None = None) -> Policy | None:
+        """The policy of *origin* if it may answer now. Asking starts nothing.
+
+        *settings*: those of a request, if they are not those of its origin.
+        """
+        settings = settings or self._settings.for_origin(origin)
+        policy = self._recent.get(origin)
+        if not settings.needs_file:
+            return self._views.without_file(origin, settings, policy)
+        if policy is None or policy.lookup in (Lookup.FETCH, Lookup.REVALIDATE):
+            return None
+        return self._under(settings, policy)
+
+    def stored(self, origin: Origin) -> Awaitable[RobotsRecord | None]:
+        """The record of *origin* with its text, which policies do without; None if there is none.
+
+        Asking starts nothing.
+        """
+        return self._retrieval.stored(origin)
+
+    @property
+    def awaited(self) -> bool:
+        """Whether any request waits for a fetch."""
+        waiters = (waiter for fetch in self._fetches.values() for waiter in fetch.waiters)
+        return any(not waiter.called for waiter in waiters)  # cancelled waiters count as called
+
+    def is_fetching(self, origin: Origin) -> bool:
+        return origin in self._fetches
+
+    def prefetch(self, origin: Origin, request: Request | None = None) -> None:
+        """Starts a fetch that no request waits for; *request* is the one that will need it.
+
+        The fetch takes its place among ``ROBOTS_FETCH_CONCURRENCY`` at once.
+        """
+        if origin not in self._fetches:
+            self._retrieval.reserve(origin)
+            self._start_fetch(origin, Fetch(request))
+
+    def usable_or_refresh(
+        self,
+        origin: Origin,
+        request: Request | None = None,
+        settings: RobotsSettings | None = None,
+    ) -> Policy | None:
+        """Like :meth:`usable`, and starts a refresh if it has expired."""
+        settings = settings or self._settings.for_origin(origin)
+        usable = self.usable(origin, settings)
+        if usable is not None and settings.needs_file:
+            self._recent.move_to_end(origin)
+            is_old = self._recent[origin].lookup is Lookup.USE_AND_REFRESH
+            if is_old and origin not in self._fetches:
+                self._stats.inc_value(stats.REFRESHES)
+                self._start_fetch(origin, Fetch(request))
+        return usable
+
+    async def obtain(
+        self,
+        origin: Origin,
+        request: Request | None = None,
+        settings: RobotsSettings | None = None,
+    ) -> Policy | None:
+        """The policy of *origin*, fetched if needed; None if the spider closes first."""
+        settings = settings or self._settings.for_origin(origin)
+        policy = self.usable_or_refresh(origin, request, settings)
+        if policy is not None:
+            return policy
+        if compat.is_closing(self._crawler):
+            return None
+        waiter: Deferred[Policy | None] = Deferred()
+        fetch = self._fetches.get(origin)
+        if fetch is not None:
+            fetch.waiters.append(waiter)
+        else:
+            self._start_fetch(origin, Fetch(request, [waiter]))
+        policy = await compat.wait_for(waiter)
+        return policy and self._under(settings, policy)
+
+    def _under(self, settings: RobotsSettings, policy: Policy) -> Policy:
+        return policy if policy.settings is settings else self._views.of(policy, settings)
+
+    def was_used(self, origin: Origin) -> bool:
+        """Whether a request has used the policy in memory of *origin*."""
+        return origin in self._recent and origin not in self._unused
+
+    def mark_used(self, origin: Origin) -> None:
+        """A request has used the policy in memory of *origin*."""
+        self._unused.discard(origin)
+
+    def _start_fetch(self, origin: Origin, fetch: Fetch) -> None:
+        """Starts the fetch independently of the request that needs it, which may be cancelled."""
+        self._fetches[origin] = fetch
+        self._closing_watch.start()
+        fetch.running = compat.run_in_background(self._run_fetch(origin, fetch))
+        fetch.running.addErrback(self._log_failure, origin)
+
+    async def _run_fetch(self, origin: Origin, fetch: Fetch) -> None:
+        previous = self._recent.get(origin)
+        try:
+            policy = await self._retrieve(origin, previous, fetch)
+            await self._announce(policy, previous, fetch.request)
+        except Exception as error:
+            if not is_of_this_package(error):
+                raise
+            OwnErrors.of(self._crawler).tell("the fetch of a robots.txt", error)
+        finally:
+            self._end_fetch(origin, fetch)
+
+    async def _retrieve(self, origin: Origin, previous: Policy | None, fetch: Fetch) -> Policy:
+        """Returns a policy even if the retrieval is cancelled or fails."""
+        is_refresh = previous is not None and previous.lookup is Lookup.USE_AND_REFRESH
+        try:
+            fetch.policy = await self._retrieval.retrieve(origin, previous)
+        finally:
+            fetch.policy = fetch.policy or self._retrieval.failed(origin, previous)
+            self._put(fetch.policy)
+            if is_refresh:
+                self.mark_used(origin)
+        return fetch.policy
+
+    def _put(self, policy: Policy) -> None:
+        """Keeps *policy* as one that no request has used."""
+        self._recent[policy.origin] = policy
+        self._recent.move_to_end(policy.origin)
+        self._unused.add(policy.origin)
+        while len(self._recent) > self._settings.cache_size:
+            evicted, _ = self._recent.popitem(last=False)
+            self._unused.discard(evicted)
+            self._stats.inc_value(stats.CACHE_EVICTIONS)
+
+    async def _announce(
+        self, policy: Policy, previous: Policy | None, request: Request | None
+    ) -> None:
+        """Sends Scrapy's signal for newly parsed rules, not for unchanged ones."""
+        parsed = policy.file is not None and (previous is None or policy.file is not previous.file)
+        if compat.robots_parsed is not None and parsed and request is not None:
+            await self._crawler.signals.send_catch_log_async(
+                compat.robots_parsed, robotparser=policy.parser, request=request
+            )
+
+    def _log_failure(self, failure: Failure, origin: Origin) -> None:
+        """Logs that a fetch was interrupted, unless by the crawl itself. A mistake ends it."""
+        error = failure.value
+        if error is not None and is_of_this_package(error):
+            OwnErrors.of(self._crawler).tell("the fetch of a robots.txt", error)
+        elif not (isinstance(error, compat.CANCELLED) and compat.is_closing(self._crawler)):
+            logger(self._crawler).error(
+                "Fetching the robots.txt of %s was interrupted: %s",
+                printable(origin),
+                printable(repr(error)),
+            )
+
+    def _end_fetch(self, origin: Origin, fetch: Fetch) -> None:
+        del self._fetches[origin]
+        if not self._fetches:
+            self._closing_watch.stop()
+        fetch.answer(None if compat.is_closing(self._crawler) else fetch.policy)
+        for listener in self._listeners:
+            listener(origin, fetch.policy)
+
+    def _call_off(self) -> None:
+        """Answers waiters and cancels fetches on closing, because the engine waits for both."""
+        for fetch in list(self._fetches.values()):
+            fetch.answer(None)
+            if fetch.running is not None:
+                fetch.running.cancel()
+
+
+def closing_verdict(origin: Origin) -> Verdict:
+    """The verdict for a request whose robots.txt was not read before the spider closed."""
+    return Verdict(allowed=False, reason=Reason.CLOSING, robots_url=origin.robots_url)

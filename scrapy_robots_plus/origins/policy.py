@@ -1,0 +1,274 @@
+"""One origin's robots.txt in a crawl: the record, its parsed rules, its delays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.protocol.access import Access, is_definite
+from scrapy_robots_plus.protocol.preferences import combine
+
+from . import judging
+from .decide import Lookup, access_at, fresh_for, lookup, under_statuses
+from .paces import InForce, Paces
+from .parsers.failing import guarded
+from .source import Source
+from .words import described, status_of
+
+if TYPE_CHECKING:
+    from scrapy.robotstxt import RobotParser
+    from scrapy.statscollectors import StatsCollector
+
+    from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.protocol.preferences import Preferences, Statement
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.protocol.verdict import Verdict
+    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+    from scrapy_robots_plus.storage.record import RobotsRecord
+
+    from .delay import Delay
+    from .parsers.adapter import ParsedFile
+
+
+NO_PREFERENCES = combine(())
+
+
+class Policy:
+    """What a crawl knows about one origin. Read-only; a refresh makes a new one.
+
+    Only ``paces`` changes: it holds the delays that requests keep.
+    """
+
+    __slots__ = (
+        "_clock",
+        "_epoch",
+        "_fresh_until",
+        "_silent_to",
+        "_stats",
+        "detail",
+        "file",
+        "paces",
+        "record",
+        "settings",
+        "source",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        record: RobotsRecord,
+        file: ParsedFile | None,
+        settings: RobotsSettings,
+        clock: Clock,
+        stats: StatsCollector,
+        detail: str = "",
+        in_force: InForce | None = None,
+        source: Source = Source.NETWORK,
+    ) -> None:
+        self.record = record
+        self.file = file
+        """The parsed rules; None if there are none."""
+        self.detail = detail
+        """Why the file could not be read just now, if the status does not say so."""
+        self.paces = Paces(record.origin, file, settings, stats, in_force)
+        self.settings = settings
+        """The settings that it was made under, and answers under."""
+        self.source = source
+        """Where the crawl got it: ``network``, ``store``, ``cache`` or ``override``."""
+        self._clock = clock
+        self._stats = stats
+        self._silent_to: AgentNames | None = None
+        """An agent to which the file says nothing about uses."""
+        self._epoch = clock.wall() - clock.monotonic()
+        lasts = fresh_for(record, self.now) if settings.needs_file else inf
+        self._fresh_until = clock.monotonic() + lasts
+
+    @property
+    def parser(self) -> RobotParser | None:
+        """The ``ROBOTSTXT_PARSER`` instance that holds the rules; None if there are none."""
+        return self.file.parser if self.file else None
+
+    @property
+    def origin(self) -> Origin:
+        """Scheme, host and port that the robots.txt speaks for."""
+        return self.record.origin
+
+    @property
+    def now(self) -> float:
+        """Wall clock, in seconds since the epoch. Changes to the system clock have no effect."""
+        return self._epoch + self._clock.monotonic()
+
+    @property
+    def access(self) -> Access:
+        """Whether there are rules, no file, or an unreadable one (RFC 9309 2.3.1)."""
+        if self.record.failure is None:
+            return self.record.access
+        return access_at(self.record, self.now, self.settings.limits)
+
+    @property
+    def lookup(self) -> Lookup:
+        """Whether it may answer without a refresh."""
+        if self._clock.monotonic() < self._fresh_until:  # called several times per request
+            return Lookup.USE
+        return lookup(self.record, self.now, self.settings.limits)
+
+    @property
+    def status(self) -> str:
+        """The HTTP status of the robots.txt, or the failure to get it: ``200``, ``timeout``.
+
+        Both for the last good copy in an outage: ``200, now 503``. Without a file of the site:
+        ``own text``, ``not asked``.
+        """
+        return status_of(self.record, self.settings)
+
+    @property
+    def in_words(self) -> str:
+        """The status and what it means: ``200, rules``, ``404, all allowed``, ``503, all denied``;
+        for the last good copy in an outage ``200, rules, now 503``. Under an override also what
+        it is for: ``not obeyed (override: our own site)``.
+        """
+        return described(self.record, self.access, self.settings)
+
+    def __repr__(self) -> str:
+        return f"<Policy {self.origin}: {self.in_words}>"
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was fetched or last found unchanged."""
+        return max(0.0, self.now - self.record.fetched_at)
+
+    @property
+    def fresh_for(self) -> float:
+        """Seconds until it is due for a refresh; 0 or less if it is due."""
+        return self._fresh_until - self._clock.monotonic()
+
+    @property
+    def denies_as_unreachable(self) -> bool:
+        """Whether all requests fail because the file cannot be read (RFC 9309 2.3.1.4)."""
+        return self.settings.obey and self.access is Access.UNREACHABLE
+
+    @property
+    def opens_in(self) -> float:
+        """Seconds until its visiting hours begin, if ``ROBOTS_VISIT_TIME`` is to obey them."""
+        return self.paces.opens_in(self._clock.wall())
+
+    @property
+    def sitemaps(self) -> tuple[str, ...]:
+        """The Sitemap URLs of the file, if the parser in use provides them."""
+        return self.file.sitemaps if self.file else ()
+
+    @property
+    def host(self) -> str | None:
+        """The first Host line of the file: the host name that the site prefers (formerly Yandex).
+        None if there is none, or if the parser in use does not provide it. Nothing goes by it.
+        """
+        return self.file.host if self.file else None
+
+    @property
+    def is_paced(self) -> bool:
+        """Whether a delay or visiting hours apply to any agent that requests have used so far."""
+        return self.paces.any
+
+    @property
+    def delay(self) -> float | None:
+        """The longest delay, in seconds, of any agent in use so far."""
+        return self.paces.delay(self._clock.wall())
+
+    @property
+    def asked_delay(self) -> Delay | None:
+        """The longest delay that the file asks of any agent looked up so far, kept or not."""
+        return self.paces.asked_delay
+
+    @property
+    def longest_delay(self) -> float | None:
+        """As ``delay``, at any hour of the day."""
+        return self.paces.longest_delay
+
+    def under(self, settings: RobotsSettings) -> Policy:
+        """What is known, read under other *settings*. It keeps the same pace."""
+        record = under_statuses(self.record, settings.status_policy)
+        file = self.file and self.file.read_as(settings.dialect)
+        return Policy(
+            record,
+            file,
+            settings,
+            self._clock,
+            self._stats,
+            self.detail,
+            self.paces.in_force,
+            self.source,
+        )
+
+    @property
+    def obeys(self) -> bool:
+        """Whether the rules are obeyed."""
+        return self.settings.obey
+
+    def delay_for(self, agent: AgentNames) -> Delay | None:
+        """The Crawl-delay that requests of *agent* keep, or are skipped for."""
+        return self.paces.of(agent).delay
+
+    def refusal(self, url: str, agent: AgentNames) -> Verdict | None:
+        """Why *agent* may not fetch *url*; None if it may."""
+        verdict = self.judged(url, agent)
+        return None if verdict.allowed else self.signed(verdict)
+
+    def verdict(self, url: str, agent: AgentNames) -> Verdict:
+        """Whether *agent* may fetch *url*, and why."""
+        return self.signed(self.judged(url, agent))
+
+    def judged(self, url: str, agent: AgentNames) -> Verdict:
+        """As :meth:`verdict`, without the names of what it is about."""
+        return guarded(
+            lambda: judging.verdict(self, url, agent),
+            lambda _: judging.unreachable(url),
+            url,
+            self._stats,
+        )
+
+    @property
+    def reads_uses(self) -> bool:
+        """Whether it is known what the file says about uses: it was read, or there is none."""
+        if not self.obeys or self.denies_as_unreachable:
+            return False
+        return is_definite(self.record.outcome) if self.file is None else self.file.reads_uses
+
+    def preferences(self, url: str, agent: AgentNames) -> Preferences:
+        """What the file prefers for the use of *url*, if *agent* may fetch it."""
+        file = self.file
+        if file is None or agent == self._silent_to:
+            return NO_PREFERENCES
+        if not self.settings.obey or self.access is not Access.RULES:
+            return NO_PREFERENCES
+        statements = guarded(
+            lambda: self._statements(file, url, agent), lambda _: (), url, self._stats
+        )
+        return combine(statements) if statements else NO_PREFERENCES
+
+    def _statements(self, file: ParsedFile, url: str, agent: AgentNames) -> tuple[Statement, ...]:
+        tokens = self.settings.ai_tokens
+        if file.is_silent(agent, tokens):
+            self._silent_to = agent
+        return file.statements(url, agent, tokens)
+
+    def licenses(self, agent: AgentNames) -> tuple[str, ...]:
+        """The first of the licences that the file names (RSL 1.0)."""
+        file = self.file
+        if file is None or agent == self._silent_to:
+            return ()
+        return file.licenses(agent, self.settings.ai_tokens)
+
+    @property
+    def skipped_uses(self) -> tuple[str, ...]:
+        """The uses because of which pages are skipped whose site objects to them."""
+        return self.settings.skipped_uses
+
+    def signed(self, verdict: Verdict) -> Verdict:
+        """*verdict*, with the names of what it is about."""
+        url, status = self.record.url, self.status
+        return replace(verdict, robots_url=url, outcome=status, override=self._override)
+
+    @property
+    def _override(self) -> str | None:
+        return self.settings.override.label if self.settings.override else None

@@ -1,0 +1,271 @@
+"""Brings the policy of an origin up to date: from the store, else from the site."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.protocol.access import Access, Failure
+from scrapy_robots_plus.protocol.freshness import http_date
+from scrapy_robots_plus.storage.record import FetchResult
+
+from .changes import ChangeReports
+from .decide import Lookup, lookup, receive
+from .fetching.own_network import NETWORK_FAILURES
+from .parsers.adapter import Parsers, charset_of
+from .parsers.failing import guarded
+from .policy import Policy
+from .source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+    from scrapy_robots_plus.storage.record import RobotsRecord
+
+    from .agents import Agents
+    from .archive import Archive
+    from .fetching.budget import FetchBudget
+    from .fetching.fetcher import Fetcher
+    from .parsers.adapter import ParsedFile
+    from .sharing.shared_fetches import SharedFetches, Turn
+
+
+class Retrieved(NamedTuple):
+    """What a retrieval has brought."""
+
+    previous: Policy | None
+    """The policy that was in memory before."""
+    policy: Policy
+    record: RobotsRecord
+    """With the text of the rules, unless it is that of *previous*."""
+
+    @property
+    def source(self) -> Source:
+        """Where it was found."""
+        return self.policy.source
+
+
+class Found(NamedTuple):
+    """What is known without asking the site."""
+
+    record: RobotsRecord | None
+    policy: Policy | None = None
+    """The policy that it makes; None if the site must be asked."""
+
+
+class Retrieval:
+    """Looks in the archive, fetches what is missing or expired, and keeps the result."""
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        settings: RobotsSettings,
+        fetcher: Fetcher,
+        budget: FetchBudget,
+        archive: Archive,
+        shared: SharedFetches,
+        agents: Agents,
+        clock: Clock,
+    ) -> None:
+        self._settings = settings
+        self._fetcher = fetcher
+        self._budget = budget
+        self._archive = archive
+        self._shared = shared
+        self._clock = clock
+        self._stats = compat.stats_of(crawler)
+        self._changes = ChangeReports(crawler, agents)
+        self.parsers = Parsers(crawler)
+        """Those of the crawl."""
+        self._listeners: list[Callable[[Retrieved], None]] = []
+
+    def subscribe(self, listener: Callable[[Retrieved], None]) -> None:
+        """Calls *listener* with what each retrieval has brought."""
+        self._listeners.append(listener)
+
+    def reserve(self, origin: Origin) -> None:
+        """Counts *origin* as a fetch from now on, before its retrieval starts."""
+        self._budget.take(origin)
+
+    async def stored(self, origin: Origin) -> RobotsRecord | None:
+        """The record in the archive, with its text; None if there is none that can be used."""
+        return await self._archive.load(origin)
+
+    async def retrieve(self, origin: Origin, previous: Policy | None) -> Policy:
+        """The policy of *origin*; *previous* is the one in memory."""
+        try:
+            return await self._retrieved(origin, previous)
+        finally:
+            self._budget.give_back(origin)
+
+    async def _retrieved(self, origin: Origin, previous: Policy | None) -> Policy:
+        found = await self._look(origin, previous)
+        if found.policy is not None:
+            return found.policy
+        turn = self._shared.turn(origin)
+        try:
+            return await self._in_turn(origin, previous, found, turn)
+        finally:
+            turn.release()
+
+    async def _in_turn(
+        self, origin: Origin, previous: Policy | None, found: Found, turn: Turn
+    ) -> Policy:
+        """The policy that another crawl fetches now, or else this one."""
+        while not await self._begins(origin, turn):
+            found = await self._look(origin, previous, again=True)
+            if found.policy is not None:
+                break
+        else:
+            if turn.is_late:
+                found = await self._look(origin, previous, again=True)
+        if found.policy is None:
+            return await self._fetched(origin, found.record, previous)
+        self._stats.inc_value(stats.SHARED)
+        return found.policy
+
+    async def _begins(self, origin: Origin, turn: Turn) -> bool:
+        """Whether this crawl is to fetch the file now; if not, another has ended its fetch."""
+        await self._budget.wait(origin)
+        if await turn.begin():
+            return True
+        self._budget.give_back(origin)  # to those who need not wait for another crawl
+        await turn.wait()
+        return False
+
+    async def _fetched(
+        self, origin: Origin, stored: RobotsRecord | None, previous: Policy | None
+    ) -> Policy:
+        known = _newer(stored, previous.record if previous else None)
+        is_refresh = previous is not None and previous.lookup is Lookup.USE_AND_REFRESH
+        result = await self._fetcher.fetch(origin, known, is_refresh=is_refresh)
+        if isinstance(result.outcome, int):
+            self._budget.answered(origin)
+        if known is None and result.outcome in NETWORK_FAILURES and not result.interrupted:
+            known = await self._recalled(origin)
+        return self._received(origin, result, known, previous)
+
+    async def _look(self, origin: Origin, previous: Policy | None, *, again: bool = False) -> Found:
+        """What is known of *origin* without asking its site."""
+        stored = await self._archive.load(origin, again=again)
+        if stored is None or not self._may_answer(stored, previous):
+            return Found(stored)
+        policy = self._policy(stored, previous, Source.STORE)
+        if policy.access is Access.RULES and policy.file is None:
+            return Found(stored)  # a file that the parser in use fails on counts as no file
+        return Found(stored, self._compared(Retrieved(previous, policy, stored)))
+
+    def failed(self, origin: Origin, previous: Policy | None) -> Policy:
+        """The policy after a retrieval that was interrupted."""
+        result = FetchResult(Failure.ERROR, origin.robots_url, interrupted=True)
+        return self._received(origin, result, previous.record if previous else None, previous)
+
+    async def _recalled(self, origin: Origin) -> RobotsRecord | None:
+        """A record from the project's HTTP cache, to use during an outage."""
+        result = await self._fetcher.recall(origin)
+        stored_at = http_date(result.headers.get("date", ""))
+        if stored_at is None:
+            return None
+        rulebook = self._settings.for_fetching(origin).rulebook
+        record = receive(origin, result, None, stored_at, rulebook, self._clock.jitter())
+        return record if record.readable else None
+
+    def _may_answer(self, stored: RobotsRecord, previous: Policy | None) -> bool:
+        limits = self._settings.for_fetching(stored.origin).limits
+        todo = lookup(stored, self._clock.wall(), limits)
+        if previous is not None and stored.fetched_at < previous.record.fetched_at:
+            return False  # it would bring back rules that are known to be outdated
+        # If the policy in memory has expired, only a record that another process has fetched
+        # since will do.
+        return todo is Lookup.USE or (todo is Lookup.USE_AND_REFRESH and previous is None)
+
+    def _received(
+        self,
+        origin: Origin,
+        result: FetchResult,
+        known: RobotsRecord | None,
+        previous: Policy | None,
+    ) -> Policy:
+        clock = self._clock
+        rulebook = self._settings.for_fetching(origin).rulebook
+        record = receive(origin, result, known, clock.wall(), rulebook, clock.jitter())
+        source = Source.CACHE if result.replayed else Source.NETWORK
+        policy = self._policy(record, previous, source, result.detail)
+        # Useful to this crawl only, not to the next.
+        passing = result.interrupted or result.replayed
+        if not passing:
+            self._archive.save(record)
+        if record.access is Access.RULES and policy.file is None:
+            detail, replayed = policy.detail, result.replayed
+            failed = FetchResult(Failure.ERROR, result.url, replayed=replayed, detail=detail)
+            return self._received(origin, failed, None, previous)
+        retrieved = Retrieved(previous, policy, record)
+        if passing:
+            return self.tell(retrieved)
+        if isinstance(result.outcome, Failure):
+            self._stats.inc_value(stats.filled(stats.FAILURES, result.outcome))
+        return self._compared(retrieved)
+
+    def _compared(self, retrieved: Retrieved) -> Policy:
+        if retrieved.previous is not None:
+            self._changes.report(retrieved.previous, retrieved.policy, retrieved.record)
+        return self.tell(retrieved)
+
+    def tell(self, retrieved: Retrieved) -> Policy:
+        """Tells the listeners; returns the policy."""
+        for listener in self._listeners:
+            listener(retrieved)
+        return retrieved.policy
+
+    def _policy(
+        self, record: RobotsRecord, previous: Policy | None, source: Source, detail: str = ""
+    ) -> Policy:
+        """Memory holds the parsed rules; only the archive keeps their text and most headers."""
+        settings = self._settings.for_fetching(record.origin)
+        file: ParsedFile | None = None
+        charset = charset_of(record.headers)
+        headers = _charset_alone(charset)
+        slim = replace(record, body=b"", headers=headers)
+        if record.access is Access.RULES:
+            if previous is not None and _reads_the_same(previous.record, slim):
+                file = previous.file
+            else:
+                file, detail = guarded(
+                    lambda: (self._read(record, charset, settings), detail),
+                    lambda words: (None, words),
+                    record.url,
+                    self._stats,
+                )
+        return Policy(slim, file, settings, self._clock, self._stats, detail, source=source)
+
+    def _read(
+        self, record: RobotsRecord, charset: str | None, settings: RobotsSettings
+    ) -> ParsedFile | None:
+        return self.parsers.read(record.body, charset).read_as(settings.dialect)
+
+
+@cache
+def _charset_alone(charset: str | None) -> Mapping[str, str]:
+    """The one header that memory keeps, shared by all origins with this charset."""
+    return MappingProxyType({"content-type": f"text/plain; charset={charset}"} if charset else {})
+
+
+def _reads_the_same(one: RobotsRecord, other: RobotsRecord) -> bool:
+    """Whether two records without text stand for the same bytes in the same charset."""
+    return one.sha256 == other.sha256 and one.headers == other.headers
+
+
+def _newer(stored: RobotsRecord | None, previous: RobotsRecord | None) -> RobotsRecord | None:
+    """The newer record; the stored one, which is complete, if both are equally new."""
+    if stored is None or previous is None:
+        return stored or previous
+    return stored if stored.fetched_at >= previous.fetched_at else previous

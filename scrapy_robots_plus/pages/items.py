@@ -1,0 +1,90 @@
+"""Puts the stamp of a page into the items that a callback makes of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy.exceptions import NotConfigured
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+from scrapy.utils.python import global_object_name
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.requests.stamp import ItemStamp, copied
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+
+if TYPE_CHECKING:
+    from itemadapter import ItemAdapter
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+logger = crawl_log(__name__)
+
+MOST_KINDS = 100
+"""Kinds of items that are named in the log if they cannot be stamped."""
+
+
+class RobotsItemMiddleware(BaseSpiderMiddleware):
+    """Spider middleware that stores ``response.meta["robots"]`` in each item that a callback makes
+    of the response, in the field that ``ROBOTS_ITEM_FIELD`` names.
+
+    It takes any kind of item that Scrapy takes. An item that has a value in that field keeps it,
+    unless it is an empty dict or string, and so does one of a request that was not checked. If the
+    setting is None, it raises :exc:`~scrapy.exceptions.NotConfigured`.
+
+    Raises :class:`~scrapy_robots_plus.RobotsSettingsError` if settings are wrong.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        field = RobotsSettings.of(crawler).item_field
+        if field is None:
+            raise NotConfigured
+        self._field = field
+        self._stats = compat.stats_of(crawler)
+        self._once = Once(MOST_KINDS)
+        feeds = crawler.settings.getdict("FEEDS").values()
+        # The marshal format takes plain dicts alone.
+        is_plain = any(isinstance(feed, dict) and feed.get("format") == "marshal" for feed in feeds)
+        self._kind: type[dict[str, Any]] = dict if is_plain else ItemStamp
+
+    def get_processed_item(self, item: Any, response: Response | None) -> Any:
+        """Called by Scrapy with each item; returns it."""
+        request = None if response is None else response.request
+        stamp = None if request is None else request.meta.get(STAMP_META_KEY)
+        if stamp is not None:
+            self._put(item, stamp)
+        return item
+
+    def _put(self, item: Any, stamp: dict[str, Any]) -> None:
+        from itemadapter import ItemAdapter  # a crawl without items does not need it
+
+        if not ItemAdapter.is_item(item):
+            return
+        try:
+            adapter = ItemAdapter(item)
+            value = _value(adapter, self._field)
+            if value is None or (isinstance(value, (dict, str)) and not value):
+                adapter[self._field] = self._kind(copied(stamp))
+        except Exception as error:  # noqa: BLE001 - any class of items may be in use
+            self._failed(type(item), error)
+
+    def _failed(self, kind: type, error: Exception) -> None:
+        self._stats.inc_value(stats.ITEMS_NOT_STAMPED)
+        if not self._once.is_first(kind):
+            return
+        logger(self.crawler).warning(
+            "Items of %(kind)s get no %(field)r of ROBOTS_ITEM_FIELD: %(error)s. Declare a field "
+            "of that name that can be assigned, or set ROBOTS_ITEM_FIELD to another one.",
+            {"kind": global_object_name(kind), "field": self._field, "error": printable(error)},
+        )
+
+
+def _value(adapter: ItemAdapter, field: str) -> Any:
+    try:
+        return adapter.get(field)
+    except AttributeError:  # a field of a dataclass that has no value yet
+        return None

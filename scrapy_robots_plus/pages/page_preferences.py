@@ -1,0 +1,127 @@
+"""What is preferred for each page, from when its request is sent until its response is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
+
+from scrapy import signals
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats as keys
+from scrapy_robots_plus.crawl.log import crawl_log
+from scrapy_robots_plus.protocol.preferences import Preference, combine
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.requests.stamp import add_preferences, mark_as_sent
+
+from .headers import said_in_headers
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.statscollectors import StatsCollector
+
+    from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.protocol.preferences import Preferences, Statement
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+
+logger = crawl_log(__name__)
+
+MOST_ORIGINS = 10_000
+"""Origins whose contradictions are told in the log. Those of others are only counted."""
+
+
+class Sent(NamedTuple):
+    """What a request was sent under."""
+
+    policy: Policy
+    agent: AgentNames
+    """By which it was judged."""
+
+
+class Objection(NamedTuple):
+    """A page that must not be used as the crawl will."""
+
+    statement: Statement
+    """What says so."""
+    preferences: Preferences
+    """All that its robots.txt and its headers say."""
+    sent: Sent
+
+
+class PagePreferences:
+    """The preferences for the pages of a crawl: adds those of headers, counts them, and finds
+    objections.
+    """
+
+    def __init__(self, crawler: Crawler, stats: StatsCollector, clock: Clock) -> None:
+        self._crawler = crawler
+        self._stats = stats
+        self._clock = clock
+        self._knows_departures = False
+        crawler.signals.connect(self._spider_opened, signals.spider_opened)
+        self._sent: WeakKeyDictionary[Request, Sent] = WeakKeyDictionary()
+        self._contradicting: set[Origin] = set()
+
+    def _spider_opened(self) -> None:
+        self._knows_departures = compat.watch_handovers(self._crawler, self._departs)
+
+    def _departs(self, request: Request) -> None:
+        mark_as_sent(request, self._clock.wall())
+
+    def sent(self, request: Request, policy: Policy, agent: AgentNames) -> None:
+        """*request* may be sent."""
+        self._sent[request] = Sent(policy, agent)
+        if not self._knows_departures:
+            self._departs(request)
+
+    def received(self, request: Request, response: Response) -> Objection | None:
+        """Why the page must not be used; None if nobody objects, or the request was not checked."""
+        sent = self._sent.get(request)
+        if sent is None or not sent.policy.obeys:
+            return None
+        preferences = sent.policy.preferences(request.url, sent.agent)
+        of_page = said_in_headers(response, sent.agent)
+        if sent.policy.settings.ai_uses:
+            from .metas import said_in_metas
+
+            of_page += said_in_metas(response, sent.agent)
+        if of_page:
+            preferences = combine((*preferences.statements, *of_page))
+            add_preferences(request, preferences)
+        return self._objection(sent, preferences) if preferences else None
+
+    def _objection(self, sent: Sent, preferences: Preferences) -> Objection | None:
+        self._count(sent.policy.origin, preferences)
+        settings = sent.policy.settings
+        statement = preferences.objection(settings.ai_uses)
+        if statement is None:
+            return None
+        if settings.skipped_uses:
+            return Objection(statement, preferences, sent)
+        self._stats.inc_value(keys.OBJECTIONS)
+        return None
+
+    def _count(self, origin: Origin, preferences: Preferences) -> None:
+        for use, preference in preferences.by_category().items():
+            if preference is not Preference.UNKNOWN:
+                self._stats.inc_value(keys.filled(keys.PREFERENCES, f"{use}/{preference}"))
+        contradictions = preferences.contradictions
+        if not contradictions:
+            return
+        self._stats.inc_value(keys.CONTRADICTIONS)
+        if origin in self._contradicting or len(self._contradicting) >= MOST_ORIGINS:
+            return
+        self._contradicting.add(origin)
+        logger(self._crawler).info(
+            "%(origin)s contradicts itself, so that the use is disallowed: %(what)s. Further pages "
+            "of it are counted as %(stat)s.",
+            {
+                "origin": printable(origin),
+                "what": "; ".join(each.describe() for each in contradictions),
+                "stat": keys.CONTRADICTIONS,
+            },
+        )

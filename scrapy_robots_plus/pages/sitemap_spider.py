@@ -1,0 +1,40 @@
+"""Scrapy's SitemapSpider, without a second request for a robots.txt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+from scrapy.spiders import SitemapSpider
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.requests import SITEMAPS_META_KEY
+from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+
+    from scrapy.http import Response
+
+
+class RobotsSitemapSpider(SitemapSpider):
+    """A :class:`~scrapy.spiders.SitemapSpider` that finds sitemaps in the robots.txt that the crawl
+    reads anyway, where ``sitemap_urls`` has one. Without the add-on it is just Scrapy's.
+
+    A mixin too: name it before a class of your own that is a ``SitemapSpider``.
+    """
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Scrapy's own start requests; those for a robots.txt are answered from what is known."""
+        async for each in super().start():
+            if isinstance(each, Request) and asks_for_robots_txt(each.url):
+                each.meta.setdefault(SITEMAPS_META_KEY, True)
+            yield each
+
+    def parse_sitemap(self, response: Response) -> Iterable[Request]:
+        """The requests that follow from a sitemap, an index of sitemaps or a robots.txt: the
+        callback of ``ROBOTS_SITEMAPS``.
+
+        It goes by ``sitemap_rules``, ``sitemap_follow`` and ``sitemap_filter()``, as Scrapy's does.
+        """
+        return compat.parse_sitemap(self, response)

@@ -1,0 +1,1 @@
+"""What does the user see? Warnings, progress, the final table, the close reason."""

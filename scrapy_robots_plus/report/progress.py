@@ -1,0 +1,150 @@
+"""What the queue is waiting for: one message at every ``LOGSTATS_INTERVAL``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from heapq import nlargest
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy import signals
+from scrapy.utils.asyncio import create_looping_call
+
+from scrapy_robots_plus.crawl.log import crawl_log
+from scrapy_robots_plus.hosts.host import State
+from scrapy_robots_plus.hosts.hosts import hosts_in_use
+from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
+from scrapy_robots_plus.protocol.counting import counted
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.settings.scrapys_own import log_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.utils.asyncio import AsyncioLoopingCall
+    from twisted.internet.task import LoopingCall
+
+    from scrapy_robots_plus.hosts.host import Lane
+    from scrapy_robots_plus.hosts.hosts import Hosts
+
+logger = crawl_log(__name__)
+
+_GROUPS = {
+    State.READY: "ready",
+    State.FULL: "ready",
+    State.POLICY: "waiting for robots.txt",
+    State.LATER: "waiting for their delay",
+    State.AT_DOOR: "waiting for their delay",
+    State.HELD: "held back",
+    State.REFUSED: "with an unreadable robots.txt",
+}
+_ASKED_FOR_THEIR_DELAY = 1_000
+"""Lanes, those with the most requests: it takes a hundred times as long as counting them."""
+_ORDER = tuple(dict.fromkeys(_GROUPS.values()))
+
+
+class Slowest(NamedTuple):
+    """The slot whose requests take longest because of its delay and its pause alone."""
+
+    name: str
+    requests: int
+    delay: float
+    pause: float
+    """Seconds until the first of them may go, beyond the delay."""
+
+    @property
+    def seconds(self) -> float:
+        return self.pause + self.requests * self.delay
+
+
+def describe(
+    lanes: Collection[Lane],
+    delay_of: Callable[[Lane], float],
+    due_in: Callable[[Lane], float],
+) -> str:
+    """The message: what the hosts wait for, with how many requests, and for how long.
+
+    *delay_of* returns the average seconds between two requests of a lane, *due_in* those until it
+    may send another one. The message is empty if nothing is queued.
+    """
+    hosts: Counter[str] = Counter()
+    requests: Counter[str] = Counter()
+    for lane in lanes:
+        group = _GROUPS.get(lane.state, "ready")
+        hosts[group] += 1
+        requests[group] += len(lane)
+    slowest = Slowest("", 0, 0.0, 0.0)
+    for lane in nlargest(_ASKED_FOR_THEIR_DELAY, lanes, key=len):
+        delay = delay_of(lane)
+        pause = max(0.0, due_in(lane) - delay)
+        asked = Slowest(lane.address.name, len(lane), delay, pause)
+        slowest = max(slowest, asked, key=lambda each: each.seconds)
+    if not hosts:
+        return ""
+    groups = [
+        f"{hosts[group]:,} {group} ({counted(requests[group], 'request')})"
+        for group in _ORDER
+        if hosts[group]
+    ]
+    text = "Hosts in the queue: " + ", ".join(groups)
+    if slowest.seconds:
+        text += (
+            f". At least {duration(slowest.seconds)} remaining: {slowest.name}, "
+            f"{counted(slowest.requests, 'request')} x {slowest.delay:.3g} s"
+        )
+        if slowest.pause >= 1:
+            text += f" after a pause of {duration(slowest.pause)}"
+    return text
+
+
+def duration(seconds: float) -> str:
+    """``5 h 20 min``, ``3 min 20 s``, ``12 s``: the two largest units."""
+    units = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+    rest = max(1, round(seconds))
+    parts: list[str] = []
+    for name, size in units:
+        count, rest = divmod(rest, size)
+        if count or parts:
+            parts.append(f"{count} {name}" if count else "")
+    return " ".join(part for part in parts[:2] if part)
+
+
+class Estimate:
+    """Logs :func:`describe` for the queues of a crawl."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._interval = log_interval(crawler.settings)
+        self._loop: AsyncioLoopingCall | LoopingCall | None = None
+        if self._interval > 0:
+            crawler.signals.connect(self._spider_opened, signals.spider_opened)
+            crawler.signals.connect(self._spider_closed, signals.spider_closed)
+
+    def log(self) -> None:
+        hosts = hosts_in_use(self._crawler)
+        if hosts is None:
+            return
+        lanes = [lane for queue in hosts.queues for lane in queue]
+        parts = describe(lanes, hosts.delay_of, hosts.due_in), _asleep(hosts, lanes)
+        text = "; ".join(filter(None, parts))
+        if text:
+            logger(self._crawler).info(printable(text))
+
+    def _spider_opened(self, spider: Spider) -> None:  # noqa: ARG002
+        self._loop = create_looping_call(self.log)
+        self._loop.start(self._interval, now=False)
+
+    def _spider_closed(self) -> None:
+        if self._loop is not None and self._loop.running:
+            self._loop.stop()
+
+
+def _asleep(hosts: Hosts, lanes: list[Lane]) -> str:
+    """What only the file of a job holds, beside the *lanes* in memory."""
+    ours = [queue for queue in hosts.queues if isinstance(queue, RobotsPriorityQueue)]
+    asleep = sum(queue.lanes_asleep for queue in ours)
+    if not asleep:
+        return ""
+    requests = sum(map(len, ours)) - sum(map(len, lanes))
+    return f"{counted(asleep, 'host')} in the job's file ({counted(requests, 'request')})"

@@ -1,0 +1,92 @@
+"""The summary of a crawl for machines, as docs/end-of-crawl.md describes it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus._version import __version__
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.clock import timestamp
+
+from .sites import Site, sites_of
+from .uses import uses_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy_robots_plus.crawl.crawl import Crawl
+
+SCHEMA = 1
+"""Goes up if a key goes or gets another meaning, not if one is added."""
+
+
+def summary(crawl: Crawl, started: float, reason: str) -> Iterator[str]:
+    """The text of the JSON object in pieces, so that a million origins need no memory; a line each.
+
+    *started*: seconds since the epoch; *reason*: that of Scrapy's ``spider_closed``.
+    """
+    head = json.dumps(_head(crawl, started, reason), indent=1)
+    yield head.removesuffix("\n}") + ',\n "sites": ['
+    between = "\n"
+    for site in sites_of(crawl.tally):
+        pace = None if site.delay is None else crawl.pacing.pace_of(site.origin.host)
+        yield between + json.dumps(_site(site, None if pace is None else pace.shortest_gap))
+        between = ",\n"
+    yield "\n]}\n"
+
+
+def _head(crawl: Crawl, started: float, reason: str) -> dict[str, Any]:
+    tally, settings = crawl.tally, crawl.settings
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "spider": crawl.crawler.spider.name if crawl.crawler.spider else None,
+        "started": timestamp(started),
+        "finished": timestamp(crawl.clock.wall()),
+        "finish_reason": reason,
+        "mode": settings.mode,
+        "obey": settings.obey,
+        "delays": settings.keeps_delays,
+        "origins": len(tally),
+        "allowed": tally.allowed,
+        "denied": tally.denied,
+        "undecided": tally.undecided,
+        "dont_obey": tally.not_asked,
+        "not_followed": tally.not_followed,
+        "not_indexed": tally.not_indexed,
+        "denied_by_reason": _reasons(crawl),
+        "uses": uses_fields(crawl),
+        "forgotten": tally.forgotten._asdict(),
+    }
+
+
+def _reasons(crawl: Crawl) -> dict[str, int]:
+    counts = dict(compat.stats_of(crawl.crawler).get_stats())
+    counts.pop(stats.FORBIDDEN_IN_A_FORM, None)
+    return stats.by_part(counts, stats.FORBIDDEN_BY_REASON)
+
+
+def _site(site: Site, gap: float | None) -> dict[str, Any]:
+    policy = site.policy
+    override = None if policy is None else policy.settings.override
+    fetched = policy if policy and policy.settings.needs_file else None
+    has_own_text = policy is not None and policy.settings.robots_txt is not None
+    return {
+        "origin": str(site.origin),
+        "robots_url": site.origin.robots_url if policy is None else policy.record.url,
+        "status": None if policy is None else policy.status,
+        "failure": None if site.failure is None else str(site.failure),
+        "access": str(policy.access) if policy and (fetched or has_own_text) else None,
+        "sha256": (policy.record.sha256 or None) if policy else None,
+        "fetched_at": timestamp(fetched.record.fetched_at) if fetched else None,
+        "delay_asked": site.delay_asked,
+        "delay": site.delay,
+        "shortest_gap": None if gap is None else round(gap, 3),
+        "skipped": site.is_skipped,
+        "given_up": site.given_up,
+        "allowed": site.allowed,
+        "denied": site.denied,
+        "override": override.label if override else None,
+    }

@@ -1,0 +1,104 @@
+"""``ROBOTS_MODE = "observe"``: requests are judged, and sent whatever the verdict is."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+from scrapy.exceptions import DontCloseSpider
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.protocol.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from twisted.python.failure import Failure
+
+    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+
+    from .tally import Tally
+
+logger = logging.getLogger(__name__)
+
+
+class AuditMode:
+    """Requests that were sent before their robots.txt was known, and are judged when it is.
+
+    The spider stays open until the last file has come, if nothing but that is left to do.
+    """
+
+    MOST_PENDING = 10_000
+    """How many are remembered. Further ones stay undecided."""
+
+    def __init__(self, crawler: Crawler, tally: Tally) -> None:
+        self._crawler = crawler
+        self._tally = tally
+        self._sent_as: dict[Request, AgentNames | None] = {}
+        """The requests that are remembered, and the other agents that some were sent as."""
+        connect = crawler.signals.connect
+        connect(self._spider_opened, signals.spider_opened)
+        connect(self._spider_idle, signals.spider_idle)
+        connect(self._spider_closed, signals.spider_closed)
+
+    def judge_later(
+        self,
+        request: Request,
+        obtain_policy: Callable[[], Awaitable[Policy | None]],
+        judge: Callable[[AgentNames | None], Awaitable[object]],
+    ) -> None:
+        """Calls *judge* when the policy for *request* is known, with what it was sent as since."""
+        self._tally.undecided += 1
+        if len(self._sent_as) < self.MOST_PENDING:
+            self._sent_as[request] = None
+            judging = compat.run_in_background(self._judge(request, obtain_policy, judge))
+            judging.addErrback(self._log_failure)
+
+    def is_sent_as(self, request: Request, agent: AgentNames) -> None:
+        """*request*, which is judged later, is sent as *agent*."""
+        if request in self._sent_as:
+            self._sent_as[request] = agent
+
+    async def _judge(
+        self,
+        request: Request,
+        obtain_policy: Callable[[], Awaitable[Policy | None]],
+        judge: Callable[[AgentNames | None], Awaitable[object]],
+    ) -> None:
+        try:
+            policy = await obtain_policy()
+        finally:
+            sent_as = self._sent_as.pop(request)
+            if not self._sent_as:
+                compat.wake_engine(self._crawler)
+        if policy is not None:  # else the spider closes
+            self._tally.undecided -= 1
+            await judge(sent_as)
+
+    def _spider_opened(self) -> None:
+        logger.warning(
+            'ROBOTS_MODE is "observe": nothing is enforced. Requests that robots.txt forbids are '
+            "sent, without delays, and only counted as forbidden.",
+            extra={"spider": self._crawler.spider},
+        )
+
+    def _spider_idle(self) -> None:
+        if self._sent_as:
+            raise DontCloseSpider
+
+    def _spider_closed(self) -> None:
+        if self._tally.undecided:
+            compat.stats_of(self._crawler).inc_value(stats.UNDECIDED, self._tally.undecided)
+
+    def _log_failure(self, failure: Failure) -> None:
+        if not isinstance(failure.value, compat.CANCELLED):
+            logger.error(
+                "A request could not be judged: %s",
+                printable(repr(failure.value)),
+                extra={"spider": self._crawler.spider},
+            )

@@ -1,0 +1,126 @@
+"""``ROBOTS_CLEAN_PARAM``: of URLs that a site's Clean-param calls equal, one is requested."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.exceptions import RobotsDuplicate
+from scrapy_robots_plus.crawl.log import crawl_log
+from scrapy_robots_plus.crawl.recent import Recent
+from scrapy_robots_plus.crawl.requests import REDIRECT_META_KEY, SCHEDULED_META_KEY
+from scrapy_robots_plus.origins.parsers.failing import guarded
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.robotstxt.clean_param import CleanParams
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+
+logger = crawl_log(__name__)
+
+_NO_RULES = CleanParams(())
+
+
+class EqualUrls:
+    """Remembers the URLs that were let through, and refuses others that are equal to one of them.
+
+    Not a matter of request fingerprints: these are taken when a request is scheduled, before the
+    rules of its site may be known, and must not change when they are.
+
+    - A request that comes again, retried or requeued, is not a duplicate of itself, nor is one that
+      it was redirected to.
+    - Only what comes through the scheduler is refused, as by Scrapy's own filter of duplicates: not
+      the requests of ``engine.download_async()``, nor those with ``dont_filter``.
+    """
+
+    MOST = 100_000
+    """URLs that are remembered. Beyond that, those that were asked for longest ago are forgotten,
+    and may be requested again.
+    """
+
+    def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
+        self._crawler = crawler
+        self._stats = compat.stats_of(crawler)
+        self._first: Recent[bytes, bytes] = Recent(self.MOST)
+        """The fingerprint of a cleaned URL, and of the URL that was let through for it."""
+        self._rules: Recent[str, CleanParams] = Recent(settings.cache_size)
+        """By the hash of the file."""
+        self._arrived: WeakSet[Request] = WeakSet()
+        """Requests that the scheduler has handed out."""
+
+    def scheduled(self, request: Request) -> None:
+        """*request* goes to the scheduler."""
+        if request.method in ("GET", "HEAD") and not request.body:
+            request.meta[SCHEDULED_META_KEY] = True
+
+    def arrived(self, request: Request) -> None:
+        """*request* comes to the downloader, perhaps from the scheduler."""
+        if request.meta.pop(SCHEDULED_META_KEY, False):
+            self._arrived.add(request)
+
+    def refuse_known(self, request: Request, policy: Policy) -> None:
+        """Raises RobotsDuplicate if *request*, which is scheduled, would be refused in its turn."""
+        if SCHEDULED_META_KEY in request.meta:
+            self._compare(request, policy, remember=False)
+
+    def let_through(self, request: Request, policy: Policy) -> None:
+        """*request* is about to be sent. Raises RobotsDuplicate if it must not be."""
+        if request in self._arrived:
+            self._compare(request, policy, remember=True)
+
+    def _compare(self, request: Request, policy: Policy, *, remember: bool) -> None:
+        cleaned = self._cleaned(request, policy)
+        if cleaned is None:
+            return
+        exact = self._fingerprint(request, request.url)
+        equal = self._fingerprint(request, cleaned)
+        first = self._first.get(equal, exact)
+        if remember:
+            self._first.put(equal, first)
+        if not (first == exact or request.dont_filter or self._comes_from(first, request)):
+            raise self._duplicate(request, cleaned)
+
+    def _comes_from(self, first: bytes, request: Request) -> bool:
+        """Whether *request* was redirected from the URL with that fingerprint."""
+        urls = request.meta.get(REDIRECT_META_KEY) or ()
+        return any(self._fingerprint(request, url) == first for url in urls)
+
+    def _fingerprint(self, request: Request, url: str) -> bytes:
+        """That of *request*, if it were for *url*."""
+        request = request if url == request.url else request.replace(url=url)
+        return compat.fingerprint(request, self._crawler)
+
+    def _cleaned(self, request: Request, policy: Policy) -> str | None:
+        rules = self._rules_of(policy)
+        return rules.cleaned(request.url) if rules else None
+
+    def _rules_of(self, policy: Policy) -> CleanParams:
+        if policy.file is None:
+            return _NO_RULES
+        key = policy.record.sha256
+        rules = self._rules.get(key)
+        if rules is None:
+            rules = self._read(policy)
+        self._rules.put(key, rules)
+        return rules
+
+    def _read(self, policy: Policy) -> CleanParams:
+        file = policy.file
+        if file is None:
+            return _NO_RULES
+        params = guarded(lambda: file.clean_params, lambda _: (), policy.record.url, self._stats)
+        return CleanParams(params) or _NO_RULES
+
+    def _duplicate(self, request: Request, cleaned: str) -> RobotsDuplicate:
+        self._stats.inc_value(stats.CLEAN_PARAM_DROPPED)
+        logger(self._crawler).debug(
+            "Dropped by Clean-param, which makes it equal to one before: %s",
+            printable(request),
+        )
+        return RobotsDuplicate(request.url, cleaned)

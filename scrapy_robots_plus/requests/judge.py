@@ -1,0 +1,213 @@
+"""Decides what happens to a request because of robots.txt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scrapy_robots_plus.crawl import stats as keys
+from scrapy_robots_plus.crawl.requests import asks_for_sitemaps
+from scrapy_robots_plus.origins.policies import closing_verdict
+from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
+from scrapy_robots_plus.protocol.verdict import Reason, Verdict
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.statscollectors import StatsCollector
+
+    from scrapy_robots_plus.hosts.given_up import GivenUp
+    from scrapy_robots_plus.origins.policies import Policies
+    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.protocol.preferences import Preferences
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+
+    from .requeue import Requeue
+
+
+@dataclass(slots=True)  # not frozen: one is created per page, in half the time
+class Passes:
+    """It may be sent."""
+
+    policy: Policy
+    """The policy that allows it."""
+    verdict: Verdict
+    """Why it does."""
+
+    @property
+    def override(self) -> dict[str, Any] | None:
+        """The override that it was judged under, for JSON."""
+        return _override_of(self.policy)
+
+
+@dataclass(frozen=True, slots=True)
+class Unasked:
+    """It may be sent, and no policy decided.
+
+    It may be for the robots.txt itself. Or the spider closed before there was a policy, and the
+    crawl keeps delays only.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Requeued:
+    """It goes back to the scheduler, because its robots.txt cannot be read yet."""
+
+    request: Request
+    """The request to give to the scheduler."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """It must not be sent."""
+
+    verdict: Verdict
+    policy: Policy | None
+    """None if the spider closed before there was one."""
+    preferences: Preferences | None = None
+    """What robots.txt and headers say of the page, if it is the page that must not be used."""
+
+    @property
+    def override(self) -> dict[str, Any] | None:
+        """The override that it was judged under, for JSON."""
+        return None if self.policy is None else _override_of(self.policy)
+
+
+def given_up_refusal(origin: Origin, policy: Policy | None) -> Refused:
+    """What happens to requests to *origin* while its host is given up."""
+    url = origin.robots_url if policy is None else policy.record.url
+    override = None if policy is None else policy.settings.override
+    label = None if override is None else override.label
+    verdict = Verdict(False, Reason.GIVEN_UP, robots_url=url, override=label)
+    return Refused(verdict, policy)
+
+
+def _override_of(policy: Policy) -> dict[str, Any] | None:
+    override = policy.settings.override
+    return None if override is None else override.as_json()
+
+
+def _url_to_judge(request: Request, origin: Origin, policy: Policy) -> str:
+    """2.2.2 allows a robots.txt itself; but for what is in it, it must have been read."""
+    if policy.denies_as_unreachable and asks_for_sitemaps(request):
+        return f"{origin}/"
+    return request.url
+
+
+Decision = Passes | Unasked | Requeued | Refused
+
+
+class Judge:
+    """Finds the policy for a request, waits for it if needed, and asks it.
+
+    Leaves the tally and the stats of refusals to the middleware.
+    """
+
+    def __init__(
+        self,
+        settings: RobotsSettings,
+        policies: Policies,
+        requeue: Requeue,
+        given_up: GivenUp,
+        stats: StatsCollector,
+    ) -> None:
+        self._settings = settings
+        self._policies = policies
+        self._requeue = requeue
+        self._given_up = given_up
+        self._stats = stats
+        self.waiting = 0
+        """The number of requests that wait here for a robots.txt."""
+
+    def is_exempt(self, request: Request, origin: Origin) -> bool:
+        """Whether *request* may be for the robots.txt that is being fetched.
+
+        A middleware may have replaced our request with it, and it would wait for itself. It is
+        always allowed (2.2.2).
+        """
+        if asks_for_sitemaps(request):  # it is never sent
+            return False
+        is_fetching = self._policies.is_fetching(origin) and self._policies.usable(origin) is None
+        return is_fetching and asks_for_robots_txt(request.url)
+
+    async def judge(
+        self,
+        request: Request,
+        origin: Origin,
+        agent: AgentNames,
+        settings: RobotsSettings,
+        *,
+        again: bool = False,
+    ) -> Decision:
+        """The decision about *request* under its *settings*; *again*: it was judged before, as
+        another agent.
+        """
+        self._requeue.welcome(request)
+        policy = self._policies.usable_or_refresh(origin, request, settings)
+        if policy is None:
+            if self.is_exempt(request, origin):
+                return Unasked()
+            policy = await self._wait(request, origin, settings)
+        elif self._policies.was_used(origin) and not again:
+            self._stats.inc_value(keys.CACHE_HITS)
+        if policy is None:
+            return self._closed_first(request, origin, settings)
+        self._policies.mark_used(origin)
+        verdict = policy.judged(_url_to_judge(request, origin, policy), agent)
+        if verdict.allowed:
+            if origin in self._given_up:
+                return given_up_refusal(origin, policy)
+            return Passes(policy, verdict)
+        if policy.denies_as_unreachable and self._holds(origin, policy):
+            copy = self._requeue.copy_for_scheduler(request, origin)
+            if copy is not None:
+                return Requeued(copy)
+        return Refused(policy.signed(verdict), policy)
+
+    def known_refusal(
+        self, request: Request, origin: Origin, agent: AgentNames, settings: RobotsSettings
+    ) -> Refused | None:
+        """The refusal if rules that are already known disallow *request*: do not schedule it.
+
+        An unreadable robots.txt refuses nothing here: it may be readable when the request's turn
+        comes.
+        """
+        policy = self._policies.usable_or_refresh(origin, request, settings)
+        if policy is None or policy.denies_as_unreachable:
+            return None
+        verdict = policy.refusal(request.url, agent)
+        return None if verdict is None else Refused(verdict, policy)
+
+    def _holds(self, origin: Origin, policy: Policy) -> bool:
+        """Whether the queue would hold a request that this *policy* denies as unreachable.
+
+        It looks at the origin, not at the override of a request.
+        """
+        if not self._settings.enforces:
+            return False
+        if policy.settings is self._settings.for_origin(origin):
+            return True
+        known = self._policies.usable(origin)
+        return known is not None and known.denies_as_unreachable
+
+    async def _wait(
+        self, request: Request, origin: Origin, settings: RobotsSettings
+    ) -> Policy | None:
+        """The policy, when it is known; None if the spider closes first."""
+        self.waiting += 1
+        try:
+            return await self._policies.obtain(origin, request, settings)
+        finally:
+            self.waiting -= 1
+
+    def _closed_first(self, request: Request, origin: Origin, settings: RobotsSettings) -> Decision:
+        """The spider closed before there was a policy."""
+        if not self._settings.enforces:
+            return Unasked()
+        copy = self._requeue.copy_for_scheduler(request, origin)
+        if copy is not None:
+            return Requeued(copy)
+        if not settings.obey:
+            return Unasked()  # without ROBOTSTXT_OBEY nothing is dropped
+        return Refused(closing_verdict(origin), None)

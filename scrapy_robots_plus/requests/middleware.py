@@ -1,0 +1,306 @@
+"""Checks every request against robots.txt, and drops what it forbids."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+from typing_extensions import assert_never
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
+from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.crawl.exceptions import (
+    RobotsOverrideError,
+    exception_for,
+)
+from scrapy_robots_plus.crawl.own_errors import is_of_this_package
+from scrapy_robots_plus.crawl.requests import asks_for_sitemaps, origin_to_ask
+from scrapy_robots_plus.hosts.backoff import HeldAtClosing, HeldAtGivingUp
+from scrapy_robots_plus.origins.judging import objection_of
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.settings.unknown import report_unknown_settings
+from scrapy_robots_plus.settings.without_effect import report_settings_without_effect
+
+from .audit_mode import AuditMode
+from .judge import Passes, Refused, Requeued, Unasked, given_up_refusal
+from .late_errbacks import LateErrbacks
+from .outcomes import Outcomes
+from .stamp import remove_stamp
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from typing_extensions import Self
+
+    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+
+logger = logging.getLogger(__name__)
+
+
+class RobotsMiddleware:
+    """Downloader middleware that replaces Scrapy's ``RobotsTxtMiddleware``.
+
+    If the crawl neither obeys rules nor keeps delays of any host, it raises
+    :exc:`~scrapy.exceptions.NotConfigured`, like Scrapy's own.
+
+    ``policies`` (:class:`~scrapy_robots_plus.origins.policies.Policies`) answers questions
+    about robots.txt from code; ``settings`` are the checked settings
+    (:class:`~scrapy_robots_plus.settings.robots_settings.RobotsSettings`); ``tally`` counts by
+    origin.
+
+    Raises :class:`~scrapy_robots_plus.RobotsSettingsError` if settings are wrong.
+    """
+
+    def __init__(self, crawler: Crawler, clock: Clock = DEFAULT_CLOCK) -> None:
+        self.crawl = crawl = Crawl.of(crawler, clock)
+        report_settings_without_effect(crawler.settings, crawl.settings)
+        if not crawl.is_on:
+            raise NotConfigured  # without a message, like Scrapy's own
+        report_unknown_settings(crawler.settings)
+        crawl.has_middleware = True
+        self.settings = crawl.settings
+        self.policies = crawl.policies
+        self.tally = crawl.tally
+        self._sitemap_feed = crawl.sitemap_feed  # made now, so that it hears of every file
+        self._crawler = crawler
+        self._agents = crawl.agents
+        self._judge = crawl.judge
+        self._outcomes = Outcomes(crawl)
+        self._pages = crawl.page_preferences
+        self._late_errbacks = LateErrbacks(crawler, crawl.clock)
+        enforces = self.settings.enforces
+        self._audit_mode = None if enforces else AuditMode(crawler, self.tally)
+        self._would_be_denied: WeakSet[Request] = WeakSet()
+        """Those that were sent all the same, in observe mode."""
+        self._equal_urls = crawl.equal_urls if enforces else None
+        self._pacing = crawl.pacing if enforces else None
+        crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
+        if self._agents.fixed is None or not enforces:
+            crawler.signals.connect(self._append_last_process_request, signals.spider_opened)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    # In the order in which they see a request
+
+    def _request_scheduled(self, request: Request) -> None:
+        """Drops a request that known rules disallow before it enters the queue, and the stamp that
+        it brings from another.
+
+        Not if it has an errback: Scrapy does not call it for a request dropped here.
+        """
+        remove_stamp(request)
+        if self._equal_urls is not None:
+            self._equal_urls.scheduled(request)
+        if request.errback is not None or self._audit_mode is not None:
+            return
+        origin = origin_to_ask(request)
+        if origin is None:
+            return
+        try:
+            settings = self.crawl.request_settings.of(request, origin)
+        except RobotsOverrideError:  # it will fail in process_request()
+            return
+        agent = self._agents.of(request, settings)
+        refused = self._judge.known_refusal(request, origin, agent, settings)
+        if refused is not None:
+            self._late_errbacks.dropped(request)
+            self._refuse(request, origin, agent, refused)
+        policy = self.policies.usable(origin, settings) if self._equal_urls else None
+        if policy is not None and self._equal_urls is not None:
+            self._equal_urls.refuse_known(request, policy)
+
+    async def process_request(self, request: Request) -> Request | Response | None:
+        """Waits for the robots.txt of *request* if needed. Raises RobotsIgnored if it is denied.
+
+        Returns a request that the scheduler is to keep for later, or the answer to one for the
+        sitemaps that a robots.txt names.
+        """
+        if self._equal_urls is not None:
+            self._equal_urls.arrived(request)
+        origin = origin_to_ask(request)
+        if origin is None:
+            self._outcomes.exempt(request)
+            return None
+        settings = self._checked_settings(request, origin)
+        agent = self._agents.judged_by(request, settings)
+        return await self._check(request, origin, agent, settings)
+
+    async def _process_request_last(self, request: Request) -> Request | Response | None:
+        """Runs after all middlewares, which may have changed the User-Agent."""
+        agent = self._agents.changed(request)
+        origin = None if agent is None else origin_to_ask(request)
+        if agent is None or origin is None:
+            return None
+        settings = self._checked_settings(request, origin)
+        return await self._check(request, origin, agent, settings, again=True)
+
+    async def _check(
+        self,
+        request: Request,
+        origin: Origin,
+        agent: AgentNames,
+        settings: RobotsSettings,
+        *,
+        again: bool = False,
+    ) -> Request | Response | None:
+        """Judges *request*, now or, in observe mode, when its robots.txt is known; *again*: as
+        another agent than before.
+        """
+        audit = self._audit_mode
+        if audit is None or self.policies.usable_or_refresh(origin, request, settings) is not None:
+            return await self._judged(request, origin, agent, settings, again=again)
+        if again:
+            audit.is_sent_as(request, agent)
+        else:
+            obtain_policy = partial(self.policies.obtain, origin, request, settings)
+            judge = partial(self._judged, request, origin, agent, settings)
+            audit.judge_later(request, obtain_policy, judge)
+        return None
+
+    async def _judged(
+        self,
+        request: Request,
+        origin: Origin,
+        agent: AgentNames,
+        settings: RobotsSettings,
+        sent_as: AgentNames | None = None,
+        *,
+        again: bool = False,
+    ) -> Request | Response | None:
+        """*sent_as*: judged as this agent too, of which only the stricter decision is told."""
+        decision = await self._judge.judge(request, origin, agent, settings, again=again)
+        match decision:
+            case Passes(policy):
+                agent = sent_as or agent
+                refusal = policy.refusal(request.url, sent_as) if sent_as else None
+                if refusal is not None:
+                    self._refuse(request, origin, agent, Refused(refusal, policy))
+                    return None
+                if again and request in self._would_be_denied:
+                    return None
+                if asks_for_sitemaps(request) and self._audit_mode is None and not again:
+                    answer = await self.crawl.sitemaps.response(request, policy)
+                    if answer is not None:
+                        self._outcomes.exempt(request)
+                        return answer
+                self._let_through(request, origin, agent, policy, again)
+                self._outcomes.passed(request, origin, agent, decision, again=again)
+                return None
+            case Unasked():
+                if again:
+                    remove_stamp(request)
+                else:
+                    self._outcomes.exempt(request)
+                return None
+            case Requeued(copy):
+                if again:
+                    self.tally.revoke(request, origin)
+                return copy
+            case Refused():
+                self._refuse(request, origin, agent, decision, again=again)
+                return None
+            case _:
+                assert_never(decision)
+
+    def _let_through(
+        self, request: Request, origin: Origin, agent: AgentNames, policy: Policy, again: bool
+    ) -> None:
+        """Nothing keeps the pace of *policy* in observe mode, but the table shows it."""
+        if self._pacing is None:
+            policy.paces.of(agent)
+            return
+        if self._equal_urls is not None and not again:
+            self._equal_urls.let_through(request, policy)
+        policy.paces.enforce(agent)
+        self._pacing.expect(request, origin, policy)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        """Hands *response* on, or raises RobotsUseDisallowed for what its headers say."""
+        objection = self._pages.received(request, response)
+        if objection is not None:
+            policy, agent = objection.sent
+            verdict = policy.signed(objection_of(objection.statement))
+            refused = Refused(verdict, policy, objection.preferences)
+            self._refuse(request, policy.origin, agent, refused, again=True)
+        return response
+
+    def process_exception(self, request: Request, exception: Exception) -> Request | None:
+        """Keeps requests for the next run that were allowed but not sent before closing.
+
+        Likewise those that an error of this package kept from being sent. Raises RobotsGivenUp for
+        those that were allowed but not sent before giving up their host.
+        """
+        if is_of_this_package(exception):
+            self.crawl.errors.tell("what a request meets on its way", exception)
+            return self.crawl.requeue.at_closing(request)
+        if not isinstance(exception, (HeldAtClosing, HeldAtGivingUp)):
+            return None
+        origin = origin_to_ask(request)
+        if origin is not None and isinstance(exception, HeldAtGivingUp):
+            settings = self._checked_settings(request, origin)
+            refused = given_up_refusal(origin, self.policies.usable(origin, settings))
+            agent = self._agents.judged_by(request, settings)
+            self._refuse(request, origin, agent, refused, again=True, because=exception)
+        if origin is not None:
+            self.tally.revoke(request, origin)
+        return self.crawl.requeue.at_closing(request)
+
+    # What follows
+
+    def _checked_settings(self, request: Request, origin: Origin) -> RobotsSettings:
+        """The settings of *request*.
+
+        Raises RobotsOverrideError if its own override is wrong; in observe mode, it counts without.
+        """
+        try:
+            return self.crawl.request_settings.of(request, origin)
+        except RobotsOverrideError as error:
+            compat.stats_of(self._crawler).inc_value(stats.OVERRIDE_ERRORS)
+            logger.error(
+                "%s is %s: %s",
+                printable(request),
+                "judged without it" if self._audit_mode else "not sent",
+                printable(error),
+                extra={"spider": self._crawler.spider},
+            )
+            if self._audit_mode is None:
+                raise
+            return self.crawl.request_settings.of_origin(origin)
+
+    def _refuse(
+        self,
+        request: Request,
+        origin: Origin,
+        agent: AgentNames,
+        refused: Refused,
+        *,
+        again: bool = False,
+        because: Exception | None = None,
+    ) -> None:
+        """Counts and reports it. Raises RobotsIgnored, except in observe mode.
+
+        *again*: the request was counted as allowed before.
+        """
+        if self._audit_mode is not None:
+            if request not in self._would_be_denied:
+                self._would_be_denied.add(request)
+                self._outcomes.refused(request, origin, agent, refused, again=again)
+            return
+        if not self._late_errbacks.was_counted(request):
+            self._outcomes.refused(request, origin, agent, refused, again=again)
+        raise exception_for(request.url, refused.verdict) from because
+
+    def _append_last_process_request(self) -> None:
+        compat.last_process_request(self._crawler, self._process_request_last)

@@ -1,0 +1,149 @@
+"""Counts what became of each request, stamps it, and tells those who want to know."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.exceptions import denial_of
+from scrapy_robots_plus.crawl.requests import TAP_META_KEY, says_not_to_ask
+from scrapy_robots_plus.crawl.signals import request_disallowed
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.verdict import Reason
+
+from .stamp import put_stamp, remove_stamp
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+    from scrapy_robots_plus.crawl.crawl import Crawl
+    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.protocol.verdict import Verdict
+
+    from .judge import Passes, Refused
+
+logger = logging.getLogger(__name__)
+
+MOST_REASONS = 100
+"""Reasons of overrides that get a stat of their own: each request may name another one."""
+
+_SHOWN = 100
+"""Characters of a reason in the name of a stat."""
+
+
+class Outcomes:
+    """The tally, the stats, the log, the signal and the stamps of a crawl, and what listens to
+    decisions.
+    """
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+        self._crawler = crawl.crawler
+        self._tally = crawl.tally
+        self._stats = compat.stats_of(crawl.crawler)
+        self._override_reasons: set[str] = set()
+
+    def exempt(self, request: Request) -> None:
+        """*request* passes without a robots.txt check."""
+        remove_stamp(request)
+        self._tally.exempt(request)
+        if says_not_to_ask(request) and TAP_META_KEY not in request.meta:
+            self._tally.not_asked += 1
+            self._stats.inc_value(stats.NOT_ASKED)
+            for listener in self._crawl.exemption_listeners:
+                listener(request)
+
+    def passed(
+        self,
+        request: Request,
+        origin: Origin,
+        agent: AgentNames,
+        decision: Passes,
+        *,
+        again: bool = False,
+    ) -> None:
+        """*request* is allowed; *again*: for another agent too, so that it is counted already."""
+        if not again:
+            self._tally.allow(request, origin, self._shown(origin, decision.policy))
+            self._count_override(decision.policy)
+        policy = decision.policy
+        put_stamp(request, decision.verdict, policy, agent)
+        self._crawl.page_preferences.sent(request, policy, agent)
+        self._tell(request, origin, agent, decision)
+
+    def refused(
+        self,
+        request: Request,
+        origin: Origin,
+        agent: AgentNames,
+        decision: Refused,
+        *,
+        again: bool = False,
+    ) -> None:
+        """*request* is denied; *again*: after it was counted as allowed for another agent."""
+        if again:
+            self._tally.revoke(request, origin)
+        else:
+            self._count_override(decision.policy)
+        self._count_skipped(decision)
+        policy = decision.policy
+        shown, is_given_up = self._shown(origin, policy), decision.verdict.reason is Reason.GIVEN_UP
+        self._tally.deny(request, origin, shown, given_up=is_given_up)
+        put_stamp(request, decision.verdict, policy, agent, decision.preferences)
+        if policy is not None and not self._crawl.settings.enforces:
+            self._crawl.page_preferences.sent(request, policy, agent)
+        self._announce(request, decision.verdict)
+        self._tell(request, origin, agent, decision)
+
+    def _count_skipped(self, decision: Refused) -> None:
+        if decision.preferences is not None:
+            self._tally.skipped_pages += 1
+        elif decision.verdict.reason is Reason.AI_PREFERENCE:
+            self._tally.skipped_requests += 1
+
+    def _count_override(self, policy: Policy | None) -> None:
+        override = None if policy is None else policy.settings.override
+        if override is None:
+            return
+        self._stats.inc_value(stats.OVERRIDDEN)
+        reason = printable(override.label, _SHOWN)
+        if reason in self._override_reasons or len(self._override_reasons) < MOST_REASONS:
+            self._override_reasons.add(reason)
+            self._stats.inc_value(stats.filled(stats.OVERRIDDEN_BY_REASON, reason))
+
+    def _shown(self, origin: Origin, policy: Policy | None) -> Policy | None:
+        """What the table shows of *origin*: its own policy, not that of one request."""
+        if policy is None or policy.settings is self._crawl.settings.for_origin(origin):
+            return policy
+        return self._crawl.policies.usable(origin)
+
+    def _tell(
+        self, request: Request, origin: Origin, agent: AgentNames, decision: Passes | Refused
+    ) -> None:
+        for listener in self._crawl.decision_listeners:
+            listener(request, origin, agent, decision)
+
+    def _announce(self, request: Request, verdict: Verdict) -> None:
+        spider, enforces = self._crawler.spider, self._crawl.settings.enforces
+        is_denied = denial_of(verdict)
+        self._stats.inc_value(stats.FORBIDDEN)
+        self._stats.inc_value(stats.filled(stats.FORBIDDEN_BY_REASON, verdict.reason))
+        if verdict.form is not None:
+            self._stats.inc_value(stats.FORBIDDEN_IN_A_FORM)
+        logger.debug(
+            "%(is)s: %(request)s (%(why)s)",
+            {
+                "is": is_denied if enforces else f"Would be {is_denied[:1].lower()}{is_denied[1:]}",
+                "request": printable(request),
+                "why": verdict.describe(),
+            },
+            extra={"spider": spider},
+        )
+        if enforces:  # the signal says that a request was dropped
+            self._crawler.signals.send_catch_log(
+                request_disallowed, request=request, verdict=verdict, spider=spider
+            )

@@ -1,0 +1,85 @@
+"""Returns requests to the scheduler that would otherwise be lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+from uuid import uuid4
+from weakref import WeakSet
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.protocol.origin import Origin
+
+
+class TakesBack(Protocol):
+    """The interface of :class:`~scrapy_robots_plus.hosts.hosts.Hosts`."""
+
+    def takes_back(self, request: Request, origin: Origin, /) -> bool:
+        """Whether it handed out *request*, and takes it back while the robots.txt of *origin*
+        cannot be read.
+        """
+
+
+class Requeue:
+    """A request that a middleware returns goes to the scheduler.
+
+    The duplicate filter has seen it, so it gets ``dont_filter``; its original value is restored
+    when the request comes again.
+    """
+
+    def __init__(self, crawler: Crawler, find_readiness: Callable[[], TakesBack | None]) -> None:
+        self._crawler = crawler
+        self._find_readiness = find_readiness
+        self._stats = compat.stats_of(crawler)
+        self._closing = uuid4().hex
+        self._not_the_schedulers: WeakSet[Request] = WeakSet()
+
+    def welcome(self, request: Request) -> None:
+        """Undoes what was done to a request that was requeued."""
+        mark = request.meta.pop(PUT_BACK_META_KEY, None)
+        if mark is None:
+            return
+        request.dont_filter, closing = mark
+        if closing == self._closing:
+            # It comes although the spider is closing: not from the scheduler, but from
+            # engine.download_async(), which sends whatever it gets.
+            self._not_the_schedulers.add(request)
+
+    def copy_for_scheduler(self, request: Request, origin: Origin) -> Request | None:
+        """The request to return, to keep one in the queue while its robots.txt cannot be read.
+
+        None if the request is to fail.
+        """
+        if compat.is_closing(self._crawler):
+            # Whatever the fetch ended in: the closing crawl may have cut it off itself.
+            return self.at_closing(request)
+        readiness = self._find_readiness()
+        if readiness is None or not readiness.takes_back(request, origin):
+            return None  # any other queue would hand it out again at once
+        return self._copy(request)
+
+    def at_closing(self, request: Request) -> Request | None:
+        """The request to return for one that was still waiting when the spider closed.
+
+        None if the scheduler forgets its requests or would not get this one, or if it cannot be
+        written to disk.
+        """
+        crawler = self._crawler
+        if request in self._not_the_schedulers:
+            return None
+        if not (compat.scheduler_persists(crawler) and compat.fits_on_disk(request, crawler)):
+            return None
+        return self._copy(request, self._closing)
+
+    def _copy(self, request: Request, closing: str = "") -> Request:
+        self._stats.inc_value(stats.REQUEUED)
+        meta = {**request.meta, PUT_BACK_META_KEY: (request.dont_filter, closing)}
+        return request.replace(dont_filter=True, meta=meta)

@@ -1,0 +1,136 @@
+"""What ``response.meta["robots"]`` holds: plain values, made anew for each request."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from scrapy_robots_plus.crawl.clock import timestamp
+from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
+from scrapy_robots_plus.protocol.preferences import CURRENT, Preference
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.protocol.preferences import Preferences
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.protocol.verdict import Verdict
+
+MOST_OF_A_TEXT = 500
+"""Characters of a line of a robots.txt."""
+
+NOT_READ = "not_read"
+"""The preference for each use where nobody has looked what the robots.txt says about it."""
+
+
+def put_stamp(
+    request: Request,
+    verdict: Verdict,
+    policy: Policy | None,
+    agent: AgentNames,
+    preferences: Preferences | None = None,
+) -> None:
+    """Stamps *request* with its *verdict*, in the place of an earlier stamp.
+
+    *preferences*: those of its page, if they are known; otherwise those of *policy*.
+    """
+    stamp = request.meta[STAMP_META_KEY] = stamp_of(verdict)
+    if policy is not None:
+        _add_file(stamp, policy, agent)
+        preferences = preferences or policy.preferences(request.url, agent)
+        if policy.reads_uses:
+            stamp["preferences"] = dict.fromkeys(CURRENT.labels, Preference.UNKNOWN.value)
+    if preferences:
+        _add(stamp, preferences)
+
+
+def add_preferences(request: Request, preferences: Preferences) -> None:
+    """Adds what a page says to the stamp of *request*."""
+    stamp = request.meta.get(STAMP_META_KEY)
+    if isinstance(stamp, dict):  # a middleware may have removed it
+        _add(stamp, preferences)
+
+
+def _add(stamp: dict[str, Any], preferences: Preferences) -> None:
+    said = preferences.as_dict()
+    known = {statement.category for statement in preferences.statements}
+    before = stamp["preferences"]
+    stamp.update(said)
+    if NOT_READ in before.values():
+        unread = (use for use, preference in before.items() if preference == NOT_READ)
+        stamp["preferences"].update(dict.fromkeys(set(unread) - known, NOT_READ))
+
+
+def mark_as_sent(request: Request, now: float) -> None:
+    """Writes into the stamp of *request*, if it has one, that it is sent *now* (seconds since the
+    epoch)."""
+    stamp = request.meta.get(STAMP_META_KEY)
+    if isinstance(stamp, dict):
+        stamp["requested_at"] = timestamp(now)
+
+
+def remove_stamp(request: Request) -> None:
+    """Removes a stamp that came with the meta of another request, and says nothing of this one."""
+    request.meta.pop(STAMP_META_KEY, None)
+
+
+def put_page(request: Request, said: dict[str, Any]) -> None:
+    """Adds what the page of *request* *said* to a copy of its stamp, which others may share."""
+    request.meta[STAMP_META_KEY] = {**request.meta.get(STAMP_META_KEY, {}), "page": said}
+
+
+class ItemStamp(dict[str, Any]):
+    """A stamp in an item: as text, which is what a cell of a CSV file has of it, it is JSON.
+
+    A copy, and what is pickled, is a plain dict.
+    """
+
+    def __str__(self) -> str:
+        return json.dumps(self)
+
+    def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[dict[str, Any]]]:
+        return dict, (dict(self),)
+
+
+def copied(value: Any) -> Any:
+    """A stamp, or a part of one, that shares nothing with *value* that can be changed."""
+    if isinstance(value, dict):
+        return {key: copied(part) for key, part in value.items()}
+    return [copied(part) for part in value] if isinstance(value, list) else value
+
+
+def stamp_of(verdict: Verdict) -> dict[str, Any]:
+    """The stamp of a request with this *verdict*, as far as no file decided."""
+    rule = verdict.rule
+    return {
+        "allowed": verdict.allowed,
+        "reason": verdict.reason.value,
+        "rule": rule if rule is None else rule[:MOST_OF_A_TEXT],
+        "line": verdict.line,
+        "requested_at": None,
+        "override": None,
+        "robots_url": None,
+        "source": None,
+        "sha256": None,
+        "fetched_at": None,
+        "vocabulary": CURRENT.name,
+        "preferences": dict.fromkeys(CURRENT.labels, NOT_READ),
+        "statements": [],
+        "licenses": [],
+        "page": None,
+    }
+
+
+def _add_file(stamp: dict[str, Any], policy: Policy, agent: AgentNames) -> None:
+    settings, record = policy.settings, policy.record
+    if settings.override is not None:
+        stamp["override"] = settings.override.label
+    if settings.needs_file:
+        stamp["fetched_at"] = timestamp(record.fetched_at)
+    elif settings.robots_txt is None:
+        return
+    stamp["robots_url"] = record.url
+    stamp["source"] = policy.source.value
+    stamp["sha256"] = record.sha256 or None
+    stamp["licenses"] = [each[:MOST_OF_A_TEXT] for each in policy.licenses(agent)]

@@ -1,0 +1,350 @@
+"""What a setting may be. Each check returns the value to use, or raises ValueError saying what is
+expected.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from functools import partial
+from importlib.util import find_spec
+from math import isfinite
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from scrapy_robots_plus.protocol.dialect import Dialect, dialect_named
+from scrapy_robots_plus.protocol.preferences import CURRENT
+from scrapy_robots_plus.protocol.product_token import has_product_token
+from scrapy_robots_plus.protocol.rfc9309 import EXPIRY
+from scrapy_robots_plus.protocol.status_policy import StatusTable, status_table
+from scrapy_robots_plus.redis.url import check_redis_url
+from scrapy_robots_plus.storage import check_sqlite_uri, check_store_uri
+
+from .setting import Check
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from enum import Enum
+
+_W = TypeVar("_W")
+_T = TypeVar("_T")
+_E = TypeVar("_E", bound="Enum")
+
+DAY = EXPIRY
+FOREVER = 10 * 365 * 86_400.0
+
+
+def _boolean(value: object) -> bool:
+    text = str(value).lower()
+    if text in ("true", "1"):
+        return True
+    if text in ("false", "0"):
+        return False
+    raise ValueError("expected True or False")
+
+
+def _boolean_or_none(value: object) -> bool | None:
+    unset = value is None or (isinstance(value, str) and value.lower() in ("", "none"))
+    return None if unset else _boolean(value)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("expected a text that is not empty")
+    return value
+
+
+text: Check[str, str] = Check("a string", _text)
+boolean: Check[bool, bool] = Check("`True` or `False`", _boolean)
+boolean_or_none: Check[bool | None, bool | None] = Check(
+    "`True`, `False` or `None`", _boolean_or_none
+)
+
+
+def number(unit: str, low: float, high: float, why: str = "") -> Check[float, float]:
+    """A check for a number of *unit* between *low* and *high*; *why* explains the bound."""
+    words = f"number of {unit} between {_plain(low)} and {_plain(high)}"
+    read = partial(_number, low=low, high=high, expected=_expected(words, why))
+    return Check(f"a {words}", read, unit)
+
+
+def whole_number(unit: str, low: int, high: int, why: str = "") -> Check[int, int]:
+    """Like :func:`number`, without a fraction."""
+    words = f"whole number of {unit} between {_plain(low)} and {_plain(high)}"
+    expected = _expected(words, why)
+
+    def read(value: object) -> int:
+        parsed = _number(value, low, high, expected)
+        if parsed != int(parsed):
+            raise ValueError(expected)
+        return int(parsed)
+
+    return Check(f"a {words}", read, unit)
+
+
+def pair(
+    unit: str, low: float, high: float, why: str = ""
+) -> Check[Sequence[float], tuple[float, float]]:
+    """A check for two numbers like :func:`number`, the first no larger than the second."""
+    words = f"two numbers of {unit} between {_plain(low)} and {_plain(high)}, the smaller first"
+    expected = f"expected {words} ({why})" if why else f"expected {words}"
+
+    def read(value: object) -> tuple[float, float]:
+        value = json_if_text(value, "[")
+        numbers = value.split(",") if isinstance(value, str) else value
+        if not isinstance(numbers, (list, tuple)) or len(numbers) != 2:
+            raise ValueError(expected)
+        least, most = (_number(each, low, high, expected) for each in numbers)
+        if least > most:
+            raise ValueError(expected)
+        return least, most
+
+    return Check(words, read, unit)
+
+
+def _number(value: object, low: float, high: float, expected: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise ValueError(expected)
+    try:
+        parsed = float(value)
+    except (ValueError, OverflowError):
+        raise ValueError(expected) from None
+    if not isfinite(parsed) or not low <= parsed <= high:
+        raise ValueError(expected)
+    return parsed
+
+
+def _expected(words: str, why: str) -> str:
+    return f"expected a {words} ({why})" if why else f"expected a {words}"
+
+
+def or_unset(check: Check[_W, _T]) -> Check[_W | None, _T | None]:
+    """Like *check*; None if there is no value."""
+
+    def read(value: object) -> _T | None:
+        return None if value is None or value == "" else check.read(value)
+
+    return Check(f"{check.type}, or `None`", read, check.unit)
+
+
+def _plain(bound: float) -> str:
+    """A number as people write it: ``:g`` would write a hundred million as ``1e+08``."""
+    return f"{int(bound):,}" if bound == int(bound) else f"{bound:g}"
+
+
+def one_of(choices: type[_E]) -> Check[str, _E]:
+    """A check for the values of an enumeration of strings, in any case."""
+    by_name = {str(choice.value): choice for choice in choices}
+    *others, last = map(repr, by_name)
+    words = f"{', '.join(others)} or {last}"
+
+    def read(value: object) -> _E:
+        if isinstance(value, choices):
+            return value
+        if not isinstance(value, str) or value.lower() not in by_name:
+            raise ValueError(f"expected {words}")
+        return by_name[value.lower()]
+
+    return Check(words.replace("'", "`"), read)
+
+
+def json_if_text(value: object, opening: str = "{") -> object:
+    """Dicts come from ``-s`` and from environment files as JSON, as elsewhere in Scrapy."""
+    if isinstance(value, str) and value.lstrip().startswith(opening):
+        try:
+            return json.loads(value)
+        except ValueError as error:
+            raise ValueError(f"not valid JSON: {error}") from None
+    return value
+
+
+def _string_keyed(value: object) -> Mapping[str, Any]:
+    value = json_if_text(value)
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise ValueError("expected a dict whose keys are strings")
+    return dict(value)
+
+
+string_keyed: Check[Mapping[str, Any], Mapping[str, Any]] = Check(
+    "a dict whose keys are strings", _string_keyed
+)
+
+
+def _headers(value: object) -> Mapping[str, Any]:
+    checked = _string_keyed(value)
+    for name, content in checked.items():
+        contents = content if isinstance(content, (list, tuple)) else [content]
+        if not all(isinstance(item, (str, bytes)) for item in contents):
+            raise ValueError(f"expected a string or a list of strings as the header {name!r}")
+    return checked
+
+
+headers: Check[Mapping[str, Any], Mapping[str, Any]] = Check(
+    "a dict of strings, or of lists of strings", _headers
+)
+
+
+def _share(value: object) -> float:
+    expected = "expected True, False, or a number between 0 and 1"
+    try:
+        return float(_boolean(value))
+    except ValueError:
+        return _number(value, 0, 1, expected)
+
+
+share: Check[bool | float, float] = Check("`True`, `False`, or a number between 0 and 1", _share)
+
+
+# How files are read
+
+
+def _status_policy(value: object) -> StatusTable:
+    return status_table(json_if_text(value))
+
+
+status_policy: Check[str | Mapping[str, str], StatusTable] = Check(
+    "the name of a preset, or a dict", _status_policy
+)
+
+
+def _dialect(value: object) -> Dialect:
+    if not isinstance(value, (str, Dialect)):
+        raise ValueError("expected the name of a dialect or a Dialect")
+    return dialect_named(value)
+
+
+dialect: Check[str | Dialect, Dialect] = Check("the name of a dialect, or a `Dialect`", _dialect)
+
+
+_LIST_OF_NAMES = re.compile(r"[\w.-]+(/[\w.-]+)?(\s*,\s*[\w.-]+(/[\w.-]+)?)+")
+"""``Foobot,Barbot``: lists on Scrapy's command line look like this, User-Agent headers do not."""
+
+
+AN_AGENT = (
+    "expected a product token (Foobot), a User-Agent header, or a list of them in order of "
+    "preference"
+)
+
+
+def _user_agent(value: object) -> str | tuple[str, ...] | None:
+    value = json_if_text(value, "[")
+    if value is None or value == "":
+        return None
+    if isinstance(value, bytes):
+        value = value.decode("latin-1")
+    if isinstance(value, str):
+        names = value.split(",") if _LIST_OF_NAMES.fullmatch(value.strip()) else ()
+        return tuple(name.strip() for name in names) or value
+    names = tuple(value) if isinstance(value, (list, tuple)) else ()
+    if not names or not all(isinstance(name, str) and name.strip() for name in names):
+        raise ValueError(AN_AGENT)
+    return names
+
+
+user_agent: Check[str | Sequence[str] | None, str | tuple[str, ...] | None] = Check(
+    "a string, a list of strings, or `None`", _user_agent
+)
+
+
+# Uses of pages
+
+
+def _names(value: object, expected: str) -> tuple[str, ...]:
+    value = json_if_text(value, "[")
+    if value is None or value == "":
+        return ()
+    names = value.split(",") if isinstance(value, str) else value
+    if not isinstance(names, (list, tuple, set, frozenset)):
+        raise ValueError(expected)
+    if not all(isinstance(name, str) and name.strip() for name in names):
+        raise ValueError(expected)
+    return tuple(dict.fromkeys(name.strip() for name in names))
+
+
+def _ai_uses(value: object) -> tuple[str, ...]:
+    expected = f"expected a list of {', '.join(CURRENT.labels)}"
+    uses = tuple(name.lower() for name in _names(value, expected))
+    unknown = [repr(use) for use in uses if use not in CURRENT.labels]
+    if unknown:
+        raise ValueError(f"{expected}, not {', '.join(unknown)}")
+    return uses
+
+
+def _ai_tokens(value: object) -> tuple[str, ...]:
+    expected = "expected a list of product tokens, such as Google-Extended"
+    tokens = _names(value, expected)
+    if not all(map(has_product_token, tokens)):
+        raise ValueError(expected)
+    return tokens
+
+
+ai_uses: Check[Sequence[str], tuple[str, ...]] = Check("a list of strings", _ai_uses)
+ai_tokens: Check[Sequence[str], tuple[str, ...]] = Check("a list of strings", _ai_tokens)
+
+
+# Places: files, folders, servers
+
+
+def _shared_pace(value: object) -> str:
+    """Opens nothing. Raises ValueError, which shows no password."""
+    expected = (
+        "expected 'process', 'off', 'sqlite:PATH' (sqlite:pace.db, sqlite:/var/lib/pace.db) or the "
+        "URL of a Redis server (redis://127.0.0.1:6379/0)"
+    )
+    if isinstance(value, str):
+        if value.lower() in ("process", "off"):
+            return value.lower()
+        if value.startswith("sqlite:"):
+            return check_sqlite_uri(value, expected)
+        if value.startswith(("redis:", "rediss:", "unix:")):
+            return check_redis_url(value)
+    raise ValueError(expected)
+
+
+shared_pace: Check[str, str] = Check(
+    "`process`, `off`, `sqlite:PATH`, or the URL of a Redis server", _shared_pace
+)
+store_uri: Check[str | None, str | None] = or_unset(
+    Check("`memory`, `sqlite:PATH` or the URL of a Redis server", check_store_uri)
+)
+
+
+def _file_name(value: object) -> str:
+    expected = "expected the path of a file; %(name)s and %(time)s may be in it, and %% for a %"
+    name = os.fspath(value) if isinstance(value, (str, os.PathLike)) else ""
+    if not isinstance(name, str) or not name or "\0" in name or name.endswith(("/", os.sep)):
+        raise ValueError(expected)
+    if "://" in name:
+        raise ValueError(f"{expected}; a URL is not a path")
+    if "%" in _STANDS_FOR.sub("", name):
+        raise ValueError(expected)
+    return name
+
+
+_STANDS_FOR = re.compile(r"%%|%\((?:name|time)\)s")
+"""What Python's ``%`` puts something else for; it would take more, ``%s`` for example."""
+
+file_name: Check[str, str] = Check("the path of a file, with `%(name)s` and `%(time)s`", _file_name)
+
+
+def _boolean_or_path(value: object) -> bool | str:
+    try:
+        return boolean.read(value)
+    except ValueError:
+        return _file_name(value)
+
+
+boolean_or_path: Check[bool | str, bool | str] = Check(
+    "`True`, `False`, or the path of a folder", _boolean_or_path
+)
+
+
+def _warc_file(value: object) -> str:
+    name = _file_name(value)
+    if find_spec("warcio") is None:
+        raise ValueError("warcio is not installed: pip install 'scrapy-robots-plus[warc]'")
+    return name
+
+
+warc_file: Check[str, str] = Check(file_name.type, _warc_file)

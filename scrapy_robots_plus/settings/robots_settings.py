@@ -1,0 +1,180 @@
+"""The settings of one crawl, and what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.origins.decide import Rulebook
+from scrapy_robots_plus.protocol.freshness import Limits
+
+from .declared import Declared
+from .errors import RobotsSettingsError, end_crawl
+from .options import AiPolicy, Mode, PageAction
+from .reading import read_all
+from .unknown import report_unknown_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+    from scrapy_robots_plus.protocol.origin import Origin
+
+    from .override import Override
+
+
+@dataclass(frozen=True, eq=False)  # compared by identity: what they decide is kept by them
+class RobotsSettings(Declared):
+    """The settings of one crawl, checked. :meth:`from_settings` makes it.
+
+    Those of one origin may differ: ``for_origin()`` returns them.
+    """
+
+    override: Override | None = None
+    """What makes these settings differ from those of the crawl; None if they are those."""
+
+    @classmethod
+    def from_settings(cls, settings: BaseSettings) -> RobotsSettings:
+        """Reads and checks all. Raises :class:`RobotsSettingsError`, which names all wrong ones."""
+        return cls(**read_all(settings))
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> RobotsSettings:
+        """The settings of a crawl. Raises :class:`RobotsSettingsError`, which stops it."""
+        try:
+            return cls.from_settings(crawler.settings)
+        except RobotsSettingsError as error:
+            report_unknown_settings(crawler.settings)  # a crawl that starts does so later
+            end_crawl(crawler, error)
+            raise
+
+    # Overrides
+
+    def for_origin(self, origin: Origin) -> RobotsSettings:
+        """The settings for *origin*: these, unless ``ROBOTS_OVERRIDES`` names it.
+
+        Each override always gives the same object.
+        """
+        if not self._by_override:
+            return self
+        override = self.overrides.of(origin)
+        return self if override is None else self._by_override[override]
+
+    @cached_property
+    def _by_override(self) -> Mapping[Override, RobotsSettings]:
+        return {override: self.under(override) for override in self.overrides.values()}
+
+    def under(self, override: Override) -> RobotsSettings:
+        """These settings with *override* laid over them, and over the override they have."""
+        merged = override if self.override is None else self.override.with_changes(override)
+        return replace(self, override=merged, **override.settings)
+
+    def for_fetching(self, origin: Origin) -> RobotsSettings:
+        """The settings under which the file of *origin* is fetched and kept, if it is."""
+        settings = self.for_origin(origin)
+        if settings.needs_file:
+            return settings
+        return self if self.needs_file else self._for_one_that_obeys
+
+    @cached_property
+    def _for_one_that_obeys(self) -> RobotsSettings:
+        return replace(self, obey=True)
+
+    @property
+    def fixed_delay(self) -> float | None:
+        """The delay that an override sets; None if the robots.txt decides."""
+        return self.override.crawl_delay if self.override else None
+
+    @property
+    def own_delay(self) -> float:
+        """The delay in seconds that the user wants where no robots.txt decides."""
+        return self.default_delay if self.fixed_delay is None else self.fixed_delay
+
+    @property
+    def robots_txt(self) -> str | None:
+        """The text that an override puts in place of the site's; None if it does not."""
+        return self.override.robots_txt if self.override else None
+
+    @cached_property
+    def needs_file(self) -> bool:
+        """Whether a robots.txt must be fetched: for its rules, or for its delay."""
+        if self.robots_txt is not None:
+            return False
+        return self.obey or (self.fixed_delay is None and self.keeps_delays)
+
+    @cached_property
+    def is_on(self) -> bool:
+        """Whether rules or delays are obeyed, of any origin."""
+        return self.keeps_any_delays or any(each.obey for each in self.of_all_origins)
+
+    @cached_property
+    def on_nofollow(self) -> PageAction:
+        """What is done about pages with ``nofollow``."""
+        return self._on_pages("nofollow", self.nofollow)
+
+    @cached_property
+    def on_noindex(self) -> PageAction:
+        """What is done about pages with ``noindex``."""
+        return self._on_pages("noindex", self.noindex)
+
+    @cached_property
+    def reads_pages(self) -> bool:
+        """Whether pages are asked what they say of themselves."""
+        return not self.on_nofollow is self.on_noindex is PageAction.IGNORE
+
+    @cached_property
+    def reads_any_pages(self) -> bool:
+        """Whether those of any origin are."""
+        return any(each.reads_pages for each in self.of_all_origins)
+
+    def _on_pages(self, key: str, action: PageAction) -> PageAction:
+        """A host whose robots.txt an override switches off is not asked by its pages either, unless
+        the override says so."""
+        override = self.override
+        is_off = override is not None and override.obey is False and key not in override.given
+        return PageAction.IGNORE if is_off else action
+
+    @property
+    def keeps_any_delays(self) -> bool:
+        """Whether delays are kept, of any origin."""
+        return any(each.keeps_delays or each.own_delay for each in self.of_all_origins)
+
+    @property
+    def of_all_origins(self) -> tuple[RobotsSettings, ...]:
+        """These settings, and those under each override."""
+        return (self, *self._by_override.values())
+
+    # What follows from several settings
+
+    @cached_property
+    def skipped_uses(self) -> tuple[str, ...]:
+        """The uses because of which pages are skipped whose site objects to them."""
+        return self.ai_uses if self.ai_policy is AiPolicy.SKIP else ()
+
+    @property
+    def enforces(self) -> bool:
+        """Whether requests are denied and delayed, not just judged."""
+        return self.mode is Mode.OBEY
+
+    @property
+    def keeps_delays(self) -> bool:
+        """Whether the Crawl-delay of a robots.txt is honoured."""
+        return self.obey if self.crawl_delay_obey is None else self.crawl_delay_obey
+
+    @cached_property
+    def limits(self) -> Limits:
+        """The bounds of all lifetimes."""
+        return Limits(self.dialect.expiry, *self.ttl, self.stale_max, *self.retry_interval)
+
+    @cached_property
+    def rulebook(self) -> Rulebook:
+        """What decides on records."""
+        return Rulebook(self.limits, self.status_policy)
+
+    @property
+    def defers(self) -> bool:
+        """Whether requests to a host whose robots.txt cannot be read wait."""
+        return self.defer > 0

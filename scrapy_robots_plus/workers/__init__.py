@@ -1,0 +1,1 @@
+"""The queue of a crawl with many workers, for scrapy-redis."""
