@@ -1,14 +1,16 @@
 """Files and keys that another version has written are read, or refused with a sentence.
 
-Those in ``tests/data/c7e4890`` are of a crawl of http://old.example/ with that commit, which has
-got two of its eight pages: its job, its store, its audit log, its shared pace, what ``scrapy robots
-cache export`` makes of the store, and the keys of a worker's Redis, each as DUMP gives it.
+Those in ``tests/data/c7e4890`` are of crawls of http://old.example/ with that commit, which have
+got two of its eight pages: the job, the store, the audit log, the shared pace in a file and in
+Redis, what ``scrapy robots cache export`` makes of the store, and the keys of a worker's Redis, of
+one that was closed and of one that was killed, each as DUMP gives it.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import re
 import shutil
 from base64 import b64decode
 from pathlib import Path
@@ -19,6 +21,7 @@ import pytest_twisted
 import redis
 from scrapy.http import TextResponse
 
+from scrapy_robots_plus.job import JobFileError
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage.opening import open_store
 from tests.commands.running import Robots
@@ -66,14 +69,22 @@ def old(tmp_path: Path) -> Path:
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_job_is_resumed(old: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (old / "job").mkdir()
-    (old / "frontier.sqlite").rename(old / "job" / "frontier.sqlite")
-    crawler = await crawl(JOBDIR=str(old / "job"), **ALONE)
-    assert set(crawler.spider.got) == PAGES - GOT
-    told = [each.getMessage() for each in caplog.records if "frontier.sqlite" in each.getMessage()]
-    assert len(told) == 1
-    assert "6 requests can be read" in told[0]
+async def test_a_job_is_refused_and_left_as_it_was(old: Path) -> None:
+    file = old / "job" / "frontier.sqlite"
+    file.parent.mkdir()
+    (old / file.name).rename(file)
+    before = file.read_bytes()
+    told = (
+        f"{file}: has layout 1, made by an older scrapy-robots-plus; this version knows 2 and "
+        "later. End the job with the version that began it, or choose another JOBDIR"
+    )
+    with pytest.raises(JobFileError, match=f"^{re.escape(told)}$"):
+        await crawl(JOBDIR=str(file.parent), **ALONE)
+    shown = Robots(old)("job", "show", "job")
+    assert shown.status == 2
+    assert shown.errors.startswith(f"scrapy robots job show: {told}")
+    assert file.read_bytes() == before
+    assert [each.name for each in file.parent.iterdir() if each.is_file()] == [file.name]
 
 
 def test_a_store_is_read(old: Path) -> None:
@@ -84,12 +95,15 @@ def test_a_store_is_read(old: Path) -> None:
     assert (record.body, record.outcome, record.lifetime) == (RULES, 200, 86_400)
 
 
-def test_exported_records_of_before_the_first_release_are_refused(tmp_path: Path) -> None:
+def test_exported_records_are_refused(tmp_path: Path) -> None:
     """They name their fields otherwise; the store that they are of can be read."""
     robots, store = Robots(tmp_path), f"sqlite:{tmp_path / 'new.db'}"
     done = robots("cache", "import", DATA / "export.jsonl", "--store", store)
     assert done.status == 1
-    assert done.errors == "line 1: 'status' is missing\n"
+    assert done.errors == (
+        "line 1: version 1; only 2 is known: export the store anew, with this version of "
+        "scrapy-robots-plus\n"
+    )
     assert done.lines == ["0 records imported, 0 newer in the store, 1 line left out"]
 
 
@@ -101,22 +115,49 @@ def test_an_audit_log_is_replayed(tmp_path: Path) -> None:
     assert Robots(tmp_path / "data")("replay", "audit.jsonl").lines == ["1 verdict, 0 differ"]
 
 
+OLD_PACE = "is of an older scrapy-robots-plus: end the crawls of that version, then delete"
+
+
 @pytest_twisted.ensureDeferred
-async def test_a_shared_pace_begins_anew(old: Path) -> None:
-    pages = [f"http://old.example/{number}" for number in (8, 9)]
-    crawler = await crawl(*pages, ROBOTS_SHARED_PACE=f"sqlite:{old / 'pace.db'}", **ALONE)
+async def test_a_shared_pace_in_a_file_is_refused(
+    old: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file, pages = old / "pace.db", [f"http://old.example/{number}" for number in (8, 9)]
+    before = file.read_bytes()
+    crawler = await crawl(*pages, ROBOTS_SHARED_PACE=f"sqlite:{file}", **ALONE)
     assert set(crawler.spider.got) == set(pages)
-    assert stat(crawler, "log_count/WARNING") == stat(crawler, "log_count/ERROR") == 0
+    told = [each for each in caplog.messages if OLD_PACE in each]
+    assert len(told) == stat(crawler, "log_count/WARNING") == 1
+    assert f"{file}: it {OLD_PACE} it" in told[0]
+    assert file.read_bytes() == before
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_shared_pace_in_redis_is_refused(caplog: pytest.LogCaptureFixture) -> None:
+    pages = [f"http://old.example/{number}" for number in (8, 9)]
+    with redis_server() as server:
+        restore(server, "keys_of_pace.json")
+        crawler = await crawl(*pages, ROBOTS_SHARED_PACE=server["REDIS_URL"], **ALONE)
+    assert set(crawler.spider.got) == set(pages)
+    told = [each for each in caplog.messages if OLD_PACE in each]
+    assert len(told) == stat(crawler, "log_count/WARNING") == 1
+    assert "{robots:pace:foobot:old.example}" in told[0]
 
 
 @scrapy_redis_may_warn
+@pytest.mark.parametrize(
+    ("keys", "dealt_with"), [("keys.json", {0, 2}), ("keys_of_killed.json", {0, 1})]
+)
 @pytest_twisted.ensureDeferred
-async def test_the_requests_of_workers_are_read_or_refused(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_the_requests_of_workers_are_read(keys: str, dealt_with: set[int]) -> None:
+    """Those under way when a worker was killed are sent again when its time is over."""
     with redis_server() as server:
-        client = redis.Redis.from_url(server["REDIS_URL"])
-        for key, _, dump in json.loads((DATA / "keys.json").read_text()):
-            client.restore(key, 0, b64decode(dump))
+        restore(server, keys)
         crawler = await crawl(**{**server, **SHARED, **ALONE, "ROBOTS_WORKER_LIFETIME": 10})
-    assert set(crawler.spider.got) == PAGES - {f"http://old.example/{n}" for n in (0, 2)}
+    assert set(crawler.spider.got) == PAGES - {f"http://old.example/{n}" for n in dealt_with}
+
+
+def restore(server: dict[str, Any], keys: str) -> None:
+    client = redis.Redis.from_url(server["REDIS_URL"])
+    for key, _, dump in json.loads((DATA / keys).read_text()):
+        client.restore(key, 0, b64decode(dump))

@@ -60,6 +60,8 @@ class RobotsCommand(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Adds the subcommands; each has the options of all Scrapy commands besides its own."""
+        # Where the user has closed it, argparse fails in Python 3.10.
+        sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
         self._add(subcommands(), parser, "scrapy robots")
 
     def _add(

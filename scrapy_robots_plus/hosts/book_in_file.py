@@ -33,6 +33,8 @@ FOREVER = 1e12
 """Seconds for which the row without a host is of use."""
 APPLICATION_ID = 0x526F5061
 """Says that the file is ours ("RoPa")."""
+LAYOUT = 1
+"""The ``user_version`` of a file."""
 
 _LAYOUT = """
 CREATE TABLE IF NOT EXISTS book (
@@ -152,9 +154,14 @@ def _entry(connection: sqlite3.Connection, key: str, moment: Moment) -> tuple[En
 def _opened(path: Path) -> sqlite3.Connection:
     if path.exists() and path.stat().st_size:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as reader:
-            is_ours = pragma(reader, "application_id") == APPLICATION_ID
-        if not is_ours:
+            header = pragma(reader, "application_id"), pragma(reader, "user_version")
+        if header[0] != APPLICATION_ID:
             raise sqlite3.DatabaseError("the file is not a shared pace of scrapy-robots-plus")
+        if header[1] != LAYOUT:
+            age = "an older" if header[1] < LAYOUT else "a newer"
+            raise sqlite3.DatabaseError(
+                f"it is of {age} scrapy-robots-plus: end the crawls of that version, then delete it"
+            )
     connection = sqlite3.connect(
         path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
@@ -162,6 +169,7 @@ def _opened(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = OFF")  # nothing in it outlives the machine
         connection.execute("BEGIN IMMEDIATE")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {LAYOUT}")
         connection.execute(_LAYOUT)
         connection.execute("COMMIT")
     except BaseException:

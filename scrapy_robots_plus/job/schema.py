@@ -196,20 +196,28 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         *(f"INSERT INTO {copy} VALUES {(*Counts(), Counts().crc)}" for copy in COPIES),  # noqa: S608
     ),
 )
-"""Step *n* turns layout *n* (``user_version``; 0 is an empty file) into layout *n + 1*."""
+"""The first step makes layout :data:`OLDEST` (``user_version``) of an empty file, each other one
+the layout after it."""
+
+OLDEST = 2
+"""Layout 1 was that of code before the first release."""
+
+
+def newest_layout() -> int:
+    return OLDEST - 1 + len(MIGRATIONS)
 
 
 def migrate(connection: sqlite3.Connection) -> None:
     """Creates the tables, or upgrades an older layout, in one transaction."""
     version = pragma(connection, "user_version")
-    if version == len(MIGRATIONS):
+    if version == newest_layout():
         return
     with transaction(connection):
-        for step in MIGRATIONS[version:]:
+        for step in MIGRATIONS[max(0, version - OLDEST + 1) :]:
             for statement in step:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        connection.execute(f"PRAGMA user_version = {newest_layout()}")
 
 
 def journal_of(path: Path) -> Path:
@@ -262,13 +270,20 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 def check_layout(connection: sqlite3.Connection, path: Path) -> None:
     """Raises JobFileError if this version cannot read the file."""
-    version, newest = pragma(connection, "user_version"), len(MIGRATIONS)
+    version, newest = pragma(connection, "user_version"), newest_layout()
     if version > newest:
         raise JobFileError(
             path,
             f"has layout {version}, made by a newer scrapy-robots-plus; this version knows up to "
             f"{newest}",
             "Upgrade, or choose another JOBDIR",
+        )
+    if 0 < version < OLDEST:
+        raise JobFileError(
+            path,
+            f"has layout {version}, made by an older scrapy-robots-plus; this version knows "
+            f"{OLDEST} and later",
+            "End the job with the version that began it, or choose another JOBDIR",
         )
     empty = not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
     if pragma(connection, "application_id") != APPLICATION_ID and not empty:
@@ -283,7 +298,7 @@ def explained(path: Path, error: Exception) -> JobFileError:
         what, to_do = "is in use by another process", "Wait for that crawl, or stop it"
     elif "full" in str(error):
         what, to_do = "cannot be written: no space is left", "Make room and resume the job"
-    elif isinstance(error, MemoryError):
+    elif isinstance(error, MemoryError | sqlite3.InterfaceError):  # the latter in Python 3.10
         what, to_do = "cannot be used: no memory is left", "Resume the job"
     else:
         what, to_do = f"cannot be used ({error})", "Mend the cause and resume the job"

@@ -16,6 +16,10 @@ local e = {
 }
 local saved = redis.call('GET', KEYS[1])
 if saved then e = cmsgpack.unpack(saved) end
+if not e.next then
+  return redis.error_reply('ERR the key ' .. KEYS[1] .. ' is of an older scrapy-robots-plus: end the crawls of that '
+    .. 'version, then delete it, or wait a minute')
+end
 
 -- The server has lost the entry, or was started again, maybe with an older one: nobody knows who has
 -- just sent something.

@@ -22,8 +22,8 @@ from . import codec
 if TYPE_CHECKING:
     from .record import RobotsRecord
 
-VERSION = 1
-"""The version of a line."""
+VERSION = 2
+"""The version of a line; 1 was that of code before the first release."""
 
 _SPANS = ("lifetime", "retry_in")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -83,7 +83,8 @@ def record_in(line: bytes, max_body: int = MAX_BYTES) -> RobotsRecord:
     if not isinstance(fields, dict) or "v" not in fields:
         raise LineError("not a record")
     if fields["v"] != VERSION:
-        raise LineError(f"version {fields['v']!r:.80}; only {VERSION} is known")
+        what = f"version {fields['v']!r:.80}; only {VERSION} is known"
+        raise LineError(f"{what}: export the store anew, with this version of scrapy-robots-plus")
     try:
         own = {
             **fields,

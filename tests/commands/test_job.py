@@ -337,6 +337,7 @@ def test_fingerprints_of_older_versions_are_text(tmp_path: Path) -> None:
     (tmp_path / "job").mkdir()
     (tmp_path / "job" / "requests.seen").write_text("ab" * 20 + "\n" + "cd" * 20 + "\nab")
     done = Robots(tmp_path)("job", "convert", "job")
+    assert done.errors == ""
     assert (done.status, done.output.split(" are in ")[0]) == (0, "0 requests and 3 fingerprints")
     with JobFile(tmp_path / "job" / FILE_NAME) as file:
         assert not file.see(b"\xab" * 20)

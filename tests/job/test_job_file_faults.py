@@ -223,7 +223,7 @@ def test_a_newer_layout_is_refused_and_left_alone(path: Path) -> None:
     before = path.read_bytes()
     with pytest.raises(
         JobFileError,
-        match=r"has layout 7, made by a newer .* up to 1\. Upgrade, or choose another JOBDIR$",
+        match=r"has layout 7, made by a newer .* up to 2\. Upgrade, or choose another JOBDIR$",
     ):
         JobFile(path)
     assert path.read_bytes() == before
@@ -241,11 +241,11 @@ def test_an_older_layout_is_upgraded_or_left_as_it_was(
         pytest.raises(sqlite3.OperationalError, match="already exists"),
     ):
         schema.migrate(connection)
-    assert version_of(path) == 1
+    assert version_of(path) == 2
     monkeypatch.setattr(schema, "MIGRATIONS", (*first, ("CREATE TABLE more (a)",)))
     with JobFile(path) as file:
         assert numbers(file) == list(range(50))
-    assert version_of(path) == 2
+    assert version_of(path) == 3
 
 
 def test_another_program_s_database_is_left_alone(path: Path) -> None:

@@ -70,7 +70,7 @@ def test_a_line_reads_as_documented() -> None:
     body = b"User-agent: *\n"
     record = with_body(body, failure=503, failures=2, failed_at=START + 1, retry_in=60)
     assert list(line_of(record).items()) == [
-        ("v", 1),
+        ("v", 2),
         ("origin", "https://host1.example"),
         ("access", "rules"),
         ("status", "200"),
@@ -110,8 +110,8 @@ def test_whole_numbers_are_spans_too() -> None:
         (b"[" * 100_000, "not JSON: "),
         (b"[]", "not a record"),
         (b"{}", "not a record"),
-        (line(v=2), "version 2; only 1 is known"),
-        (line(v="x" * 1000), f"version 'x{78 * 'x'}; only 1 is known"),
+        (line(v=1), "version 1; only 2 is known: export the store anew"),
+        (line(v="x" * 1000), f"version 'x{78 * 'x'}; only 2 is known"),
         *((line(**{name: ...}), f"'{name}' is missing") for name in list(line_of(rules(1)))[1:]),
         (line(origin="https://Host1.example"), "is not an origin such as"),
         (line(origin="https://host1.example/"), "is not an origin such as"),

@@ -372,7 +372,7 @@ class TestAServerThatDoesNotTakeWrites:
             store.put(rules(1))
             own_server.run_out_of_memory() if why == "memory" else own_server.follow()
             for _ in range(3):
-                with pytest.raises(StoreError, match=r"OOM|READONLY|read only"):
+                with pytest.raises(StoreError, match=r"OOM|maxmemory|READONLY|read only"):
                     store.put(rules(2))
                 assert store.get(origin(1)) == rules(1)
             own_server.limit_memory(0) if why == "memory" else own_server.lead()

@@ -182,11 +182,12 @@ local function release(host, hold, left_by)
   settle(host, pace)
 end
 
--- Puts a host where it belongs. Who held it may be gone, with its key; if not, it says so in time
+-- Puts a host where it belongs. Who held it may be gone, with its key; if not, it says so in time.
+-- Before the first release, a holder had no name.
 local function look_at(host)
   local pace = pace_of(host)
   local id, worker = string.match(pace.holder, '^(.*)@(.*)$')
-  if not id or call('HEXISTS', out_of(worker), id) == 1 and call('ZSCORE', WORKERS, worker) then
+  if pace.holder == '' or id and call('HEXISTS', out_of(worker), id) == 1 and call('ZSCORE', WORKERS, worker) then
     settle(host, pace)
   else
     release(host, pace.holder, now() + lifetime)
