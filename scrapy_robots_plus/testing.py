@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from scrapy import Request, Spider
     from scrapy.settings import Settings
@@ -241,13 +241,15 @@ def robots_site() -> Iterator[Callable[..., RobotsSite]]:
 
 
 def verdicts(
-    settings: Mapping[str, Any] | None, robots_txt: Text, urls: Iterator[str] | Sequence[str]
+    settings: Mapping[str, Any] | None, robots_txt: Text, urls: Iterable[str]
 ) -> dict[str, Verdict]:
     """What crawls with *settings* would make of *urls*, by URL, if *robots_txt* were the file of
-    each site. Needs no network. *settings* are laid over those of the project.
+    each site for which ``ROBOTS_OVERRIDES`` has no text. Needs no network. *settings* are laid over
+    those of the project.
     """
     from scrapy_robots_plus.commands.answers import origin_of
     from scrapy_robots_plus.commands.project import Project
+    from scrapy_robots_plus.origins.views import record_of_text
 
     project = Project(_settings(settings or {}), Namespace())
     body = robots_txt.encode() if isinstance(robots_txt, str) else robots_txt
@@ -257,7 +259,11 @@ def verdicts(
         if origin is None:
             raise ValueError(f"{url} is not http or https: no robots.txt applies to it")
         settings_there = project.robots.for_origin(origin)
-        policy = project.policy_of(project.record_of(body, origin.robots_url, origin))
+        if settings_there.robots_txt is None:
+            record = project.record_of(body, origin.robots_url, origin)
+        else:
+            record = record_of_text(origin, settings_there.robots_txt, time.time())
+        policy = project.policy_of(record)
         agent = settings_there.user_agent or project.agent
         found[url] = policy.under(settings_there).verdict(requested, agent)
     return found

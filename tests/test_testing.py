@@ -169,3 +169,20 @@ def test_verdicts_are_those_of_the_settings() -> None:
     )
     with pytest.raises(ValueError, match="file:///a is not http or https"):
         verdicts(None, robots, ["file:///a"])
+
+
+def test_the_text_of_an_override_counts_in_place_of_the_file() -> None:
+    own = "User-agent: *\nDisallow: /caf\u00e9\n"
+    settings = {
+        "ROBOTS_OVERRIDES": {"own.example": {"robots_txt": own, "dialect": "MK1996"}},
+        "USER_AGENT": "Foobot",
+    }
+    urls = {
+        "http://own.example/private/": True,
+        "http://own.example/caf%C3%A9": False,
+        "http://other.example/private/": False,
+        "http://other.example/caf%C3%A9": True,
+    }
+    assert_verdicts(settings, ROBOTS, urls)
+    denied = verdicts(settings, ROBOTS, urls)["http://own.example/caf%C3%A9"]
+    assert (denied.rule, denied.line) == ("Disallow: /caf\u00e9", 2)

@@ -48,6 +48,7 @@ from .middlewares import robots_parsed as robots_parsed
 from .names import MissingNamesError as MissingNamesError
 from .names import check_downloader as check_downloader
 from .names import check_engine as check_engine
+from .names import check_names as check_names
 from .open_files import free_files as free_files
 from .open_files import most_files as most_files
 from .open_files import most_queue_files as most_queue_files

@@ -27,7 +27,8 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "handlers.download_request_async",
         "middleware.methods",
     ),
-    "Throttler": ("get_scope_load", "get_scope_manager", "get_scopes_key", "release"),
+    "Throttler": ("crawler", "get_scope_load", "get_scope_manager", "get_scopes_key", "release"),
+    "Downloader with a throttler": ("_in_download_handler",),
     "Downloader without a throttler": (
         "get_slot_key",
         "slots",
@@ -57,9 +58,11 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "_slot.scheduler",
         "_slot.nextcall.schedule",
     ),
+    "ScrapyPriorityQueue": ("_start_queues", "curprio", "queues"),
+    "SitemapSpider": ("_parse_sitemap",),
 }
 """Names of objects of a running crawl. Those of modules are imported, and missed at once. A crawl
-has a throttler, or slots."""
+has a throttler, or slots; few have one of the last two."""
 
 
 class MissingNamesError(Exception):
@@ -87,6 +90,7 @@ def check_downloader(downloader: Downloader) -> None:
     throttler = throttler_of(downloader)
     if throttler is not None:
         check_names("Throttler", throttler)
+        check_names("Downloader with a throttler", downloader)
         return
     check_names("Downloader without a throttler", downloader)
     try:

@@ -92,7 +92,7 @@ class Views:
 
     def _made(self, origin: Origin, settings: RobotsSettings, views: _ViewsOfOrigin) -> Policy:
         text, now = settings.robots_txt, self._clock.wall()
-        record = _not_asked(origin, now) if text is None else _record_of(origin, text, now)
+        record = _not_asked(origin, now) if text is None else record_of_text(origin, text, now)
         file = None if text is None else self._read(text, settings.dialect)
         in_force = views.fetched.paces.in_force if views.fetched else views.in_force
         clock, stats = self._clock, self._stats
@@ -123,7 +123,8 @@ def _not_asked(origin: Origin, now: float) -> RobotsRecord:
     return RobotsRecord(origin, Access.UNAVAILABLE, 404, origin.robots_url, now, inf)
 
 
-def _record_of(origin: Origin, text: str, now: float) -> RobotsRecord:
+def record_of_text(origin: Origin, text: str, now: float) -> RobotsRecord:
+    """The record of an origin for which an override has *text* in place of its file."""
     body, url = _encoded(text), origin.robots_url
     digest, headers = hashlib.sha256(body).hexdigest(), {"content-type": _TYPE}
     return RobotsRecord(origin, Access.RULES, 200, url, now, inf, headers, digest, body=body)
