@@ -46,6 +46,7 @@ UP = {
     ("crawl.crawl", "pages"),
     ("crawl.crawl", "requests"),
     ("settings.declared", "origins"),
+    ("settings.robots_settings", "crawl"),
     ("settings.robots_settings", "origins"),
 }
 """Files that import from a room above theirs, and which."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from datetime import date, datetime, timezone
 from typing import Any
 
 import pytest
@@ -16,7 +18,7 @@ from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 OFF = {"obey": False, "reason": "our own site"}
 KEYS = (
     "obey, user_agent, dialect, status_policy, default_delay, ai_uses, ai_policy, ai_tokens, "
-    "nofollow, noindex, reason, crawl_delay and robots_txt"
+    "nofollow, noindex, reason, by, evidence, until, crawl_delay and robots_txt"
 )
 
 
@@ -41,6 +43,19 @@ def problems_with(overrides: Any) -> list[str]:
         ({"obey": False, "reason": ""}, "['reason'] = '': expected a text that is not empty"),
         ({"obey": False, "reason": 5}, "['reason'] = 5: expected a text that is not empty"),
         ({"reason": "x"}, "['reason'] = 'x': expected something to override beside the reason"),
+        ({"by": "x"}, "['by'] = 'x': expected something to override beside the by"),
+        ({"until": "2026-12-31", "evidence": "x"}, "['until'] = '2026-12-31': expected something"),
+        ({**OFF, "by": ""}, "['by'] = '': expected a text that is not empty"),
+        ({**OFF, "evidence": 7}, "['evidence'] = 7: expected a text that is not empty"),
+        *(
+            ({**OFF, "until": wrong}, f"['until'] = {wrong!r}: expected a day (2026-12-31), whose")
+            for wrong in (
+                *("", "soon", "2026", "2026-12", "2026-13-01", "2026-02-30", "31.12.2026"),
+                *("2026-12-31T25:00", "2026-12-31T12", "20261231", "2026-W53-4", "2026-12-31Z"),
+                *("2026-12-31T12:00+2", "٢٠٢٦-12-31", "2026-12-31\n12:00", 1_798_675_200, 2.5),
+                *(None, True, [2026, 12, 31], float("inf")),
+            )
+        ),
         ({"user_agent": ""}, "['user_agent'] = '': expected a product token"),
         ({"user_agent": []}, "['user_agent'] = []: expected a product token"),
         ({"dialect": "RFC1"}, "['dialect'] = 'RFC1': 'RFC1' is not a dialect; choose one of "),
@@ -115,6 +130,55 @@ def test_each_key_changes_what_it_says_and_nothing_else() -> None:
     assert there.override.label == (
         "crawl_delay, default_delay, dialect, robots_txt, status_policy, user_agent"
     )
+
+
+@pytest.mark.parametrize(
+    ("until", "moment"),
+    [
+        ("2026-12-31", datetime(2027, 1, 1, tzinfo=timezone.utc)),
+        (date(2026, 12, 31), datetime(2027, 1, 1, tzinfo=timezone.utc)),
+        ("2026-12-31T18:00Z", datetime(2026, 12, 31, 18, tzinfo=timezone.utc)),
+        (" 2026-12-31 18:00 ", datetime(2026, 12, 31, 18, tzinfo=timezone.utc)),
+        ("2026-12-31T18:00:30+02:00", datetime(2026, 12, 31, 16, 0, 30, tzinfo=timezone.utc)),
+        (datetime(2026, 12, 31, 18), datetime(2026, 12, 31, 18, tzinfo=timezone.utc)),  # noqa: DTZ001
+        *((each, each) for each in [datetime(2026, 12, 31, 18, 0, 0, 7, tzinfo=timezone.utc)]),
+        ("9999-12-31", None),
+        ("1066-10-14", None),
+    ],
+)
+def test_it_holds_until_its_end(
+    until: object, moment: datetime | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A day ends with itself, in UTC."""
+    there = Origin("http", "a.example", 80)
+    keys = {**OFF, "by": "the owner", "until": until}
+    overrides = settings_with({"*.example": keys}, ROBOTSTXT_OBEY=True)
+    if moment is None:
+        assert overrides.for_origin(there).obey is ("1066" in str(until))  # else for ever
+        return
+    now = moment.timestamp() - 0.001
+    settings = replace(overrides, now=lambda: now)
+    assert settings.for_origin(there).obey is False
+    assert caplog.text == ""
+    now = moment.timestamp()
+    for host in ("a.example", "b.example"):
+        assert settings.for_origin(Origin("http", host, 80)) is settings
+    (said,) = caplog.records
+    assert said.levelname == "WARNING"
+    assert said.getMessage() == (
+        f"The override for http://a.example (our own site) has ended, as its until is {until}: "
+        "what robots.txt says holds again"
+    )
+    now = 0.0  # the clock was set back
+    assert settings.for_origin(there).obey is False
+
+
+def test_what_it_is_about_is_no_part_of_its_keys() -> None:
+    keys = {"crawl_delay": 1, "by": "me", "evidence": "mail of 1 May", "until": "2999-01-01"}
+    settings = settings_with({"a.example": keys}).for_origin(Origin("http", "a.example", 80))
+    assert settings.override is not None
+    assert settings.override.label == "crawl_delay"
+    assert settings.override.as_json() == keys
 
 
 def test_an_origin_always_gets_the_same_settings() -> None:

@@ -77,6 +77,9 @@ class CrawlEntry(Entry):
     ai_uses: tuple[str, ...] | None = optional(TEXTS, "`ROBOTS_AI_USES`: what the crawl is for.")
     ai_policy: str | None = optional(TEXT, "`ROBOTS_AI_POLICY`: `observe` or `skip`.")
     use_tokens: tuple[str, ...] | None = optional(TEXTS, "`ROBOTS_AI_TOKENS`.")
+    overrides: Mapping[str, Any] | None = optional(
+        OBJECT, "`ROBOTS_OVERRIDES`, by host; each as in the `override` of a verdict."
+    )
     allowed_share: float = required(
         NUMBER, "Which share of the allowed requests is logged: `ROBOTS_AUDIT_LOG_ALLOWED`."
     )

@@ -121,7 +121,7 @@ class Crawl:
     @cached_property
     def settings(self) -> RobotsSettings:
         """The checked settings of the crawl. Raises RobotsSettingsError, which stops the crawl."""
-        return RobotsSettings.of(self.crawler)
+        return replace(RobotsSettings.of(self.crawler), now=self.clock.wall)
 
     @property
     def holds_requests(self) -> bool:

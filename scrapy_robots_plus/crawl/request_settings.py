@@ -70,7 +70,8 @@ class RequestSettings:
         key = settings, digest
         made = self._made.get(key) or self._laid_over(settings, value)
         self._made.put(key, made)
-        return made
+        has_ended = made.override is not None and self._settings.has_ended(made.override, origin)
+        return settings if has_ended else made
 
     def _laid_over(self, settings: RobotsSettings, value: object) -> RobotsSettings:
         try:

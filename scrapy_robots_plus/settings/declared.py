@@ -95,9 +95,9 @@ class Declared:
         default={},
         example={"intranet.example": {"obey": False, "reason": "our own site"}},
         doc="What is different for some hosts: a dict for each, with `obey` and its `reason`, "
-        "`user_agent`, `dialect`, `status_policy`, `crawl_delay`, `default_delay`, `robots_txt`, "
-        "`ai_uses`, `ai_policy`, `ai_tokens`, `nofollow`, `noindex`. See "
-        "[overrides](overrides.md).",
+        "`by`, `evidence`, `until`, `user_agent`, `dialect`, `status_policy`, `crawl_delay`, "
+        "`default_delay`, `robots_txt`, `ai_uses`, `ai_policy`, `ai_tokens`, `nofollow`, "
+        "`noindex`. See [overrides](overrides.md).",
     )
     mode: Mode = setting(
         "ROBOTS_MODE",

@@ -101,6 +101,10 @@ class HostPatterns(Generic[_T]):
     def values(self) -> Iterable[_T]:
         return self._values.values()
 
+    def items(self) -> Iterable[tuple[str, _T]]:
+        """Each pattern with its value."""
+        return self._values.items()
+
     def of(self, origin: Origin) -> _T | None:
         """The value for *origin*; None if no pattern names it."""
         if origin in self._found:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from .options import AiPolicy, PageAction
 
 
-_NO_SETTINGS = ("reason", "crawl_delay", "robots_txt", "given")
+ABOUT = ("reason", "by", "evidence", "until")
+"""Keys that say something about an override, and change nothing by themselves."""
+_NO_SETTINGS = (*ABOUT, "crawl_delay", "robots_txt", "given")
 """Fields that are no settings of a whole crawl, under the same names."""
 
 
@@ -32,6 +34,12 @@ class Override:
     """Whether the rules are obeyed."""
     reason: str | None = None
     """Why, in the user's words."""
+    by: str | None = None
+    """Who has decided it."""
+    evidence: str | None = None
+    """Where that is written down."""
+    until: float | None = None
+    """When it ends, in seconds since the epoch: from then on it does not apply."""
     user_agent: str | tuple[str, ...] | None = None
     """The agent, as in ``ROBOTSTXT_USER_AGENT``."""
     dialect: Dialect | None = None
@@ -60,7 +68,7 @@ class Override:
     @property
     def label(self) -> str:
         """The reason; without one, the keys: ``crawl_delay, user_agent``."""
-        return self.reason or ", ".join(sorted(self.given))
+        return self.reason or ", ".join(sorted(set(self.given).difference(ABOUT)))
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from datetime import date, datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from . import checks
 from .errors import SettingProblem, WrongPartsError
 from .host_patterns import HostPatterns, plain_pattern
-from .override import Override
+from .override import ABOUT, Override
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -34,9 +36,34 @@ def _agent(value: object) -> str | tuple[str, ...]:
     return named
 
 
+_MOMENT = re.compile(
+    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{6})?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII
+)
+
+
+def _until(value: object) -> float:
+    """Seconds since the epoch."""
+    text = str(value).strip() if isinstance(value, (str, date)) else ""
+    found = _MOMENT.fullmatch(text)
+    try:
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        found = None
+    if found is None:
+        raise ValueError(
+            "expected a day (2026-12-31), whose end in UTC it is, or a moment "
+            "(2026-12-31T18:00Z, or another zone: +02:00)"
+        )
+    seconds = (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
+    return seconds if found[1] else seconds + checks.DAY
+
+
 EXTRA_KEYS: dict[str, Callable[[object], Any]] = {
     "user_agent": _agent,
     "reason": checks.text.read,
+    "by": checks.text.read,
+    "evidence": checks.text.read,
+    "until": _until,
     "crawl_delay": checks.number("seconds", 0, checks.FOREVER).read,
     "robots_txt": _robots_txt,
 }
@@ -78,9 +105,9 @@ def _lacking(value: Mapping[Any, Any], keys: Keys) -> Iterator[SettingProblem]:
     elif "obey" in value and "reason" not in value:
         expected = "expected a reason beside it, which the stats, the table and the log show"
         yield _problem("obey", value["obey"], expected)
-    elif set(value) == {"reason"}:
-        expected = "expected something to override beside the reason"
-        yield _problem("reason", value["reason"], expected)
+    elif set(value) <= {*ABOUT}:
+        key = next(iter(value))
+        yield _problem(key, value[key], f"expected something to override beside the {key}")
 
 
 def overrides_from(value: object, keys: Keys) -> HostPatterns[Override]:

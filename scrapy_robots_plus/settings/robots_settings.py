@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
+from scrapy_robots_plus.crawl.log import Once
 from scrapy_robots_plus.origins.decide import Rulebook
 from scrapy_robots_plus.protocol.freshness import Limits
+from scrapy_robots_plus.protocol.printable import printable
 
 from .declared import Declared
 from .errors import RobotsSettingsError, end_crawl
@@ -21,9 +25,12 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
+    from scrapy_robots_plus.crawl.clock import Now
     from scrapy_robots_plus.protocol.origin import Origin
 
     from .override import Override
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity: what they decide is kept by them
@@ -35,6 +42,8 @@ class RobotsSettings(Declared):
 
     override: Override | None = None
     """What makes these settings differ from those of the crawl; None if they are those."""
+    now: Now = DEFAULT_CLOCK.wall
+    """Tells whether an override has ended."""
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> RobotsSettings:
@@ -54,14 +63,38 @@ class RobotsSettings(Declared):
     # Overrides
 
     def for_origin(self, origin: Origin) -> RobotsSettings:
-        """The settings for *origin*: these, unless ``ROBOTS_OVERRIDES`` names it.
+        """The settings for *origin*: these, unless an override that has not ended names it.
 
         Each override always gives the same object.
         """
         if not self._by_override:
             return self
         override = self.overrides.of(origin)
-        return self if override is None else self._by_override[override]
+        if override is None or self.has_ended(override, origin):
+            return self
+        return self._by_override[override]
+
+    def has_ended(self, override: Override, origin: Origin) -> bool:
+        """Whether the ``until`` of *override* has passed: a warning says so once. *origin*: for
+        which it was found.
+        """
+        if override.until is None or self.now() < override.until:
+            return False
+        if self._ended.is_first(override):
+            logger.warning(
+                "The override for %(origin)s (%(label)s) has ended, as its until is %(until)s: "
+                "what robots.txt says holds again",
+                {
+                    "origin": origin,
+                    "label": printable(override.label),
+                    "until": printable(override.given["until"]),
+                },
+            )
+        return True
+
+    @cached_property
+    def _ended(self) -> Once:
+        return Once()
 
     @cached_property
     def _by_override(self) -> Mapping[Override, RobotsSettings]:

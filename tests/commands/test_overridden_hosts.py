@@ -48,6 +48,14 @@ def test_check_and_explain_answer_under_the_overrides_of_the_project(
     assert found["robots_txt"]["in_words"] == "own text (override: robots_txt)"
 
 
+def test_check_names_what_is_wrong_with_an_end(tmp_path: Path) -> None:
+    overrides = {"a.example": {"obey": False, "reason": "ours", "until": "31.12.2026"}}
+    done = Robots.in_project(tmp_path, ROBOTS_OVERRIDES=overrides)("check", "http://a.example/")
+    assert done.status not in (0, 1)
+    told = "ROBOTS_OVERRIDES['a.example']['until'] = '31.12.2026': expected a day (2026-12-31), "
+    assert told in done.errors
+
+
 def test_an_agent_on_the_command_line_goes_before_an_override(sites: Sites, tmp_path: Path) -> None:
     host = sites.host("User-agent: Barbot\nDisallow: /\n")
     overrides = {host.address: {"user_agent": "Barbot"}}

@@ -17,13 +17,20 @@ from scrapy_robots_plus import (
     RobotsMiddleware,
     RobotsUnreachable,
 )
+from scrapy_robots_plus.audit.entries import CrawlEntry, VerdictEntry
+from scrapy_robots_plus.crawl.clock import Clock
+from scrapy_robots_plus.crawl.gate.crawl import Crawl
+from tests.audit.logs import entries_in
+from tests.commands.running import Robots
 from tests.crawling import (
     OTHER_PARSER,
     ProbeSpider,
     SendsAsBarbot,
     StepSpider,
     crawl,
+    make_crawler,
     names_rules,
+    run,
     stat,
 )
 from tests.sending import HICCUP, TimedSpider, gaps
@@ -367,6 +374,70 @@ async def test_the_table_says_what_was_overridden(
     assert "0 denied, 1 with dont_obey_robotstxt" in caplog.text
     assert stat(crawler, "robotstxt/dont_obey") == 1
     assert stat(crawler, "robotstxt/override/our own\\x1b site") == 1
+
+
+class Deadline(StepSpider):
+    """After its second page, the moment :data:`ENDS` has come."""
+
+    override: dict[str, Any] | None = None
+    """That of its requests."""
+
+    def request(self, url: str, **arguments: Any) -> scrapy.Request:
+        meta = {} if self.override is None else {"robots_override": self.override}
+        return super().request(url, meta=meta, **arguments)
+
+
+ENDS = 2_000_000_000.0
+GRANTED = {**OFF, "by": "the owner", "evidence": "ticket 4711", "until": "2033-05-18T03:33:20Z"}
+
+
+@pytest.mark.parametrize("queue", ["ours", "Scrapy's"])
+@pytest.mark.parametrize("of_request", [False, True])
+@pytest_twisted.ensureDeferred
+async def test_when_it_has_ended_the_rules_hold_again(
+    sites: Sites, queue: str, of_request: bool, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    host, log = sites.host(CLOSED), tmp_path / "audit.jsonl"
+    spider = type("Spider", (Deadline,), {"override": GRANTED if of_request else None})
+    settings: dict[str, Any] = {"ROBOTS_AUDIT_LOG": str(log), "ROBOTS_AUDIT_LOG_ALLOWED": True}
+    if queue != "ours":
+        settings["SCHEDULER_PRIORITY_QUEUE"] = "scrapy.pqueues.ScrapyPriorityQueue"
+    if not of_request:
+        settings["ROBOTS_OVERRIDES"] = by_host(host, **GRANTED)
+    crawler = make_crawler(spider, **settings)
+    clock = Clock(wall=lambda: ENDS - 1 + 2 * (len(host.fetched) > 1))
+    shared = Crawl.of(crawler, clock)
+    await run(crawler, urls=[host.url(f"/{number}") for number in range(5)])
+    assert Crawl.of(crawler) is shared
+    assert host.fetched == ["/0", "/1"]
+    assert host.robots_hits == 1
+    assert len(crawler.spider.failures) == 3
+    ended = [each for each in caplog.records if "has ended" in each.getMessage()]
+    assert [each.levelname for each in ended] == ["WARNING"]
+    entries = entries_in(log)
+    verdicts = [each for each in entries if isinstance(each, VerdictEntry)]
+    assert [each.override for each in verdicts] == [GRANTED] * 2 + [None] * 3
+    (begin,) = (each for each in entries if isinstance(each, CrawlEntry))
+    assert begin.overrides == (None if of_request else {host.address: GRANTED})
+    done = Robots(tmp_path)("report", log, "-o", "report.html")
+    assert done.status == 0
+    assert "ticket 4711" in (tmp_path / "report.html").read_text()
+
+
+@pytest_twisted.ensureDeferred
+async def test_one_that_was_not_used_is_in_the_log_and_in_its_report(
+    sites: Sites, tmp_path: Path
+) -> None:
+    host, log = sites.host(), tmp_path / "audit.jsonl"
+    await crawl(
+        host.url(), ROBOTS_AUDIT_LOG=str(log), ROBOTS_OVERRIDES={"*.partner.example": GRANTED}
+    )
+    (begin,) = (each for each in entries_in(log) if isinstance(each, CrawlEntry))
+    assert begin.overrides == {"*.partner.example": GRANTED}
+    assert Robots(tmp_path)("report", log, "-o", "report.html").status == 0
+    page = (tmp_path / "report.html").read_text()
+    assert "evidence: ticket 4711" in page
+    assert "for example" not in page.partition("Reason and override")[2].partition("</table>")[0]
 
 
 class SubdomainSpider(ProbeSpider):

@@ -74,6 +74,7 @@ class Entries:
             ai_uses=settings.ai_uses,
             ai_policy=settings.ai_policy.value,
             use_tokens=settings.ai_tokens,
+            overrides={each: value.as_json() for each, value in settings.overrides.items()} or None,
             allowed_share=settings.audit_log_allowed,
             bodies=bodies,
         )

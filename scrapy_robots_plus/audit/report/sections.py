@@ -282,7 +282,8 @@ def _override(row: Override) -> list[Html]:
     fields = {name: value for name, value in row.fields.items() if name != "reason"}
     sets = join((code(f"{name}: {value}") for name, value in fields.items()), ", ")
     reason = element("b", row.fields.get("reason", "No reason is given"))
-    what = join([reason, small(sets, "; for example ", code(row.example))])
+    example = ["; for example ", code(row.example)] if row.example else []
+    what = join([reason, small(sets, *example)])
     is_exact = row.missed == 0
     return [what, number(row.denied, is_exact=is_exact), number(row.allowed, is_exact=is_exact)]
 

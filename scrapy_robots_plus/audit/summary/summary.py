@@ -158,6 +158,9 @@ class Summary:
                 self.uses.begin(entry)
                 totals.full_crawls += crawl.logs_all
                 totals.sampling_crawls += not crawl.logs_all
+                for override in (entry.overrides or {}).values():
+                    if isinstance(override, dict):  # else another program has written it
+                        self._override(override)
             case EndEntry():
                 totals.ended += not self.is_part
                 totals.lost += bounded(entry.lost)
@@ -177,7 +180,7 @@ class Summary:
         if verdict.sent is not None and crawl.logs_all:
             host.sent(cut(verdict.crawl), verdict.sent, verdict.delay)
         if verdict.override is not None:
-            self._add_override(verdict.override, verdict)
+            self._override(verdict.override).add(verdict)
         if verdict.allowed:
             self.totals.allowed += 1
             self.timeline.add(verdict.time, "allowed")
@@ -195,10 +198,10 @@ class Summary:
             rule = Rule(cut(verdict.robots_url), line, cut(verdict.rule))
             self.rules.seen(rule).add(verdict)
 
-    def _add_override(self, override: Mapping[str, Any], verdict: VerdictEntry) -> None:
+    def _override(self, override: Mapping[str, Any]) -> Override:
         row = self.overrides.seen(_key_of(override))
         row.describe(override)
-        row.add(verdict)
+        return row
 
     def _add_file(self, file: FileEntry) -> None:
         totals = self.totals
