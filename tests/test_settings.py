@@ -54,7 +54,7 @@ PRESET_NAMES = "choose one of rfc9309, mk1996, fail-open, fail-closed"
 WORDS = "expected 'allow' or 'disallow'"
 KEYS = (
     "is not a status (404), a class (1xx, 2xx, 3xx, 4xx, 5xx, other) or a failure (timeout, dns, "
-    "connection, cut, undecodable, redirects, bad_redirect, error)"
+    "connection, cut, undecodable, challenge, redirects, bad_redirect, error)"
 )
 
 AI_USES = "expected a list of train-ai, ai-use, search"

@@ -239,6 +239,18 @@ class PageEntry(Entry):
 
 
 @dataclass(slots=True, kw_only=True)
+class StandingEntry(Entry):
+    """A site treats the crawl in another way than before, by its answers to several pages"""
+
+    type: ClassVar[str] = "standing"
+
+    origin: str = required(TEXT, "The site.")
+    standing: str = required(TEXT, "`walled`, `priced`, `limited`, `broken`, or `open` again.")
+    why: str = required(TEXT, "What the last refusal said: a status, a failure or a header.")
+    url: str = required(TEXT, "The page whose answer has decided.")
+
+
+@dataclass(slots=True, kw_only=True)
 class EndEntry(Entry):
     """A crawl ends. A crawl without it was killed, or the end of the log is missing"""
 
@@ -268,6 +280,7 @@ ENTRIES: tuple[type[Entry], ...] = (
     FileEntry,
     VerdictEntry,
     PageEntry,
+    StandingEntry,
     EndEntry,
 )
 """In the order of the docs."""

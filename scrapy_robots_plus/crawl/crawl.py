@@ -193,7 +193,9 @@ class Crawl:
     @cached_property
     def pacing(self) -> Door:
         pace = shared_pace(self.crawler, self.settings, self.agents)
-        return Door(self.crawler, self.settings, self.clock, self.given_up, pace)
+        door = Door(self.crawler, self.settings, self.clock, self.given_up, pace)
+        door.walls.subscribe(lambda origin, site, _: self.tally.note(origin, site.standing))
+        return door
 
     @cached_property
     def given_up(self) -> GivenUp:

@@ -56,7 +56,7 @@ EXCEPTIONS = _stat(
 FAILURES = _stat(
     "robotstxt/failure_count/<failure>",
     "robots.txt files that could not be read, by failure: `timeout`, `dns`, `connection`, ",
-    "`cut`, `undecodable`, `redirects`, `bad_redirect`, `error`",
+    "`cut`, `undecodable`, `challenge`, `redirects`, `bad_redirect`, `error`",
 )
 REDIRECTS = _stat(
     "robotstxt/redirect_count",
@@ -191,6 +191,11 @@ BACKOFFS = _stat(
 GIVEN_UP = _stat(
     "robotstxt/backoff/given_up",
     "hosts that were given up because they answered nothing but 429",
+)
+STANDINGS = _stat(
+    "robotstxt/standing/<standing>",
+    "times that a site came to be `walled`, `priced`, `limited`, `broken`, or `open` again, ",
+    "[by its answers](walls.md) to several pages",
 )
 REQUEUED = _stat(
     "robotstxt/put_back",

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import IgnoreRequest
 
-from scrapy_robots_plus.crawl.requests import TAP_META_KEY
+from scrapy_robots_plus.crawl.requests import HANDLED_META_KEY, HANDLES_ALL_META_KEY, TAP_META_KEY
 from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS
 from scrapy_robots_plus.protocol.freshness import http_date, retry_after
+from scrapy_robots_plus.settings.scrapys_own import handled_statuses
 
 if TYPE_CHECKING:
     from scrapy import Request
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from .throttle import Throttle
@@ -49,13 +51,24 @@ def wait_asked_for(request: Request, response: Response, now: float) -> float:
     """
     if response.status not in BUSY or TAP_META_KEY in request.meta:
         return 0.0
-    sent_at = http_date(_header(response, b"Date"))
-    headers = {"retry-after": _header(response, b"Retry-After")}
+    sent_at = http_date(header(response, "Date"))
+    headers = {"retry-after": header(response, "Retry-After")}
     return retry_after(headers, now if sent_at is None else sent_at) or 0.0
 
 
-def _header(response: Response, name: bytes) -> str:
+def header(response: Response, name: str) -> str:
+    """The last header of this name; empty if there is none."""
     return (response.headers.get(name) or b"").decode("latin-1")
+
+
+def is_handled(crawler: Crawler, request: Request, status: int) -> bool:
+    """Whether a callback gets an answer with *status* (Scrapy's HttpErrorMiddleware)."""
+    if request.meta.get(HANDLES_ALL_META_KEY):
+        return True
+    handled = request.meta.get(HANDLED_META_KEY)
+    if handled is None:
+        handled = handled_statuses(crawler.settings, crawler.spider)
+    return handled is None or status in handled
 
 
 class Backoff:

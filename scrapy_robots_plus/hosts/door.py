@@ -22,6 +22,7 @@ from .backoff import HeldAtClosing, HeldAtGivingUp, wait_asked_for
 from .line import Doorway, HostLine
 from .slots import SlotTimes
 from .slowing import Slowing
+from .walls import Walls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,6 +83,7 @@ class Door:
         self._lines: OrderedDict[str, HostLine] = OrderedDict()
         self._trim_at = 0.0
         self._closing_since = inf
+        self.walls = Walls(crawler, settings)
         start = self._closing_watch.start
         self._slowing = Slowing(
             crawler, settings, clock, given_up, start, self._slow_down, self._drop
@@ -208,6 +210,8 @@ class Door:
             wait = min(wait, self._settings.backoff_max)
         origin = origin_of(request)
         host = "" if origin is None else origin.host
+        if origin is not None:
+            self.walls.answered(request, response, origin)
         if wait:
             self._stats.inc_value(stats.RETRY_AFTER)
         line = self._lines.get(host)

@@ -10,15 +10,13 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import (
-    HANDLED_META_KEY,
-    HANDLES_ALL_META_KEY,
     MAX_RETRIES_META_KEY,
     REFUSED_META_KEY,
 )
 from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS
-from scrapy_robots_plus.settings.scrapys_own import handled_statuses, retry_times
+from scrapy_robots_plus.settings.scrapys_own import retry_times
 
-from .backoff import BUSY
+from .backoff import BUSY, is_handled
 from .throttle import Refusal, Throttle
 
 if TYPE_CHECKING:
@@ -125,7 +123,8 @@ class Slowing:
         request.meta[REFUSED_META_KEY] = before + 1
         if before:  # behind those that were not refused: they tell more of the host
             request.priority = min(request.priority, 0)
-        if throttle.forgives(refusal, before) and not self._is_handled(request, response.status):
+        is_left = is_handled(self._crawler, request, response.status)
+        if throttle.forgives(refusal, before) and not is_left:
             most = request.meta.get(MAX_RETRIES_META_KEY, retry_times(self._crawler.settings))
             request.meta[MAX_RETRIES_META_KEY] = most + 1
         if refusal is Refusal.OF_PAGE:
@@ -146,15 +145,6 @@ class Slowing:
             suspect = Suspect(Throttle(self._settings.backoff_max, self._clock.jitter))
         self._suspects.put(host, suspect)
         return suspect
-
-    def _is_handled(self, request: Request, status: int) -> bool:
-        """Whether a callback gets an answer with *status* (Scrapy's HttpErrorMiddleware)."""
-        if request.meta.get(HANDLES_ALL_META_KEY):
-            return True
-        handled = request.meta.get(HANDLED_META_KEY)
-        if handled is None:
-            handled = handled_statuses(self._crawler.settings, self._crawler.spider)
-        return handled is None or status in handled
 
     def _tell(self, origin: Origin, suspect: Suspect, status: int, *, was_on: bool) -> None:
         """Says in the log what has changed."""

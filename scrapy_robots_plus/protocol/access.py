@@ -33,6 +33,8 @@ class Failure(str, Enum):
     """The body is incomplete."""
     UNDECODABLE = "undecodable"
     """The body does not match its Content-Encoding."""
+    CHALLENGE = "challenge"
+    """A page that finds out whether a person asks came in its place."""
     REDIRECTS = "redirects"
     """More than five redirects in a row (2.3.1.2)."""
     BAD_REDIRECT = "bad_redirect"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.protocol.access import Access
+from scrapy_robots_plus.protocol.access import Access, Failure
+from scrapy_robots_plus.protocol.standing import Standing
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.origins.policy import Policy
@@ -23,9 +24,11 @@ class Kind(IntEnum):
     """It asks for a delay that is too long, and is not crawled."""
     UNREADABLE = 2
     """Its robots.txt cannot be read."""
-    SLOW = 3
+    CLOSED = 3
+    """It refuses pages that its robots.txt allows, or fails."""
+    SLOW = 4
     """It asks for a delay, which is kept."""
-    OTHER = 4
+    OTHER = 5
 
 
 class Site(NamedTuple):
@@ -38,6 +41,8 @@ class Site(NamedTuple):
     denied: int
     given_up: bool = False
     """Whether its host was given up because it had refused too many requests."""
+    answers: Standing = Standing.OPEN
+    """How it treats the requests that are allowed."""
 
     @property
     def kind(self) -> Kind:
@@ -47,13 +52,26 @@ class Site(NamedTuple):
             return Kind.DENIED
         if self.is_unreadable:
             return Kind.UNREADABLE
+        if self.answers is not Standing.OPEN:
+            return Kind.CLOSED
         return Kind.SLOW if self.delay else Kind.OTHER
 
     @property
     def in_words(self) -> str:
         """``200, rules``, ``503, all denied``, ..."""
         words = "not read" if self.policy is None else self.policy.in_words
-        return f"{words}, given up" if self.given_up else words
+        if self.given_up:
+            return f"{words}, given up"
+        return words if self.answers is Standing.OPEN else f"{words}, {self.answers}"
+
+    @property
+    def standing(self) -> Standing:
+        """How it treats the crawl: its robots.txt first, then its answers."""
+        if self.allowed or not self.denied:
+            return self.answers
+        if self._is_unreachable:
+            return Standing.WALLED if self.failure is Failure.CHALLENGE else Standing.BROKEN
+        return Standing.DENIED
 
     @property
     def is_unreadable(self) -> bool:
@@ -97,7 +115,8 @@ def sites_of(tally: Tally) -> list[Site]:
     By kind; then most denials, longest delay, most requests.
     """
     sites = [
-        Site(origin, row.policy, row.allowed, row.denied, row.given_up) for origin, row in tally
+        Site(origin, row.policy, row.allowed, row.denied, row.given_up, row.standing)
+        for origin, row in tally
     ]
     return sorted(sites, key=_rank)
 

@@ -86,6 +86,7 @@ def _site(site: Site, gap: float | None) -> dict[str, Any]:
         "shortest_gap": None if gap is None else round(gap, 3),
         "skipped": site.is_skipped,
         "given_up": site.given_up,
+        "standing": site.standing.value,
         "allowed": site.allowed,
         "denied": site.denied,
         "override": override.label if override else None,

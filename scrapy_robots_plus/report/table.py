@@ -7,11 +7,12 @@ thirty dead hosts take no more lines than any other group.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.standing import Standing
 from scrapy_robots_plus.settings.options import Mode
 
 from .sites import sites_of
@@ -157,6 +158,10 @@ def _in_sum(sites: Sequence[Site]) -> Iterator[str]:
     skipped = sum(site.is_skipped for site in sites)
     if closed:
         yield f"{closed:,} all denied"
+    if happened:
+        for answers, count in Counter(site.answers for site in sites).items():
+            if answers is not Standing.OPEN:
+                yield f"{count:,} {answers}"
     if skipped:
         yield f"{skipped:,} skipped"
 

@@ -246,6 +246,8 @@ class RobotsMiddleware:
             self.crawl.errors.tell("what a request meets on its way", exception)
             return self.crawl.requeue.at_closing(request)
         if not isinstance(exception, (HeldAtClosing, HeldAtGivingUp)):
+            if self._pacing is not None:
+                self._pacing.walls.failed(request, exception)
             return None
         origin = origin_to_ask(request)
         if origin is not None and isinstance(exception, HeldAtGivingUp):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl.requests import START_META_KEY
+from scrapy_robots_plus.protocol.standing import Standing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +27,8 @@ class Row:
     policy: Policy | None = None
     given_up: bool = False
     """Whether some were denied because the host had refused too many."""
+    standing: Standing = Standing.OPEN
+    """How it treats the requests that are allowed."""
 
 
 class Forgotten(NamedTuple):
@@ -88,6 +91,11 @@ class Tally:
         row.allowed = max(0, row.allowed - 1)
         if request.meta.get(START_META_KEY):
             self._starts.allowed = max(0, self._starts.allowed - 1)
+
+    def note(self, origin: Origin, standing: Standing) -> None:
+        """*origin* treats the requests that are allowed in this way from now on."""
+        if origin in self._rows:
+            self._rows[origin].standing = standing
 
     def __iter__(self) -> Iterator[tuple[Origin, Row]]:
         return iter(self._rows.items())

@@ -51,7 +51,8 @@ def test_any_mapping_is_written_as_an_object() -> None:
 
 
 def test_each_type_has_one_name() -> None:
-    assert sorted(entry.type for entry in ENTRIES) == ["crawl", "end", "file", "page", "verdict"]
+    names = ["crawl", "end", "file", "page", "standing", "verdict"]
+    assert sorted(entry.type for entry in ENTRIES) == names
 
 
 def test_a_field_or_a_type_of_a_later_reader_does_not_matter() -> None:

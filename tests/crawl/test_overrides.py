@@ -19,7 +19,7 @@ from scrapy_robots_plus import (
 )
 from scrapy_robots_plus.audit.entries import CrawlEntry, VerdictEntry
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.crawl.gate.crawl import Crawl
+from scrapy_robots_plus.crawl.crawl import Crawl
 from tests.audit.logs import entries_in
 from tests.commands.running import Robots
 from tests.crawling import (

@@ -61,7 +61,8 @@ def test_a_dict_is_laid_over_rfc9309_unless_it_names_a_preset() -> None:
     "key",
     [
         *("100", "404", "999", "1xx", "2xx", "3xx", "4xx", "5xx", "other", "timeout", "dns"),
-        *("connection", "cut", "undecodable", "redirects", "bad_redirect", "error"),
+        *("connection", "cut", "undecodable", "challenge", "redirects"),
+        *("bad_redirect", "error"),
     ],
 )
 @pytest.mark.parametrize(("word", "access"), [("allow", A), ("disallow", D)])
@@ -92,7 +93,7 @@ EITHER = "expected a dict or a preset: rfc9309, mk1996, fail-open, fail-closed"
 PRESET_NAMES = "choose one of rfc9309, mk1996, fail-open, fail-closed"
 KEYS = (
     "is not a status (404), a class (1xx, 2xx, 3xx, 4xx, 5xx, other) or a failure "
-    "(timeout, dns, connection, cut, undecodable, redirects, bad_redirect, error)"
+    "(timeout, dns, connection, cut, undecodable, challenge, redirects, bad_redirect, error)"
 )
 
 

@@ -15,6 +15,7 @@ from scrapy_robots_plus.audit.entries import (
     EndEntry,
     FileEntry,
     PageEntry,
+    StandingEntry,
     VerdictEntry,
 )
 from scrapy_robots_plus.crawl import stats
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.access import Outcome
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.protocol.standing import Site
     from scrapy_robots_plus.protocol.verdict import Verdict
     from scrapy_robots_plus.requests.judge import Passes, Refused
 
@@ -169,6 +171,11 @@ class Entries:
             items=page.items,
             mode=self._mode,
         )
+
+    def standing(self, origin: Origin, site: Site, url: str) -> StandingEntry:
+        """*origin* treats the crawl in another way, since the answer to *url*."""
+        about = {"origin": str(origin), "standing": site.standing.value, "why": site.why}
+        return StandingEntry(time=self._now(), crawl=self._name, url=url, **about)
 
     def end(self, reason: str) -> EndEntry:
         """The crawl ends for *reason*. Its counts of lines are for whoever writes them."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.pages.page import Page
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.protocol.standing import Site
 
     from .problems import Problems
 
@@ -63,6 +64,8 @@ class Recorder:
         crawl.decision_listeners.append(problems.never_fatal(self._decided))
         crawl.exemption_listeners.append(problems.never_fatal(self._exempted))
         crawl.page_listeners.append(problems.never_fatal(self._page_taken))
+        if self._enforces:
+            crawl.pacing.walls.subscribe(problems.never_fatal(self._stands_otherwise))
         self._active = self._watched_active(crawl)
         crawl.retrieval.subscribe(problems.never_fatal(self._retrieved))
 
@@ -163,6 +166,9 @@ class Recorder:
 
     def _page_taken(self, page: Page) -> None:
         self._add(self._entries.page(page))
+
+    def _stands_otherwise(self, origin: Origin, site: Site, url: str) -> None:
+        self._add(self._entries.standing(origin, site, url))
 
     def _retrieved(self, retrieved: Retrieved) -> None:
         self._add(self._entries.file(retrieved))

@@ -20,6 +20,7 @@ _CAUSES = {
     "connection": "the connection failed: refused, reset, or no TLS",
     "cut": "the answer ended before its time",
     "undecodable": "the body is not what its Content-Encoding says",
+    "challenge": "a page that finds out whether a person asks came in its place",
     "redirects": "more than five redirects in a row",
     "bad_redirect": "a redirect to nowhere, or away from http and https",
     "error": "the crawler could not ask, or could not read the answer",
@@ -41,6 +42,8 @@ class Site(NamedTuple):
     gaps_too_short: int
     exact: bool
     """Whether the counts are exact; else they are the least that it can be."""
+    standing: str
+    """How it treated the crawl at last: ``walled``; empty if that never changed."""
 
 
 class Cause(NamedTuple):
@@ -71,6 +74,7 @@ def sites(summary: Summary) -> list[Site]:
             sum(each.count for each in host.gaps.values()),
             sum(each.too_short for each in host.gaps.values()),
             host.missed == 0,
+            host.standing,
         )
         for origin, host in ranked
         for gaps in [host.measured]

@@ -60,7 +60,7 @@ def _site(site: Site) -> list[object]:
     kept = site.delay_kept if site.delay_kept is not None else None
     return [
         code(site.origin) if site.origin else "No site, or not http",
-        site.status,
+        site.status + (f", {site.standing}" if site.standing not in ("", "open") else ""),
         number(site.requests_denied, is_exact=site.exact),
         number(site.requests_allowed, is_exact=site.exact),
         "" if site.delay_asked is None else words.exactly(site.delay_asked),

@@ -85,12 +85,14 @@ class Override(Outcomes):
 class Host(Outcomes):
     """The verdicts of one origin, its robots.txt, and the gaps between its requests."""
 
-    __slots__ = ("access", "delay_asked", "gaps", "last_sent", "reasons", "status")
+    __slots__ = ("access", "delay_asked", "gaps", "last_sent", "reasons", "standing", "status")
 
     def __init__(self) -> None:
         super().__init__()
         self.status = self.access = ""
         """That of its robots.txt, when it was seen last."""
+        self.standing = ""
+        """How it treated the crawl at last: ``walled``; empty if that never changed."""
         self.delay_asked: float | None = None
         """In seconds; None if its robots.txt asks for none, or is not in the log."""
         self.reasons: Top[str, Row] = Top(_MOST_REASONS, Row)

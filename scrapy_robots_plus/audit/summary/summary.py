@@ -8,6 +8,7 @@ from collections import deque
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_robots_plus.audit import entries as lines
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, FileEntry, VerdictEntry
 
 from .rows import Crawl, Failure, Host, Outcomes, Override, bounded, cut, status_of
@@ -149,6 +150,8 @@ class Summary:
                 self._add_verdict(entry, crawl)
             case FileEntry():
                 self._add_file(entry)
+            case lines.StandingEntry():
+                self.hosts.seen(cut(entry.origin)).standing = cut(entry.standing)
             case CrawlEntry() if entry.continues is not None and crawl.allowed_share is not None:
                 pass  # it goes on in another file
             case CrawlEntry():

@@ -14,6 +14,7 @@ from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.protocol.access import Failure, Outcome
 from scrapy_robots_plus.protocol.lines.octets import whole_lines
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.standing import is_challenge
 from scrapy_robots_plus.storage.record import FetchResult
 
 from .body_tap import content_encoding
@@ -52,6 +53,8 @@ class Results:
             return self._result(url, response, Failure.CUT, detail=missing)
         if raw is not None and raw.status == response.status and tap.compressed:
             return self._inflated(url, raw, raw.body, tap)
+        if _is_file(response) and is_challenge(_text(response.headers)) and is_html(response.body):
+            return self._result(url, response, Failure.CHALLENGE)
         encoding = tap.encoding if tap.cannot_be_checked else content_encoding(response)
         if _is_file(response) and encoding not in _NOT_ENCODED:
             detail = f"Content-Encoding: {encoding.decode('latin-1')}"

@@ -1,0 +1,95 @@
+"""Follows how sites treat the crawl, and says when that changes."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.crawl.recent import Recent
+from scrapy_robots_plus.crawl.requests import DONT_OBEY_META_KEY, valid_origin_of
+from scrapy_robots_plus.origins.fetching.own_network import NETWORK_FAILURES
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.standing import CHALLENGE, HEADERS, Site, Standing, standing_in
+
+from .backoff import header, is_handled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+
+    Listener = Callable[[Origin, Site, str], None]
+
+logger = crawl_log(__name__)
+
+_WORDS = {
+    Standing.OPEN: "it answers again",
+    Standing.WALLED: "it refuses pages that its robots.txt allows",
+    Standing.PRICED: "it wants to be paid for pages",
+    Standing.LIMITED: "it asks for fewer requests",
+    Standing.BROKEN: "its pages fail",
+}
+
+
+class Walls:
+    """What each site did lately; :class:`~scrapy_robots_plus.protocol.standing.Site` decides."""
+
+    def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
+        self._crawler = crawler
+        self._stats = compat.stats_of(crawler)
+        self._sites: Recent[Origin, Site] = Recent(settings.cache_size)
+        """Those that have refused something."""
+        self._listeners: list[Listener] = []
+        self._once = Once()
+
+    def subscribe(self, listener: Listener) -> None:
+        """Calls *listener* with each origin that treats the crawl in another way than before, what
+        is known of it, and the URL whose answer has decided.
+        """
+        self._listeners.append(listener)
+
+    def answered(self, request: Request, response: Response, origin: Origin) -> None:
+        """*origin* has answered *request*, which robots.txt allows."""
+        status, headers = response.status, response.headers
+        if status < 400 and origin not in self._sites and CHALLENGE not in headers:
+            return
+        said = {name: header(response, name) for name in HEADERS if name in headers}
+        says, why, is_clear = standing_in(status, said)
+        if says is Standing.OPEN or not is_handled(self._crawler, request, status):
+            self._hear(request, origin, says, why, is_clear=is_clear)
+
+    def failed(self, request: Request, exception: Exception) -> None:
+        """No answer to *request* has come, after all retries."""
+        failure = compat.failure_of(exception, headers_received=False)
+        origin = valid_origin_of(request)
+        if failure not in NETWORK_FAILURES or compat.shortage_in(exception) or origin is None:
+            return
+        self._hear(request, origin, Standing.BROKEN, str(failure), is_clear=False)
+
+    def _hear(
+        self, request: Request, origin: Origin, says: Standing, why: str, *, is_clear: bool
+    ) -> None:
+        site = self._sites.get(origin)
+        if request.meta.get(DONT_OBEY_META_KEY) or (site is None and says is Standing.OPEN):
+            return
+        site = site or Site()
+        self._sites.put(origin, site)
+        if not site.heard(request.url, says, why, is_clear=is_clear):
+            return
+        standing = site.standing
+        self._stats.inc_value(stats.filled(stats.STANDINGS, standing))
+        # Of a limit, the log tells when the host is asked less often.
+        is_told = standing is not Standing.LIMITED and self._once.is_first((origin, standing))
+        about = {"origin": origin, "is": standing, "why": printable(why, 100)}
+        text = f"%(origin)s is %(is)s (%(why)s): {_WORDS[standing]}"
+        logger(self._crawler).log(logging.INFO if is_told else logging.DEBUG, text, about)
+        for listener in self._listeners:
+            listener(origin, site, request.url)

@@ -1,0 +1,106 @@
+"""How a site treats a crawl that its robots.txt lets in, learnt from its answers. No I/O, no clock.
+
+A page that is refused says nothing about its site: several different ones in a row do, and any that
+is answered says the contrary. A limit lets many pages through, so it takes more of them to end it.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Standing(str, Enum):
+    """How a site treats a crawl."""
+
+    OPEN = "open"
+    DENIED = "denied"
+    """Its robots.txt denies all requests. The only one that no answer of a page tells."""
+    WALLED = "walled"
+    """Pages that its robots.txt allows are refused, or a challenge takes their place."""
+    PRICED = "priced"
+    """It wants to be paid."""
+    LIMITED = "limited"
+    """It asks for fewer requests."""
+    BROKEN = "broken"
+    """It fails, or cannot be reached."""
+
+    def __str__(self) -> str:
+        return self.value
+
+
+CHALLENGE = "cf-mitigated"
+HEADERS = (CHALLENGE, "crawler-price", "www-authenticate", "retry-after")
+"""Those that tell how a site treats a crawl."""
+
+
+def is_challenge(headers: Mapping[str, str]) -> bool:
+    """Whether an answer is a page that finds out whether a person asks. *headers*: names in lower
+    case.
+    """
+    return headers.get(CHALLENGE, "").strip().lower() == "challenge"
+
+
+def standing_in(status: int, headers: Mapping[str, str]) -> tuple[Standing, str, bool]:
+    """What one answer says, in which words, and whether it says so of itself: a mere 403, 401 or
+    5xx may have many reasons. *headers*: :data:`HEADERS`, names in lower case.
+    """
+    if is_challenge(headers):
+        return Standing.WALLED, "cf-mitigated: challenge", True
+    if status < 400:
+        return Standing.OPEN, str(status), True
+    if price := headers.get("crawler-price"):
+        return Standing.PRICED, f"crawler-price: {price}", True
+    # RSL 1.0: who has no licence gets a 401 or 402 with the scheme License.
+    if status == 402 or headers.get("www-authenticate", "").lower().startswith("license"):
+        return Standing.PRICED, str(status), True
+    if status == 429 or (status == 503 and "retry-after" in headers):
+        return Standing.LIMITED, str(status), True
+    if status in (401, 403):
+        return Standing.WALLED, str(status), False
+    return (Standing.BROKEN if status >= 500 else Standing.OPEN), str(status), False
+
+
+class Site:
+    """What the latest answers of one site say."""
+
+    __slots__ = ("_calm", "_kind", "_urls", "standing", "why")
+
+    CLEAR = 2
+    """So many different URLs in a row decide, if each answer speaks for itself."""
+    SEVERAL = 5
+    """So many, if the last one is a mere status."""
+    CALM = 20
+    """So many answers in a row end a limit. For anything else, one does."""
+
+    def __init__(self) -> None:
+        self.standing = self._kind = Standing.OPEN
+        self.why = ""
+        """What the last refusal said: ``403``, ``cf-mitigated: challenge``."""
+        self._urls: set[int] = set()
+        """Different ones that were refused in the same way in a row, as hashes."""
+        self._calm = 0
+
+    def heard(self, url: str, says: Standing, why: str, *, is_clear: bool) -> bool:
+        """Takes in the answer to a request for *url*, which is as :func:`standing_in` returns it.
+        Returns whether :attr:`standing` has changed.
+        """
+        before = self.standing
+        if says is Standing.OPEN:
+            self._calm += 1
+            decides = self._kind if before is Standing.OPEN else before
+            if decides is not Standing.LIMITED or self._calm >= self.CALM:
+                self.standing = self._kind = says
+                self._urls.clear()
+            return self.standing is not before
+        if says is not self._kind:
+            self._urls.clear()
+        self._kind, self.why, self._calm = says, why, 0
+        if len(self._urls) < self.SEVERAL:
+            self._urls.add(hash(url))
+        if len(self._urls) >= (self.CLEAR if is_clear else self.SEVERAL):
+            self.standing = says
+        return self.standing is not before

@@ -1,0 +1,229 @@
+"""How sites treat a crawl shows in the table, the stats, the log, the audit log and its report."""
+
+from __future__ import annotations
+
+import json
+import logging
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+import scrapy
+from scrapy.spidermiddlewares.httperror import HttpError
+
+from scrapy_robots_plus.audit.entries import FileEntry, StandingEntry
+from tests.audit.logs import entries_in
+from tests.commands.running import Robots
+from tests.crawling import StepSpider, crawl, stat
+from tests.sites import Hit, Reply, Sites, answer, hang_up
+
+if TYPE_CHECKING:
+    import asyncio
+    from pathlib import Path
+
+    from scrapy.crawler import Crawler
+
+    from tests.sites import Host
+
+RULES = "User-agent: *\nDisallow: /closed\n"
+CHALLENGE = answer("<!DOCTYPE html><p>Just a moment...", 403, cf_mitigated="challenge")
+GOOD = answer("<p>A page</p>", content_type="text/html")
+REFUSALS = {
+    "walled": (answer("", 403), 5),
+    "challenged": (CHALLENGE, 2),
+    "priced": (answer("", 402, crawler_price="USD 0.01"), 2),
+    "licensed": (answer("", 401, www_authenticate="License"), 2),
+    "limited": (answer("", 429), 2),
+    "broken": (answer("", 500), 5),
+    "cut off": (hang_up, 5),
+}
+STANDINGS = {"challenged": "walled", "licensed": "priced", "cut off": "broken"}
+
+
+def then_good(refusal: Reply, times: int) -> Reply:
+    """*refusal* so many times, whatever the page; a good page from then on."""
+    numbers = count()
+
+    async def reply(hit: Hit, writer: asyncio.StreamWriter) -> None:
+        await (refusal if next(numbers) < times else GOOD)(hit, writer)
+
+    return reply
+
+
+def pages(host: Host, number: int, reply: Reply) -> list[str]:
+    host.pages["/page"] = reply
+    return [host.url(f"/page?{each}") for each in range(number)]
+
+
+def standings(crawler: Crawler) -> dict[str, int]:
+    prefix = "robotstxt/standing/"
+    counts = crawler.stats.get_stats()
+    return {key.removeprefix(prefix): n for key, n in counts.items() if key.startswith(prefix)}
+
+
+@pytest.mark.parametrize("kind", REFUSALS)
+@pytest_twisted.ensureDeferred
+async def test_it_changes_in_mid_crawl_and_back(
+    sites: Sites, tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str
+) -> None:
+    refusal, needed = REFUSALS[kind]
+    standing = STANDINGS.get(kind, kind)
+    stays, returns = sites.host(RULES), sites.host(RULES)
+    log, summary = tmp_path / "audit.jsonl", tmp_path / "summary.json"
+    more = 22 if standing == "limited" else 1
+    urls = pages(stays, needed, refusal)
+    urls += pages(returns, needed + more, then_good(refusal, needed))
+    with caplog.at_level(logging.DEBUG):
+        crawler = await crawl(
+            *urls,
+            spider=StepSpider,
+            ROBOTS_AUDIT_LOG=str(log),
+            ROBOTS_SUMMARY_FILE=str(summary),
+            ROBOTS_BACKOFF_MAX=0,
+        )
+    assert len(crawler.spider.got) + len(crawler.spider.failures) == len(urls)
+    assert standings(crawler) == {standing: 2, "open": 1}
+    said = [each for each in caplog.records if each.name.endswith("hosts.walls")]
+    first, *_ = said
+    assert first.getMessage().startswith(f"{stays.origin} is {standing} (")
+    assert first.levelno == (logging.DEBUG if standing == "limited" else logging.INFO)
+    assert f"{returns.origin} is open (" in said[-1].getMessage()
+    assert [vars(each)["spider"] for each in said] == [crawler.spider] * 3
+    table = next(text for each in caplog.records if "delay asked" in (text := each.getMessage()))
+    rows = {line.split("  ")[0]: line for line in table.splitlines() if "http://" in line}
+    assert f"200, rules, {standing} " in rows[stays.origin]
+    assert "200, rules  " in rows[returns.origin]
+    found = {each["origin"]: each for each in json.loads(summary.read_text())["sites"]}
+    assert found[stays.origin]["standing"] == standing
+    assert found[returns.origin]["standing"] == "open"
+    entries = [each for each in entries_in(log) if isinstance(each, StandingEntry)]
+    assert [(each.origin, each.standing) for each in entries] == [
+        (stays.origin, standing),
+        (returns.origin, standing),
+        (returns.origin, "open"),
+    ]
+    assert entries[0].url == urls[needed - 1]
+    robots = Robots(tmp_path)
+    assert robots("report", log, "-o", "report.html").status == 0
+    report = (tmp_path / "report.html").read_text()
+    assert f">200, {standing}<" in report
+    assert ">200<" in report
+    assert robots("replay", log).status == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "meta", "of_spider"),
+    [
+        ({"HTTPERROR_ALLOW_ALL": True}, {}, None),
+        ({"HTTPERROR_ALLOWED_CODES": [403]}, {}, None),
+        ({}, {"handle_httpstatus_list": [403]}, None),
+        ({}, {"handle_httpstatus_all": True}, None),
+        ({}, {}, [403]),
+        ({}, {"dont_obey_robotstxt": True}, None),
+    ],
+)
+@pytest_twisted.ensureDeferred
+async def test_nothing_is_held_against_a_site_whose_answers_the_spider_handles(
+    sites: Sites, settings: dict[str, Any], meta: dict[str, Any], of_spider: list[int] | None
+) -> None:
+    host = sites.host(RULES)
+    urls = [scrapy.Request(url, meta=dict(meta)) for url in pages(host, 6, CHALLENGE)]
+    attributes = {"handle_httpstatus_list": of_spider} if of_spider else {}
+    crawler = await crawl(*urls, spider_attributes=attributes, **settings)
+    assert len(host.fetched) == 6
+    assert standings(crawler) == {}
+
+
+@pytest_twisted.ensureDeferred
+async def test_another_status_that_is_handled_does_not_matter(sites: Sites) -> None:
+    host = sites.host(RULES)
+    crawler = await crawl(*pages(host, 6, CHALLENGE), HTTPERROR_ALLOWED_CODES=[404])
+    assert standings(crawler) == {"walled": 1}
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_retried_page_is_one_page(sites: Sites) -> None:
+    host = sites.host(RULES)
+    urls = pages(host, 1, answer("", 500))
+    crawler = await crawl(*urls, RETRY_ENABLED=True, RETRY_TIMES=7)
+    assert len(host.fetched) == 8
+    assert standings(crawler) == {}
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_is_reported_changes_nothing_else(sites: Sites) -> None:
+    """The default: whoever is walled off gets each page refused by the site, as without."""
+    ours, without = sites.host(RULES), sites.host(RULES)
+    crawler = await crawl(*pages(ours, 30, CHALLENGE))
+    other = await crawl(*pages(without, 30, CHALLENGE), ADDONS={}, ROBOTSTXT_OBEY=True)
+    assert sorted(ours.fetched) == sorted(without.fetched)
+    for each in (crawler, other):
+        assert {type(error) for error in each.spider.failures.values()} == {HttpError}
+        assert len(each.spider.failures) == 30
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_site_that_denies_all_is_denied_by_its_robots_txt(
+    sites: Sites, tmp_path: Path
+) -> None:
+    host, summary = sites.host("User-agent: *\nDisallow: /\n"), tmp_path / "summary.json"
+    await crawl(host.url("/a"), host.url("/b"), ROBOTS_SUMMARY_FILE=str(summary))
+    (site,) = json.loads(summary.read_text())["sites"]
+    assert site["standing"] == "denied"
+
+
+@pytest_twisted.ensureDeferred
+async def test_many_sites_fill_neither_the_log_nor_the_memory(
+    sites: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    hosts = [sites.host(RULES) for _ in range(104)]
+    urls = [url for host in hosts for url in pages(host, 2, CHALLENGE)]
+    with caplog.at_level(logging.DEBUG):
+        crawler = await crawl(*urls, ROBOTS_CACHE_SIZE=10, DOWNLOAD_DELAY=0)
+    levels = [each.levelno for each in caplog.records if each.name.endswith("hosts.walls")]
+    assert levels.count(logging.INFO) <= 100
+    assert standings(crawler)["walled"] == len(levels) > 50
+
+
+# A challenge in place of a robots.txt
+
+
+@pytest.mark.parametrize(
+    ("reply", "is_one"),
+    [
+        (answer("<!DOCTYPE html><p>Just a moment...", 200, cf_mitigated="challenge"), True),
+        (answer("<html><p>Just a moment...", 200, cf_mitigated="challenge"), True),
+        (answer(RULES, 200, cf_mitigated="challenge"), False),
+        (answer("<!DOCTYPE html><p>Not a file", 200), False),
+    ],
+)
+@pytest_twisted.ensureDeferred
+async def test_a_challenge_in_place_of_a_robots_txt_is_no_file(
+    sites: Sites,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    reply: Reply,
+    is_one: bool,
+) -> None:
+    host, log = sites.host(reply), tmp_path / "audit.jsonl"
+    caplog.set_level(logging.INFO)
+    crawler = await crawl(host.url("/a"), ROBOTS_AUDIT_LOG=str(log))
+    assert host.fetched == ([] if is_one else ["/a"])
+    assert stat(crawler, "robotstxt/failure_count/challenge") == is_one
+    assert ("/robots.txt cannot be read (challenge): all its requests" in caplog.text) is is_one
+    assert ("challenge, all denied" in caplog.text) is is_one
+    (file,) = (each for each in entries_in(log) if isinstance(each, FileEntry))
+    assert (file.failure, file.access) == (
+        ("challenge", "unreachable") if is_one else (None, "rules")
+    )
+    explained = Robots(tmp_path)("explain", host.url("/a"))
+    assert ("challenge" in "\n".join(explained.lines)) is is_one
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_challenge_may_be_set_to_allow_all(sites: Sites) -> None:
+    page = answer("<!DOCTYPE html><p>Just a moment...", 200, cf_mitigated="challenge")
+    host = sites.host(page)
+    await crawl(host.url("/a"), ROBOTS_STATUS_POLICY={"challenge": "allow"})
+    assert host.fetched == ["/a"]
