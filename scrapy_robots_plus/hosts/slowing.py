@@ -74,6 +74,8 @@ class Slowing:
         self._drop = drop
         self._stats = compat.stats_of(crawler)
         self._suspects: Recent[str, Suspect] = Recent(settings.cache_size)
+        self._answered: Recent[str, int] = Recent(settings.cache_size)
+        """How many requests other hosts have answered, up to :attr:`.Throttle.FEW`."""
         self.is_on = settings.backoff_max > 0
 
     def hear(
@@ -94,7 +96,10 @@ class Slowing:
                 return self._refused(request, response, origin, sent_in, wait)
             self._stats.inc_value(stats.REFUSED)  # it was under way when the host was given up
             return True
-        if self._suspects and (suspect := self._suspects.get(origin.host)) is not None:
+        if (suspect := self._suspects.get(origin.host)) is None:
+            if (answered := self._answered.get(origin.host, 0)) < Throttle.FEW:
+                self._answered.put(origin.host, answered + 1)
+        else:
             was_on = suspect.throttle.is_on
             is_first = REFUSED_META_KEY not in request.meta
             suspect.throttle.answered(sent_in, self._clock.monotonic(), is_first=is_first)
@@ -142,7 +147,8 @@ class Slowing:
     def _suspect(self, host: str) -> Suspect:
         suspect = self._suspects.get(host)
         if suspect is None:
-            suspect = Suspect(Throttle(self._settings.backoff_max, self._clock.jitter))
+            answered = self._answered.pop(host, 0)
+            suspect = Suspect(Throttle(self._settings.backoff_max, self._clock.jitter, answered))
         self._suspects.put(host, suspect)
         return suspect
 

@@ -105,6 +105,16 @@ async def test_pages_that_are_always_503_cost_no_other_page(sites: Sites, where:
 
 
 @pytest_twisted.ensureDeferred
+async def test_what_was_answered_before_the_first_refusal_counts(sites: Sites) -> None:
+    host = sites.host()
+    host.pages["/page"] = served(Dead({20}))
+    crawler = await crawl(*pages(host, 21), CONCURRENT_REQUESTS=1)
+    pacing = crawler.get_downloader_middleware(RobotsMiddleware).crawl.pacing
+    throttle = pacing._slowing._suspects[host.address].throttle
+    assert [*throttle._fast] == [*[False] * Throttle.FEW, True]
+
+
+@pytest_twisted.ensureDeferred
 async def test_refusals_that_have_nothing_to_do_with_the_pace_do_not_slow_a_host_down(
     sites: Sites,
 ) -> None:

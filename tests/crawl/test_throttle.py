@@ -340,6 +340,19 @@ def test_errors_that_name_no_reason_are_waited_for_no_longer_than_some_seconds()
     assert not throttle.is_on
 
 
+def test_a_burst_of_refusals_after_many_answers_is_no_limit() -> None:
+    """All that is under way when a block of dead pages begins is refused."""
+    throttle = Throttle(LONGEST_WAIT, lambda: 0.0, answered=Throttle.FEW)
+    for _ in range(6):
+        refuse(throttle, 0.0, sent_in=0, status=503)
+    throttle.answered(throttle.phase, throttle.until)
+    refuse(throttle, throttle.until + throttle.gap, is_first=False, status=503)
+    for _ in range(30):
+        throttle.answered(throttle.phase, throttle.until)
+    assert not throttle.is_on
+    assert throttle.waited <= MOST_LONGER
+
+
 def test_what_is_forgiven() -> None:
     throttle = Throttle(LONGEST_WAIT, lambda: 0.0)
     assert not any(throttle.forgives(Refusal.OF_PAGE, before) for before in range(3))
