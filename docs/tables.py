@@ -35,7 +35,7 @@ META_KEYS = ROOT / "docs" / "meta-keys.md"
 FAILURES = ROOT / "docs" / "failures.md"
 STATS = ROOT / "docs" / "stats.md"
 LINTER = ROOT / "docs" / "linter.md"
-AUDIT_LOG = ROOT / "docs" / "audit-log.md"
+AUDIT_LOG_LINES = ROOT / "docs" / "audit-log-lines.md"
 CRAWL_DELAY = ROOT / "docs" / "crawl-delay.md"
 
 
@@ -90,23 +90,31 @@ def settings_table() -> str:
 def settings_page() -> str:
     """The sections are those that comments of the declaration begin."""
     by_name = {declared.name: declared for declared in DECLARED.values()}
-    lines = re.findall(
-        r'^    # (.+)$|^        "(ROBOTS\w+)",$', inspect.getsource(Declared), re.MULTILINE
-    )
-    return "\n\n".join(
-        f"## {section}" if section else _described(by_name[name]) for section, name in lines
-    )
+    source = inspect.getsource(Declared)
+    _, *parts = re.split(r"^    # (.+)$", source, flags=re.MULTILINE)
+    sections = {
+        title: [by_name[name] for name in re.findall(r'^ {8}"(ROBOTS\w+)",$', text, re.MULTILINE)]
+        for title, text in zip(parts[::2], parts[1::2], strict=True)
+    }
+    rows = [
+        (title, ", ".join(f"[`{each.name}`](#{each.name.lower()})" for each in members))
+        for title, members in sections.items()
+    ]
+    details = [
+        text
+        for title, members in sections.items()
+        for text in (f"## {title}", *map(_described, members))
+    ]
+    return "\n\n".join([table(("what for", "settings"), rows), *details])
 
 
 def _described(declared: Setting[Any, Any]) -> str:
+    default, example = shown(declared.default), shown(declared.example)
     return f"""\
 ### {declared.name}
 
-{declared.doc}{_needs(declared)}
-
-- Type: {declared.check.type}
-- Default: `{shown(declared.default)}`
-- Example: `{declared.name} = {shown(declared.example)}`"""
+{declared.doc}{_needs(declared)}\\
+Type: {declared.check.type}. Default: `{default}`. Example: `{example}`"""
 
 
 def _needs(declared: Setting[Any, Any]) -> str:
@@ -205,7 +213,7 @@ def _entry(entry: type[Entry]) -> str:
         (f"`{name}`", f"{each.kind.type}{', or null' if each.nullable else ''}", each.doc)
         for name, each in fields_of(entry)
     ]
-    return f"### `{entry.type}`\n\n{entry.__doc__}.\n\n{table(('field', 'type', 'meaning'), rows)}"
+    return f"## `{entry.type}`\n\n{entry.__doc__}.\n\n{table(('field', 'type', 'meaning'), rows)}"
 
 
 TABLES = [
@@ -217,7 +225,7 @@ TABLES = [
     (CRAWL_DELAY, "politeness", politeness_table),
     (STATS, "stats", stats_tables),
     (LINTER, "codes", codes_table),
-    (AUDIT_LOG, "entries", entries_tables),
+    (AUDIT_LOG_LINES, "entries", entries_tables),
 ]
 
 if __name__ == "__main__":

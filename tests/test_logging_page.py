@@ -1,4 +1,4 @@
-"""docs/logging.md: every message is there, and the log can be turned down and up."""
+"""docs/logging*.md: every message is there, and the log can be turned down and up."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .sites import Sites
 
 CLOSED = "User-agent: *\nDisallow: /private/\n"
-PAGE = (ROOT / "docs" / "logging.md").read_text()
+PAGE = "".join(path.read_text() for path in (ROOT / "docs").glob("logging*.md"))
 MESSAGES = {"info", "warning", "error", "log", "_log", "_tell"}
 """Methods that write to the log, here or in a class of the package."""
 

@@ -313,7 +313,7 @@ SHARED_QUEUE_LOSSES = _stat(
 SHARED_QUEUE_LOST = _stat(
     "robotstxt/shared_queue/lost",
     "requests that are known to have been lost on the server, in this run or before, see ",
-    "[lost requests](cluster.md#when-something-dies)",
+    "[lost requests](cluster-operation.md#when-something-dies)",
 )
 _section("Audit log")
 AUDIT_LINES = _stat("robotstxt/audit/lines", "lines that were written to the audit log")

@@ -1,4 +1,4 @@
-"""The commands of docs/cluster.md that watch a crawl of several workers."""
+"""The commands of docs/cluster-operation.md that watch a crawl of several workers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytest.importorskip("scrapy_redis")
 
 COMMANDS = [
     command
-    for block in blocks("console", "docs/cluster.md")
+    for block in blocks("console", "docs/cluster-operation.md")
     for command in re.findall(r"^\$ (.*)$", block, re.MULTILINE)
     if "redis-cli" in command
 ]
@@ -83,7 +83,7 @@ def answer(command: str, server: RedisServer) -> str:
 
 
 def test_a_user_with_the_rights_of_the_page_is_enough(sites: Sites) -> None:
-    page = (ROOT / "docs/cluster.md").read_text()
+    page = (ROOT / "docs/cluster-operation.md").read_text()
     (rights,) = re.findall(r"needs `(~[^`]*)`", page)
     hosts = {sites.host(robots(0.2)): 4, sites.host(robots()): 20}
     with (

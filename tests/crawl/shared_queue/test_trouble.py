@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 pytestmark = scrapy_redis_may_warn
 RULES = "User-agent: *\nDisallow: /never\n"
-CLUSTER_PAGE = (ROOT / "docs" / "cluster.md").read_text()
+CLUSTER_PAGE = (ROOT / "docs" / "cluster-operation.md").read_text()
 PAGE = answer("<p>A page</p>", content_type="text/html")
 
 
