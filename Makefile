@@ -11,8 +11,8 @@ OLDEST = .venv-oldest/bin
 RUN = $(BIN)/python -m
 PYTEST = pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
 # Crawls in this process. Left out is what has processes of its own for each reactor, or no crawl.
-CRAWLS = tests/crawl $(addprefix --ignore=tests/crawl/test_, \
-	discovery.py lost_requests.py queue_properties.py reactor_modes.py slow_connections.py)
+CRAWLS = tests/crawl tests/hosts $(addprefix --ignore=tests/crawl/test_, \
+	lost_requests.py queue_properties.py reactor_modes.py slow_connections.py)
 PARTS = folders s n-p q-r t-z a-c d-i j-m
 # The files of a part, by the letters that they begin with; those in folders wait most.
 part = $(if $(filter folders,$1),tests/crawl/hints tests/crawl/shared_queue tests/hosts,$(wildcard tests/crawl/test_[$1]*.py))
@@ -20,7 +20,7 @@ UNITS = others protocol commands-p-z commands-a-o stores files
 UNITS_commands-a-o = $(wildcard tests/commands/test_[a-o]*.py)
 UNITS_commands-p-z = $(wildcard tests/commands/test_[p-z]*.py)
 UNITS_protocol = tests/protocol
-UNITS_stores = $(addprefix tests/, cluster policy server storage)
+UNITS_stores = $(addprefix tests/, origins redis settings storage)
 UNITS_files = tests/audit tests/job
 UNITS_others = $(addprefix --ignore=, tests/crawl tests/hosts tests/commands $(UNITS_protocol) $(UNITS_stores) $(UNITS_files))
 # MEASURE=yes counts the lines that these run, for `make coverage`.
@@ -30,7 +30,7 @@ $(MEASURED): RUN = $(if $(MEASURE),$(BIN)/coverage run -m,$(BIN)/python -m)
 VERSIONED = $(addprefix tests/crawl/test_, audit.py closing.py coming_from_scrapy.py defer.py \
 	download_handlers.py http_cache.py jobs.py queue.py reactor_modes.py request_overrides.py retry_after.py store.py)
 # Read from files of the repository: they fail where the sdist lacks one.
-OF_FILES = $(addprefix tests/, policy $(addprefix test_, ci.py docs_pages.py docs_site.py layers.py one_home.py \
+OF_FILES = $(addprefix tests/, settings $(addprefix test_, ci.py docs_pages.py docs_site.py layers.py one_home.py \
 	package.py readme.py sample_project.py samples.py) crawl/test_gate.py)
 OLDEST_PARTS = $(addprefix test-oldest-,$(PARTS)) test-oldest-select
 STRESS = test-stress-crawls test-stress-protocol test-upstream test-stress-others \
@@ -141,7 +141,7 @@ test-python-%:
 rest: .venv/installed-docs .venv/installed-dev .venv-oldest/installed-dev ## what `.ci/run` does after `make test`, side by side
 	@$(SIDE_BY_SIDE) test-python-3.13 types $(OLDEST_PARTS) coverage style docs
 
-# MUTANTS="policy --seed 1" names a folder and repeats a run.
+# MUTANTS="origins --seed 1" names a folder and repeats a run.
 mutants: .venv/installed-mutants ## changes the package at random, and counts what its tests notice
 	$(BIN)/python -m tests.mutants $(MUTANTS)
 

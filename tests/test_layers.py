@@ -23,32 +23,22 @@ FLOORS = (
     "addon",
     "report",
     "audit",
-    "workers",
-    "pages",
+    "redis",
     "requests",
+    "pages",
     "hosts",
     "job",
     "origins",
     "crawl",
     "settings",
     "storage",
-    "redis",
     "compat",
     "protocol",
     "_version",
 )
-"""The rooms, from top to bottom. What is on no floor, such as testing.py, is above them all, and so
-are the public names that redis/__init__.py hands on."""
+"""The rooms, from top to bottom. What is on no floor, such as testing.py, is above them all."""
 
-UP = {
-    ("crawl.crawl", "hosts"),
-    ("crawl.crawl", "origins"),
-    ("crawl.crawl", "pages"),
-    ("crawl.crawl", "requests"),
-    ("settings.declared", "origins"),
-    ("settings.robots_settings", "crawl"),
-    ("settings.robots_settings", "origins"),
-}
+UP = {("settings.robots_settings", "crawl")}
 """Files that import from a room above theirs, and which."""
 
 
@@ -107,7 +97,7 @@ def room_of(module: str) -> str:
 def floor_of(module: str) -> int:
     """The number of its floor, from the top; -1 above them all."""
     room = room_of(module)
-    return FLOORS.index(room) if room in FLOORS and module != f"{PACKAGE}.redis" else -1
+    return FLOORS.index(room) if room in FLOORS else -1
 
 
 def _levels() -> dict[str, dict[str, set[str]]]:
@@ -173,23 +163,23 @@ def test_the_files_that_contributing_names_are_there() -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "from scrapy_robots_plus.requests.tally import Tally",
-        "from scrapy_robots_plus.requests import tally",
-        "from scrapy_robots_plus.requests.tally import *",
-        "import scrapy_robots_plus.requests.tally",
-        "import scrapy_robots_plus.requests.tally as counts",
-        "from .tally import Tally",
-        "from . import tally as counts",
-        "from ..requests.tally import Tally",
-        "from ..requests import tally",
-        "from ...scrapy_robots_plus.requests import tally",
-        "if TYPE_CHECKING:\n    from .tally import Tally",
-        "def later():\n    import scrapy_robots_plus.requests.tally",
+        "from scrapy_robots_plus.requests.judge import Tally",
+        "from scrapy_robots_plus.requests import judge",
+        "from scrapy_robots_plus.requests.judge import *",
+        "import scrapy_robots_plus.requests.judge",
+        "import scrapy_robots_plus.requests.judge as counts",
+        "from .judge import Judge",
+        "from . import judge as counts",
+        "from ..requests.judge import Tally",
+        "from ..requests import judge",
+        "from ...scrapy_robots_plus.requests import judge",
+        "if TYPE_CHECKING:\n    from .judge import Judge",
+        "def later():\n    import scrapy_robots_plus.requests.judge",
     ],
 )
 def test_every_form_of_import_is_seen(code: str) -> None:
     names = imported_by(code, f"{PACKAGE}.requests")
-    assert {home_of(name) for name in names} == {f"{PACKAGE}.requests.tally"}
+    assert {home_of(name) for name in names} == {f"{PACKAGE}.requests.judge"}
 
 
 def test_crawl_imports_nothing_by_a_name_in_a_string() -> None:
@@ -205,7 +195,8 @@ PURE = (
     "job.file|job.fingerprints|job.mending|job.reading|job.recent|job.requests|job.schema",
     "origins.decide|origins.delay|origins.judging|origins.source",
     "protocol*",
-    "redis*",
+    "hosts.book*|hosts.departures|origins.sharing.lease",
+    "redis.host_queue|redis.keys|redis.link|redis.reports",
     "settings.host_patterns|settings.options|settings.override",
     "storage*",
 )
@@ -236,7 +227,8 @@ def test_private_names_of_scrapy_are_used_in_compat_alone() -> None:
 def test_a_crawl_has_its_time_from_one_clock() -> None:
     system = {"time", "time.time", "time.monotonic", "scrapy.utils.asyncio.call_later"}
     rooms = {*FLOORS[FLOORS.index("report") : FLOORS.index("storage")]} - {"audit"}
-    clocks = {f"{PACKAGE}.crawl.clock", f"{PACKAGE}.hosts.machine_clock"}
+    without = ("crawl.clock", "hosts.book_on_server", "hosts.machine_clock")
+    clocks = {f"{PACKAGE}.{each}" for each in without}
     modules = [
         module
         for module in {*MODULES} - clocks

@@ -45,7 +45,7 @@ def test_no_file_names_a_folder_of_a_machine_or_leaves_something_undone() -> Non
     assert found == []
 
 
-FOR_SCRAPY_REDIS = ("scrapy_robots_plus.redis", "scrapy_robots_plus.workers.dupefilter")
+FOR_SCRAPY_REDIS = ("scrapy_robots_plus.redis", "scrapy_robots_plus.redis.dupefilter")
 
 
 @pytest.mark.parametrize("missing", ["redis", "scrapy_redis"])

@@ -13,14 +13,13 @@ import pytest_twisted
 from scrapy.settings import Settings
 
 from scrapy_robots_plus import RobotsSettingsError
-from scrapy_robots_plus.origins.delay import TooLong
 from scrapy_robots_plus.protocol import GOOGLE, RFC9309
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.freshness import lifetime
 from scrapy_robots_plus.protocol.status_policy import PRESETS
 from scrapy_robots_plus.settings.checks import number, whole_number
 from scrapy_robots_plus.settings.declared import DECLARED, names
-from scrapy_robots_plus.settings.options import OnVisitTime
+from scrapy_robots_plus.settings.options import OnVisitTime, TooLong
 from scrapy_robots_plus.settings.reading import dialect_in
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.settings.unknown import unknown_settings

@@ -20,19 +20,17 @@ UNUSED = (
     "commands",
     "contrib",
     "hosts.book_in_file",
+    "hosts.book_on_server",
     "job",
     "protocol.difference",
     "protocol.directives",
     "protocol.lint",
-    "redis.book_on_server",
-    "redis.connection",
-    "redis.lease",
-    "redis.queue",
+    "redis",
     "robotparser",
     "storage.exchange",
-    "storage.redis",
+    "storage.redis.connection",
+    "storage.redis.reader",
     "storage.sqlite",
-    "workers",
 )
 """Rooms of which a crawl with the add-on and nothing else needs nothing."""
 PROGRAM = """

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.origins.retrieval import Retrieval
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from .ahead import TURN, asked_ahead
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.policies import Policies
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.storage.record import RobotsRecord
 
@@ -67,9 +68,9 @@ class Check(Subcommand):
             return report.status
 
         async def work(crawl: Crawl) -> int:
-            crawl.retrieval.subscribe(lambda found: report.note(found.record, project))
-            async for url in asked_ahead(urls.arriving(), crawl.policies):
-                report.add(await _answer(url, crawl.policies, project))
+            crawl.get(Retrieval).subscribe(lambda found: report.note(found.record, project))
+            async for url in asked_ahead(urls.arriving(), crawl.get(Policies)):
+                report.add(await _answer(url, crawl.get(Policies), project))
             return report.status
 
         return project.ask(work)

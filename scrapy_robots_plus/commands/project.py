@@ -21,7 +21,9 @@ from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.archive import FILE_IN_JOBDIR, uri_in_job
 from scrapy_robots_plus.origins.parsers.adapter import ParsedFile, charset_of
 from scrapy_robots_plus.origins.parsers.our_parser import RobotsParser
+from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Policy
+from scrapy_robots_plus.origins.retrieval import Retrieval
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.lines.octets import whole_lines
 from scrapy_robots_plus.report.extension import RobotsExtension
@@ -194,14 +196,14 @@ async def obtain(origin: Origin, crawl: Crawl) -> Obtained:
         if retrieved.record.origin == origin and retrieved.record.body:
             texts.append(retrieved.record)
 
-    crawl.retrieval.subscribe(note)
-    policy = await crawl.policies.obtain(origin)
+    crawl.get(Retrieval).subscribe(note)
+    policy = await crawl.get(Policies).obtain(origin)
     if policy is None:
         raise UnreadableError(f"stopped before {origin.robots_url} was read")
     if not policy.settings.needs_file:
         return Obtained(policy, policy.record)
     if not texts:
-        texts.append(await crawl.policies.stored(origin) or policy.record)
+        texts.append(await crawl.get(Policies).stored(origin) or policy.record)
     return Obtained(policy, texts[-1])
 
 

@@ -15,6 +15,7 @@ from spidermon.exceptions import NotConfigured
 
 from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.report.sites import sites_of
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-    from scrapy_robots_plus.requests.tally import Tally
 
 __all__ = [
     "RobotsChangedMonitor",
@@ -73,7 +73,7 @@ class _RobotsMonitor(BaseScrapyMonitor):
 
     @property
     def tally(self) -> Tally:
-        return Crawl.of(self.crawler).tally
+        return Crawl.of(self.crawler).get(Tally)
 
     def check(self, limit: _Limit, count: int, of: int, message: str) -> None:
         if limit.is_exceeded(count, of):

@@ -4,28 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from weakref import ReferenceType, WeakKeyDictionary
 
-from scrapy import signals
-
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.hosts.door import Door
-from scrapy_robots_plus.hosts.given_up import GivenUp
-from scrapy_robots_plus.hosts.shared_pace import shared_pace
-from scrapy_robots_plus.origins.agents import Agents
-from scrapy_robots_plus.origins.archive import Archive
-from scrapy_robots_plus.origins.fetching.budget import FetchBudget
-from scrapy_robots_plus.origins.fetching.fetcher import Fetcher
-from scrapy_robots_plus.origins.policies import Policies
-from scrapy_robots_plus.origins.retrieval import Retrieval
-from scrapy_robots_plus.origins.sharing.choice import shared_fetches
-from scrapy_robots_plus.pages.page_preferences import PagePreferences
-from scrapy_robots_plus.pages.sitemap_feed import SitemapFeed
-from scrapy_robots_plus.pages.sitemaps import Sitemaps
-from scrapy_robots_plus.requests.judge import Judge
-from scrapy_robots_plus.requests.requeue import Requeue
-from scrapy_robots_plus.requests.tally import Tally
 from scrapy_robots_plus.settings.errors import end_crawl
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
@@ -40,17 +22,34 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.core.downloader import Downloader
     from scrapy.crawler import Crawler
+    from typing_extensions import Self
 
-    from scrapy_robots_plus.pages.page import Page
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.requests.equal_urls import EqualUrls
-    from scrapy_robots_plus.requests.judge import Passes, Refused
-    from scrapy_robots_plus.requests.requeue import TakesBack
 
-    DecisionListener = Callable[[Request, Origin, AgentNames, Passes | Refused], None]
+    DecisionListener = Callable[[Request, Origin, AgentNames, Any], None]
     ExemptionListener = Callable[[Request], None]
-    PageListener = Callable[[Page], None]
+    PageListener = Callable[[Any], None]
+
+
+class TakesBack(Protocol):
+    """The queue in use, as what returns requests to it sees it."""
+
+    def takes_back(self, request: Request, origin: Origin, /) -> bool:
+        """Whether it handed out *request*, and takes it back while the robots.txt of *origin*
+        cannot be read.
+        """
+
+
+class Part(Protocol):
+    """What a crawl has one of."""
+
+    @classmethod
+    def of_crawl(cls, crawl: Crawl) -> Self:
+        """Made for *crawl*."""
+
+
+_Part = TypeVar("_Part", bound=Part)
 
 _crawls: WeakKeyDictionary[Crawler, ReferenceType[Crawl]] = WeakKeyDictionary()
 """Weak on both sides: a Crawl lives as long as its crawler and a part of the package hold it."""
@@ -69,13 +68,14 @@ class Crawl:
     3. ``RobotsPriorityQueue``, one in memory, and one on disk if there is a job. The first of them
        creates the state they share, and sets ``readiness``.
 
-    Policies, the door and so on are created on first use, by the middleware.
+    Policies, the door and so on are made on first use, by the middleware: see :meth:`get`.
     """
 
     def __init__(self, crawler: Crawler, clock: Clock = DEFAULT_CLOCK) -> None:
         self.crawler = crawler
         self.errors = errors = OwnErrors.of(crawler)
         self.clock = replace(clock, call_later=errors.timers(clock.call_later))
+        self._parts: dict[type[Part], Part] = {}
         self.has_middleware = False
         """Whether the middleware is in use, so that each request is checked."""
         self.decision_listeners: list[DecisionListener] = []
@@ -139,81 +139,16 @@ class Crawl:
             return None
         return None if free else origin
 
-    # For the middleware, and for other parts if it is in use
-
-    @cached_property
-    def agents(self) -> Agents:
-        return Agents(self.crawler, self.settings)
-
     @cached_property
     def request_settings(self) -> RequestSettings:
         return RequestSettings(self.settings)
 
-    @cached_property
-    def budget(self) -> FetchBudget:
-        most, clock = self.settings.fetch_concurrency, self.clock
-        budget = FetchBudget(most, compat.most_sockets(), clock.monotonic, clock.call_later)
-        self.crawler.signals.connect(budget.abandon, signals.spider_closed)
-        return budget
+    def get(self, kind: type[_Part]) -> _Part:
+        """The one object of *kind* in this crawl, made by its ``of_crawl`` on first use.
 
-    @cached_property
-    def fetcher(self) -> Fetcher:
-        return Fetcher(self.crawler, self.settings, self.clock)
-
-    @cached_property
-    def retrieval(self) -> Retrieval:
-        crawler, settings, clock = self.crawler, self.settings, self.clock
-        archive = Archive(crawler, settings, clock)
-        shared = shared_fetches(crawler, settings, self.agents, archive, clock)
-        return Retrieval(
-            crawler, settings, self.fetcher, self.budget, archive, shared, self.agents, clock
-        )
-
-    @cached_property
-    def policies(self) -> Policies:
-        return Policies(self.crawler, self.settings, self.retrieval, self.agents, self.clock)
-
-    @cached_property
-    def sitemaps(self) -> Sitemaps:
-        return Sitemaps(self.crawler, self.settings)
-
-    @cached_property
-    def sitemap_feed(self) -> SitemapFeed:
-        return SitemapFeed(self.crawler, self.settings, self.retrieval, self.sitemaps)
-
-    @cached_property
-    def equal_urls(self) -> EqualUrls | None:
-        """None without ``ROBOTS_CLEAN_PARAM``."""
-        if not self.settings.clean_param:
-            return None
-        from scrapy_robots_plus.requests.equal_urls import EqualUrls
-
-        return EqualUrls(self.crawler, self.settings)
-
-    @cached_property
-    def pacing(self) -> Door:
-        pace = shared_pace(self.crawler, self.settings, self.agents)
-        door = Door(self.crawler, self.settings, self.clock, self.given_up, pace)
-        door.walls.subscribe(lambda origin, site, _: self.tally.note(origin, site.standing))
-        return door
-
-    @cached_property
-    def given_up(self) -> GivenUp:
-        return GivenUp(self.settings.cache_size, self.clock.monotonic)
-
-    @cached_property
-    def tally(self) -> Tally:
-        return Tally(self.settings.cache_size)
-
-    @cached_property
-    def requeue(self) -> Requeue:
-        return Requeue(self.crawler, lambda: self.readiness)
-
-    @cached_property
-    def page_preferences(self) -> PagePreferences:
-        return PagePreferences(self.crawler, compat.stats_of(self.crawler), self.clock)
-
-    @cached_property
-    def judge(self) -> Judge:
-        stats = compat.stats_of(self.crawler)
-        return Judge(self.settings, self.policies, self.requeue, self.given_up, stats)
+        Only if the middleware is in use.
+        """
+        part = self._parts.get(kind)
+        if part is None:
+            part = self._parts[kind] = kind.of_crawl(self)
+        return cast("_Part", part)

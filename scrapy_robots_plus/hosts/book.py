@@ -17,7 +17,7 @@ the answer comes. Until then it counts as sent as late as its patience allows. A
 requests best: they do not count against it.
 
 Times are seconds by one clock, that of whoever keeps the book; no clock of a crawl matters.
-``redis/book.lua`` says the same.
+``hosts/book.lua`` says the same.
 """
 
 from __future__ import annotations

@@ -17,9 +17,13 @@ from scrapy_robots_plus.crawl.requests import (
     slot_is_left_over,
     valid_origin_of,
 )
+from scrapy_robots_plus.origins.agents import Agents
+from scrapy_robots_plus.origins.tally import Tally
 
 from .backoff import HeldAtClosing, HeldAtGivingUp, wait_asked_for
+from .given_up import GivenUp
 from .line import Doorway, HostLine
+from .shared_pace import shared_pace
 from .slots import SlotTimes
 from .slowing import Slowing
 from .walls import Walls
@@ -30,14 +34,15 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from typing_extensions import Self
 
     from scrapy_robots_plus.compat import DownloadFunction
     from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
-    from .given_up import GivenUp
     from .pace import Pace
     from .shared_pace import SharedPace
     from .throttle import Throttle
@@ -92,6 +97,14 @@ class Door:
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     # For the middleware and the queue
+
+    @classmethod
+    def of_crawl(cls, crawl: Crawl) -> Self:
+        pace = shared_pace(crawl.crawler, crawl.settings, crawl.get(Agents))
+        door = cls(crawl.crawler, crawl.settings, crawl.clock, crawl.get(GivenUp), pace)
+        tally = crawl.get(Tally)
+        door.walls.subscribe(lambda origin, site, _: tally.note(origin, site.standing))
+        return door
 
     @property
     def waiting(self) -> int:

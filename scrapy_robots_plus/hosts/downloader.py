@@ -13,8 +13,11 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.own_errors import guarded
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
+from scrapy_robots_plus.origins.fetching.budget import FetchBudget
+from scrapy_robots_plus.origins.policies import Policies
 
 from .backoff import HeldAtClosing
+from .door import Door
 from .own_shortage import OwnShortage
 
 if TYPE_CHECKING:
@@ -96,13 +99,13 @@ class RobotsDownloader(Downloader):
             # The limit would hold for robots.txt and for what waits at the door, too.
             self.total_concurrency = 0
         self.active = ActiveRequests(
-            crawler, lambda: not crawl.has_middleware or crawl.policies.awaited
+            crawler, lambda: not crawl.has_middleware or crawl.get(Policies).awaited
         )
         held = HeldAtClosing if crawl.has_middleware else None
         shortage = OwnShortage(crawler, self, crawl.clock, held)
         compat.retry_handovers(self, shortage.download)
         if crawl.has_middleware:
-            compat.make_room(self, crawl.budget.ceiling)
+            compat.make_room(self, crawl.get(FetchBudget).ceiling)
 
     @guarded("RobotsDownloader", otherwise=True)
     def needs_backout(self) -> bool:
@@ -117,7 +120,7 @@ class RobotsDownloader(Downloader):
         waiting = 0
         crawl = self._crawl
         if crawl.holds_requests:
-            waiting = min(crawl.judge.waiting + crawl.pacing.waiting, self.MAX_WAITING)
+            waiting = min(crawl.get(Policies).waiting + crawl.get(Door).waiting, self.MAX_WAITING)
         return self._most - (self._taken - self.active.robots - waiting)
 
     @property

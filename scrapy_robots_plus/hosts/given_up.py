@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.crawl.recent import Recent
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from scrapy_robots_plus.crawl.clock import Now
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
 
 
@@ -21,6 +24,10 @@ class GivenUp:
         """*clock*: monotonic seconds."""
         self._clock = clock
         self._until: Recent[Origin, float] = Recent(size)
+
+    @classmethod
+    def of_crawl(cls, crawl: Crawl) -> Self:
+        return cls(crawl.settings.cache_size, crawl.clock.monotonic)
 
     def __contains__(self, origin: Origin) -> bool:
         if not self._until:  # as in almost every crawl

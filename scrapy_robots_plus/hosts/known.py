@@ -9,9 +9,13 @@ from scrapy import Request
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.requests import chosen_slot
+from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.fetching.budget import FetchBudget
+from scrapy_robots_plus.origins.policies import Policies
 
+from .door import Door
 from .downloader import RobotsDownloader
+from .given_up import GivenUp
 from .host import Address
 
 if TYPE_CHECKING:
@@ -175,15 +179,16 @@ class KnownWithPolicies(Known):
 
     def __init__(self, crawl: Crawl) -> None:
         super().__init__(crawl)
-        self._policies = crawl.policies
-        self._agents = crawl.agents
-        self._pacing = crawl.pacing
+        self._policies = crawl.get(Policies)
+        self._given_up = crawl.get(GivenUp)
+        self._agents = crawl.get(Agents)
+        self._pacing = crawl.get(Door)
         self._just_fetched: dict[Origin, OriginState] = {}
         """Not policies, which take ten times the memory: a million hosts may wait for one slot."""
         self.defer = crawl.settings.defer or None
 
     def _make_budget(self) -> FetchBudget:
-        return self._crawl.budget
+        return self._crawl.get(FetchBudget)
 
     def tell(self, hosts: Told) -> None:
         super().tell(hosts)
@@ -213,7 +218,7 @@ class KnownWithPolicies(Known):
 
     def _state_under(self, policy: Policy) -> OriginState:
         policy.paces.enforce(self._agents.default_under(policy.settings))
-        if policy.origin in self._crawl.given_up:
+        if policy.origin in self._given_up:
             return OriginState(given_up=True)
         if policy.denies_as_unreachable:
             return OriginState(unreachable=True, again_at=self.clock() + policy.fresh_for)

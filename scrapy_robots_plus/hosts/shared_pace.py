@@ -221,6 +221,6 @@ def open_book(value: str, group: str) -> Book:
         from .book_in_file import BookInFile
 
         return BookInFile(Path(value.removeprefix("sqlite:")), group)
-    from scrapy_robots_plus.redis.book_on_server import BookOnServer
+    from .book_on_server import BookOnServer
 
     return BookOnServer(value, group)

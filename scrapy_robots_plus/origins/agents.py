@@ -13,7 +13,9 @@ from .parsers.adapter import takes_several_names
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from typing_extensions import Self
 
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
@@ -29,6 +31,10 @@ class Agents:
         # Not in the meta, which spiders hand on to other requests.
         self._judged: WeakKeyDictionary[Request, str | None] = WeakKeyDictionary()
         """None: by the name in an override, whatever it is sent with."""
+
+    @classmethod
+    def of_crawl(cls, crawl: Crawl) -> Self:
+        return cls(crawl.crawler, crawl.settings)
 
     @cached_property
     def default(self) -> AgentNames:

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.redis.connection import Server
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
     from scrapy_robots_plus.storage import Store
     from scrapy_robots_plus.storage.record import RobotsRecord
+    from scrapy_robots_plus.storage.redis.connection import Server
 
 logger = crawl_log(__name__)
 

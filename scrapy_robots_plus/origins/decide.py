@@ -6,7 +6,7 @@ Pure functions of a record and the time. docs/freshness.md has a diagram of the 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.settings.options import Rulebook
 
 
 _NOTHING = hashlib.sha256(b"").hexdigest()
@@ -39,14 +40,6 @@ class Lookup(Enum):
     USE_AND_REFRESH = "use and refresh behind"
     REVALIDATE = "revalidate"
     FETCH = "fetch"
-
-
-@dataclass(frozen=True, slots=True)
-class Rulebook:
-    """The settings for records: how long they last, and what a status means."""
-
-    limits: Limits
-    statuses: StatusTable
 
 
 def held_to(record: RobotsRecord, limits: Limits) -> RobotsRecord:

@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from math import isfinite
 
-
-class TooLong(str, Enum):
-    """What happens to a Crawl-delay over the maximum."""
-
-    CLAMP = "clamp"
-    """The maximum is kept instead."""
-    SKIP = "skip"
-    """The host is not crawled."""
+from scrapy_robots_plus.settings.options import TooLong
 
 
 @dataclass(frozen=True, slots=True)

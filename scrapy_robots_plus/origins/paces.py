@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import stats as keys
-from scrapy_robots_plus.settings.options import OnVisitTime
+from scrapy_robots_plus.settings.options import OnVisitTime, TooLong
 
-from .delay import Delay, TooLong, delay_of, longer_delay
+from .delay import Delay, delay_of, longer_delay
 from .parsers.failing import guarded
 
 if TYPE_CHECKING:

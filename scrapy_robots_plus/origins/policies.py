@@ -19,7 +19,9 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
+from .agents import Agents
 from .decide import Lookup
+from .retrieval import Retrieval
 from .views import Views
 
 if TYPE_CHECKING:
@@ -28,15 +30,15 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from twisted.python.failure import Failure
+    from typing_extensions import Self
 
     from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
     from scrapy_robots_plus.storage.record import RobotsRecord
 
-    from .agents import Agents
     from .policy import Policy
-    from .retrieval import Retrieval
 
 logger = crawl_log(__name__)
 
@@ -90,6 +92,13 @@ class Policies:
         self._fetches: dict[Origin, Fetch] = {}
         self._closing_watch = ClosingWatch(crawler, self._call_off)
         self._listeners: list[Callable[[Origin, Policy | None], None]] = []
+        self.waiting = 0
+        """How many requests wait in the middleware for a robots.txt."""
+
+    @classmethod
+    def of_crawl(cls, crawl: Crawl) -> Self:
+        retrieval, agents = crawl.get(Retrieval), crawl.get(Agents)
+        return cls(crawl.crawler, crawl.settings, retrieval, agents, crawl.clock)
 
     def subscribe(self, listener: Callable[[Origin, Policy | None], None]) -> None:
         """*listener* is called when a fetch has ended, with its origin and its policy."""

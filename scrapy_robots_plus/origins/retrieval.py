@@ -13,28 +13,31 @@ from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.freshness import http_date
 from scrapy_robots_plus.storage.record import FetchResult
 
+from .agents import Agents
+from .archive import Archive
 from .changes import ChangeReports
 from .decide import Lookup, lookup, receive
+from .fetching.budget import FetchBudget
+from .fetching.fetcher import Fetcher
 from .fetching.own_network import NETWORK_FAILURES
 from .parsers.adapter import Parsers, charset_of
 from .parsers.failing import guarded
 from .policy import Policy
+from .sharing.choice import shared_fetches
 from .source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from scrapy.crawler import Crawler
+    from typing_extensions import Self
 
     from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
     from scrapy_robots_plus.storage.record import RobotsRecord
 
-    from .agents import Agents
-    from .archive import Archive
-    from .fetching.budget import FetchBudget
-    from .fetching.fetcher import Fetcher
     from .parsers.adapter import ParsedFile
     from .sharing.shared_fetches import SharedFetches, Turn
 
@@ -87,6 +90,14 @@ class Retrieval:
         self.parsers = Parsers(crawler)
         """Those of the crawl."""
         self._listeners: list[Callable[[Retrieved], None]] = []
+
+    @classmethod
+    def of_crawl(cls, crawl: Crawl) -> Self:
+        crawler, settings, clock = crawl.crawler, crawl.settings, crawl.clock
+        fetcher, budget, agents = crawl.get(Fetcher), crawl.get(FetchBudget), crawl.get(Agents)
+        archive = Archive(crawler, settings, clock)
+        shared = shared_fetches(crawler, settings, agents, archive, clock)
+        return cls(crawler, settings, fetcher, budget, archive, shared, agents, clock)
 
     def subscribe(self, listener: Callable[[Retrieved], None]) -> None:
         """Calls *listener* with what each retrieval has brought."""

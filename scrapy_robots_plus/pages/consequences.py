@@ -17,6 +17,7 @@ from scrapy_robots_plus.crawl.requests import (
     REDIRECT_META_KEY,
 )
 from scrapy_robots_plus.crawl.signals import request_not_followed
+from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.options import PageAction
 
@@ -68,7 +69,7 @@ class Consequences:
             request.meta[NOFOLLOW_META_KEY] = True
             return True
         self._stats.inc_value(stats.NOFOLLOW_DROPPED)
-        self._crawl.tally.not_followed += 1
+        self._crawl.get(Tally).not_followed += 1
         self._say("followed", request, nofollow, response)
         if self._enforces:  # the signal says that a request was dropped
             self._crawler.signals.send_catch_log(
@@ -85,7 +86,7 @@ class Consequences:
             self._stats.inc_value(stats.NOINDEX_MARKED)
             return True
         self._stats.inc_value(stats.NOINDEX_DROPPED)
-        self._crawl.tally.not_indexed += 1
+        self._crawl.get(Tally).not_indexed += 1
         if self._enforces:
             self._tell_of_drop(item, RobotsNoindex(page.url, noindex), response)
         else:

@@ -13,8 +13,9 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.requests.stamp import ItemStamp, copied
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+
+from .stamp import ItemStamp, copied
 
 if TYPE_CHECKING:
     from itemadapter import ItemAdapter

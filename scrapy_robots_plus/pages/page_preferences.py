@@ -12,17 +12,19 @@ from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.protocol.preferences import Preference, combine
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.requests.stamp import add_preferences, mark_as_sent
 
 from .headers import said_in_headers
+from .stamp import add_preferences, mark_as_sent
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
+    from typing_extensions import Self
 
     from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.preferences import Preferences, Statement
@@ -65,6 +67,10 @@ class PagePreferences:
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         self._sent: WeakKeyDictionary[Request, Sent] = WeakKeyDictionary()
         self._contradicting: set[Origin] = set()
+
+    @classmethod
+    def of_crawl(cls, crawl: Crawl) -> Self:
+        return cls(crawl.crawler, compat.stats_of(crawl.crawler), crawl.clock)
 
     def _spider_opened(self) -> None:
         self._knows_departures = compat.watch_handovers(self._crawler, self._departs)

@@ -11,11 +11,12 @@ from scrapy_robots_plus.crawl.exceptions import RobotsOverrideError
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.request_settings import OVERRIDE_META_KEY
 from scrapy_robots_plus.crawl.requests import origin_to_ask
+from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.requests.stamp import put_page
 
 from .headers import x_robots_tag
 from .page import Page
+from .stamp import put_page
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -64,7 +65,7 @@ class PageReader:
         settings = None if origin is None else self._settings_of(request, origin)
         if origin is None or settings is None or not settings.reads_pages:
             return None
-        agent = self._crawl.agents.of(request, settings)
+        agent = self._crawl.get(Agents).of(request, settings)
         directives = directives_of(response, agent)
         for directive in directives.directives:
             self._stats.inc_value(stats.filled(stats.PAGE_DIRECTIVES, directive))

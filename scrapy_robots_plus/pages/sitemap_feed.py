@@ -12,11 +12,13 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.signals import sitemaps_found
+from scrapy_robots_plus.origins.retrieval import Retrieval
 from scrapy_robots_plus.origins.source import Source
 from scrapy_robots_plus.protocol.printable import printable
 
 from .news import News
 from .sitemap_urls import AT_ONCE
+from .sitemaps import Sitemaps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,13 +26,14 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
+    from typing_extensions import Self
 
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.origins.retrieval import Retrieval, Retrieved
+    from scrapy_robots_plus.origins.retrieval import Retrieved
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
-    from .sitemaps import Sitemaps
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +62,10 @@ class SitemapFeed:
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
+
+    @classmethod
+    def of_crawl(cls, crawl: Crawl) -> Self:
+        return cls(crawl.crawler, crawl.settings, crawl.get(Retrieval), crawl.get(Sitemaps))
 
     def _spider_opened(self) -> None:
         if not self._settings.sitemaps:

@@ -21,7 +21,9 @@ from .sitemap_urls import SitemapUrls, sitemap_urls
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from typing_extensions import Self
 
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
@@ -43,6 +45,10 @@ class Sitemaps:
         self._stats = compat.stats_of(crawler)
         self._counted: News[Origin] = News(settings.cache_size)
         self._once = Once()
+
+    @classmethod
+    def of_crawl(cls, crawl: Crawl) -> Self:
+        return cls(crawl.crawler, crawl.settings)
 
     async def urls(self, policy: Policy, lines: tuple[str, ...]) -> SitemapUrls:
         """What *lines*, those of *policy*, name; counted unless it is known."""

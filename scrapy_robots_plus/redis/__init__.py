@@ -1,24 +1,28 @@
-"""The Redis server that several crawls share. No Scrapy, no Twisted.
+"""One queue for many workers, on a Redis server, for scrapy-redis.
 
-For scrapy-redis: ``SCHEDULER_QUEUE_CLASS`` and ``DUPEFILTER_CLASS``. These are loaded when they are
-first used, which needs scrapy-redis.
+``SCHEDULER_QUEUE_CLASS`` and ``DUPEFILTER_CLASS`` are loaded when they are first used, which needs
+scrapy-redis. ``host_queue.py`` is what the server keeps, and the Lua files beside it change; it
+needs no Scrapy. ``worker.py`` joins it to a crawl.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.workers.dupefilter import RobotsDupeFilter
-    from scrapy_robots_plus.workers.queue import RobotsQueue
-
-_HOMES = {"RobotsDupeFilter": "dupefilter", "RobotsQueue": "queue"}
+    from .dupefilter import RobotsDupeFilter
+    from .queue import RobotsQueue
 
 __all__ = ["RobotsDupeFilter", "RobotsQueue"]
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"scrapy_robots_plus.workers.{_HOMES[name]}"), name)
+    if name == "RobotsDupeFilter":
+        from .dupefilter import RobotsDupeFilter
+
+        return RobotsDupeFilter
+    if name == "RobotsQueue":
+        from .queue import RobotsQueue
+
+        return RobotsQueue
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,6 +10,8 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.scrapys_own import job_folder, log_interval
 
@@ -69,7 +71,7 @@ class RobotsExtension:
         report_wiring(self._crawl)
         if not self._crawl.has_middleware:
             return
-        self._crawl.policies.subscribe(self._outages.landed)
+        self._crawl.get(Policies).subscribe(self._outages.landed)
         interval = log_interval(self._crawl.crawler.settings)
         if interval > 0:
             self._loop = create_looping_call(self._outages.sum_up)
@@ -81,14 +83,14 @@ class RobotsExtension:
             self._summary_file.prepare()
 
     def _spider_idle(self) -> None:
-        if self._crawl.holds_requests and self._crawl.tally.denied_from_the_start:
+        if self._crawl.holds_requests and self._crawl.get(Tally).denied_from_the_start:
             raise CloseSpider("robotstxt_denied")
 
     def _spider_closed(self, spider: Spider, reason: str) -> None:
         if self._loop is not None and self._loop.running:
             self._loop.stop()
         self._outages.sum_up()
-        tally = self._crawl.tally
+        tally = self._crawl.get(Tally)
         if self._crawl.has_middleware and (len(tally) or tally.undecided):
             self._log_table(spider)
         if self._summary_file is not None:
@@ -96,11 +98,12 @@ class RobotsExtension:
 
     def _table(self) -> str:
         crawl = self._crawl
-        rows, last = table(crawl.tally, delays=crawl.settings.keeps_any_delays), uses_line(crawl)
+        rows = table(crawl.get(Tally), delays=crawl.settings.keeps_any_delays)
+        last = uses_line(crawl)
         return rows if last is None else f"{rows}\n{last}"
 
     def _log_table(self, spider: Spider) -> None:
-        tally = self._crawl.tally
+        tally = self._crawl.get(Tally)
         logger.info(
             "robots.txt (%(name)s): %(headline)s\n%(table)s",
             {

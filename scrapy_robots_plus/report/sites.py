@@ -10,9 +10,9 @@ from scrapy_robots_plus.protocol.standing import Standing
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.origins.tally import Tally
     from scrapy_robots_plus.protocol.access import Outcome
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.requests.tally import Tally
 
 
 class Kind(IntEnum):

@@ -9,6 +9,8 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import timestamp
+from scrapy_robots_plus.hosts.door import Door
+from scrapy_robots_plus.origins.tally import Tally
 
 from .sites import Site, sites_of
 from .uses import uses_fields
@@ -30,15 +32,15 @@ def summary(crawl: Crawl, started: float, reason: str) -> Iterator[str]:
     head = json.dumps(_head(crawl, started, reason), indent=1)
     yield head.removesuffix("\n}") + ',\n "sites": ['
     between = "\n"
-    for site in sites_of(crawl.tally):
-        pace = None if site.delay is None else crawl.pacing.pace_of(site.origin.host)
+    for site in sites_of(crawl.get(Tally)):
+        pace = None if site.delay is None else crawl.get(Door).pace_of(site.origin.host)
         yield between + json.dumps(_site(site, None if pace is None else pace.shortest_gap))
         between = ",\n"
     yield "\n]}\n"
 
 
 def _head(crawl: Crawl, started: float, reason: str) -> dict[str, Any]:
-    tally, settings = crawl.tally, crawl.settings
+    tally, settings = crawl.get(Tally), crawl.settings
     return {
         "schema": SCHEMA,
         "version": __version__,

@@ -21,7 +21,7 @@ from .words import columns, in_seconds, shortened
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from scrapy_robots_plus.requests.tally import Forgotten, Tally
+    from scrapy_robots_plus.origins.tally import Forgotten, Tally
 
     from .sites import Kind, Site
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.counting import counted
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 def uses_line(crawl: Crawl) -> str | None:
     """The last line of the table; None if the crawl is for nothing that a site could object to."""
-    settings, tally = crawl.settings, crawl.tally
+    settings, tally = crawl.settings, crawl.get(Tally)
     objections = _objections(crawl)
     skipped = tally.skipped_requests + tally.skipped_pages
     if not (settings.ai_uses or objections or skipped):
@@ -39,8 +40,8 @@ def uses_fields(crawl: Crawl) -> dict[str, Any]:
         "preferences": stats.by_part(collector.get_stats(), stats.PREFERENCES),
         "contradictions": collector.get_value(stats.CONTRADICTIONS, 0),
         "objections": _objections(crawl),
-        "skipped_requests": crawl.tally.skipped_requests,
-        "skipped_pages": crawl.tally.skipped_pages,
+        "skipped_requests": crawl.get(Tally).skipped_requests,
+        "skipped_pages": crawl.get(Tally).skipped_pages,
     }
 
 

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.origins.tally import Tally
     from scrapy_robots_plus.protocol.product_token import AgentNames
-
-    from .tally import Tally
 
 logger = logging.getLogger(__name__)
 

@@ -5,25 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.requests import asks_for_sitemaps
-from scrapy_robots_plus.origins.policies import closing_verdict
+from scrapy_robots_plus.hosts.given_up import GivenUp
+from scrapy_robots_plus.origins.policies import Policies, closing_verdict
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
+
+from .requeue import Requeue
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.statscollectors import StatsCollector
+    from typing_extensions import Self
 
-    from scrapy_robots_plus.hosts.given_up import GivenUp
-    from scrapy_robots_plus.origins.policies import Policies
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.preferences import Preferences
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-
-    from .requeue import Requeue
 
 
 @dataclass(slots=True)  # not frozen: one is created per page, in half the time
@@ -117,8 +119,11 @@ class Judge:
         self._requeue = requeue
         self._given_up = given_up
         self._stats = stats
-        self.waiting = 0
-        """The number of requests that wait here for a robots.txt."""
+
+    @classmethod
+    def of_crawl(cls, crawl: Crawl) -> Self:
+        policies, requeue, given_up = crawl.get(Policies), crawl.get(Requeue), crawl.get(GivenUp)
+        return cls(crawl.settings, policies, requeue, given_up, compat.stats_of(crawl.crawler))
 
     def is_exempt(self, request: Request, origin: Origin) -> bool:
         """Whether *request* may be for the robots.txt that is being fetched.
@@ -195,11 +200,11 @@ class Judge:
         self, request: Request, origin: Origin, settings: RobotsSettings
     ) -> Policy | None:
         """The policy, when it is known; None if the spider closes first."""
-        self.waiting += 1
+        self._policies.waiting += 1
         try:
             return await self._policies.obtain(origin, request, settings)
         finally:
-            self.waiting -= 1
+            self._policies.waiting -= 1
 
     def _closed_first(self, request: Request, origin: Origin, settings: RobotsSettings) -> Decision:
         """The spider closed before there was a policy."""

@@ -22,16 +22,24 @@ from scrapy_robots_plus.crawl.exceptions import (
 from scrapy_robots_plus.crawl.own_errors import is_of_this_package
 from scrapy_robots_plus.crawl.requests import asks_for_sitemaps, origin_to_ask
 from scrapy_robots_plus.hosts.backoff import HeldAtClosing, HeldAtGivingUp
+from scrapy_robots_plus.hosts.door import Door
+from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.judging import objection_of
+from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.origins.tally import Tally
+from scrapy_robots_plus.pages.page_preferences import PagePreferences
+from scrapy_robots_plus.pages.sitemap_feed import SitemapFeed
+from scrapy_robots_plus.pages.sitemaps import Sitemaps
+from scrapy_robots_plus.pages.stamp import remove_stamp
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.unknown import report_unknown_settings
 from scrapy_robots_plus.settings.without_effect import report_settings_without_effect
 
 from .audit_mode import AuditMode
-from .judge import Passes, Refused, Requeued, Unasked, given_up_refusal
+from .judge import Judge, Passes, Refused, Requeued, Unasked, given_up_refusal
 from .late_errbacks import LateErrbacks
 from .outcomes import Outcomes
-from .stamp import remove_stamp
+from .requeue import Requeue
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -69,21 +77,27 @@ class RobotsMiddleware:
         report_unknown_settings(crawler.settings)
         crawl.has_middleware = True
         self.settings = crawl.settings
-        self.policies = crawl.policies
-        self.tally = crawl.tally
-        self._sitemap_feed = crawl.sitemap_feed  # made now, so that it hears of every file
+        self.policies = crawl.get(Policies)
+        self.tally = crawl.get(Tally)
+        self._sitemap_feed = crawl.get(SitemapFeed)  # made now, so that it hears of every file
         self._crawler = crawler
-        self._agents = crawl.agents
-        self._judge = crawl.judge
+        self._agents = crawl.get(Agents)
+        self._judge = crawl.get(Judge)
+        self._requeue = crawl.get(Requeue)
+        self._sitemaps = crawl.get(Sitemaps)
         self._outcomes = Outcomes(crawl)
-        self._pages = crawl.page_preferences
+        self._pages = crawl.get(PagePreferences)
         self._late_errbacks = LateErrbacks(crawler, crawl.clock)
         enforces = self.settings.enforces
         self._audit_mode = None if enforces else AuditMode(crawler, self.tally)
         self._would_be_denied: WeakSet[Request] = WeakSet()
         """Those that were sent all the same, in observe mode."""
-        self._equal_urls = crawl.equal_urls if enforces else None
-        self._pacing = crawl.pacing if enforces else None
+        self._equal_urls: EqualUrls | None = None
+        if enforces and self.settings.clean_param:
+            from .equal_urls import EqualUrls
+
+            self._equal_urls = EqualUrls(crawler, self.settings)
+        self._pacing = crawl.get(Door) if enforces else None
         crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
         if self._agents.fixed is None or not enforces:
             crawler.signals.connect(self._append_last_process_request, signals.spider_opened)
@@ -191,7 +205,7 @@ class RobotsMiddleware:
                 if again and request in self._would_be_denied:
                     return None
                 if asks_for_sitemaps(request) and self._audit_mode is None and not again:
-                    answer = await self.crawl.sitemaps.response(request, policy)
+                    answer = await self._sitemaps.response(request, policy)
                     if answer is not None:
                         self._outcomes.exempt(request)
                         return answer
@@ -244,7 +258,7 @@ class RobotsMiddleware:
         """
         if is_of_this_package(exception):
             self.crawl.errors.tell("what a request meets on its way", exception)
-            return self.crawl.requeue.at_closing(request)
+            return self._requeue.at_closing(request)
         if not isinstance(exception, (HeldAtClosing, HeldAtGivingUp)):
             if self._pacing is not None:
                 self._pacing.walls.failed(request, exception)
@@ -257,7 +271,7 @@ class RobotsMiddleware:
             self._refuse(request, origin, agent, refused, again=True, because=exception)
         if origin is not None:
             self.tally.revoke(request, origin)
-        return self.crawl.requeue.at_closing(request)
+        return self._requeue.at_closing(request)
 
     # What follows
 

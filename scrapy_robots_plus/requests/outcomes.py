@@ -10,10 +10,12 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.exceptions import denial_of
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY, says_not_to_ask
 from scrapy_robots_plus.crawl.signals import request_disallowed
+from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.origins.tally import Tally
+from scrapy_robots_plus.pages.page_preferences import PagePreferences
+from scrapy_robots_plus.pages.stamp import put_stamp, remove_stamp
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.verdict import Reason
-
-from .stamp import put_stamp, remove_stamp
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -43,7 +45,9 @@ class Outcomes:
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
         self._crawler = crawl.crawler
-        self._tally = crawl.tally
+        self._tally = crawl.get(Tally)
+        self._pages = crawl.get(PagePreferences)
+        self._policies = crawl.get(Policies)
         self._stats = compat.stats_of(crawl.crawler)
         self._override_reasons: set[str] = set()
 
@@ -72,7 +76,7 @@ class Outcomes:
             self._count_override(decision.policy)
         policy = decision.policy
         put_stamp(request, decision.verdict, policy, agent)
-        self._crawl.page_preferences.sent(request, policy, agent)
+        self._pages.sent(request, policy, agent)
         self._tell(request, origin, agent, decision)
 
     def refused(
@@ -95,7 +99,7 @@ class Outcomes:
         self._tally.deny(request, origin, shown, given_up=is_given_up)
         put_stamp(request, decision.verdict, policy, agent, decision.preferences)
         if policy is not None and not self._crawl.settings.enforces:
-            self._crawl.page_preferences.sent(request, policy, agent)
+            self._pages.sent(request, policy, agent)
         self._announce(request, decision.verdict)
         self._tell(request, origin, agent, decision)
 
@@ -119,7 +123,7 @@ class Outcomes:
         """What the table shows of *origin*: its own policy, not that of one request."""
         if policy is None or policy.settings is self._crawl.settings.for_origin(origin):
             return policy
-        return self._crawl.policies.usable(origin)
+        return self._policies.usable(origin)
 
     def _tell(
         self, request: Request, origin: Origin, agent: AgentNames, decision: Passes | Refused

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from uuid import uuid4
 from weakref import WeakSet
 
@@ -11,21 +11,11 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scrapy import Request
-    from scrapy.crawler import Crawler
+    from typing_extensions import Self
 
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
-
-
-class TakesBack(Protocol):
-    """The interface of :class:`~scrapy_robots_plus.hosts.hosts.Hosts`."""
-
-    def takes_back(self, request: Request, origin: Origin, /) -> bool:
-        """Whether it handed out *request*, and takes it back while the robots.txt of *origin*
-        cannot be read.
-        """
 
 
 class Requeue:
@@ -35,12 +25,16 @@ class Requeue:
     when the request comes again.
     """
 
-    def __init__(self, crawler: Crawler, find_readiness: Callable[[], TakesBack | None]) -> None:
-        self._crawler = crawler
-        self._find_readiness = find_readiness
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+        self._crawler = crawler = crawl.crawler
         self._stats = compat.stats_of(crawler)
         self._closing = uuid4().hex
         self._not_the_schedulers: WeakSet[Request] = WeakSet()
+
+    @classmethod
+    def of_crawl(cls, crawl: Crawl) -> Self:
+        return cls(crawl)
 
     def welcome(self, request: Request) -> None:
         """Undoes what was done to a request that was requeued."""
@@ -61,7 +55,7 @@ class Requeue:
         if compat.is_closing(self._crawler):
             # Whatever the fetch ended in: the closing crawl may have cut it off itself.
             return self.at_closing(request)
-        readiness = self._find_readiness()
+        readiness = self._crawl.readiness
         if readiness is None or not readiness.takes_back(request, origin):
             return None  # any other queue would hand it out again at once
         return self._copy(request)

@@ -18,8 +18,8 @@ from scrapy_robots_plus.protocol.preferences import CURRENT
 from scrapy_robots_plus.protocol.product_token import has_product_token
 from scrapy_robots_plus.protocol.rfc9309 import EXPIRY
 from scrapy_robots_plus.protocol.status_policy import StatusTable, status_table
-from scrapy_robots_plus.redis.url import check_redis_url
 from scrapy_robots_plus.storage import check_sqlite_uri, check_store_uri
+from scrapy_robots_plus.storage.redis.url import check_redis_url
 
 from .setting import Check
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.origins.delay import TooLong
 from scrapy_robots_plus.protocol.dialect import DIALECTS
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
@@ -37,7 +36,7 @@ from .checks import (
     warc_file,
     whole_number,
 )
-from .options import AiPolicy, Mode, OnVisitTime, PageAction, Politeness, SitemapScope
+from .options import AiPolicy, Mode, OnVisitTime, PageAction, Politeness, SitemapScope, TooLong
 from .overrides import EXTRA_KEYS, override_from, overrides_from
 from .setting import Check, Need, declared_in, setting
 

@@ -1,8 +1,23 @@
-"""Options for requests that could wait."""
+"""What settings may be, and how they are handed to pure functions."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.protocol.freshness import Limits
+    from scrapy_robots_plus.protocol.status_policy import StatusTable
+
+
+class TooLong(str, Enum):
+    """What happens to a Crawl-delay over the maximum."""
+
+    CLAMP = "clamp"
+    """The maximum is kept instead."""
+    SKIP = "skip"
+    """The host is not crawled."""
 
 
 class OnVisitTime(str, Enum):
@@ -61,3 +76,11 @@ class SitemapScope(str, Enum):
     """Those on any host with the same registrable domain."""
     ANY = "any"
     """All: naming a sitemap of another host is how a site says that it is its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rulebook:
+    """The settings for records: how long they last, and what a status means."""
+
+    limits: Limits
+    statuses: StatusTable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from scrapy_robots_plus.redis.url import without_password
+from scrapy_robots_plus.storage.redis.url import without_password
 
 from .declared import DECLARED
 from .errors import RobotsSettingsError, SettingProblem, WrongPartsError

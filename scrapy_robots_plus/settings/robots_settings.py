@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.crawl.log import Once
-from scrapy_robots_plus.origins.decide import Rulebook
 from scrapy_robots_plus.protocol.freshness import Limits
 from scrapy_robots_plus.protocol.printable import printable
 
 from .declared import Declared
 from .errors import RobotsSettingsError, end_crawl
-from .options import AiPolicy, Mode, PageAction
+from .options import AiPolicy, Mode, PageAction, Rulebook
 from .reading import read_all
 from .unknown import report_unknown_settings
 

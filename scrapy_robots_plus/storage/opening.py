@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
-from scrapy_robots_plus.redis.url import check_redis_url, hidden, without_password
 
 from .base import SECONDS_OF_USE, StoreError
 from .memory import MemoryStore
+from .redis.url import check_redis_url, hidden, without_password
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,6 +14,7 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus import Reason, RobotsGivenUp, RobotsMiddleware
+from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.throttle import Throttle
 from tests.broken_sites import Dead, EveryNth, served
 from tests.crawl_process import MODES, crawl_in_process
@@ -99,7 +100,7 @@ async def test_pages_that_are_always_503_cost_no_other_page(sites: Sites, where:
     crawler = await crawl(*pages(host, 60), **RETRY)
     assert len(crawler.spider.got) == 55
     assert len(host.fetched) <= 55 + 5 * (3 + Throttle.FORGIVEN)
-    pacing = crawler.get_downloader_middleware(RobotsMiddleware).crawl.pacing
+    pacing = crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(Door)
     suspect = pacing._slowing._suspects[host.address]
     assert suspect.throttle.waited <= 10
 
@@ -109,7 +110,7 @@ async def test_what_was_answered_before_the_first_refusal_counts(sites: Sites) -
     host = sites.host()
     host.pages["/page"] = served(Dead({20}))
     crawler = await crawl(*pages(host, 21), CONCURRENT_REQUESTS=1)
-    pacing = crawler.get_downloader_middleware(RobotsMiddleware).crawl.pacing
+    pacing = crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(Door)
     throttle = pacing._slowing._suspects[host.address].throttle
     assert [*throttle._fast] == [*[False] * Throttle.FEW, True]
 
@@ -122,7 +123,7 @@ async def test_refusals_that_have_nothing_to_do_with_the_pace_do_not_slow_a_host
     host.pages["/page"] = served(EveryNth(5))
     crawler = await crawl(*pages(host, 200), **RETRY)
     assert len(crawler.spider.got) == 200
-    pacing = crawler.get_downloader_middleware(RobotsMiddleware).crawl.pacing
+    pacing = crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(Door)
     assert pacing._slowing._suspects[host.address].throttle.waited <= 10
 
 
@@ -202,7 +203,7 @@ async def test_a_redirect_slows_down_the_host_that_refuses(sites: Sites) -> None
     crawler = await crawl(other.url("/page"), *pages(other, 0), **settings)
     assert crawler.spider.got == [busy.url("/page?1")]
     assert busy.gaps[0] >= 0.29
-    pacing = crawler.get_downloader_middleware(RobotsMiddleware).crawl.pacing
+    pacing = crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(Door)
     assert pacing.pace_of(other.address) is None
 
 
@@ -349,7 +350,7 @@ class TestGivingUp:
 async def test_a_limit_of_two_a_second_is_found(sites: Sites) -> None:
     """At most 10 % refused, in real crawls of all limiters, with and without Retry-After.
 
-    The time depends on how busy the machine is; tests/crawl/test_throttle.py is stricter about it.
+    The time depends on how busy the machine is; tests/hosts/test_throttle.py is stricter about it.
     """
     count = 400
     hosts, crawls = [], []

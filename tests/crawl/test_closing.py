@@ -18,6 +18,7 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import RobotsMiddleware
+from scrapy_robots_plus.origins.fetching.budget import FetchBudget
 from tests.crawl_process import MODES, run_crawl
 from tests.crawling import ProbeSpider, crawl, make_crawler, run, stat
 from tests.forks import CLOSING_CRAWL
@@ -92,7 +93,7 @@ async def test_a_closing_crawl_does_not_wait_for_silent_hosts(
     assert [host.robots_hits for host in silent] == [1, 1, 1]
     assert crawler.spider.got == [live.url("/")]
     assert noise(caplog.records) == []
-    assert len(crawler.get_downloader_middleware(RobotsMiddleware).crawl.budget) == 0
+    assert len(crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(FetchBudget)) == 0
 
 
 @pytest_twisted.ensureDeferred

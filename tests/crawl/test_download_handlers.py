@@ -9,6 +9,7 @@ import pytest
 import pytest_twisted
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
+from scrapy_robots_plus.origins.fetching.budget import FetchBudget
 from scrapy_robots_plus.requests.middleware import RobotsMiddleware
 from tests.crawling import ProbeSpider, make_crawler, run
 
@@ -59,7 +60,7 @@ async def test_a_handler_is_made_once_with_room_for_robots_txt(
         await run(crawler, urls=[host.url("/")])
         pools.append(crawler.spider.pool)
         warnings.append(caplog.text.count("is experimental"))
-    budget = crawler.get_downloader_middleware(RobotsMiddleware).crawl.budget
+    budget = crawler.get_downloader_middleware(RobotsMiddleware).crawl.get(FetchBudget)
     widened = CONCURRENT_REQUESTS + budget.ceiling
     assert pools == [CONCURRENT_REQUESTS, widened]
     (told,) = (text for text in caplog.messages if "to leave room for robots.txt" in text)

@@ -24,9 +24,9 @@ from twisted.internet.defer import CancelledError, Deferred
 from scrapy_robots_plus.compat import ClosingWatch, Courier, run_in_background
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.origins.sharing import one_process, workers
+from scrapy_robots_plus.origins.sharing.lease import Leases
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.redis.connection import Server
-from scrapy_robots_plus.redis.lease import Leases
+from scrapy_robots_plus.storage.redis.connection import Server
 from tests.crawl.scripted import Scenario, turn
 from tests.redis_server import RedisServer
 

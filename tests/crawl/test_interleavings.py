@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus.compat import ClosingWatch
+from scrapy_robots_plus.origins.policies import Policies
 from tests.crawl.scripted import ANSWERS, Scenario, in_greenlet, turn
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def check_scenario(steps: list[Any], cache_size: int, closes: bool) -> None:
         expected.add("RobotsUnreachable: closing")
     assert set(scenario.results.values()) <= expected
     assert not scenario.middleware.policies._fetches
-    assert scenario.middleware.crawl.judge.waiting == 0
+    assert scenario.middleware.crawl.get(Policies).waiting == 0
 
 
 @pytest.fixture

@@ -12,9 +12,10 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.verdict import Reason
-from scrapy_robots_plus.requests.judge import Decision, Passes, Refused, Requeued, Unasked
+from scrapy_robots_plus.requests.judge import Decision, Judge, Passes, Refused, Requeued, Unasked
 from tests.crawl.scripted import make_crawler, turn
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Judged:
 
     async def know(self, answer: int) -> None:
         """Its robots.txt is fetched."""
-        self.crawl.policies.prefetch(ORIGIN)
+        self.crawl.get(Policies).prefetch(ORIGIN)
         await turn()
         self.crawler.engine.answer(0, answer)
         await turn()
@@ -47,12 +48,14 @@ class Judged:
     def judge(self, request: str | Request, *, again: bool = False) -> Awaitable[Decision]:
         if isinstance(request, str):
             request = Request(request)
-        judged = self.crawl.judge.judge(request, ORIGIN, "foobot", self.crawl.settings, again=again)
+        judged = self.crawl.get(Judge).judge(
+            request, ORIGIN, "foobot", self.crawl.settings, again=again
+        )
         return deferred_from_coro(judged)
 
     @property
     def policy(self) -> object:
-        return self.crawl.policies.usable(ORIGIN)
+        return self.crawl.get(Policies).usable(ORIGIN)
 
 
 class TakesAll:
@@ -159,16 +162,16 @@ async def test_those_that_wait_are_counted_until_the_file_has_come() -> None:
     host = Judged()
     decisions = [host.judge(OPEN), host.judge(CLOSED)]
     await turn()
-    assert host.crawl.judge.waiting == 2
+    assert host.crawl.get(Policies).waiting == 2
     host.crawler.engine.answer(0, RULES)
     assert [type(await decision) for decision in decisions] == [Passes, Refused]
-    assert host.crawl.judge.waiting == 0
+    assert host.crawl.get(Policies).waiting == 0
 
 
 @pytest_twisted.ensureDeferred
 async def test_what_is_known_to_be_disallowed_is_refused_before_it_is_scheduled() -> None:
     host = Judged()
-    judge = host.crawl.judge
+    judge = host.crawl.get(Judge)
     assert (
         judge.known_refusal(Request(CLOSED), ORIGIN, "foobot", host.crawl.settings) is None
     )  # nothing is known
@@ -183,7 +186,8 @@ async def test_what_is_known_to_be_disallowed_is_refused_before_it_is_scheduled(
 async def test_what_cannot_be_read_now_may_be_when_the_request_is_handed_out() -> None:
     host = await judged(UNREADABLE)
     assert (
-        host.crawl.judge.known_refusal(Request(OPEN), ORIGIN, "foobot", host.crawl.settings) is None
+        host.crawl.get(Judge).known_refusal(Request(OPEN), ORIGIN, "foobot", host.crawl.settings)
+        is None
     )
 
 
@@ -192,9 +196,9 @@ async def test_a_request_for_the_robots_txt_that_is_being_fetched_does_not_wait_
     None
 ):
     host = Judged()
-    judge, own = host.crawl.judge, Request(ORIGIN.robots_url)
+    judge, own = host.crawl.get(Judge), Request(ORIGIN.robots_url)
     assert not judge.is_exempt(own, ORIGIN)
-    host.crawl.policies.prefetch(ORIGIN)
+    host.crawl.get(Policies).prefetch(ORIGIN)
     assert judge.is_exempt(own, ORIGIN)
     assert not judge.is_exempt(Request(OPEN), ORIGIN)
     await turn()

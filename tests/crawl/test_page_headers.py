@@ -13,9 +13,9 @@ from scrapy import Request
 from scrapy.http import Response
 
 from scrapy_robots_plus.pages.headers import said_in_headers
+from scrapy_robots_plus.pages.stamp import add_preferences, put_stamp
 from scrapy_robots_plus.protocol import Reason, Verdict
 from scrapy_robots_plus.protocol.preferences import combine
-from scrapy_robots_plus.requests.stamp import add_preferences, put_stamp
 
 URL = "http://a.example/x"
 NAMES = ("Content-Usage", "Content-Signal", "X-Robots-Tag")

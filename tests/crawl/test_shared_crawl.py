@@ -17,6 +17,8 @@ from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus import RobotsExtension, RobotsMiddleware
 from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.origins.tally import Tally
 from tests.crawling import crawl, make_crawler, run, stat
 from tests.sites import Sites, drip
 
@@ -60,7 +62,10 @@ async def test_all_parts_share_one() -> None:
     assert middleware is not None
     assert extension is not None
     assert middleware.crawl is extension._crawl is crawler.engine.downloader._crawl is seen.crawl  # type: ignore[attr-defined]
-    assert (middleware.policies, middleware.tally) == (seen.crawl.policies, seen.crawl.tally)
+    assert (middleware.policies, middleware.tally) == (
+        seen.crawl.get(Policies),
+        seen.crawl.get(Tally),
+    )
     assert (seen.has_middleware, seen.has_queue) == (True, True)
 
 
@@ -118,7 +123,7 @@ async def test_crawls_side_by_side_in_one_process_share_nothing(sites: Sites) ->
     urls = [slow.url("/open"), slow.url("/private")]
     await gatherResults([crawler.crawl(urls=urls) for crawler in crawlers])
     assert seen[0].crawl is not seen[1].crawl
-    assert seen[0].crawl.policies is not seen[1].crawl.policies
+    assert seen[0].crawl.get(Policies) is not seen[1].crawl.get(Policies)
     assert slow.robots_hits == 2
     for crawler in crawlers:
         tally = crawler.get_downloader_middleware(RobotsMiddleware).tally

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from scrapy import Request
 
+from scrapy_robots_plus.origins.tally import Row, Tally
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.requests.tally import Row, Tally
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.origins.policy import Policy

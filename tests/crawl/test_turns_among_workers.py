@@ -9,10 +9,10 @@ import pytest_twisted
 
 from scrapy_robots_plus.compat import Courier, InPlace, run_in_background
 from scrapy_robots_plus.crawl.clock import Clock
+from scrapy_robots_plus.origins.sharing.lease import Leases
 from scrapy_robots_plus.origins.sharing.workers import FIRST_PAUSE, LONGEST_PAUSE, AmongWorkers
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.redis.connection import Server, ServerAwayError
-from scrapy_robots_plus.redis.lease import Leases
+from scrapy_robots_plus.storage.redis.connection import Server, ServerAwayError
 from tests.redis_server import RedisServer
 
 from .hand_clock import HandClock

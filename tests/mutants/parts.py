@@ -46,8 +46,9 @@ def of_crawl(name: str, *sources: str, tests: tuple[str, ...]) -> Part:
     return Part(name, sources, tests, gate=0.90)
 
 
-OF_ORIGINS = ("access", "freshness", "moments", "origin", "status_policy")
-"""Files of ``protocol`` that the tests of origins answer for."""
+OF_ORIGINS = ("access", "freshness", "moments", "origin", "politeness", "status_policy")
+"""Files of ``protocol`` that the tests of origins answer for, or one of the same name."""
+TESTS_OF_ORIGINS = ("access_under", "decide", "delay", "judging", "outcomes", "source")
 PARTS = (
     Part(
         "protocol",
@@ -76,13 +77,26 @@ PARTS = (
             *(f"origins/{each}.py" for each in ("decide", "delay", "judging", "source")),
             *(f"protocol/{each}.py" for each in OF_ORIGINS),
             *(f"settings/{each}.py" for each in ("host_patterns", "options", "override")),
-            "commands/plan/politeness.py",
             "storage/record.py",
         ),
-        tests=("policy/test_*.py",),
+        tests=(
+            *(f"origins/test_{each}.py" for each in TESTS_OF_ORIGINS),
+            *(f"protocol/test_{each}.py" for each in OF_ORIGINS),
+            "settings/test_*.py",
+        ),
         gate=0.95,
     ),
-    Part("storage", ("storage/**/*.py", "!storage/record.py"), ("storage/test_*.py",), gate=0.95),
+    Part(
+        "storage",
+        (
+            "storage/**/*.py",
+            "!storage/record.py",
+            "!storage/redis/connection.py",
+            "!storage/redis/url.py",
+        ),
+        ("storage/test_*.py",),
+        gate=0.95,
+    ),
     Part(
         "job",
         sources=tuple(
@@ -119,16 +133,26 @@ PARTS = (
         gate=0.90,
     ),
     Part(
-        "cluster",
-        sources=("redis/**/*.py", "!redis/connection.py", "!redis/url.py"),
+        "redis",
+        sources=(
+            *(f"redis/{each}.py" for each in ("host_queue", "keys", "link", "reports")),
+            "hosts/book_on_server.py",
+            "hosts/machine_clock.py",
+            "origins/sharing/lease.py",
+        ),
         # Without test_redis_server.py: it tests the server that the others use.
-        tests=("cluster/**/test_*.py", "!cluster/test_redis_server.py"),
+        tests=(
+            "hosts/test_books.py",
+            "origins/test_lease.py",
+            "redis/test_*.py",
+            "!redis/test_redis_server.py",
+        ),
         gate=0.90,
     ),
     Part(
         "server",
-        sources=("redis/connection.py", "redis/url.py"),
-        tests=("server/test_*.py",),
+        sources=("storage/redis/connection.py", "storage/redis/url.py"),
+        tests=("storage/redis/test_*.py",),
         gate=0.90,
     ),
     of_crawl(
@@ -138,10 +162,10 @@ PARTS = (
         "hosts/slowing.py",
         "hosts/throttle.py",
         tests=(
-            "crawl/test_backoff.py",
-            "crawl/test_given_up.py",
-            "crawl/test_slowing.py",
-            "crawl/test_throttle.py",
+            "hosts/test_backoff.py",
+            "hosts/test_given_up.py",
+            "hosts/test_slowing.py",
+            "hosts/test_throttle.py",
         ),
     ),
     of_crawl(
@@ -153,23 +177,18 @@ PARTS = (
         *(f"!hosts/{each}.py" for each in ("backoff", "given_up", "slowing", "throttle")),
         "!hosts/downloader.py",
         "!hosts/own_shortage.py",
+        "!hosts/book_on_server.py",
+        "!hosts/machine_clock.py",
         tests=(
-            "cluster/test_books.py",
             "crawl/test_alarm.py",
-            "crawl/test_discovery.py",
-            "crawl/test_fetch_order.py",
-            "crawl/test_kinds_of_shared_pace.py",
-            "crawl/test_lane.py",
-            "crawl/test_outage_starts.py",
-            "crawl/test_queue_alone.py",
-            "crawl/test_ticket_heap.py",
-            "crawl/test_wait_alone.py",
             "hosts/test_*.py",
+            *(f"!hosts/test_{each}.py" for each in ("backoff", "given_up", "slowing", "throttle")),
         ),
     ),
     of_crawl(
         "sharing",
         "origins/sharing/*.py",
+        "!origins/sharing/lease.py",
         tests=(
             "crawl/test_turns_among_workers.py",
             "crawl/test_turns_of_one_process.py",

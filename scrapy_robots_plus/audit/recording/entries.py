@@ -20,8 +20,10 @@ from scrapy_robots_plus.audit.entries import (
 )
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
+from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.changes import suspicion
 from scrapy_robots_plus.origins.parsers.adapter import charset_of
+from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.preferences import Preference
 from scrapy_robots_plus.protocol.product_token import product_tokens
 from scrapy_robots_plus.protocol.verdict import Reason
@@ -65,7 +67,7 @@ class Entries:
             version=__version__,
             mode=settings.mode.value,
             obey=settings.obey,
-            agent=self._crawl.agents.default,
+            agent=self._crawl.get(Agents).default,
             parser=global_object_name(parser_class(crawler.settings)),
             dialect=dialect_to_json(settings.dialect),
             status_policy=_plain(settings.status_policy),
@@ -85,7 +87,7 @@ class Entries:
         """A robots.txt was retrieved."""
         before, policy, record = retrieved.previous, retrieved.policy, retrieved.record
         changed = before is not None and _differs(before, policy)
-        delay = policy.paces.of(self._crawl.agents.default).delay
+        delay = policy.paces.of(self._crawl.get(Agents).default).delay
         return FileEntry(
             time=self._now(),
             crawl=self._name,
@@ -141,7 +143,7 @@ class Entries:
     def not_judged(self, request: Request, origin: Origin) -> VerdictEntry:
         """A request passes because of ``dont_obey_robotstxt``. ``sent`` is for whoever knows."""
         settings = self._crawl.request_settings.of_origin(origin)
-        agent = self._crawl.agents.of(request, settings)
+        agent = self._crawl.get(Agents).of(request, settings)
         return VerdictEntry(
             time=self._now(),
             crawl=self._name,
@@ -179,7 +181,7 @@ class Entries:
 
     def end(self, reason: str) -> EndEntry:
         """The crawl ends for *reason*. Its counts of lines are for whoever writes them."""
-        tally, counts = self._crawl.tally, compat.stats_of(self._crawl.crawler).get_stats()
+        tally, counts = self._crawl.get(Tally), compat.stats_of(self._crawl.crawler).get_stats()
         return EndEntry(
             time=self._now(),
             crawl=self._name,

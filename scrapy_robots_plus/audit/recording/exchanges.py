@@ -8,6 +8,7 @@ from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.audit.writing.warc import Exchanged, Warc
+from scrapy_robots_plus.origins.fetching.fetcher import Fetcher
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,7 @@ class ExchangeRecorder:
     def __init__(self, crawl: Crawl, path: Path, problems: Problems) -> None:
         self._problems = problems
         self._warc = Warc(path, f"scrapy-robots-plus {__version__}", problems.warn)
-        crawl.fetcher.subscribe(problems.never_fatal(self._exchanged))
+        crawl.get(Fetcher).subscribe(problems.never_fatal(self._exchanged))
 
     @property
     def waits(self) -> bool:

@@ -13,7 +13,9 @@ from scrapy_robots_plus.audit.writing.log import BATCH, AuditLog
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY, valid_origin_of
+from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.downloader import RobotsDownloader
+from scrapy_robots_plus.origins.retrieval import Retrieval
 from scrapy_robots_plus.requests.judge import Passes, Refused
 
 from .entries import Entries
@@ -65,9 +67,9 @@ class Recorder:
         crawl.exemption_listeners.append(problems.never_fatal(self._exempted))
         crawl.page_listeners.append(problems.never_fatal(self._page_taken))
         if self._enforces:
-            crawl.pacing.walls.subscribe(problems.never_fatal(self._stands_otherwise))
+            crawl.get(Door).walls.subscribe(problems.never_fatal(self._stands_otherwise))
         self._active = self._watched_active(crawl)
-        crawl.retrieval.subscribe(problems.never_fatal(self._retrieved))
+        crawl.get(Retrieval).subscribe(problems.never_fatal(self._retrieved))
 
     @property
     def waits(self) -> bool:

@@ -13,12 +13,12 @@ from scrapy_robots_plus.audit.dialects import dialect_from_json
 from scrapy_robots_plus.audit.entries import DONT_OBEY
 from scrapy_robots_plus.origins import judging
 from scrapy_robots_plus.origins.decide import access_under
-from scrapy_robots_plus.origins.delay import TooLong, delay_of, longer_delay
+from scrapy_robots_plus.origins.delay import delay_of, longer_delay
 from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.preferences import FilePreferences, combine
 from scrapy_robots_plus.protocol.status_policy import PRESETS, status_table
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
-from scrapy_robots_plus.settings.options import AiPolicy
+from scrapy_robots_plus.settings.options import AiPolicy, TooLong
 
 from .page_headers import header_statements_of
 from .parsed_files import UndecidedError

@@ -17,6 +17,7 @@ from scrapy_robots_plus.commands.subcommand import (
     add_json,
     read_file,
 )
+from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.report.progress import duration
 
 from .explanation import explanation
@@ -81,7 +82,7 @@ class Explain(Subcommand):
 
         async def work(crawl: Crawl) -> int:
             policy, record = await obtain(origin, crawl)
-            agent = project.named_agent or crawl.agents.default_under(policy.settings)
+            agent = project.named_agent or crawl.get(Agents).default_under(policy.settings)
             return explained(agent, policy, record, is_file=not policy.settings.needs_file)
 
         return project.ask(work)

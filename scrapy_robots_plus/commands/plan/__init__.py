@@ -21,6 +21,7 @@ from scrapy_robots_plus.commands.subcommand import (
 )
 from scrapy_robots_plus.commands.urls import Urls, add_urls
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
+from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.settings.scrapys_own import queue_class, throttles_automatically
 
 from .figures import Figures, Limits
@@ -141,7 +142,7 @@ async def _count(urls: AsyncIterator[str], figures: Figures, crawl: Crawl, outpu
     """Adds *urls* to *figures*; how many they are."""
     hosts = _Hosts(figures, crawl)
     counted = 0
-    async for url in asked_ahead(urls, crawl.policies):
+    async for url in asked_ahead(urls, crawl.get(Policies)):
         counted += 1
         if counted % TURN == 0:
             output.progress(f"{counted:,} URLs, {len(figures):,} hosts")
@@ -153,7 +154,7 @@ async def _count(urls: AsyncIterator[str], figures: Figures, crawl: Crawl, outpu
         if origin is None:
             figures.not_http += 1
             continue
-        policy = await crawl.policies.obtain(origin)
+        policy = await crawl.get(Policies).obtain(origin)
         if policy is None:  # the user stopped it
             raise CancelledError
         figures.add(requested, hosts.of(origin), policy)

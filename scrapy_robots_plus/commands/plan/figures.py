@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from .politeness import Timetable
+from scrapy_robots_plus.protocol.politeness import Timetable
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.origins.paces import Pace

@@ -12,6 +12,7 @@ from scrapy.utils.sitemap import Sitemap
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.commands.errors import UnreadableError
+from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin
 
@@ -85,7 +86,7 @@ class Sitemaps:
             raise UnreadableError(f"{name} is not an http or https URL")
         if origin is None or urlsplit(name).path != "/robots.txt":
             return _entries_in(await self._body(name, is_file=origin is None), name)
-        policy = await self._crawl.policies.obtain(origin)
+        policy = await self._crawl.get(Policies).obtain(origin)
         if policy is None or policy.access is Access.UNREACHABLE:
             raise UnreadableError(f"{name} cannot be read")
         return [(_joined(name, url), True) for url in policy.sitemaps]

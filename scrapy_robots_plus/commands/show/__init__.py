@@ -18,6 +18,7 @@ from scrapy_robots_plus.commands.subcommand import (
     read_file,
 )
 from scrapy_robots_plus.origins.parsers.adapter import charset_of
+from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.lint import Code, Finding, LintedFile, lint
 
@@ -79,7 +80,7 @@ class Show(Subcommand):
 
         async def work(crawl: Crawl) -> int:
             for origin in dict.fromkeys(origins):
-                compat.run_in_background(crawl.policies.obtain(origin))
+                compat.run_in_background(crawl.get(Policies).obtain(origin))
             for source in sources:
                 if isinstance(source, str):
                     report.add_file(source)

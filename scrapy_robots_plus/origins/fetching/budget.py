@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from scrapy import signals
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.clock import Alarm, CallLater, Now
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
 
 FIRST_PATIENCE = 1.0
@@ -39,6 +43,13 @@ class FetchBudget:
         self._average: float | None = None
         self._queue: OrderedDict[Deferred[None], Origin] = OrderedDict()
         self._alarm = Alarm(self._admit, clock, call_later)
+
+    @classmethod
+    def of_crawl(cls, crawl: Crawl) -> Self:
+        most, clock = crawl.settings.fetch_concurrency, crawl.clock
+        budget = cls(most, compat.most_sockets(), clock.monotonic, clock.call_later)
+        crawl.crawler.signals.connect(budget.abandon, signals.spider_closed)
+        return budget
 
     @property
     def patience(self) -> float:

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from typing_extensions import Self
 
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
     from scrapy_robots_plus.storage.record import RobotsRecord
 
@@ -78,6 +80,10 @@ class Fetcher:
         self._results = Results(crawler, settings.fetch_max_bytes)
         self._http_cache = HttpCache(crawler)
         self._listeners: list[Callable[[Exchange], None]] = []
+
+    @classmethod
+    def of_crawl(cls, crawl: Crawl) -> Self:
+        return cls(crawl.crawler, crawl.settings, crawl.clock)
 
     def subscribe(self, listener: Callable[[Exchange], None]) -> None:
         """Calls *listener* with each request that was answered, redirects and retries included."""

@@ -37,8 +37,7 @@ def shared_fetches(
     if caches_http(crawler.settings):
         return Alone()
     if archive.server is not None:
-        from scrapy_robots_plus.redis.lease import Leases
-
+        from .lease import Leases
         from .workers import AmongWorkers
 
         longest = longest_fetch(settings)

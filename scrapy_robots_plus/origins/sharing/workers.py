@@ -10,14 +10,15 @@ from uuid import uuid4
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.redis.connection import ServerError
+from scrapy_robots_plus.storage.redis.connection import ServerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.redis.lease import Leases
+
+    from .lease import Leases
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 0.5
 """Seconds between two looks at the lease of another worker: half as many more each time, and half

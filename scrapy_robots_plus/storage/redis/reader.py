@@ -6,9 +6,10 @@ import logging
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
-from scrapy_robots_plus.redis.connection import Server, ServerError
 from scrapy_robots_plus.storage import codec
 from scrapy_robots_plus.storage.base import Scanned, StoreError, StoreReader
+
+from .connection import Server, ServerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

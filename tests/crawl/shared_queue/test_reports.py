@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.redis.connection import ServerError
-from scrapy_robots_plus.workers.queue_log import QueueLog
+from scrapy_robots_plus.redis.queue_log import QueueLog
+from scrapy_robots_plus.storage.redis.connection import ServerError
 from tests.crawling import make_crawler, stat
 
 if TYPE_CHECKING:

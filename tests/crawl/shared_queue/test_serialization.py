@@ -8,7 +8,7 @@ from scrapy import Request, Spider
 from scrapy.utils.request import request_from_dict
 from scrapy_redis import picklecompat
 
-from scrapy_robots_plus.workers.pushing import Serialization
+from scrapy_robots_plus.redis.pushing import Serialization
 
 from . import as_json
 

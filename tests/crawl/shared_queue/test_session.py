@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.redis.queue import Stored
-from scrapy_robots_plus.workers.pushing import Pushing
-from scrapy_robots_plus.workers.queue_log import QueueLog
-from scrapy_robots_plus.workers.session import Session
+from scrapy_robots_plus.redis.host_queue import Stored
+from scrapy_robots_plus.redis.pushing import Pushing
+from scrapy_robots_plus.redis.queue_log import QueueLog
+from scrapy_robots_plus.redis.session import Session
 from tests.crawling import make_crawler
 
 from .crews import CrewSpider

@@ -1,0 +1,148 @@
+"""How many requests each origin was allowed and denied, for the table at the end."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy_robots_plus.crawl.requests import START_META_KEY
+from scrapy_robots_plus.protocol.standing import Standing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy import Request
+    from typing_extensions import Self
+
+    from scrapy_robots_plus.crawl.crawl import Crawl
+    from scrapy_robots_plus.protocol.origin import Origin
+
+    from .policy import Policy
+
+
+@dataclass(slots=True)
+class Row:
+    """One origin's numbers, with the latest policy of its robots.txt."""
+
+    allowed: int = 0
+    denied: int = 0
+    policy: Policy | None = None
+    given_up: bool = False
+    """Whether some were denied because the host had refused too many."""
+    standing: Standing = Standing.OPEN
+    """How it treats the requests that are allowed."""
+
+
+class Forgotten(NamedTuple):
+    """Origins that were added up. One that comes back afterwards is counted again."""
+
+    origins: int
+    allowed: int
+    denied: int
+
+
+class Tally:
+    """Counts by origin, in bounded memory: the least recently used origins are added up."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._rows: OrderedDict[Origin, Row] = OrderedDict()
+        self._others = Row()
+        self._others_count = 0
+        self.not_asked = 0
+        """Requests with ``dont_obey_robotstxt``, which are in no row."""
+        self.undecided = 0
+        """Requests of a crawl in observe mode that are not judged, or not yet."""
+        self.not_followed = 0
+        """Requests that were dropped because of pages with ``nofollow``."""
+        self.not_indexed = 0
+        """Items that were dropped because of pages with ``noindex``."""
+        self.skipped_requests = 0
+        """Requests among those denied whose site's robots.txt objects to what the crawl is for."""
+        self.skipped_pages = 0
+        """Requests among those denied that were sent, and whose page's headers object to it."""
+        self._starts = Row()
+        """Start requests, including those without an origin."""
+
+    @classmethod
+    def of_crawl(cls, crawl: Crawl) -> Self:
+        return cls(crawl.settings.cache_size)
+
+    def exempt(self, request: Request) -> None:
+        """*request* passes without a robots.txt check."""
+        if request.meta.get(START_META_KEY):
+            self._starts.allowed += 1
+
+    def allow(self, request: Request, origin: Origin, policy: Policy | None) -> None:
+        """*request* is allowed."""
+        self._row(origin, policy).allowed += 1
+        if request.meta.get(START_META_KEY):
+            self._starts.allowed += 1
+
+    def deny(
+        self, request: Request, origin: Origin, policy: Policy | None, *, given_up: bool = False
+    ) -> None:
+        """*request* is denied."""
+        row = self._row(origin, policy)
+        row.denied += 1
+        row.given_up = row.given_up or given_up
+        if request.meta.get(START_META_KEY):
+            self._starts.denied += 1
+
+    def revoke(self, request: Request, origin: Origin) -> None:
+        """*request* was counted as allowed, but is not sent after all."""
+        row = self._row(origin)
+        if not row.allowed:  # it was added to the others meanwhile
+            row = self._others
+        row.allowed = max(0, row.allowed - 1)
+        if request.meta.get(START_META_KEY):
+            self._starts.allowed = max(0, self._starts.allowed - 1)
+
+    def note(self, origin: Origin, standing: Standing) -> None:
+        """*origin* treats the requests that are allowed in this way from now on."""
+        if origin in self._rows:
+            self._rows[origin].standing = standing
+
+    def __iter__(self) -> Iterator[tuple[Origin, Row]]:
+        return iter(self._rows.items())
+
+    def __len__(self) -> int:
+        return len(self._rows) + self._others_count
+
+    @property
+    def forgotten(self) -> Forgotten:
+        """The sum of the origins that no longer have a row."""
+        return Forgotten(self._others_count, self._others.allowed, self._others.denied)
+
+    @property
+    def allowed(self) -> int:
+        return self._others.allowed + sum(row.allowed for row in self._rows.values())
+
+    @property
+    def denied(self) -> int:
+        return self._others.denied + sum(row.denied for row in self._rows.values())
+
+    @property
+    def denied_from_the_start(self) -> bool:
+        """Whether all start requests were denied, and nothing else was allowed since."""
+        return self._starts.denied > 0 and self._starts.allowed == 0 and self.allowed == 0
+
+    def _row(self, origin: Origin, policy: Policy | None = None) -> Row:
+        """The row of *origin*, for counting."""
+        row = self._rows.get(origin)
+        if row is None:
+            row = self._rows[origin] = Row()
+            self._shrink()
+        else:
+            self._rows.move_to_end(origin)
+        if policy is not None:
+            row.policy = policy
+        return row
+
+    def _shrink(self) -> None:
+        if len(self._rows) > self._size:
+            _, row = self._rows.popitem(last=False)
+            self._others.allowed += row.allowed
+            self._others.denied += row.denied
+            self._others_count += 1

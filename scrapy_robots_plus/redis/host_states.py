@@ -1,0 +1,114 @@
+"""Which host a request is for, and how soon it may be asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.crawl.recent import Recent
+from scrapy_robots_plus.crawl.requests import chosen_slot, origin_of
+from scrapy_robots_plus.hosts.given_up import GivenUp
+from scrapy_robots_plus.origins.agents import Agents
+from scrapy_robots_plus.origins.policies import LEAST_PAUSE, Policies
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.core.downloader import Downloader
+    from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.protocol.origin import Origin
+
+
+class HostState(NamedTuple):
+    """What is known about a host now."""
+
+    delay: float = 0.0
+    """Seconds to keep between requests: those that robots.txt asks for, or the user's."""
+    closed_for: float = 0.0
+    """Seconds for which nothing is to be sent."""
+
+
+class HostStates:
+    """What this worker knows of hosts, by its own policies and downloader slots."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawl = Crawl.of(crawler)
+        self._crawler = crawler
+        self._unreachable_since: Recent[Origin, float] = Recent(self._crawl.settings.cache_size)
+
+    def host_of(self, request: Request) -> str:
+        """The slot that was chosen for *request*, or its host, without the port."""
+        try:
+            origin = origin_of(request)
+            slot = compat.scopes_key(self._downloader, request) or chosen_slot(request)
+            return slot or (origin.host if origin else self._slot_of(request))
+        except ValueError:  # its port is not a number: it will fail
+            return ""
+
+    def origin_to_wait_for(self, request: Request) -> Origin | None:
+        """The origin whose robots.txt must be known before *request* is sent."""
+        return self._crawl.origin_to_wait_for(request) if self._crawl.holds_requests else None
+
+    def state(self, request: Request, host: str, policy: Policy | None = None) -> HostState | None:
+        """None if the robots.txt is unknown. *policy*: one that has just arrived."""
+        own = self.own_delay(host)
+        origin = self.origin_to_wait_for(request)
+        if origin is None:
+            return HostState(own)
+        policy = policy or self._crawl.get(Policies).usable(origin)
+        return None if policy is None else self._state_under(policy, own)
+
+    def own_delay(self, host: str) -> float:
+        """The user's delay for *host*, in seconds, or that of AutoThrottle."""
+        slot = compat.slot_of(self._downloader, host)
+        return slot.delay if slot else compat.new_slot(self._downloader, host)[1]
+
+    def drawn_delay(self, host: str) -> float:
+        """Like :meth:`own_delay`, as one wait of the slot may be: with jitter."""
+        slot = compat.slot_of(self._downloader, host)
+        if slot is None:
+            return self.own_delay(host)
+        least = compat.least_delay(slot.delay, compat.slot_jitter(slot))
+        return least + (slot.delay - least) * 2 * self._crawl.clock.jitter()
+
+    def sent_ago(self, request: Request) -> float | None:
+        """Seconds since the downloader has handed *request* over; None if it has not yet."""
+        slot = compat.slot_of(self._downloader, request.meta.get(compat.SLOT_META_KEY, ""))
+        if slot is None or (request in slot.active and request not in slot.transferring):
+            return None
+        if request not in slot.transferring and request in self._downloader.active:
+            return None  # it has not reached its slot
+        return max(0.0, self._crawl.clock.slots() - slot.lastseen)
+
+    def left_ago(self, request: Request) -> float:
+        """Seconds since *request*, which the downloader is done with, was handed over."""
+        slot = compat.slot_of(self._downloader, request.meta.get(compat.SLOT_META_KEY, ""))
+        return 0.0 if slot is None else max(0.0, self._crawl.clock.slots() - slot.lastseen)
+
+    def defers(self, origin: Origin) -> bool:
+        """Whether requests to *origin* are kept while its robots.txt cannot be read."""
+        if not self._crawl.settings.defers:
+            return False
+        now = self._crawl.clock.monotonic()
+        since = self._unreachable_since.get(origin, now)
+        self._unreachable_since.put(origin, since)
+        return now < since + self._crawl.settings.defer
+
+    def _state_under(self, policy: Policy, own: float) -> HostState:
+        policy.paces.enforce(self._crawl.get(Agents).default_under(policy.settings))
+        if policy.origin in self._crawl.get(GivenUp):
+            return HostState()
+        if policy.denies_as_unreachable:
+            wait = max(policy.fresh_for, LEAST_PAUSE) if self.defers(policy.origin) else 0.0
+            return HostState(closed_for=wait)
+        self._unreachable_since.pop(policy.origin, None)
+        return HostState(max(policy.delay or 0.0, own), policy.opens_in)
+
+    def _slot_of(self, request: Request) -> str:
+        return compat.slot_key(self._downloader, request)
+
+    @property
+    def _downloader(self) -> Downloader:
+        return compat.engine_of(self._crawler).downloader

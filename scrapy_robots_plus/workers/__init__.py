@@ -1,1 +1,0 @@
-"""The queue of a crawl with many workers, for scrapy-redis."""

@@ -1,0 +1,619 @@
+"""Where processes keep the book: a file of one machine, or a Redis server."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scrapy_robots_plus.hosts import book_in_file, book_on_server, machine_clock
+from scrapy_robots_plus.hosts.book import Book, BookError, Entry
+from scrapy_robots_plus.hosts.book_in_file import BookInFile
+from scrapy_robots_plus.hosts.book_on_server import BookOnServer
+from scrapy_robots_plus.hosts.machine_clock import THIS_MACHINE, MachineClock
+from scrapy_robots_plus.hosts.shared_pace import open_book
+from scrapy_robots_plus.settings.checks import shared_pace
+from scrapy_robots_plus.storage.redis.connection import ServerError
+from tests.hosts.simulation import Worker, World
+from tests.redis_server import RedisServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+A, B, C = "a", "b", "c"
+HOST = "site.example"
+NOW = 1000.0
+GO = (0.0, None)
+
+
+def ask(
+    book: Book,
+    who: str,
+    delay: float,
+    patience: float = 0.0,
+    moment: float | None = None,
+    host: str = HOST,
+) -> Any:
+    return book.change(host, "ask", who, delay, patience, moment)
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[RedisServer]:
+    with RedisServer() as running:
+        yield running
+
+
+@pytest.fixture(params=["file", "server"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Book]]:
+    """Opens the same book, once for each process that shares it."""
+    books: list[Book] = []
+    if request.param == "file":
+        value = f"sqlite:{tmp_path / 'a' / 'folder' / 'pace.db'}"
+    else:
+        value = request.getfixturevalue("redis").url
+
+    def open_one(group: str = tmp_path.name) -> Book:
+        books.append(open_book(value, group))
+        return books[-1]
+
+    yield open_one
+    for each in books:
+        each.close()
+
+
+def test_two_that_keep_one_pace(opened: Callable[..., Book]) -> None:
+    one, other = opened(), opened()
+    assert ask(one, A, 30.0, 5.0) == GO
+    wait, moment = ask(other, B, 30.0, 5.0)
+    assert 29.0 < wait <= 30.0
+    one.change(HOST, "left", A, -20.0, 30.0)  # it is slow to connect, then faster than feared
+    assert 29.0 < ask(other, B, 30.0, 5.0, moment)[0] <= 51.0
+    one.change(HOST, "left", A, 0.0, 30.0)
+    assert 29.0 < ask(other, B, 30.0, 5.0, moment)[0] <= 30.0
+
+
+def test_hosts_and_groups_have_paces_of_their_own(opened: Callable[..., Book]) -> None:
+    one, other = opened(), opened("another")
+    assert ask(one, A, 30.0) == GO
+    assert ask(one, B, 30.0, host="other.example") == GO
+    assert ask(other, B, 30.0) == GO
+
+
+def test_a_moment_is_booked_and_given_back(opened: Callable[..., Book]) -> None:
+    one, other = opened(), opened()
+    assert ask(one, A, 30.0, 5.0) == GO
+    wait, moment = ask(one, C, 30.0)
+    assert 29.0 < wait <= 30.0
+    assert ask(other, B, 30.0)[0] > 59.0
+    one.change(HOST, "unused", A, 1e9, 30.0, None)
+    assert ask(one, C, 30.0, 0.0, moment) == GO
+
+
+def test_a_host_is_left_alone_by_all(opened: Callable[..., Book]) -> None:
+    one, other = opened(), opened()
+    one.change(HOST, "leave_alone", 30.0)
+    assert 29.0 < ask(other, B, 1.0)[0] <= 30.0
+
+
+# The rules are the same in Lua
+
+_WHO = st.sampled_from(["a", "b", "c", ""])
+_DELAYS = st.sampled_from([0.1, 1.0, 2.5, 90.0])
+_AGO = st.sampled_from([-15.0, -0.25, 0.0, 0.3, 1.7, 100.0])
+_CALLS = st.one_of(
+    st.tuples(st.just("ask"), _WHO, _DELAYS, st.sampled_from([0.0, 3.0, 15.0]), st.booleans()),
+    st.tuples(st.just("left"), _WHO, _AGO, _DELAYS),
+    st.tuples(st.just("unused"), _WHO, st.one_of(st.just(1e9), _AGO), _DELAYS, st.booleans()),
+    st.tuples(st.just("leave_alone"), st.sampled_from([0.0, 0.5, 4.0])),
+)
+_STEPS = st.lists(
+    st.tuples(st.sampled_from([0.0, 0.001, 0.1, 0.25, 0.4, 1.0, 6.0, 61.0]), _CALLS), max_size=30
+)
+
+
+class AtATime(BookOnServer):
+    """Tells the server the time."""
+
+    now = NOW
+
+    def _now(self) -> float:
+        return self.now
+
+
+@pytest.fixture(scope="module")
+def told(redis: RedisServer) -> Iterator[AtATime]:
+    book = AtATime(redis.url, "rules")
+    yield book
+    book.close()
+
+
+class Both:
+    """An entry, which the server has to keep as well, and the file."""
+
+    def __init__(self, told: AtATime, redis: RedisServer, path: Path) -> None:
+        self._told = told
+        self._redis = redis
+        self._at = {"monotonic": NOW, "wall": NOW}
+        self._file = BookInFile(path, "g", boot("x", self._at))
+        self._entry = Entry()
+        redis.emptied()
+        told._known.clear()
+
+    def __getattr__(self, event: str) -> Callable[..., Any]:
+        def happen(now: float, *arguments: Any) -> Any:
+            if now >= self._entry.useful_until:
+                self._entry = Entry()  # the server forgets it by its own clock
+                self._redis.emptied()
+                self._told._known.clear()
+            self._told.now = self._at["monotonic"] = self._at["wall"] = now
+            answer = getattr(self._entry, event)(now, *arguments)
+            assert self._told.change(HOST, event, *arguments) == answer, (event, arguments)
+            self._file.change(HOST, event, *arguments)
+            return answer
+
+        return happen
+
+
+@given(_STEPS)
+@settings(
+    deadline=None,
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_the_server_goes_by_the_same_rules(
+    told: AtATime, redis: RedisServer, steps: list[tuple[float, tuple[Any, ...]]]
+) -> None:
+    entry, now = Entry(), NOW
+    redis.emptied()
+    told._known.clear()
+    moments: dict[str, float | None] = {}
+    for seconds, (event, *arguments) in steps:
+        now += seconds
+        if now >= entry.useful_until:
+            entry = Entry()  # the server forgets it by its own clock
+            redis.emptied()
+            told._known.clear()
+        told.now = now
+        if event in ("ask", "unused"):
+            arguments[-1] = moments.get(arguments[0]) if arguments[-1] else None
+        answer = getattr(entry, event)(now, *arguments)
+        if event == "ask":
+            moments[arguments[0]] = answer[1]
+        assert told.change(HOST, event, *arguments) == answer, (event, arguments)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_they_go_by_the_same_rules_in_a_crowd(
+    redis: RedisServer, told: AtATime, tmp_path: Path, seed: int
+) -> None:
+    world = World(Both(told, redis, tmp_path / "p"), Random(seed))
+    usual = {"requests": 8, "lag": 0.01, "connecting": 0.05, "answering": 0.1}
+    changes: list[dict[str, float]] = [
+        {"lag": 0.9}, {"lag": 0.6}, {"drops": 0.4}, {"dies_after": 2}, {"delay": 4.0},
+        {"repeats": 0.5}, {"pauses": 0.2},
+    ]  # fmt: skip
+    for number, change in enumerate(changes):
+        each = Worker(world, f"w{number}", **{**usual, **change})  # type: ignore[arg-type]
+        world.after(world.random.uniform(0, 0.1), each.begin)
+    world.run()
+
+
+class InAFile:
+    """What crawls share in a file, each of which has opened it, on a machine whose clock is set."""
+
+    def __init__(self, path: Path, random: Random) -> None:
+        self._now = {"monotonic": NOW, "wall": 1e9}
+        self._books = [BookInFile(path, "g", boot("x", self._now)) for _ in range(3)]
+        self._random = random
+
+    def __getattr__(self, event: str) -> Callable[..., Any]:
+        def happen(now: float, *arguments: Any) -> Any:
+            self._now["monotonic"] = now
+            if self._random.random() < 0.1:
+                self._now["wall"] += self._random.choice([-600.0, 600.0])
+            return self._random.choice(self._books).change(HOST, event, *arguments)
+
+        return happen
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_crowd_that_shares_a_file_keeps_the_delay(tmp_path: Path, seed: int) -> None:
+    world = World(InAFile(tmp_path / "p", Random(seed)), Random(seed))
+    usual = {"requests": 8, "lag": 0.01, "connecting": 0.05, "answering": 0.1}
+    changes: list[dict[str, float]] = [{"lag": 0.9}, {"drops": 0.4}, {"dies_after": 2}, {}, {}]
+    made = [
+        Worker(world, f"w{number}", **{**usual, **change})  # type: ignore[arg-type]
+        for number, change in enumerate(changes)
+    ]
+    for each in made:
+        world.after(world.random.uniform(0, 0.1), each.begin)
+    world.run()
+    assert min(world.gaps()) >= 1.0 - 1e-6
+    assert all(each.sent == (each.requests if each.lives else 2) for each in made)
+
+
+@given(_STEPS)
+@settings(deadline=None, max_examples=50)
+def test_what_is_written_goes_on_as_if_it_had_not_been(
+    steps: list[tuple[float, tuple[Any, ...]]],
+) -> None:
+    entry, now = Entry(), NOW
+    for seconds, (event, *arguments) in steps:
+        now += seconds
+        if event in ("ask", "unused"):
+            arguments[-1] = None
+        other = Entry(json.loads(json.dumps(entry.values)))
+        assert getattr(entry, event)(now, *arguments) == getattr(other, event)(now, *arguments)
+        assert entry.values == other.values
+
+
+def test_a_key_says_whose_it_is_and_expires(redis: RedisServer) -> None:
+    book = BookOnServer(redis.url, "foobot")
+    ask(book, A, 90.0, 10.0)
+    with redis.client() as client:
+        left = client.pttl("{robots:pace:foobot:site.example}")
+        assert 95_000 < left <= 100_000
+        book.change("b.example", "leave_alone", 0.0)
+        assert client.keys("*b.example*") == []
+    book.close()
+
+
+def test_a_server_that_was_restarted_is_asked_again(redis: RedisServer) -> None:
+    book = BookOnServer(redis.url, "again")
+    assert ask(book, A, 30.0) == GO
+    with redis.client() as client:
+        client.script_flush()
+    assert ask(book, B, 30.0)[0] > 29.0
+    book.close()
+
+
+def test_a_server_that_was_emptied_leaves_hosts_alone_once(redis: RedisServer) -> None:
+    book, other = (BookOnServer(redis.url, "emptied") for _ in range(2))
+    assert ask(book, A, 30.0) == GO
+    redis.emptied()
+    assert ask(book, A, 30.0)[0] == pytest.approx(30.0, abs=1)
+    assert ask(book, A, 30.0, host="another.example") == GO
+    assert ask(other, B, 30.0)[0] > 29.0
+    book.close()
+    other.close()
+
+
+def test_a_loss_is_noticed_once_and_nobody_waits_for_ever(redis: RedisServer) -> None:
+    """What is written of it stays there for as long as anybody expects something."""
+    book = BookOnServer(redis.url, "once")
+    assert ask(book, A, 0.1) == GO
+    redis.emptied()
+    wait, moment = ask(book, A, 0.1)
+    assert 0.9 < wait <= 1.0
+    with redis.client() as client:
+        assert client.pttl(book.key(HOST)) > 1000 * book_on_server.EXPECTED_FOR
+    time.sleep(wait + 0.1)
+    assert ask(book, A, 0.1, 0.0, moment) == GO
+    book.close()
+
+
+def test_a_moment_that_is_given_back_is_no_sign_of_a_loss(redis: RedisServer) -> None:
+    one, other = BookOnServer(redis.url, "given back"), BookOnServer(redis.url, "given back")
+    assert ask(one, A, 0.05) == GO
+    time.sleep(0.06)
+    assert ask(other, B, 0.05) == GO
+    other.change(HOST, "unused", B, 1e9, 0.05, None)
+    with redis.client() as client:
+        assert client.pttl(one.key(HOST)) > 1000 * book_on_server.EXPECTED_FOR
+    one.close()
+    other.close()
+
+
+def test_what_is_told_of_a_host_is_no_sign_of_a_loss(redis: RedisServer) -> None:
+    """The server keeps it for at least as long as it is expected to."""
+    book = AtATime(redis.url, "no loss")
+    book.change(HOST, "left", A, 0.0, 1.0)
+    with redis.client() as client:
+        assert client.pttl(book.key(HOST)) > 1000 * book_on_server.EXPECTED_FOR
+    book.close()
+
+
+def test_a_server_that_comes_back_with_an_older_state_leaves_hosts_alone_once() -> None:
+    with RedisServer() as server:
+        book, other = (BookOnServer(server.url, "older") for _ in range(2))
+        book.change(HOST, "left", A, 50.0, 40.0)
+        with server.client() as client:
+            client.save()
+        assert ask(book, A, 40.0) == GO
+        server.kill()
+        server.start()
+        other.change(HOST, "left", C, 300.0, 40.0)
+        assert ask(other, B, 40.0)[0] == pytest.approx(40.0, abs=1)
+        book.close()
+        other.close()
+
+
+def test_a_server_that_is_away_is_an_error_without_its_password() -> None:
+    book = BookOnServer("redis://:secret@127.0.0.1:1/0", "foobot")
+    with pytest.raises(ServerError) as caught:
+        ask(book, A, 1.0)
+    assert str(caught.value).startswith("redis://***@127.0.0.1:1/0: ")
+    assert "secret" not in str(caught.value)
+
+
+def test_nobody_waits_for_a_moment_that_was_to_come_by_another_clock(redis: RedisServer) -> None:
+    """The clock of a server is set back, or a replica whose clock is behind takes over."""
+    one, other = AtATime(redis.url, "back"), AtATime(redis.url, "back")
+    assert ask(one, A, 1.0, 2.0) == GO
+    one.change(HOST, "left", A, 0.0, 1.0)
+    moment = ask(one, C, 1.0, 2.0)[1]
+    other.now -= 600.0
+    wait, booked = ask(other, B, 1.0, 2.0)
+    assert 1 < wait <= 2
+    other.now += 2.0
+    assert ask(other, B, 1.0, 2.0, booked) == GO
+    assert ask(other, C, 1.0, 2.0, moment)[0] <= 1.0  # booked by the old time
+    other.change(HOST, "leave_alone", 30.0)
+    one.now = other.now - 600.0
+    wait, booked = ask(one, A, 1.0, 2.0)
+    one.now += wait
+    assert 26 < ask(one, A, 1.0, 2.0, booked)[0] <= 30
+    one.close()
+    other.close()
+
+
+# Files
+
+
+def test_any_thread_may_ask(opened: Callable[..., Book]) -> None:
+    book = opened()
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(ask, book, A, 30.0).result() == GO
+        assert 29.0 < ask(book, B, 30.0)[0] <= 30.0
+        thread.submit(book.close).result()
+
+
+def test_what_is_told_counts_from_now(tmp_path: Path) -> None:
+    book = BookInFile(tmp_path / "p", "g", boot("x", {"monotonic": 50.0, "wall": 1e9}))
+    book.change(HOST, "left", A, 4.0, 10.0)
+    wait, moment = ask(book, B, 10.0)
+    assert wait == 6.0
+    book.change(HOST, "leave_alone", 7.0)
+    assert ask(book, B, 10.0, 0.0, moment)[0] == 7.0
+
+
+def boot(name: str, now: dict[str, float]) -> MachineClock:
+    return MachineClock(name, lambda: now["monotonic"], lambda: now["wall"])
+
+
+@pytest.mark.parametrize("step", [-600.0, 600.0, -1e9])
+def test_the_clock_of_the_machine_may_be_set(tmp_path: Path, step: float) -> None:
+    now = {"monotonic": 50.0, "wall": 1e9}
+    one = BookInFile(tmp_path / "p", "g", boot("x", now))
+    other = BookInFile(tmp_path / "p", "g", boot("x", now))
+    ask(one, A, 10.0)
+    now["wall"] += step
+    now["monotonic"] += 4
+    wait, moment = ask(other, B, 10.0)
+    assert wait == 6.0
+    now["monotonic"] += 6
+    assert ask(other, B, 10.0, 0.0, moment) == GO
+
+
+@pytest.mark.parametrize("later", ["", "y"])
+def test_after_a_new_start_of_the_machine_the_wall_clock_counts(tmp_path: Path, later: str) -> None:
+    before, after = {"monotonic": 5e6, "wall": 1e9}, {"monotonic": 3.0, "wall": 1e9 + 4}
+    ask(BookInFile(tmp_path / "p", "g", boot("x", before)), A, 10.0)
+    assert ask(BookInFile(tmp_path / "p", "g", boot(later, after)), B, 10.0)[0] == 6.0
+
+
+def test_a_time_in_the_future_is_not_believed(tmp_path: Path) -> None:
+    """Without it the next request would wait until the clock is where it was."""
+    before, after = {"monotonic": 0.0, "wall": 1e9}, {"monotonic": 0.0, "wall": 1e9 - 600}
+    ask(BookInFile(tmp_path / "p", "g", boot("", before)), A, 10.0)
+    book = BookInFile(tmp_path / "p", "g", boot("", after))
+    wait, moment = ask(book, B, 10.0)
+    assert wait == 10.0
+    after["wall"] += 10
+    assert ask(book, B, 10.0, 0.0, moment) == GO
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Linux says which start of the machine it is")
+def test_the_clock_of_this_machine_goes_on() -> None:
+    first = THIS_MACHINE.now()
+    boot_id = Path("/proc/sys/kernel/random/boot_id")
+    assert first.boot == (boot_id.read_text().strip() if boot_id.exists() else "")
+    assert 0.0 <= THIS_MACHINE.now().since(*first) < 10.0
+
+
+@pytest.mark.parametrize("content", [None, b"\xff"])
+def test_where_the_system_does_not_say_which_start_it_is_the_wall_clock_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
+) -> None:
+    if content is not None:
+        (tmp_path / "boot_id").write_bytes(content)
+    monkeypatch.setattr(machine_clock, "_BOOT_ID", tmp_path / "boot_id")
+    now = {"monotonic": 50.0, "wall": 1e9}
+    clock = MachineClock(None, lambda: now["monotonic"], lambda: now["wall"])
+    ask(BookInFile(tmp_path / "p", "g", clock), A, 10.0)
+    now["wall"] += 4
+    assert ask(BookInFile(tmp_path / "p", "g", clock), B, 10.0)[0] == 6.0
+
+
+def damage(path: Path) -> None:
+    size = path.stat().st_size
+    path.write_bytes(b"\xff" * size)
+
+
+@pytest.mark.parametrize("lose", [Path.unlink, damage])
+def test_a_file_that_is_lost_is_made_again_and_hosts_are_left_alone_once(
+    tmp_path: Path, lose: Callable[[Path], object], caplog: pytest.LogCaptureFixture
+) -> None:
+    now, path = {"monotonic": 50.0, "wall": 1e9}, tmp_path / "p"
+    book, other = (BookInFile(path, "g", boot("x", now)) for _ in range(2))
+    for each in (book, other):
+        each.change(HOST, "left", A, 100.0, 30.0)
+    lose(path)
+    now["monotonic"] += 1
+    wait, moment = ask(book, A, 30.0)
+    assert wait == 30.0
+    now["monotonic"] += 1
+    assert ask(other, B, 20.0, host="another.example")[0] == 20.0
+    now["monotonic"] += 9
+    fresh = BookInFile(path, "g", boot("x", now))
+    assert ask(fresh, C, 20.0, host="a.third.example")[0] == 11.0
+    assert ask(book, A, 30.0, 0.0, moment)[0] == 21.0
+    now["monotonic"] += 30
+    assert ask(book, A, 30.0, 0.0, moment) == GO
+    assert caplog.text.count("each host is left alone for its delay once") == 2
+    assert caplog.text.count("is damaged") == (lose is damage)
+
+
+def test_a_file_that_is_lost_again_and_again(tmp_path: Path) -> None:
+    now, path = {"monotonic": 50.0, "wall": 1e9}, tmp_path / "p"
+    book = BookInFile(path, "g", boot("x", now))
+    ask(book, A, 2.0)
+    for _ in range(3):
+        path.unlink()
+        now["monotonic"] += 1
+        assert ask(book, B, 2.0)[0] == 2.0
+        damage(path)
+        now["monotonic"] += 1
+        assert ask(book, B, 2.0)[0] == 2.0
+
+
+@pytest.mark.parametrize("content", [b"not a database, but a text of some length" * 9, None])
+def test_a_file_that_is_not_ours_is_not_touched(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "p"
+    if content is None:
+        with sqlite3.connect(path) as connection:
+            connection.execute("CREATE TABLE theirs (x)")
+    else:
+        path.write_bytes(content)
+    before = path.read_bytes()
+    book = BookInFile(path, "g")
+    for _ in range(2):
+        with pytest.raises(BookError, match=r"p: .*not a (shared pace|database)"):
+            ask(book, A, 30.0)
+    assert path.read_bytes() == before
+
+
+def test_a_file_is_left_alone_after_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "p"
+    path.mkdir()
+    book = BookInFile(path, "g")
+    with pytest.raises(BookError):
+        ask(book, A, 30.0)
+    path.rmdir()
+    with pytest.raises(BookError):
+        ask(book, A, 30.0)
+    monkeypatch.setattr(book_in_file, "LEFT_ALONE", 0.0)
+    book._alone_until = 0.0
+    assert ask(book, A, 30.0) == GO
+
+
+def test_another_process_that_holds_the_file_is_an_error_after_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(book_in_file, "BUSY_SECONDS", 0.01)
+    monkeypatch.setattr(book_in_file, "LEFT_ALONE", 0.0)
+    book = BookInFile(tmp_path / "p", "g")
+    ask(book, A, 30.0)
+    with sqlite3.connect(tmp_path / "p", isolation_level=None) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        with pytest.raises(BookError, match="locked"):
+            ask(BookInFile(tmp_path / "p", "g"), B, 30.0)
+        holder.execute("ROLLBACK")
+    assert ask(book, B, 30.0)[0] > 29.0
+
+
+@pytest.mark.parametrize(
+    "state",
+    ["", "nonsense", "[]", "[1, 2, 3]", '[{"a": 1}, [], 0]', "[{}, [[]], 0]", "[{}, {}, null]"],
+)
+def test_a_state_that_cannot_be_read_is_none(tmp_path: Path, state: str) -> None:
+    book = BookInFile(tmp_path / "p", "g")
+    ask(book, A, 30.0)
+    with sqlite3.connect(tmp_path / "p") as other:
+        other.execute("UPDATE book SET state = ?", (state,))
+    assert ask(book, B, 30.0) == GO
+
+
+def test_hosts_that_nobody_asks_any_more_are_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(book_in_file, "CALLS_BETWEEN_CLEANUPS", 2)
+    now = {"monotonic": 50.0, "wall": 1e9}
+    book = BookInFile(tmp_path / "p", "g", boot("x", now))
+    for number in range(10):
+        ask(book, A, 1.0, host=f"{number}.example")
+        now["wall"] += 100
+        now["monotonic"] += 100
+    with sqlite3.connect(tmp_path / "p") as other:
+        assert other.execute("SELECT count(*) FROM book").fetchone() == (2,)
+    book.change("9.example", "leave_alone", 0.0)
+    with sqlite3.connect(tmp_path / "p") as other:
+        assert other.execute("SELECT host FROM book").fetchall() == []
+
+
+def test_a_change_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    book = BookInFile(tmp_path / "p", "g")
+    ask(book, A, 30.0)
+    with pytest.raises(TypeError):
+        book.change(HOST, "ask", B, "nonsense", 0.0, None)
+    assert ask(BookInFile(tmp_path / "p", "g"), C, 30.0)[0] > 29.0
+
+
+# The setting
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ("sqlite:a b.db", BookInFile),
+        ("redis://127.0.0.1:6379/0", BookOnServer),
+        ("rediss://127.0.0.1:6379/0", BookOnServer),
+        ("unix:///run/redis.sock", BookOnServer),
+    ],
+)
+def test_what_the_setting_may_be(value: str, kind: type) -> None:
+    assert shared_pace.read(value) == value
+    assert type(open_book(value, "foobot")) is kind
+
+
+@pytest.mark.parametrize("value", ["process", "off", "OFF"])
+def test_it_may_be_a_word(value: str) -> None:
+    assert shared_pace.read(value) == value.lower()
+
+
+@pytest.mark.parametrize("value", [None, "", 1, "memory", "sqlite", "sqlite:", "file.db", "redis"])
+def test_what_the_setting_may_not_be(value: object) -> None:
+    with pytest.raises(ValueError, match="sqlite:"):
+        shared_pace.read(value)
+
+
+def test_an_error_says_what_is_accepted() -> None:
+    with pytest.raises(ValueError, match="expected") as caught:
+        shared_pace.read("memory")
+    assert str(caught.value) == (
+        "expected 'process', 'off', 'sqlite:PATH' (sqlite:pace.db, sqlite:/var/lib/pace.db) or the "
+        "URL of a Redis server (redis://127.0.0.1:6379/0)"
+    )
+
+
+def test_of_very_many_hosts_those_of_long_ago_are_no_longer_known(
+    redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(book_on_server, "LEAST", 2)
+    monkeypatch.setattr(book_on_server, "EXPECTED_FOR", 0.0)
+    book = BookOnServer(redis.url, "many")
+    for number in range(5):
+        ask(book, A, 30.0, host=f"{number}.example")
+    assert len(book._known) <= 2
+    book.close()

@@ -1,0 +1,321 @@
+"""Hosts that refuse requests are asked less often, or given up. Nothing waits."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+from scrapy import Request
+
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.hosts.backoff import HeldAtGivingUp
+from tests.crawl.held_crawl import ORIGIN, URL, Crawl
+from tests.crawl.held_crawl import crawls_end as crawls_end
+from tests.limiters import Interval
+
+if TYPE_CHECKING:
+    from typing import Any
+
+pytestmark = pytest.mark.usefixtures("crawls_end")
+
+HOST = "a.example"
+OTHER = "http://b.example/"
+
+
+def slowed(**settings: Any) -> Crawl:
+    crawl = Crawl(**{"ROBOTSTXT_OBEY": True, **settings})
+    crawl.queue(HOST)
+    return crawl
+
+
+def refuse(crawl: Crawl, times: int, status: int = 429) -> None:
+    """Each is the first request after the pause before."""
+    for _ in range(times):
+        request = crawl.send(HOST)
+        crawl.answer_to(request, status)
+        crawl.now += crawl.due_in(HOST)
+
+
+def refuse_all(crawl: Crawl) -> None:
+    """Requests that were under way together are refused, and the pause after that is over."""
+    for _ in range(7):
+        crawl.answer(HOST)
+    crawl.now += crawl.due_in(HOST)
+
+
+def test_a_host_that_refuses_is_left_alone_and_then_asked_slowly() -> None:
+    crawl = slowed()
+    for _ in range(7):
+        crawl.answer(HOST)
+    assert crawl.due_in(HOST) == pytest.approx(1.0)
+    assert crawl.gap() == 0.5
+    assert crawl.due_in("b.example") == 0.0
+    assert crawl.stats.get_stats() == {stats.REFUSED: 7, stats.BACKOFFS: 1}
+
+
+def test_a_host_that_refuses_one_of_many_is_not_asked_slowly() -> None:
+    crawl = slowed()
+    crawl.answer(HOST)
+    assert crawl.due_in(HOST) == pytest.approx(1.0)
+    for _ in range(6):
+        crawl.answer(HOST, 200)
+    crawl.now += 1.0
+    assert (crawl.gap(), crawl.due_in(HOST)) == (0.0, 0.0)
+
+
+def test_the_pause_doubles_up_to_the_longest() -> None:
+    crawl = slowed(ROBOTS_BACKOFF_MAX=3)
+    refuse_all(crawl)
+    pauses = [1.0]
+    for _ in range(4):
+        crawl.answer_to(crawl.send(HOST))
+        pauses.append(crawl.due_in(HOST))
+        crawl.now += pauses[-1]
+    assert pauses == pytest.approx([1.0, 2.0, 3.0, 3.0, 3.0])
+
+
+def test_requests_that_were_under_way_together_are_refused_as_one() -> None:
+    crawl = slowed()
+    refuse_all(crawl)
+    first, second = crawl.send(HOST), crawl.send(HOST)
+    crawl.answer_to(first)
+    pause = crawl.due_in(HOST)
+    crawl.answer_to(second)
+    assert crawl.due_in(HOST) == pause == pytest.approx(2.0)
+    assert crawl.stats.get_stats() == {stats.REFUSED: 9, stats.BACKOFFS: 2}
+
+
+def test_an_answer_makes_it_faster_again() -> None:
+    crawl = slowed()
+    refuse_all(crawl)
+    delays = [0.5]
+    for _ in range(30):
+        crawl.answer_to(crawl.send(HOST), 200)
+        delays.append(crawl.gap())
+        crawl.now += 1.0
+    assert delays == sorted(delays, reverse=True)
+    assert delays[1] == pytest.approx(0.4)
+    assert delays[-1] == 0.0
+
+
+def test_it_is_said_once_that_a_host_refuses(caplog: pytest.LogCaptureFixture) -> None:
+    crawl = slowed()
+    with caplog.at_level(logging.INFO):
+        crawl.answer(HOST)
+        crawl.answer(HOST)
+    (said,) = caplog.records
+    assert said.getMessage() == "http://a.example refuses requests (429): it is asked less often"
+    assert said.levelno == logging.INFO
+    assert vars(said)["spider"] is crawl.spider
+
+
+def test_it_is_a_warning_once_it_has_cost_more_than_a_minute(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    crawl = slowed()
+    began = crawl.now
+    refuse_all(crawl)
+    refuse(crawl, 1)
+    limit = Interval(0.4)
+    while crawl.now < began + 300:
+        request = crawl.send(HOST)
+        crawl.answer_to(request, 200 if limit.allows(crawl.now) else 429)
+        crawl.now += max(crawl.due_in(HOST), 0.1)
+        said = [each for each in caplog.records if each.levelno == logging.WARNING]
+        assert bool(said) <= (crawl.now > began + 50)
+    (warning,) = said
+    assert "the waiting has taken more than a minute so far" in warning.getMessage()
+    assert vars(warning)["spider"] is crawl.spider
+
+
+def test_it_is_said_that_slowness_did_not_help(caplog: pytest.LogCaptureFixture) -> None:
+    crawl = slowed()
+    with caplog.at_level(logging.INFO):
+        refuse_all(crawl)
+        while crawl.due_in(HOST) or crawl.gap():
+            refuse(crawl, 1, 503)
+    assert [each.getMessage() for each in caplog.records] == [
+        "http://a.example refuses requests (429): it is asked less often",
+        "http://a.example refuses no less if it is asked less often: it is asked as before",
+    ]
+
+
+def test_a_request_that_is_refused_again_waits_behind_the_others() -> None:
+    crawl = slowed()
+    request = Request(URL, priority=20)
+    crawl.answer_to(request)
+    assert request.priority == 20
+    again = request.replace(priority=19)
+    crawl.answer_to(again)
+    assert again.priority == 0
+    behind = request.replace(priority=-5)
+    crawl.answer_to(behind)
+    assert behind.priority == -5
+
+
+@pytest.mark.parametrize(
+    ("meta", "of_spider", "settings", "is_handled"),
+    [
+        ({}, None, {}, False),
+        ({}, [404], {}, False),
+        ({}, [429, 503], {}, True),
+        ({"handle_httpstatus_list": [404]}, [429, 503], {}, False),
+        ({"handle_httpstatus_list": [429, 503]}, None, {}, True),
+        ({"handle_httpstatus_all": True}, None, {}, True),
+        ({"handle_httpstatus_all": False}, None, {}, False),
+        ({}, None, {"HTTPERROR_ALLOW_ALL": True}, True),
+        ({}, None, {"HTTPERROR_ALLOWED_CODES": [429, 503]}, True),
+        ({}, [404], {"HTTPERROR_ALLOWED_CODES": [429, 503]}, False),
+    ],
+)
+@pytest.mark.parametrize("status", [429, 503])
+def test_who_handles_a_status_gets_it_no_later(
+    status: int,
+    meta: dict[str, Any],
+    of_spider: list[int] | None,
+    settings: dict[str, Any],
+    is_handled: bool,
+) -> None:
+    crawl = slowed(**settings)
+    refuse_all(crawl)
+    if of_spider is not None:
+        crawl.spider.handle_httpstatus_list = of_spider  # type: ignore[attr-defined]
+    request = Request(URL, meta=dict(meta))
+    crawl.answer_to(request, status)
+    assert ("max_retry_times" not in request.meta) is is_handled
+
+
+def test_who_handles_one_status_may_be_refused_with_another() -> None:
+    crawl = slowed()
+    refuse_all(crawl)
+    request = Request(URL, meta={"handle_httpstatus_list": [429]})
+    crawl.answer_to(request, 503)
+    assert request.meta["max_retry_times"] == 3
+
+
+def test_a_refused_request_may_be_retried_once_more() -> None:
+    crawl = slowed(RETRY_TIMES=4)
+    assert crawl.answer(HOST).meta["max_retry_times"] == 5
+
+
+def test_only_the_third_503_in_a_row_is_a_refusal() -> None:
+    crawl = slowed()
+    for refusals in (None, None, 1, 2):
+        crawl.answer(HOST, 503)
+        assert crawl.stats.get_value(stats.REFUSED) == refusals
+
+
+def test_a_host_in_a_slot_that_others_share_is_slowed_down_alone() -> None:
+    crawl = slowed()
+    crawl.answer("proxy")
+    assert crawl.due_in(HOST) == pytest.approx(1.0)
+    assert crawl.due_in("proxy") == crawl.due_in("b.example") == 0.0
+
+
+def test_what_has_no_host_refuses_nothing() -> None:
+    crawl = slowed()
+    crawl.answer("", url="file:///page")
+    assert crawl.stats.get_stats() == {}
+    crawl.answer("", url="file:///page", retry_after="5")
+    assert crawl.stats.get_stats() == {stats.RETRY_AFTER: 1}
+
+
+def test_a_crawl_that_shares_the_pace_leaves_the_host_alone_too() -> None:
+    crawl = slowed()
+    crawl.answer(HOST)
+    wait, _ = crawl.book.change(HOST, "ask", "other", 0.1, 0.0, None)
+    assert wait == pytest.approx(1.0)
+
+
+def test_switched_off() -> None:
+    crawl = Crawl(ROBOTS_BACKOFF_MAX=0)
+    crawl.queue(HOST)
+    crawl.answer(HOST)
+    assert crawl.due_in(HOST) == 0.0
+    assert crawl.stats.get_stats() == {}
+
+
+# Giving up
+
+
+def test_a_host_that_refuses_all_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
+    crawl = slowed(ROBOTS_GIVE_UP_AFTER=3)
+    refuse_all(crawl)
+    refuse(crawl, 1)
+    assert ORIGIN not in crawl.given_up
+    caplog.clear()
+    waiting = crawl.slots[HOST].queue[0][1]
+    failures: list[Any] = []
+    waiting.addErrback(failures.append)
+    refuse(crawl, 1)
+    assert ORIGIN in crawl.given_up
+    assert crawl.stats.get_value(stats.GIVEN_UP) == 1
+    assert [type(each.value) for each in failures] == [HeldAtGivingUp]
+    assert not crawl.slots[HOST].queue
+    assert crawl.pace_of() is None
+    assert crawl.due_in(HOST) == 0.0
+    (said,) = caplog.records
+    assert said.getMessage() == (
+        "http://a.example is given up: it has answered nothing but 429, 3 times in a row"
+    )
+    assert said.levelno == logging.WARNING
+    assert vars(said)["spider"] is crawl.spider
+
+
+def test_of_a_slot_that_hosts_share_the_others_stay() -> None:
+    crawl = slowed(ROBOTS_GIVE_UP_AFTER=1)
+    other = crawl.queue(HOST, OTHER).queue[-1]
+    crawl.slots[HOST].queue[0][1].addErrback(lambda _: None)
+    crawl.answer(HOST)
+    assert list(crawl.slots[HOST].queue) == [other]
+
+
+def test_what_was_under_way_when_it_was_given_up_changes_nothing() -> None:
+    crawl = slowed(ROBOTS_GIVE_UP_AFTER=1)
+    crawl.slots[HOST].queue.clear()
+    crawl.answer(HOST)
+    late = crawl.answer(HOST, retry_after="50")
+    assert crawl.due_in(HOST) == 0.0
+    assert "max_retry_times" not in late.meta
+    found = crawl.stats.get_stats()
+    assert (found[stats.REFUSED], found[stats.BACKOFFS], found[stats.GIVEN_UP]) == (2, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"ROBOTS_GIVE_UP_AFTER": 0},
+        {"ROBOTS_GIVE_UP_AFTER": 7},
+        {"ROBOTS_GIVE_UP_AFTER": 2, "ROBOTSTXT_OBEY": False},
+        {
+            "ROBOTS_GIVE_UP_AFTER": 2,
+            "ROBOTS_OVERRIDES": {HOST: {"obey": False, "reason": "our own"}},
+        },
+    ],
+)
+def test_where_no_host_is_given_up(settings: dict[str, Any]) -> None:
+    crawl = slowed(**settings)
+    crawl.answer(HOST)
+    crawl.now += 1.0
+    refuse(crawl, 5)
+    assert ORIGIN not in crawl.given_up
+
+
+def test_a_host_that_is_out_of_order_is_not_given_up() -> None:
+    crawl = slowed(ROBOTS_GIVE_UP_AFTER=1)
+    for _ in range(3):
+        crawl.answer(HOST, 503)
+    assert crawl.stats.get_value(stats.BACKOFFS) == 1
+    assert ORIGIN not in crawl.given_up
+
+
+def test_a_single_answer_starts_the_count_again() -> None:
+    crawl = slowed(ROBOTS_GIVE_UP_AFTER=2)
+    refuse_all(crawl)
+    crawl.answer_to(crawl.send(HOST), 200)
+    refuse(crawl, 1)
+    assert ORIGIN not in crawl.given_up
+    crawl.slots[HOST].queue.clear()
+    refuse(crawl, 1)
+    assert ORIGIN in crawl.given_up

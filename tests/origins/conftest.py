@@ -1,0 +1,1 @@
+from tests.redis.conftest import server as server

@@ -1,0 +1,68 @@
+"""From a Crawl-delay to the delay that is kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrapy_robots_plus.origins.delay import Delay, delay_of, longer_delay
+from scrapy_robots_plus.settings.options import TooLong
+
+CLAMP, SKIP = TooLong.CLAMP, TooLong.SKIP
+
+
+@pytest.mark.parametrize("too_long", TooLong)
+@pytest.mark.parametrize("asked", [0.001, 1, 2.5, 60])
+def test_up_to_the_maximum_it_is_kept(asked: float, too_long: TooLong) -> None:
+    delay = delay_of(asked, 60, too_long)
+    assert delay == Delay(asked, asked)
+    assert (delay.skip, delay.clamped) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("too_long", "kept", "skip", "clamped"),
+    [(CLAMP, 60, False, True), (SKIP, 60, True, True)],
+)
+def test_over_the_maximum_it_is_what_the_project_wants(
+    too_long: TooLong, kept: float, skip: bool, clamped: bool
+) -> None:
+    delay = delay_of(61, 60, too_long)
+    assert delay is not None
+    assert (delay.asked, delay.kept, delay.skip, delay.clamped) == (61, kept, skip, clamped)
+
+
+@pytest.mark.parametrize("too_long", TooLong)
+def test_without_a_maximum_any_is_kept(too_long: TooLong) -> None:
+    assert delay_of(86_400, 0, too_long) == Delay(86_400, 86_400)
+
+
+@pytest.mark.parametrize("too_long", TooLong)
+@pytest.mark.parametrize(
+    "value",
+    [0, 0.0, -1, -0.5, float("nan"), float("inf"), float("-inf"), None, "5", b"5", [5]],
+    ids=repr,
+)
+def test_what_parsers_let_through_and_is_no_delay(value: object, too_long: TooLong) -> None:
+    assert delay_of(value, 60, too_long) is None
+
+
+def test_it_is_in_seconds_with_a_fraction() -> None:
+    delay = delay_of(5, 60, CLAMP)
+    assert delay is not None
+    assert [type(delay.asked), type(delay.kept)] == [float, float]
+
+
+def test_what_a_file_asks_for_is_not_the_users_own() -> None:
+    of_file = delay_of(5, 60, CLAMP)
+    assert of_file is not None
+    assert not of_file.own
+    assert of_file != Delay(5, 5, own=True)
+
+
+def test_of_two_delays_the_one_that_asks_for_more_counts() -> None:
+    short, long = Delay(5, 5), Delay(90, 60)
+    assert longer_delay(short, long) is longer_delay(long, short) is long
+    assert longer_delay(short, None) is longer_delay(None, short) is short
+    assert longer_delay(None, None) is None
+    one, other = Delay(5, 5), Delay(5, 4)
+    assert longer_delay(one, other) is one
+    assert longer_delay(other, one) is other

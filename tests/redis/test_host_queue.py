@@ -1,0 +1,566 @@
+"""The queue per host on a Redis server, as workers see it."""
+
+from __future__ import annotations
+
+import time
+from math import nan
+from typing import TYPE_CHECKING
+
+import pytest
+from redis.exceptions import RedisError
+
+from scrapy_robots_plus.redis.host_queue import HostQueue, Loss, Stored
+from scrapy_robots_plus.redis.keys import Keys
+from scrapy_robots_plus.redis.reports import Report
+
+from .workers import HOUR, MARK, Crew, give_back_of_the_dead, make_known, names, stored, take, tell
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tests.redis_server import RedisServer
+
+A, B = "a.example", "b.example"
+
+
+def test_a_host_of_which_nothing_is_known_goes_to_one_worker(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    one.push(stored(A, "first", "second"))
+    (first,) = take(one)
+    assert (first.host, first.data, first.holds, first.delay) == (A, b"first", True, None)
+    assert take(one) == take(two) == []
+    tell(one, Report.pace(first.id, A, 0.0))
+    assert names(take(two)) == ["second"]
+
+
+def test_a_host_without_a_delay_gives_several_at_once(crew: Crew) -> None:
+    worker = crew.worker("1")
+    make_known(worker, A)
+    worker.push(stored(A, *"abcde"))
+    taken = take(worker, most=3)
+    assert names(taken) == ["a", "b", "c"]
+    assert not any(each.holds for each in taken)
+    assert names(take(worker)) == ["d", "e"]
+
+
+def test_hosts_without_a_delay_share_what_is_taken(crew: Crew) -> None:
+    worker = crew.worker("1")
+    for host in (A, B):
+        make_known(worker, host)
+        worker.push(stored(host, *(f"{host}{number}" for number in range(9))))
+    first, second = take(worker, most=4), take(worker, most=1)
+    assert sorted(each.host for each in first) == [A, A, B, B]
+    assert len(second) == 1
+
+
+def test_a_delay_counts_from_when_the_request_left(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    make_known(one, A, 60.0)
+    one.push(stored(A, "a", "b", "c"))
+    (a,) = take(one)
+    assert a.holds
+    assert take(two) == []  # however long it is under way
+    tell(one, Report.left(a.id, A, 59.95, 60.0))
+    told = two.exchange(10, 10)
+    assert told.taken == []
+    assert told.wait is not None
+    assert told.wait <= 0.05
+    time.sleep(told.wait)
+    assert names(take(two)) == ["b"]
+
+
+def test_a_request_that_was_not_sent_frees_its_host_at_once(crew: Crew) -> None:
+    worker = crew.worker("1")
+    make_known(worker, A, 60.0)
+    worker.push(stored(A, "a", "b"))
+    (a,) = take(worker)
+    tell(worker, Report.freed(a.id, A))
+    assert names(take(worker)) == ["b"]
+
+
+def test_requests_that_do_not_hold_a_host_do_not_free_it(crew: Crew) -> None:
+    worker = crew.worker("1")
+    make_known(worker, A)
+    worker.push(stored(A, "free", "a", "b"))
+    (free,) = take(worker, most=1)
+    tell(worker, Report.pace(free.id, A, 60.0))
+    (a,) = take(worker)
+    assert a.holds
+    tell(worker, Report.freed(free.id, A))
+    assert take(worker) == []
+    tell(worker, Report.freed(a.id, A))
+    assert names(take(worker)) == ["b"]
+
+
+def test_a_pause_is_kept_whatever_the_pace(crew: Crew) -> None:
+    worker = crew.worker("1")
+    for host, known in ((A, True), (B, False)):
+        if known:
+            make_known(worker, host)
+        tell(worker, Report.pause(host, HOUR))
+        assert worker.push(stored(host, "a")) == [False]
+    told = worker.exchange(10, 10)
+    assert told.taken == []
+    assert told.wait == pytest.approx(HOUR, abs=10)
+
+
+def test_it_is_told_how_long_until_a_host_is_due(crew: Crew) -> None:
+    worker, year = crew.worker("1"), 365 * 24 * HOUR
+    assert (worker.exchange().wait, worker.exchange().waiting) == (None, 0)
+    make_known(worker, A)
+    worker.push(stored(A, "a"))
+    assert (worker.exchange().wait, worker.exchange().waiting) == (0.0, 1)
+    tell(worker, Report.pause(A, year))
+    assert worker.exchange(10).wait == pytest.approx(year, abs=HOUR)
+
+
+def test_a_pause_does_not_free_a_host_and_outlasts_its_delay(crew: Crew) -> None:
+    worker = crew.worker("1")
+    make_known(worker, A, 1.0)
+    worker.push(stored(A, "a", "b"))
+    (a,) = take(worker)
+    tell(worker, Report.pause(A, HOUR))
+    assert worker.exchange(10, 10).wait is None
+    tell(worker, Report.left(a.id, A, HOUR, 1.0))
+    assert worker.exchange(10, 10).wait == pytest.approx(HOUR, abs=10)
+
+
+def test_the_most_urgent_requests_of_a_host_come_first_then_the_oldest(crew: Crew) -> None:
+    worker = crew.worker("1")
+    make_known(worker, A)
+    worker.push(stored(A, "z", "a") + stored(A, "now", priority=5) + stored(A, "late", priority=-1))
+    worker.push(stored(A, "b") + stored(A, "at once", priority=10**400))
+    worker.push(stored(A, "last", priority=-(10**400)))
+    assert names(take(worker)) == ["at once", "now", "z", "a", "b", "late", "last"]
+
+
+def test_a_priority_that_is_not_a_number_is_none(crew: Crew) -> None:
+    worker = crew.worker("1")
+    make_known(worker, A)
+    worker.push(stored(A, "odd", priority=nan) + stored(A, "now", priority=5))
+    worker.push(stored(A, "late", priority=-1))
+    assert names(take(worker)) == ["now", "odd", "late"]
+
+
+def test_what_was_given_back_has_its_old_place(crew: Crew) -> None:
+    worker = crew.worker("1")
+    make_known(worker, A)
+    worker.push(stored(A, *"abc"))
+    a, b = take(worker, most=2)
+    tell(worker, Report.back(b.id), Report.back(a.id))
+    assert worker.state().waiting == 3
+    assert names(take(worker)) == ["a", "b", "c"]
+
+
+def test_equal_requests_are_all_kept(crew: Crew) -> None:
+    worker = crew.worker("1")
+    make_known(worker, A)
+    worker.push(stored(A, *"aaa"))
+    worker.push(stored(A, *"aa"))
+    assert len(take(worker)) == 5
+
+
+def test_what_a_dead_worker_had_is_given_back(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    make_known(one, A)
+    one.push(stored(A, *"abc") + stored(B, "d"))
+    taken = take(one)
+    assert len(taken) == 4
+    tell(one, Report.ended(taken[0].id))
+    assert take(two) == []
+    assert two.state() == (0, 3, 1)
+    crew.declare_dead(one)
+    assert two.exchange(renew=True).more
+    assert not two.exchange(renew=True).more
+    assert len(take(two)) == 3
+    assert two.state() == (0, 0, 0)
+
+
+def test_a_dead_worker_with_much_gives_it_back_in_pieces(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    make_known(one, A)
+    one.push(stored(A, *map(str, range(2500))))
+    for _ in range(5):
+        assert len(take(one, most=2500)) == HostQueue.MOST
+    crew.declare_dead(one)
+    give_back_of_the_dead(two)
+    assert two.state() == (2500, 0, 0)
+
+
+def test_the_delay_of_a_dead_worker_counts_from_when_it_may_have_sent(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    make_known(one, A, HOUR)
+    one.push(stored(A, "a"))
+    assert take(one)
+    now = time.time()
+    crew.client.zadd(one.keys.workers, {"1": now * 1000 - 1000})
+    two.exchange(renew=True)
+    told = two.exchange(10, 10)
+    assert told.wait == pytest.approx(HOUR, abs=30)
+
+
+def test_a_worker_that_was_taken_for_dead_is_told(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    assert not one.exchange(renew=True).forgotten  # it is new
+    assert not one.exchange(known=True).forgotten
+    make_known(one, A)
+    one.push(stored(A, "a"))
+    (a,) = take(one)
+    crew.declare_dead(one)
+    give_back_of_the_dead(two)
+    told = one.exchange(5, 5, [Report.ended(a.id), Report.back(a.id)], known=True, renew=True)
+    assert told.forgotten
+    assert told.taken == []
+    assert names(take(two)) == ["a"]  # given back once
+    assert two.state().workers == 0  # it is not alive by that
+
+
+def test_a_worker_that_leaves_gives_back_all_it_has(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    make_known(one, A)
+    one.push(stored(A, *map(str, range(300))) + stored(B, "b"))
+    ids = [each.id for each in take(one, most=500)]
+    tell(one, Report.ended(ids[0]))
+    assert one.leave() == 300
+    assert two.state() == (300, 0, 0)
+    assert one.leave() == 0
+
+
+def test_what_cannot_be_read_is_set_aside(crew: Crew) -> None:
+    worker = crew.worker("1")
+    worker.push(stored(A, "bad", "good"))
+    (bad,) = take(worker)
+    tell(worker, Report.aside(bad.id), Report.aside(bad.id))
+    assert crew.client.lrange(worker.keys.aside, 0, -1) == [b"bad"]
+    assert names(take(worker)) == ["good"]
+
+
+def test_a_request_that_was_seen_is_dropped(crew: Crew) -> None:
+    worker, seen = crew.worker("1"), f"{crew.key}:dupefilter"
+    requests = [Stored(A, 0, b"a", "x"), Stored(A, 0, b"b", "y"), Stored(A, 0, b"c", "x")]
+    assert worker.push(requests, seen) == [True, False, None]
+    assert worker.push([Stored(B, 0, b"d", "y"), Stored(B, 0, b"e")], seen) == [None, True]
+    assert worker.state().waiting == 3
+
+
+def test_long_pushes_are_cut_in_pieces(crew: Crew) -> None:
+    worker = crew.worker("1")
+    count = HostQueue.AT_ONCE * 2 + 1
+    assert len(worker.push(stored(A, *map(str, range(count))))) == count
+    assert worker.state().waiting == count
+
+
+def test_a_request_from_elsewhere_asks_for_its_turn(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    for worker in (one, two):
+        worker.exchange(renew=True)
+    assert one.ask(b"x", A, 60.0) == 0.0
+    assert one.ask(b"x", A, 60.0) == 0.0  # it has it
+    assert 0 < two.ask(b"y", A, 60.0) <= 0.5
+    two.push(stored(A, "a"))
+    assert take(two) == []
+    tell(one, Report.left(b"x", A, 30.0, 60.0), Report.ended(b"x"))
+    assert 29 < two.ask(b"y", A, 60.0) <= 30
+    assert two.state() == (1, 0, 1)
+
+
+def test_who_is_not_alive_gets_no_turn(crew: Crew) -> None:
+    """Nobody would give it back."""
+    worker = crew.worker("1")
+    assert worker.ask(b"x", A, 60.0) < 0
+    worker.exchange(renew=True)
+    assert worker.ask(b"x", A, 60.0) == 0.0
+
+
+@pytest.mark.parametrize("what", ["left", "freed", "pace"])
+def test_a_forgotten_worker_frees_no_host_that_another_holds(crew: Crew, what: str) -> None:
+    """The other may have the same request, or another with the same number."""
+    one, two = crew.worker("1"), crew.worker("2")
+    make_known(one, A, 1.0)
+    one.push(stored(A, "a", "b"))
+    (a,) = take(one)
+    crew.declare_dead(one)
+    give_back_of_the_dead(two)
+    crew.client.zadd(two.keys.due, {A: 1})
+    (again,) = take(two)
+    assert again.id == a.id
+    report = {
+        "left": Report.left(a.id, A, HOUR, 1.0),
+        "freed": Report.freed(a.id, A),
+        "pace": Report.pace(a.id, A, 0.0),
+    }[what]
+    assert one.exchange(reports=[report], known=True).forgotten
+    assert take(two) == []
+
+
+def test_what_a_forgotten_worker_says_of_a_host_counts(crew: Crew) -> None:
+    """A server without any data has taken over."""
+    one, two = crew.worker("1"), crew.worker("2")
+    assert one.exchange(reports=[Report.left(b"7", A, 0.0, HOUR)], known=True).forgotten
+    two.push(stored(A, "a"))
+    assert two.exchange(10, 10).wait == pytest.approx(HOUR, abs=10)
+
+
+def test_a_host_is_free_though_the_server_has_forgotten_that_its_request_left(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    make_known(one, A, 0.1)
+    one.push(stored(A, "a", "b"))
+    (a,) = take(one)
+    crew.client.delete(one.keys.new)
+    told = one.exchange(5, 5, [Report.ended(a.id)], known=True)
+    assert told.lost
+    assert told.taken == []
+    assert two.outlook().held == 0
+    wait = two.exchange(5, 5).wait
+    assert 0.5 < (wait or 0) <= 1.0  # nobody knows who else was sent there
+    time.sleep(wait or 0)
+    assert names(take(two)) == ["b"]
+
+
+def test_a_request_hands_its_turn_over_to_another_of_its_worker(crew: Crew) -> None:
+    worker, other = crew.worker("1"), crew.worker("2")
+    make_known(worker, A, 1.0)
+    worker.push(stored(A, "a", "b"))
+    (a,) = take(worker)
+    assert worker.ask(b"turn", A, 1.0, b"another") > 0
+    assert worker.ask(b"turn", A, 1.0, a.id) == 0
+    tell(worker, Report.freed(a.id, A))
+    assert take(other) == []
+    tell(worker, Report.left(b"turn", A, HOUR, 1.0), Report.ended(b"turn"))
+    assert names(take(other)) == ["b"]
+
+
+def test_a_pause_counts_for_who_takes_over_a_turn(crew: Crew) -> None:
+    worker = crew.worker("1")
+    make_known(worker, A, 1.0)
+    worker.push(stored(A, "a"))
+    (a,) = take(worker)
+    tell(worker, Report.pause(A, HOUR))
+    assert worker.ask(b"turn", A, 1.0, a.id) == pytest.approx(HOUR, abs=10)
+
+
+def test_the_turn_of_a_dead_worker_is_free_again(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    one.exchange(renew=True)
+    assert one.ask(b"x", A, 1.0) == 0.0
+    crew.declare_dead(one)
+    assert two.exchange(renew=True).more
+    assert two.ask(b"y", A, 1.0) == 0.0
+    assert two.state().waiting == 0
+
+
+def test_clearing_removes_all_that_waits_and_what_is_set_aside(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    for number in range(1200):
+        one.push(stored(f"{number}.example", "a"))
+    make_known(two, A)
+    two.push(stored(A, *"ab"))
+    assert take(one, 1, 5)
+    assert take(two, 1, 5)
+    tell(one, Report.aside(take(one)[0].id))
+    one.clear()
+    base = one.keys.base
+    gone = (one.keys.aside, f"{base}:host:", f"{base}:waiting")
+    assert [key for key in crew.key_names if key.startswith(gone)] == []
+    assert take(one) == []
+    for each in (one, two):
+        each.leave()
+    assert one.state() == (0, 0, 0)
+    assert all(0 < crew.client.ttl(key) <= 2 * HOUR for key in crew.key_names)
+
+
+def test_clearing_leaves_hosts_alone_that_were_just_asked(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    for host in (A, B):
+        make_known(one, host, HOUR)
+        one.push(stored(host, "1", "2"))
+    a, b = take(one)
+    tell(one, Report.left(a.id, A, 0.0, HOUR))
+    two.clear()
+    two.push(stored(A, "3") + stored(B, "3"))
+    assert take(two) == []
+    tell(one, Report.left(b.id, B, HOUR, HOUR))
+    assert [each.host for each in take(two)] == [B]
+
+
+def test_hosts_that_have_nothing_left_are_forgotten_later(crew: Crew) -> None:
+    worker = crew.worker("1")
+    make_known(worker, A)
+    worker.push(stored(A, "a"))
+    assert len(take(worker, most=2)) == 1
+    idle = worker.keys.base + ":idle"
+    assert crew.client.zscore(idle, A) / 1000 == pytest.approx(time.time() + 3600, abs=60)
+    crew.client.zadd(idle, {A: 1})
+    worker.exchange(renew=True)
+    assert crew.client.hkeys(worker.keys.pace) == [MARK]
+    worker.push(stored(A, "b"))
+    assert take(worker)[0].delay is None
+
+
+def test_many_hosts_are_forgotten_as_fast_as_they_come(crew: Crew) -> None:
+    worker = crew.worker("1")
+    tell(worker, *(Report.left(b"", f"{each}.example", 0.0, 0.0) for each in range(3_000)))
+    idle = worker.keys.base + ":idle"
+    crew.client.zadd(idle, {f"{each}.example": 1 for each in range(2_500)})
+    assert any(not worker.exchange(renew=True).more for _ in range(5))
+    assert crew.client.hlen(worker.keys.pace) - 1 == crew.client.zcard(idle) == 500
+
+
+def test_when_all_have_left_what_is_known_of_hosts_expires(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    known = [one.keys.pace, one.keys.base + ":idle", one.keys.clock]
+
+    def seconds_left() -> list[int]:
+        return [crew.client.ttl(key) for key in known]
+
+    for each in (one, two):
+        each.exchange(renew=True)
+    tell(one, Report.left(b"", A, 0.0, 0.0), Report.pause(A, HOUR))
+    one.leave()
+    assert seconds_left() == [-1] * 3
+    two.leave()
+    assert seconds_left() == pytest.approx([2 * HOUR] * 3, abs=60)
+    one.exchange(renew=True)
+    assert seconds_left() == [-1] * 3
+    one.push(stored(A, "a"))
+    one.leave()
+    assert seconds_left() == [-1] * 3
+
+
+def test_hosts_with_requests_are_not_forgotten(crew: Crew) -> None:
+    worker = crew.worker("1")
+    make_known(worker, A, HOUR)
+    worker.push(stored(A, "a"))
+    crew.client.zadd(worker.keys.base + ":idle", {A: 1})
+    worker.exchange(renew=True)
+    assert crew.client.hexists(worker.keys.pace, A)
+
+
+def test_any_name_of_a_slot_is_a_host(crew: Crew) -> None:
+    worker = crew.worker("1")
+    odd = ["", "a b", "ä:/{}", "\udc80", "x" * 10_000, "-1 0 y", "+inf"]
+    for name in odd:
+        worker.push(stored(name, "a", "b"))
+    first = take(worker, unknown=100)
+    assert {each.host for each in first} == set(odd)
+    tell(worker, *(Report.pace(each.id, each.host, 0.0) for each in first))
+    assert {each.host for each in take(worker, most=100)} == set(odd)
+
+
+def test_any_bytes_are_data(crew: Crew) -> None:
+    worker, data = crew.worker("1"), bytes(range(256)) * 500
+    worker.push([Stored(A, 0, data), Stored(A, 0, b"")])
+    (first,) = take(worker)
+    tell(worker, Report.back(first.id))
+    (first,) = take(worker)
+    assert first.data == data
+    tell(worker, Report.freed(first.id, A))
+    assert take(worker)[0].data == b""
+
+
+@pytest.mark.parametrize("delay", [1e300, -5.0, 0.0001])
+def test_odd_delays_break_nothing(crew: Crew, delay: float) -> None:
+    worker = crew.worker("1")
+    worker.push(stored(A, "a", "b"))
+    (a,) = take(worker)
+    tell(worker, Report.left(a.id, A, -3.0, delay), Report.pause(A, delay))
+    told = worker.exchange(10, 10)
+    assert (told.wait or 0) >= 0
+
+
+@pytest.mark.parametrize(
+    ("ago", "delay", "told"),
+    [(0.0, 0.0, (0, 0)), (0.0019, 0.0011, (1, 2)), (-0.0011, 5.0, (-2, 5000))],
+)
+def test_no_wait_is_too_short_for_being_told_in_milliseconds(
+    ago: float, delay: float, told: tuple[int, int]
+) -> None:
+    assert Report.left(b"1", A, ago, delay).arguments[-2:] == told
+    assert Report.pace(b"1", A, delay).arguments[-1] == told[1]
+    assert Report.pause(A, delay).arguments[-1] == told[1]
+
+
+def test_the_keys_lie_in_the_hash_slot_of_scrapys_redis_queue() -> None:
+    assert Keys("spider:requests").due == "{spider:requests}:due"
+    assert Keys("{all}:requests").due == "{all}:requests:due"
+    assert Keys("{}x").base == "{{}x}"
+    assert Keys("{}{a}").base == "{{}{a}}"  # Redis looks at the first brace alone
+    assert Keys("odd{").base == "{odd{}"
+
+
+def test_the_cost_of_a_pop_does_not_grow_with_the_hosts(crew: Crew, client: Any) -> None:
+    """In commands, which a busy machine does not change."""
+    small, large = crew.worker("1"), Crew(client).worker("1")
+    costs = []
+
+    def cost_of_a_pop() -> int:
+        before = client.info("stats")["total_commands_processed"]
+        assert len(worker.exchange(5).taken) == 5
+        return int(client.info("stats")["total_commands_processed"] - before)
+
+    for worker, hosts in ((small, 25), (large, 20_000)):
+        for start in range(0, hosts, 1000):
+            end = min(hosts, start + 1000)
+            worker.push([Stored(str(each), 0, b"a") for each in range(start, end)])
+            tell(worker, *(Report.pace(b"", str(each), 1.0) for each in range(start, end)))
+        worker.exchange(5)
+        costs.append(min(cost_of_a_pop() for _ in range(3)))  # some write what time it is
+    assert costs[0] == costs[1]
+
+
+def test_scripts_are_sent_again_to_a_server_that_has_lost_them(crew: Crew) -> None:
+    worker = crew.worker("1")
+    worker.push(stored(A, "a"))
+    crew.client.script_flush()
+    assert names(take(worker)) == ["a"]
+
+
+def test_what_it_has_by_the_servers_account(crew: Crew) -> None:
+    worker = crew.worker("1")
+    worker.push(stored(A, "a") + stored(B, "b"))
+    taken = take(worker)
+    assert worker.held() == {each.id for each in taken}
+
+
+def test_a_worker_can_live_without_taking_from_the_dead(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    one.push(stored(A, "a"))
+    take(one)
+    crew.declare_dead(one)
+    assert not two.exchange(renew=True, reap=False).more
+    assert two.exchange(reap=True).more
+
+
+def test_a_server_without_memory_can_be_emptied(server: RedisServer) -> None:
+    crew = Crew(server.client())
+    worker = crew.worker("1")
+    worker.push(stored(A, "a", "b") + stored(B, "c"))
+    server.run_out_of_memory()
+    with pytest.raises(RedisError):
+        worker.push(stored(A, "d"))
+    first, third = take(worker)
+    tell(worker, Report.left(first.id, first.host, HOUR, 1.0), Report.ended(first.id))
+    assert names(take(worker)) == ["b"]
+    assert worker.leave() == 2
+    assert worker.state() == (2, 0, 0)
+    assert third.host == B
+
+
+def test_a_worker_is_told_what_the_others_have_in_other_ways(crew: Crew) -> None:
+    one, two = crew.worker("1"), crew.worker("2")
+    assert one.agree({"token": "foobot", "delay": "1"}) == {}
+    assert take(one) == []  # it is there
+    assert two.agree({"token": "foobot", "delay": "2"}) == {"delay": "1"}
+    one.leave()
+    assert two.agree({"token": "foobot", "delay": "2"}) == {}
+    assert one.agree({"token": "foobot", "delay": "1"}) == {}  # the other one never came
+
+
+def test_after_a_loss_a_host_is_left_alone_for_its_delay_and_at_first_for_a_moment() -> None:
+    assert Loss(0.0, is_known=True).silence(60.0) == 60.0
+    assert Loss(0.0, is_known=True).silence(0.0) == Loss(0.0, is_known=False).silence(60.0) > 0
+    assert Loss(0.0, is_known=False).silence(0.0) == 0.0
+
+
+def test_what_was_lost_is_counted_in_a_key_of_the_queue() -> None:
+    assert Keys("a:requests").lost == f"{Keys('a:requests').base}:lost"

@@ -1,1 +1,0 @@
-from tests.cluster.conftest import server as server
