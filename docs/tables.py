@@ -1,4 +1,4 @@
-"""What the README and the docs have from the code: settings, meta keys, stats, presets.
+"""What the README and the docs have from the code: settings, meta keys, stats, presets, rooms.
 
 ``python -m docs.tables`` writes them; a test compares them with the code.
 """
@@ -21,6 +21,8 @@ from scrapy_robots_plus.protocol.status_policy import PRESETS
 from scrapy_robots_plus.settings.declared import DECLARED, Declared
 from scrapy_robots_plus.settings.presets import PRESETS as POLITENESS
 
+from . import rooms
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
@@ -37,6 +39,7 @@ STATS = ROOT / "docs" / "stats.md"
 LINTER = ROOT / "docs" / "linter.md"
 AUDIT_LOG_LINES = ROOT / "docs" / "audit-log-lines.md"
 CRAWL_DELAY = ROOT / "docs" / "crawl-delay.md"
+ROOMS = ROOT / "docs" / "internals" / "rooms.md"
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -226,6 +229,7 @@ TABLES = [
     (STATS, "stats", stats_tables),
     (LINTER, "codes", codes_table),
     (AUDIT_LOG_LINES, "entries", entries_tables),
+    (ROOMS, "arrows", rooms.picture),
 ]
 
 if __name__ == "__main__":

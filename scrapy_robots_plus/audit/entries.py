@@ -1,7 +1,7 @@
 """The lines of an audit log: what they say, and in which version of the schema.
 
-The tables of docs/audit-log-lines.md are made from this. Around the fields of an entry stand those that
-chain the lines (:mod:`~scrapy_robots_plus.audit.chain`).
+The tables of docs/audit-log-lines.md are made from this. Around the fields of an entry stand those
+that chain the lines (:mod:`~scrapy_robots_plus.audit.chain`).
 """
 
 from __future__ import annotations

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
+import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
-from scrapy_robots_plus.crawl.log import Once
 from scrapy_robots_plus.protocol.freshness import Limits
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -19,17 +18,19 @@ from .reading import read_all
 from .unknown import report_unknown_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-    from scrapy_robots_plus.crawl.clock import Now
     from scrapy_robots_plus.protocol.origin import Origin
 
     from .override import Override
 
 logger = logging.getLogger(__name__)
+
+_MOST_WARNINGS = 100
+"""Of overrides that have ended: requests may bring any number of them."""
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity: what they decide is kept by them
@@ -41,8 +42,8 @@ class RobotsSettings(Declared):
 
     override: Override | None = None
     """What makes these settings differ from those of the crawl; None if they are those."""
-    now: Now = DEFAULT_CLOCK.wall
-    """Tells whether an override has ended."""
+    now: Callable[[], float] = time.time
+    """Tells whether an override has ended: a crawl puts its own clock here."""
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> RobotsSettings:
@@ -79,7 +80,8 @@ class RobotsSettings(Declared):
         """
         if override.until is None or self.now() < override.until:
             return False
-        if self._ended.is_first(override):
+        if override not in self._ended and len(self._ended) < _MOST_WARNINGS:
+            self._ended.add(override)
             logger.warning(
                 "The override for %(origin)s (%(label)s) has ended, as its until is %(until)s: "
                 "what robots.txt says holds again",
@@ -92,8 +94,9 @@ class RobotsSettings(Declared):
         return True
 
     @cached_property
-    def _ended(self) -> Once:
-        return Once()
+    def _ended(self) -> set[Override]:
+        """Those of which a warning has said so."""
+        return set()
 
     @cached_property
     def _by_override(self) -> Mapping[Override, RobotsSettings]:
