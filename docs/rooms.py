@@ -28,6 +28,7 @@ FLOORS = (
     "storage",
     "compat",
     "protocol",
+    "whole_file",
     "_version",
 )
 """The rooms, from top to bottom. What is on no floor, such as testing.py, is above them all."""

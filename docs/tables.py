@@ -5,21 +5,23 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import re
+import textwrap
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.audit.entries import ENTRIES
-from scrapy_robots_plus.audit.fields import fields_of
+from scrapy_robots_plus.audit.entries import ENTRIES, fields_of
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.requests import FETCH_META, PAGE_META
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.lint import Code
 from scrapy_robots_plus.protocol.status_policy import PRESETS
 from scrapy_robots_plus.settings.declared import DECLARED, Declared
-from scrapy_robots_plus.settings.presets import PRESETS as POLITENESS
+from scrapy_robots_plus.settings.reading import PRESETS as POLITENESS
 
 from . import rooms
 
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from scrapy_robots_plus.audit.entries import Entry
-    from scrapy_robots_plus.settings.setting import Setting
+    from scrapy_robots_plus.settings.declared import Setting
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -47,6 +49,24 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     head = list(head)
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def docs_of(declaring: type) -> dict[str, str]:
+    """The docstrings below the attributes of a class and those that it is derived from."""
+    found: dict[str, str] = {}
+    ours = (each for each in declaring.__mro__ if each.__module__.startswith("scrapy_robots_plus."))
+    for each in reversed(tuple(ours)):
+        (declared,) = ast.parse(textwrap.dedent(inspect.getsource(each))).body
+        assert isinstance(declared, ast.ClassDef)
+        for attribute, below in pairwise(declared.body):
+            match attribute, below:
+                case (
+                    ast.AnnAssign(target=ast.Name(id=name))
+                    | ast.Assign(targets=[ast.Name(id=name)]),
+                    ast.Expr(value=ast.Constant(value=str(text))),
+                ):
+                    found[name] = " ".join(text.split())
+    return found
 
 
 def between(page: Path, name: str) -> str:
@@ -85,38 +105,47 @@ MATTER_MOST = (
 
 def settings_table() -> str:
     chosen = [DECLARED[field] for field in MATTER_MOST]
-    rows = [(f"`{each.name}`", f"`{shown(each.default)}`", each.summary) for each in chosen]
+    docs = docs_of(Declared)
+    summaries = [docs[field].partition(". ")[0].rstrip(".") + "." for field in MATTER_MOST]
+    rows = [
+        (f"`{each.name}`", f"`{shown(each.default)}`", summary)
+        for each, summary in zip(chosen, summaries, strict=True)
+    ]
     page = f"[All {len(DECLARED)} settings][settings], with types and examples."
     return table(("setting", "default", "what it does"), rows) + f"\n\n{page}"
 
 
 def settings_page() -> str:
     """The sections are those that comments of the declaration begin."""
-    by_name = {declared.name: declared for declared in DECLARED.values()}
+    docs = docs_of(Declared)
     source = inspect.getsource(Declared)
     _, *parts = re.split(r"^    # (.+)$", source, flags=re.MULTILINE)
     sections = {
-        title: [by_name[name] for name in re.findall(r'^ {8}"(ROBOTS\w+)",$', text, re.MULTILINE)]
+        title: re.findall(r"^    (\w+): .+ = setting\(", text, re.MULTILINE)
         for title, text in zip(parts[::2], parts[1::2], strict=True)
     }
     rows = [
-        (title, ", ".join(f"[`{each.name}`](#{each.name.lower()})" for each in members))
-        for title, members in sections.items()
+        (title, ", ".join(f"[`{name}`](#{name.lower()})" for name in map(_name_of, fields)))
+        for title, fields in sections.items()
     ]
     details = [
         text
-        for title, members in sections.items()
-        for text in (f"## {title}", *map(_described, members))
+        for title, fields in sections.items()
+        for text in (f"## {title}", *(_described(DECLARED[each], docs[each]) for each in fields))
     ]
     return "\n\n".join([table(("what for", "settings"), rows), *details])
 
 
-def _described(declared: Setting[Any, Any]) -> str:
+def _name_of(field: str) -> str:
+    return DECLARED[field].name
+
+
+def _described(declared: Setting[Any, Any], doc: str) -> str:
     default, example = shown(declared.default), shown(declared.example)
     return f"""\
 ### {declared.name}
 
-{declared.doc}{_needs(declared)}\\
+{doc}{_needs(declared)}\\
 Type: {declared.check.type}. Default: `{default}`. Example: `{example}`"""
 
 
@@ -204,7 +233,8 @@ def _of_keys(keys: list[str]) -> str:
 
 
 def codes_table() -> str:
-    return table(("code", "means"), [(f"`{code}`", code.means) for code in Code])
+    docs = docs_of(Code)
+    return table(("code", "means"), [(f"`{code}`", docs[code.name]) for code in Code])
 
 
 def entries_tables() -> str:
@@ -212,8 +242,9 @@ def entries_tables() -> str:
 
 
 def _entry(entry: type[Entry]) -> str:
+    docs = docs_of(entry)
     rows = [
-        (f"`{name}`", f"{each.kind.type}{', or null' if each.nullable else ''}", each.doc)
+        (f"`{name}`", f"{each.kind.type}{', or null' if each.nullable else ''}", docs[name])
         for name, each in fields_of(entry)
     ]
     return f"## `{entry.type}`\n\n{entry.__doc__}.\n\n{table(('field', 'type', 'meaning'), rows)}"

@@ -247,8 +247,8 @@ def verdicts(
     each site for which ``ROBOTS_OVERRIDES`` has no text. Needs no network. *settings* are laid over
     those of the project.
     """
-    from scrapy_robots_plus.commands.answers import origin_of
     from scrapy_robots_plus.commands.project import Project
+    from scrapy_robots_plus.commands.urls import origin_of
     from scrapy_robots_plus.origins.views import record_of_text
 
     project = Project(_settings(settings or {}), Namespace())

@@ -12,14 +12,15 @@ from pathlib import Path
 import pytest
 
 import scrapy_robots_plus
+from docs.tables import docs_of
 from scrapy_robots_plus import protocol
 from scrapy_robots_plus.crawl import signals
 from scrapy_robots_plus.protocol import DIALECTS, Dialect, dialect
 from scrapy_robots_plus.protocol.lines import Kind
 from scrapy_robots_plus.protocol.lint import Role, lint
-from scrapy_robots_plus.settings.declared import DECLARED
+from scrapy_robots_plus.settings.declared import DECLARED, Declared
 from scrapy_robots_plus.storage import check_store_uri
-from scrapy_robots_plus.storage.opening import _KINDS
+from scrapy_robots_plus.storage.opening import SCHEMES
 from tests.storage import test_memory, test_redis, test_sqlite
 from tests.storage.conformance import StoreConformance
 
@@ -72,11 +73,12 @@ def test_every_dialect_has_its_name() -> None:
 @pytest.mark.parametrize("name", DIALECTS)
 def test_a_dialect_is_public_and_described(name: str) -> None:
     assert name in protocol.__all__, "import it in protocol/__init__.py"
+    assert f"`{name}`" in docs_of(Declared)["dialect"], "name it in settings/declared.py"
     assert getattr(protocol, name) is DIALECTS[name]
     assert f"\n| `{name}`" in page("dialects.md"), "add a row to the table of docs/dialects.md"
 
 
-@pytest.mark.parametrize("scheme", _KINDS)
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_store_is_named_where_another_is_refused_and_described(scheme: str) -> None:
     with pytest.raises(ValueError, match="is not a store") as caught:
         check_store_uri("nothing")
@@ -87,7 +89,7 @@ def test_a_store_is_named_where_another_is_refused_and_described(scheme: str) ->
 def test_each_store_has_to_conform() -> None:
     modules = {"memory": test_memory, "sqlite": test_sqlite}
     modules |= dict.fromkeys(("redis", "rediss", "unix"), test_redis)
-    assert set(modules) == set(_KINDS), (
+    assert set(modules) == set(SCHEMES), (
         "make a test module with a subclass of StoreConformance, and add it above"
     )
     for module in modules.values():

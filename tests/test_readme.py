@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from scrapy_robots_plus.settings.setting import Setting
+    from scrapy_robots_plus.settings.declared import Setting
 
 PACKAGE = ROOT / "scrapy_robots_plus"
 README = (ROOT / "README.md").read_text()

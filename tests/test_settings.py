@@ -12,23 +12,23 @@ import pytest
 import pytest_twisted
 from scrapy.settings import Settings
 
+from docs.tables import docs_of
 from scrapy_robots_plus import RobotsSettingsError
 from scrapy_robots_plus.protocol import GOOGLE, RFC9309
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.freshness import lifetime
 from scrapy_robots_plus.protocol.status_policy import PRESETS
 from scrapy_robots_plus.settings.checks import number, whole_number
-from scrapy_robots_plus.settings.declared import DECLARED, names
+from scrapy_robots_plus.settings.declared import DECLARED, Declared, names
 from scrapy_robots_plus.settings.options import OnVisitTime, TooLong
-from scrapy_robots_plus.settings.reading import dialect_in
+from scrapy_robots_plus.settings.reading import dialect_in, unknown_settings
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-from scrapy_robots_plus.settings.unknown import unknown_settings
 
 from .crawling import crawl, make_crawler, run
 from .sites import Sites
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.settings.setting import Check
+    from scrapy_robots_plus.settings.checks import Check
 
 BOOLEAN = "expected True or False"
 DICT = "expected a dict whose keys are strings"
@@ -253,14 +253,15 @@ def test_every_setting_has_a_wrong_value_in_these_tests() -> None:
 
 
 def test_each_setting_is_fully_described() -> None:
+    docs = docs_of(Declared)
     for field, declared in DECLARED.items():
         written = declared.name.partition("_")[2].lower()
         assert written == field
         assert declared.example != declared.default
         assert settings_with(**{declared.name: declared.example})
         assert declared.check.type
-        assert declared.doc.endswith(".")
-        assert not declared.doc.startswith(declared.name)
+        assert docs[field].endswith(".")
+        assert not docs[field].startswith(declared.name)
         assert re.search(rf"\b{declared.check.unit}\b", declared.check.type)
 
 

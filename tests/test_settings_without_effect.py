@@ -9,8 +9,7 @@ import pytest_twisted
 from scrapy.settings import Settings
 
 from scrapy_robots_plus.settings.declared import DECLARED
-from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-from scrapy_robots_plus.settings.without_effect import settings_without_effect
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings, settings_without_effect
 
 from .crawling import crawl
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import count
 from typing import TYPE_CHECKING
 
-from .fields import SHA256
+from .entries import SHA256
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,6 @@
-"""What the commands print: colours on a terminal alone, text from sites made safe to show."""
+"""What the commands print: colours on a terminal alone, text from sites made safe to show; and what
+ends one of them with status 2 and a message.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +8,40 @@ import io
 import json
 import os
 import sys
+from contextlib import contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TextIO
 
 from scrapy_robots_plus.protocol.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 
 FORMAT = 1
 """The version of what ``--json`` prints. Goes up if a key goes or gets another meaning."""
+
+
+class WrongUsageError(ValueError):
+    """The arguments are wrong in a way that argparse cannot see; the text says what is expected."""
+
+
+class UnreadableError(OSError):
+    """A file that the command needs cannot be read or written; the text names it and says why."""
+
+
+@contextmanager
+def reading(name: object) -> Iterator[None]:
+    """Raises UnreadableError for an OSError while the file *name* is read.
+
+    Not for a pipe that nobody reads any more: that is the output of the command.
+    """
+    try:
+        yield
+    except (UnreadableError, BrokenPipeError):
+        raise
+    except OSError as error:
+        raise UnreadableError(f"{name} cannot be read: {error.strerror}") from error
 
 
 class Style(Enum):

@@ -31,7 +31,7 @@ from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage.record import RobotsRecord
 
-from .errors import UnreadableError
+from .output import UnreadableError
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
-import tempfile
 import time
 from io import StringIO
 from math import inf
@@ -12,21 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus._version import __version__
-from scrapy_robots_plus.audit.damage import State
+from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.report.figures import Site, lines, sites
 from scrapy_robots_plus.audit.report.page import Log, page, title_of
-from scrapy_robots_plus.audit.summary.selection import Selection
-from scrapy_robots_plus.audit.summary.summary import Summary
+from scrapy_robots_plus.audit.summary import Selection, Summary
 from scrapy_robots_plus.protocol.moments import moment_of
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.host_patterns import HostPatterns, plain_pattern
+from scrapy_robots_plus.whole_file import whole_file
 
-from .errors import UnreadableError, WrongUsageError
-from .replay.log_check import EXITS, LogCheck, add_logs
-from .subcommand import Subcommand
+from .logs import EXITS, LOGS, LogCheck
+from .output import UnreadableError, WrongUsageError
+from .subcommand import Subcommand, argument
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
 
     from .output import Output
     from .project import Project
@@ -40,58 +38,55 @@ _BEGINNING = 2_000
 class Report(Subcommand):
     """Sums up the log in constant memory, then writes the page at once."""
 
-    name = "report"
-    syntax = "AUDIT_LOG... [options]"
     help = "Write an HTML report of an audit log: what was allowed and denied, and why"
     details = (
         "An earlier report is replaced, any other file is not. Exit status: 0 if the log is whole; "
         "2 if it cannot be read; 3 if a crawl has no end, 4 if it continues another file, 5 if "
         "lines are missing, 6 if it is damaged, all of which the page says too."
     )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        add_logs(parser)
-        parser.add_argument(
+    arguments = (
+        LOGS,
+        argument(
             "-o",
             "--output",
             metavar="FILE",
             default="report.html",
             help="where to write the page (default: report.html); - is standard output",
-        )
-        parser.add_argument("--title", default="", help="the heading of the page")
-        parser.add_argument(
+        ),
+        argument("--title", default="", help="the heading of the page"),
+        argument(
             "--host",
             action="append",
             default=[],
             help="only this host (example.com), its subdomains (*.example.com) or an origin; may "
             "be given several times",
-        )
-        parser.add_argument(
+        ),
+        argument(
             "--crawl",
             action="append",
             default=[],
             help="only this crawl, by its name in the log or by its spider; may be given several "
             "times",
-        )
-        parser.add_argument(
+        ),
+        argument(
             "--since", metavar="TIME", help="only from then on: 2026-11-20, or 2026-11-20T18:58:00Z"
-        )
-        parser.add_argument(
-            "--until", metavar="TIME", help="only up to then; a date includes its day"
-        )
-        forms = parser.add_mutually_exclusive_group()
-        forms.add_argument(
-            "--json",
-            dest="as_json",
-            action="store_true",
-            help="print the same as JSON, one object per line, and write no page",
-        )
-        forms.add_argument(
-            "--csv",
-            dest="as_csv",
-            action="store_true",
-            help="print the table of sites as CSV, and write no page",
-        )
+        ),
+        argument("--until", metavar="TIME", help="only up to then; a date includes its day"),
+        (
+            argument(
+                "--json",
+                dest="as_json",
+                action="store_true",
+                help="print the same as JSON, one object per line, and write no page",
+            ),
+            argument(
+                "--csv",
+                dest="as_csv",
+                action="store_true",
+                help="print the table of sites as CSV, and write no page",
+            ),
+        ),
+    )
 
     def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
         target = arguments.output
@@ -207,32 +202,9 @@ def _check_target(target: Path, log: Path) -> None:
 def _write(target: Path, text: str) -> None:
     """Writes the whole page, or leaves what was there. Raises UnreadableError if it cannot."""
     try:
-        if target.exists() and not target.is_file():  # a device or a pipe
-            target.write_text(text, encoding="ascii")
-        else:
-            _replace(Path(os.path.realpath(target)), text)
+        with whole_file(target, "ascii") as file:
+            file.write(text)
     except BrokenPipeError:
         raise
     except OSError as error:
         raise UnreadableError(f"{target} cannot be written: {error.strerror}") from error
-
-
-def _replace(target: Path, text: str) -> None:
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    part = Path(name)
-    try:
-        with open(descriptor, "w", encoding="ascii") as file:
-            file.write(text)
-        part.chmod(_mode_of(target))
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _mode_of(target: Path) -> int:
-    """Its permissions; those of a new file if there is none."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

@@ -14,8 +14,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.errors import RobotsSettingsError
 from scrapy_robots_plus.storage import StoreError
 
-from .errors import UnreadableError, WrongUsageError
-from .output import Output
+from .output import Output, UnreadableError, WrongUsageError
 from .project import Project
 from .subcommand import Exit, Group
 
@@ -30,17 +29,32 @@ if TYPE_CHECKING:
 def subcommands() -> tuple[Subcommand | Group, ...]:
     """All of them, in the order of the help. Imported here: Scrapy loads this module at the start
     of each of its commands."""
-    from .cache import CACHE
+    from .cache import List, Purge, Verify
+    from .cache import Show as ShowRecord
+    from .cache_lines import Export, Import
     from .check import Check
     from .diff import Diff
     from .explain import Explain
-    from .job import JOB
+    from .job import Accept, Convert, Retry, Shrink
+    from .job import Show as ShowJob
     from .plan import Plan
     from .replay import Replay
     from .report import Report
     from .show import Show
 
-    return Check(), Explain(), Show(), Diff(), Plan(), CACHE, JOB, Replay(), Report()
+    cache = Group(
+        "cache",
+        help="Inspect and maintain a store of robots.txt files",
+        details="A store can be looked at while crawls use it.",
+        subcommands=(List(), ShowRecord(), Export(), Import(), Purge(), Verify()),
+    )
+    job = Group(
+        "job",
+        help="Inspect and maintain the requests that a job keeps in its folder",
+        details="No crawl may use the job meanwhile.",
+        subcommands=(ShowJob(), Retry(), Accept(), Convert(), Shrink()),
+    )
+    return Check(), Explain(), Show(), Diff(), Plan(), cache, job, Replay(), Report()
 
 
 class RobotsCommand(ScrapyCommand):
@@ -82,12 +96,11 @@ class RobotsCommand(ScrapyCommand):
                 formatter_class=argparse.HelpFormatter,
             )
             if isinstance(member, Group):
-                own.usage = f"{name} SUBCOMMAND [options] ..."
                 self._add(member.subcommands, own, name)
                 continue
-            own.usage = f"{name} {member.syntax}"
             own.set_defaults(run=member, parser=own, program=name)
             member.add_arguments(own)
+            own.usage = own.format_usage().partition(": ")[2]  # without Scrapy's options
             super().add_options(own)
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:

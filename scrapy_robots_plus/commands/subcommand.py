@@ -1,18 +1,20 @@
-"""What each subcommand of ``scrapy robots`` is, and the options that several of them have."""
+"""What a subcommand of ``scrapy robots`` is, and the options that several of them have."""
 
 from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
 from argparse import ArgumentTypeError
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from .errors import UnreadableError, reading
+from .output import UnreadableError, reading
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Mapping
     from typing import BinaryIO
 
     from .output import Output
@@ -42,26 +44,52 @@ class Exit(IntEnum):
     """Nobody reads the output any more."""
 
 
-class Subcommand(ABC):
-    """One subcommand; ``scrapy robots NAME -h`` shows its *help* and *details*."""
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a subcommand, as :meth:`argparse.ArgumentParser.add_argument` takes it."""
 
-    name: ClassVar[str]
-    syntax: ClassVar[str]
-    """Its arguments, such as ``URL... [options]``."""
+    flags: tuple[str, ...]
+    options: Mapping[str, Any]
+
+
+def argument(*flags: str, **options: Any) -> Argument:
+    """Declares an argument of a subcommand."""
+    return Argument(flags, options)
+
+
+class Subcommand(ABC):
+    """One subcommand; ``scrapy robots NAME -h`` shows its *help* and *details*.
+
+    Its name is that of the class, in lower case.
+    """
+
     help: ClassVar[str]
     """One line, without a full stop."""
     details: ClassVar[str] = ""
     """A paragraph that follows it."""
+    arguments: ClassVar[tuple[Argument | tuple[Argument, ...], ...]]
+    """Its own ones; of those in one tuple, at most one may be given."""
 
-    @abstractmethod
+    @property
+    def name(self) -> str:
+        return type(self).__name__.lower()
+
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declares its own arguments; the options of all Scrapy commands are there already."""
+        """Adds its own arguments; the options of all Scrapy commands are there already."""
+        for each in self.arguments:
+            if isinstance(each, Argument):
+                parser.add_argument(*each.flags, **each.options)
+                continue
+            group = parser.add_mutually_exclusive_group()
+            for one in each:
+                group.add_argument(*one.flags, **one.options)
 
     @abstractmethod
     def run(self, arguments: Namespace, project: Project, output: Output) -> int:
         """Does it; returns the exit status (:class:`Exit`).
 
-        May raise one of ``errors.py``, which ends the command with status 2.
+        May raise WrongUsageError, UnreadableError, StoreError or RobotsSettingsError, which end the
+        command with status 2.
         """
 
 
@@ -84,34 +112,23 @@ def agent_name(text: str) -> str:
     return text
 
 
-def add_agent(parser: ArgumentParser) -> None:
-    """``--agent``, for :attr:`Project.agent`."""
-    parser.add_argument(
-        "--agent",
-        type=agent_name,
-        metavar="NAME",
-        help="ask as this crawler: a product token or a User-Agent header "
-        "(default: ROBOTSTXT_USER_AGENT, else USER_AGENT)",
-    )
-
-
-def add_dialect(parser: ArgumentParser) -> None:
-    """``--dialect``, which replaces the setting."""
-    parser.add_argument(
-        "--dialect", metavar="NAME", help="read files in this dialect (default: ROBOTS_DIALECT)"
-    )
-
-
-def add_json(parser: ArgumentParser) -> None:
-    """``--json``."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
-
-
-def add_file(parser: ArgumentParser) -> None:
-    """``--file``, for :func:`read_file`."""
-    parser.add_argument(
-        "--file", metavar="ROBOTS.TXT", help="judge by the rules in this file; nothing is fetched"
-    )
+AGENT = argument(
+    "--agent",
+    type=agent_name,
+    metavar="NAME",
+    help="ask as this crawler: a product token or a User-Agent header "
+    "(default: ROBOTSTXT_USER_AGENT, else USER_AGENT)",
+)
+"""For :attr:`Project.agent`."""
+DIALECT = argument(
+    "--dialect", metavar="NAME", help="read files in this dialect (default: ROBOTS_DIALECT)"
+)
+"""Replaces the setting."""
+FILE = argument(
+    "--file", metavar="ROBOTS.TXT", help="judge by the rules in this file; nothing is fetched"
+)
+"""For :func:`read_file`."""
+JSON = argument("--json", action="store_true", help="print one JSON object per line")
 
 
 def read_file(name: str) -> bytes:

@@ -1,19 +1,25 @@
-"""The URLs that a command is asked about: arguments, or any number of lines of a file."""
+"""The URLs that a command is asked about: read, asked for ahead, and what is said about each."""
 
 from __future__ import annotations
 
+from collections import deque
 from queue import Empty, Queue
 from threading import Thread
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl.requests import as_requested
+from scrapy_robots_plus.protocol.origin import Origin
 
-from .errors import WrongUsageError, reading
-from .subcommand import standard_input
+from .output import Style, WrongUsageError, reading
+from .subcommand import argument, standard_input
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
     from collections.abc import AsyncIterator, Iterator
+
+    from scrapy_robots_plus.origins.policies import Policies
+    from scrapy_robots_plus.protocol.verdict import Verdict
 
 _AHEAD = 1_000
 """Lines that are read ahead."""
@@ -28,12 +34,13 @@ _SHOWN = 100
 """Characters that stand for a line that is too long."""
 
 
-def add_urls(parser: ArgumentParser) -> None:
-    """``URL...`` and ``--input``."""
-    parser.add_argument("urls", nargs="*", metavar="URL", help="an absolute http or https URL")
-    parser.add_argument(
+URLS = (
+    argument("urls", nargs="*", metavar="URL", help="an absolute http or https URL"),
+    argument(
         "--input", metavar="FILE", help="read URLs from FILE, one per line; - for standard input"
-    )
+    ),
+)
+"""For :class:`Urls`."""
 
 
 class Urls:
@@ -111,3 +118,84 @@ def _is_utf8(line: bytes) -> bool:
 def _skip_line(stream: BinaryIO) -> None:
     while (rest := stream.readline(_LONGEST)) and not rest.endswith(b"\n"):
         pass
+
+
+WINDOW = 5_000
+"""URLs that are looked at ahead of the one to answer."""
+
+TURN = 100
+"""URLs that are answered before everything else gets a turn."""
+
+
+async def asked_ahead(urls: AsyncIterator[str], policies: Policies) -> AsyncIterator[str]:
+    """*urls*, each returned when the robots.txt of those that follow are being fetched."""
+    window: deque[str] = deque()
+    answered = 0
+    async for url in urls:
+        _ask(url, policies)
+        window.append(url)
+        if len(window) > WINDOW:
+            answered += 1
+            yield window.popleft()
+            if answered % TURN == 0:
+                await compat.sleep(0)
+    while window:
+        yield window.popleft()
+
+
+def _ask(url: str, policies: Policies) -> None:
+    """Starts the fetch that the answer needs, if no other URL has started it."""
+    try:
+        _, origin = origin_of(url)
+    except ValueError:
+        return
+    if origin is not None and policies.usable(origin) is None and not policies.is_fetching(origin):
+        compat.run_in_background(policies.obtain(origin))
+
+
+STYLES = {"allowed": Style.GOOD, "denied": Style.BAD, "undecided": Style.UNSURE}
+"""How the words look that :func:`word_for` returns."""
+
+
+def origin_of(url: str) -> tuple[str, Origin | None]:
+    """*url* as a request would have it, and its origin; None if it is not http or https.
+
+    Raises ValueError, saying what is expected, if no request can be sent.
+    """
+    requested = as_requested(url)
+    return requested, Origin.of(requested)
+
+
+def site_of(url: str) -> tuple[str, Origin]:
+    """The same. Raises WrongUsageError for what is not an http or https URL."""
+    try:
+        requested, origin = origin_of(url)
+    except ValueError as error:
+        raise WrongUsageError(str(error)) from error
+    if origin is None:
+        raise WrongUsageError(f"{url} is not an http or https URL; robots.txt does not apply to it")
+    return requested, origin
+
+
+def word_for(verdict: Verdict) -> str:
+    """``allowed``, ``denied``, or ``undecided`` if the robots.txt cannot be read."""
+    if verdict.allowed:
+        return "allowed"
+    return "undecided" if verdict.reason.is_unread else "denied"
+
+
+def fields_of(verdict: Verdict) -> dict[str, Any]:
+    """The verdict for ``--json``."""
+    return {
+        "result": word_for(verdict),
+        "allowed": verdict.allowed,
+        "reason": verdict.reason,
+        "rule": verdict.rule,
+        "line": verdict.line,
+        "group": verdict.group,
+        "robots_url": verdict.robots_url,
+        "status": verdict.outcome,
+        "delay": verdict.delay,
+        "form": verdict.form,
+        "override": verdict.override,
+    }

@@ -17,7 +17,7 @@ from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.report.sites import sites_of
+from scrapy_robots_plus.report.table import sites_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

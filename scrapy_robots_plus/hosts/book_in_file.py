@@ -8,8 +8,7 @@ import sqlite3
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.storage.sqlite.file import FAULTS, identity, is_damage, set_aside
-from scrapy_robots_plus.storage.sqlite.layout import pragma
+from scrapy_robots_plus.storage.sqlite.file import FAULTS, identity, is_damage, pragma, set_aside
 
 from .book import BookError, Entry
 from .machine_clock import THIS_MACHINE

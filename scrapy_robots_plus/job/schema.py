@@ -11,8 +11,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from scrapy_robots_plus.storage.sqlite.file import FAULTS, is_damage, may_write
-from scrapy_robots_plus.storage.sqlite.layout import pragma, transaction
+from scrapy_robots_plus.storage.sqlite.file import FAULTS, is_damage, may_write, pragma, transaction
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -10,15 +9,15 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.scrapys_own import job_folder, log_interval
 
 from .outages import Outages
-from .progress import Estimate
-from .table import headline, table
-from .uses import uses_line
+from .progress import log_progress
+from .table import headline, table, uses_line
 from .wiring import report_wiring
 
 if TYPE_CHECKING:
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
     from twisted.internet.task import LoopingCall
     from typing_extensions import Self
 
-    from .summary_file import SummaryFile
+    from .summary import SummaryFile
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 
 class RobotsExtension:
@@ -51,12 +50,10 @@ class RobotsExtension:
         if not crawl.is_on:
             raise NotConfigured
         self._outages = Outages(crawl)
-        # Only kept: signals hold their handlers weakly.
-        self._estimate = Estimate(crawler)
         if crawl.settings.audit_log or crawl.settings.audit_warc:
             from scrapy_robots_plus.audit.recording.audit import Audit
 
-            self._audit = Audit(crawl)
+            self._audit = Audit(crawl)  # only kept: signals hold their handlers weakly
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._summary_file: SummaryFile | None = None
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
@@ -68,19 +65,23 @@ class RobotsExtension:
         return cls(crawler)
 
     def _spider_opened(self) -> None:
+        interval = log_interval(self._crawl.crawler.settings)
+        if interval > 0:
+            self._loop = create_looping_call(self._sum_up)
+            self._loop.start(interval, now=False)
         report_wiring(self._crawl)
         if not self._crawl.has_middleware:
             return
         self._crawl.get(Policies).subscribe(self._outages.landed)
-        interval = log_interval(self._crawl.crawler.settings)
-        if interval > 0:
-            self._loop = create_looping_call(self._outages.sum_up)
-            self._loop.start(interval, now=False)
         if self._crawl.settings.summary_file is not None:
-            from .summary_file import SummaryFile
+            from .summary import SummaryFile
 
             self._summary_file = SummaryFile(self._crawl, self._crawl.settings.summary_file)
             self._summary_file.prepare()
+
+    def _sum_up(self) -> None:
+        self._outages.sum_up()
+        log_progress(self._crawl.crawler)
 
     def _spider_idle(self) -> None:
         if self._crawl.holds_requests and self._crawl.get(Tally).denied_from_the_start:
@@ -98,18 +99,19 @@ class RobotsExtension:
 
     def _table(self) -> str:
         crawl = self._crawl
-        rows = table(crawl.get(Tally), delays=crawl.settings.keeps_any_delays)
-        last = uses_line(crawl)
+        rows, last = (
+            table(crawl.get(Tally), delays=crawl.settings.keeps_any_delays),
+            uses_line(crawl),
+        )
         return rows if last is None else f"{rows}\n{last}"
 
     def _log_table(self, spider: Spider) -> None:
         tally = self._crawl.get(Tally)
-        logger.info(
+        logger(self._crawl.crawler).info(
             "robots.txt (%(name)s): %(headline)s\n%(table)s",
             {
                 "name": printable(spider.name),
                 "headline": headline(tally, self._crawl.settings.mode),
                 "table": self._table(),
             },
-            extra={"spider": spider},
         )

@@ -6,24 +6,17 @@ from collections import Counter
 from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy import signals
-from scrapy.utils.asyncio import create_looping_call
-
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.hosts.host import State
 from scrapy_robots_plus.hosts.hosts import hosts_in_use
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.settings.scrapys_own import log_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from scrapy import Spider
     from scrapy.crawler import Crawler
-    from scrapy.utils.asyncio import AsyncioLoopingCall
-    from twisted.internet.task import LoopingCall
 
     from scrapy_robots_plus.hosts.host import Lane
     from scrapy_robots_plus.hosts.hosts import Hosts
@@ -110,34 +103,16 @@ def duration(seconds: float) -> str:
     return " ".join(part for part in parts[:2] if part)
 
 
-class Estimate:
+def log_progress(crawler: Crawler) -> None:
     """Logs :func:`describe` for the queues of a crawl."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-        self._interval = log_interval(crawler.settings)
-        self._loop: AsyncioLoopingCall | LoopingCall | None = None
-        if self._interval > 0:
-            crawler.signals.connect(self._spider_opened, signals.spider_opened)
-            crawler.signals.connect(self._spider_closed, signals.spider_closed)
-
-    def log(self) -> None:
-        hosts = hosts_in_use(self._crawler)
-        if hosts is None:
-            return
-        lanes = [lane for queue in hosts.queues for lane in queue]
-        parts = describe(lanes, hosts.delay_of, hosts.due_in), _asleep(hosts, lanes)
-        text = "; ".join(filter(None, parts))
-        if text:
-            logger(self._crawler).info(printable(text))
-
-    def _spider_opened(self, spider: Spider) -> None:  # noqa: ARG002
-        self._loop = create_looping_call(self.log)
-        self._loop.start(self._interval, now=False)
-
-    def _spider_closed(self) -> None:
-        if self._loop is not None and self._loop.running:
-            self._loop.stop()
+    hosts = hosts_in_use(crawler)
+    if hosts is None:
+        return
+    lanes = [lane for queue in hosts.queues for lane in queue]
+    parts = describe(lanes, hosts.delay_of, hosts.due_in), _asleep(hosts, lanes)
+    text = "; ".join(filter(None, parts))
+    if text:
+        logger(crawler).info(printable(text))
 
 
 def _asleep(hosts: Hosts, lanes: list[Lane]) -> str:

@@ -1,19 +1,26 @@
-"""The summary of a crawl for machines, as docs/end-of-crawl.md describes it."""
+"""The summary of a crawl for machines, as docs/end-of-crawl.md describes it, and its file."""
 
 from __future__ import annotations
 
 import json
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import timestamp
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.origins.tally import Tally
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.settings.checks import filled_in
+from scrapy_robots_plus.whole_file import whole_file
 
-from .sites import Site, sites_of
-from .uses import uses_fields
+from .table import Site, sites_of, uses_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,3 +100,50 @@ def _site(site: Site, gap: float | None) -> dict[str, Any]:
         "denied": site.denied,
         "override": override.label if override else None,
     }
+
+
+logger = crawl_log(__name__)
+
+
+class SummaryFile:
+    """The file of one crawl. That it cannot be written is told in the log, and does not end it."""
+
+    def __init__(self, crawl: Crawl, pattern: str) -> None:
+        """*pattern*: the setting."""
+        self._crawl = crawl
+        self._started = crawl.clock.wall()
+        spider = crawl.crawler.spider
+        name = spider.name if spider else ""
+        self._path = os.path.abspath(filled_in(pattern, name, self._started))
+
+    def prepare(self) -> None:
+        """Makes the folder, and tells at once if the file could not be written."""
+        with self._failures_told(), TemporaryFile(dir=_target(self._path).parent):
+            pass
+
+    def write(self, reason: str) -> None:
+        """Writes the summary of the crawl, which has ended for *reason*."""
+        with self._failures_told(), whole_file(_target(self._path)) as file:
+            file.writelines(summary(self._crawl, self._started, reason))
+
+    @contextmanager
+    def _failures_told(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError) as error:  # ValueError: no name of a file
+            logger(self._crawl.crawler).error(
+                "ROBOTS_SUMMARY_FILE: %(path)s cannot be written (%(why)s)",
+                {"path": printable(self._path), "why": printable(error)},
+            )
+
+
+def _target(path: str) -> Path:
+    """*path* with links followed, in a folder that exists.
+
+    Raises OSError if it is a folder, a device or the like, and ValueError if it is no path.
+    """
+    target = Path(path).resolve()
+    if target.exists() and not target.is_file():
+        raise OSError("it is not a regular file")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return target

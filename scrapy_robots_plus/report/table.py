@@ -8,22 +8,138 @@ thirty dead hosts take no more lines than any other group.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+from unicodedata import combining, east_asian_width
 
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.origins.tally import Tally
+from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.standing import Standing
 from scrapy_robots_plus.settings.options import Mode
 
-from .sites import sites_of
-from .words import columns, in_seconds, shortened
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from scrapy_robots_plus.origins.tally import Forgotten, Tally
+    from scrapy_robots_plus.crawl.crawl import Crawl
+    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.origins.tally import Forgotten
+    from scrapy_robots_plus.protocol.access import Outcome
+    from scrapy_robots_plus.protocol.origin import Origin
 
-    from .sites import Kind, Site
+
+class Kind(IntEnum):
+    """What is most notable about an origin, in the order in which it is shown."""
+
+    DENIED = 0
+    """Some of its requests were denied."""
+    SKIPPED = 1
+    """It asks for a delay that is too long, and is not crawled."""
+    UNREADABLE = 2
+    """Its robots.txt cannot be read."""
+    CLOSED = 3
+    """It refuses pages that its robots.txt allows, or fails."""
+    SLOW = 4
+    """It asks for a delay, which is kept."""
+    OTHER = 5
+
+
+class Site(NamedTuple):
+    """One origin, as the crawl leaves it."""
+
+    origin: Origin
+    policy: Policy | None
+    """None if its robots.txt was not read."""
+    allowed: int
+    denied: int
+    given_up: bool = False
+    """Whether its host was given up because it had refused too many requests."""
+    answers: Standing = Standing.OPEN
+    """How it treats the requests that are allowed."""
+
+    @property
+    def kind(self) -> Kind:
+        if self.is_skipped:
+            return Kind.SKIPPED
+        if self.denied and not self._is_unreachable:
+            return Kind.DENIED
+        if self.is_unreadable:
+            return Kind.UNREADABLE
+        if self.answers is not Standing.OPEN:
+            return Kind.CLOSED
+        return Kind.SLOW if self.delay else Kind.OTHER
+
+    @property
+    def in_words(self) -> str:
+        """``200, rules``, ``503, all denied``, ..."""
+        words = "not read" if self.policy is None else self.policy.in_words
+        if self.given_up:
+            return f"{words}, given up"
+        return words if self.answers is Standing.OPEN else f"{words}, {self.answers}"
+
+    @property
+    def standing(self) -> Standing:
+        """How it treats the crawl: its robots.txt first, then its answers."""
+        if self.allowed or not self.denied:
+            return self.answers
+        if self._is_unreachable:
+            return Standing.WALLED if self.failure is Failure.CHALLENGE else Standing.BROKEN
+        return Standing.DENIED
+
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether its robots.txt cannot be read now, whatever follows from that."""
+        return self.failure is not None or self._is_unreachable
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether its robots.txt was read, and denied all of its requests."""
+        return self.kind is Kind.DENIED and not (self.allowed or self.is_unreadable)
+
+    @property
+    def failure(self) -> Outcome | None:
+        """Why it cannot be read now."""
+        return None if self.policy is None else self.policy.record.failure
+
+    @property
+    def _is_unreachable(self) -> bool:
+        return self.policy is not None and self.policy.access is Access.UNREACHABLE
+
+    @property
+    def is_skipped(self) -> bool:
+        asked = None if self.policy is None else self.policy.asked_delay
+        return asked is not None and asked.skip
+
+    @property
+    def delay_asked(self) -> float | None:
+        """The longest delay that its robots.txt asks for, in seconds."""
+        asked = None if self.policy is None else self.policy.asked_delay
+        return None if asked is None else asked.asked
+
+    @property
+    def delay(self) -> float | None:
+        """The longest delay that was kept because of it, in seconds."""
+        return None if self.policy is None else self.policy.longest_delay
+
+
+def sites_of(tally: Tally) -> list[Site]:
+    """Every origin that *tally* remembers, the most notable first.
+
+    By kind; then most denials, longest delay, most requests.
+    """
+    sites = [
+        Site(origin, row.policy, row.allowed, row.denied, row.given_up, row.standing)
+        for origin, row in tally
+    ]
+    return sorted(sites, key=_rank_of_site)
+
+
+def _rank_of_site(site: Site) -> tuple[int, int, float, int]:
+    return site.kind, -site.denied, -(site.delay or 0.0), -site.allowed
+
 
 MOST_LINES = 20
 MOST_GROUPS = 8
@@ -193,3 +309,85 @@ def _text(cells: Sequence[str], widths: Sequence[int]) -> str:
         space = " " * (width - columns(cell))
         padded.append(cell + space if number < _WORDS else space + cell)
     return "  ".join(padded)
+
+
+_GAP = "..."
+
+
+def in_seconds(number: float) -> str:
+    """``2 s``, ``0.5 s``, ``1,200 s``; ``1e+12 s`` for what nobody writes out."""
+    if not 0.001 <= number < 1e9:
+        return f"{number:g} s"
+    whole, _, fraction = f"{number:,.3f}".partition(".")
+    return f"{whole}.{fraction}".rstrip("0").rstrip(".") + " s"
+
+
+def shortened(name: object, most: int) -> str:
+    """*name*, printable, in at most *most* columns: its middle gives way.
+
+    The end of a host name says whose it is.
+    """
+    shown = printable(name)
+    if columns(shown) <= most:
+        return shown
+    room = most - len(_GAP)
+    return _fitting(shown, room // 2) + _GAP + _fitting(shown[::-1], room - room // 2)[::-1]
+
+
+def _fitting(text: str, most: int) -> str:
+    """As much of the beginning of *text* as *most* columns hold."""
+    for end, character in enumerate(text):
+        most -= columns(character)
+        if most < 0:
+            return text[:end]
+    return text
+
+
+def columns(text: str) -> int:
+    """How wide *text* is in a terminal: Chinese characters take two columns (UAX #11)."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_columns, text))
+
+
+def _columns(character: str) -> int:
+    if combining(character):
+        return 0
+    return 2 if east_asian_width(character) in "WF" else 1
+
+
+def uses_line(crawl: Crawl) -> str | None:
+    """The last line of the table; None if the crawl is for nothing that a site could object to."""
+    settings, tally = crawl.settings, crawl.get(Tally)
+    objections = _objections(crawl)
+    skipped = tally.skipped_requests + tally.skipped_pages
+    if not (settings.ai_uses or objections or skipped):
+        return None
+    parts = []
+    if skipped or settings.skipped_uses:
+        requests, pages = counted(tally.skipped_requests, "request"), tally.skipped_pages
+        word = "skipped" if settings.enforces else "would be skipped"
+        parts.append(f"{requests} and {counted(pages, 'page')} {word}")
+    if objections or not settings.skipped_uses:
+        parts.append(f"{counted(objections, 'page')} crawled all the same")
+    uses = f" to {', '.join(settings.ai_uses)}" if settings.ai_uses else ""
+    return f"sites object{uses}: {'; '.join(parts)}"
+
+
+def uses_fields(crawl: Crawl) -> dict[str, Any]:
+    """The same for the summary file, and what sites prefer."""
+    settings, collector = crawl.settings, compat.stats_of(crawl.crawler)
+    return {
+        "ai_uses": list(settings.ai_uses),
+        "ai_policy": settings.ai_policy,
+        "preferences": stats.by_part(collector.get_stats(), stats.PREFERENCES),
+        "contradictions": collector.get_value(stats.CONTRADICTIONS, 0),
+        "objections": _objections(crawl),
+        "skipped_requests": crawl.get(Tally).skipped_requests,
+        "skipped_pages": crawl.get(Tally).skipped_pages,
+    }
+
+
+def _objections(crawl: Crawl) -> int:
+    found: int = compat.stats_of(crawl.crawler).get_value(stats.OBJECTIONS, 0)
+    return found

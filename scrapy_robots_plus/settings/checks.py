@@ -8,10 +8,13 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
 from functools import partial
 from importlib.util import find_spec
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from scrapy_robots_plus.protocol.dialect import Dialect, dialect_named
 from scrapy_robots_plus.protocol.preferences import CURRENT
@@ -21,15 +24,25 @@ from scrapy_robots_plus.protocol.status_policy import StatusTable, status_table
 from scrapy_robots_plus.storage import check_sqlite_uri, check_store_uri
 from scrapy_robots_plus.storage.redis.url import check_redis_url
 
-from .setting import Check
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from enum import Enum
 
 _W = TypeVar("_W")
 _T = TypeVar("_T")
 _E = TypeVar("_E", bound="Enum")
+
+
+@dataclass(frozen=True)
+class Check(Generic[_W, _T]):
+    """What a setting may be. Users write a ``_W``, the code gets a ``_T``."""
+
+    type: str
+    """In words."""
+    read: Callable[[object], _T]
+    """Returns the value to use. Raises ValueError saying what is expected."""
+    unit: str = ""
+
 
 DAY = EXPIRY
 FOREVER = 10 * 365 * 86_400.0
@@ -326,6 +339,12 @@ _STANDS_FOR = re.compile(r"%%|%\((?:name|time)\)s")
 """What Python's ``%`` puts something else for; it would take more, ``%s`` for example."""
 
 file_name: Check[str, str] = Check("the path of a file, with `%(name)s` and `%(time)s`", _file_name)
+
+
+def filled_in(setting: str, name: str, began: float) -> Path:
+    """The absolute path that *setting* names for a spider *name* and a crawl that *began*."""
+    time = datetime.fromtimestamp(int(began), timezone.utc).isoformat().replace(":", "-")
+    return Path(setting % {"name": name, "time": time}).absolute()
 
 
 def _boolean_or_path(value: object) -> bool | str:

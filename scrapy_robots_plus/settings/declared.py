@@ -5,15 +5,16 @@ What is checked, documented, overridden, suggested and warned of follows from he
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from scrapy_robots_plus.protocol.dialect import DIALECTS
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
+from scrapy_robots_plus.settings.options import TooLong
 
 from .checks import (
     DAY,
     FOREVER,
+    Check,
     ai_tokens,
     ai_uses,
     boolean,
@@ -36,18 +37,76 @@ from .checks import (
     warc_file,
     whole_number,
 )
-from .options import AiPolicy, Mode, OnVisitTime, PageAction, Politeness, SitemapScope, TooLong
+from .options import AiPolicy, Mode, OnVisitTime, PageAction, Politeness, SitemapScope
 from .overrides import EXTRA_KEYS, override_from, overrides_from
-from .setting import Check, Need, declared_in, setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.status_policy import StatusTable
 
     from .host_patterns import HostPatterns
     from .override import Override
+
+_W = TypeVar("_W")
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Need:
+    """What another setting must be, for a setting to have an effect."""
+
+    name: str
+    """Of the other setting."""
+    is_met: Callable[[Any], object]
+    """Of the :class:`RobotsSettings` of a crawl, or of an override."""
+
+
+@dataclass(frozen=True)
+class Setting(Generic[_W, _T]):
+    """The declaration of one setting."""
+
+    name: str
+    check: Check[_W, _T]
+    default: _W
+    """As a user would write it; it is checked like any other value."""
+    example: _W
+    """Another value, as a user would write it."""
+    needs: tuple[Need, ...] = ()
+    """Without one of these, another value than the default has no effect."""
+    overridable: bool = False
+    """Whether it may differ for some hosts or requests, under the name of its field."""
+
+
+def setting(
+    name: str,
+    check: Check[_W, _T],
+    *,
+    default: _W,
+    example: _W,
+    secret: bool = False,
+    needs: tuple[Need, ...] = (),
+    overridable: bool = False,
+) -> _T:
+    """A dataclass field that declares the setting *name*, of the type that *check* returns.
+
+    The docstring below it is a paragraph of Markdown for docs/settings.md. The README shows only
+    its first sentence.
+
+    *secret*: a password may be part of it, so that its value is left out of a ``repr``. *needs*:
+    what other settings must be, or it has no effect, which is warned of. *overridable*: it is a key
+    of ``ROBOTS_OVERRIDES`` too.
+    """
+    declared = Setting(name, check, default, example, needs, overridable)
+    made: _T = field(metadata={"setting": declared}, repr=not secret)
+    return made
+
+
+def declared_in(group: type) -> Iterator[tuple[str, Setting[Any, Any]]]:
+    """The settings that a dataclass declares, each with the name of its field."""
+    for item in fields(group):
+        yield item.name, item.metadata["setting"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,35 +115,21 @@ class Declared:
 
     # What is obeyed
 
-    obey: bool = setting(
-        "ROBOTSTXT_OBEY",
-        boolean,
-        default=True,
-        example=False,
-        doc="Drop requests that robots.txt disallows. Scrapy's own default is `False`; the add-on "
-        "sets it to `True` unless your project sets it. With `False` nothing is fetched and "
-        "nothing dropped; delays are still honoured if `ROBOTS_CRAWL_DELAY_OBEY` is `True`.",
-        overridable=True,
-    )
+    obey: bool = setting("ROBOTSTXT_OBEY", boolean, default=True, example=False, overridable=True)
+    """Drop requests that robots.txt disallows. Scrapy's own default is `False`; the add-on sets it
+    to `True` unless your project sets it. With `False` nothing is fetched and nothing dropped;
+    delays are still honoured if `ROBOTS_CRAWL_DELAY_OBEY` is `True`."""
     user_agent: str | tuple[str, ...] | None = setting(
-        "ROBOTSTXT_USER_AGENT",
-        user_agent,
-        default=None,
-        example="Foobot",
-        doc="The name of your crawler in robots.txt: a product token, a whole User-Agent header, "
-        "or a list of names in order of preference. `Foobot,Barbot` is a list too. If unset, the "
-        "User-Agent header of each request is used.",
-        overridable=True,
+        "ROBOTSTXT_USER_AGENT", user_agent, default=None, example="Foobot", overridable=True
     )
+    """The name of your crawler in robots.txt: a product token, a whole User-Agent header, or a list
+    of names in order of preference. `Foobot,Barbot` is a list too. If unset, the User-Agent header
+    of each request is used."""
     dialect: Dialect = setting(
-        "ROBOTS_DIALECT",
-        dialect,
-        default="RFC9309",
-        example="GOOGLE",
-        doc=f"How a file is read: {', '.join(f'`{name}`' for name in DIALECTS)}, or a "
-        "`scrapy_robots_plus.protocol.Dialect`. See [dialects](dialects.md).",
-        overridable=True,
+        "ROBOTS_DIALECT", dialect, default="RFC9309", example="GOOGLE", overridable=True
     )
+    """How a file is read: `RFC9309`, `GOOGLE`, `GYM2008`, `MK1996`, `FIRST_MATCH`, or a
+    `scrapy_robots_plus.protocol.Dialect`. See [dialects](dialects.md)."""
 
     # Overrides
 
@@ -93,20 +138,15 @@ class Declared:
         Check("a dict of dicts, by host", lambda value: overrides_from(value, _override_keys())),
         default={},
         example={"intranet.example": {"obey": False, "reason": "our own site"}},
-        doc="What is different for some hosts: a dict for each, with `obey` and its `reason`, "
-        "`by`, `evidence`, `until`, `user_agent`, `dialect`, `status_policy`, `crawl_delay`, "
-        "`default_delay`, `robots_txt`, `ai_uses`, `ai_policy`, `ai_tokens`, `nofollow`, "
-        "`noindex`. See [overrides](overrides.md).",
     )
-    mode: Mode = setting(
-        "ROBOTS_MODE",
-        one_of(Mode),
-        default="obey",
-        example="observe",
-        doc="Whether robots.txt is enforced. `obey` does so. `observe` sends every request at "
-        "once, and only counts and logs what would have been denied. See "
-        "[observe mode](overrides.md#observe-mode).",
-    )
+    """What is different for some hosts: a dict for each, with `obey` and its `reason`, `by`,
+    `evidence`, `until`, `user_agent`, `dialect`, `status_policy`, `crawl_delay`, `default_delay`,
+    `robots_txt`, `ai_uses`, `ai_policy`, `ai_tokens`, `nofollow`, `noindex`. See
+    [overrides](overrides.md)."""
+    mode: Mode = setting("ROBOTS_MODE", one_of(Mode), default="obey", example="observe")
+    """Whether robots.txt is enforced. `obey` does so. `observe` sends every request at once, and
+    only counts and logs what would have been denied. See [observe mode](overrides.md#observe-mode).
+    """
 
     # Failures
 
@@ -115,29 +155,26 @@ class Declared:
         status_policy,
         default="rfc9309",
         example={"preset": "rfc9309", "403": "disallow", "timeout": "allow"},
-        doc="What a status or a failure means: `rfc9309`, `mk1996`, `fail-open`, `fail-closed`, or "
-        "a dict that changes one of these. See [failures](failures.md).",
         overridable=True,
     )
+    """What a status or a failure means: `rfc9309`, `mk1996`, `fail-open`, `fail-closed`, or a dict
+    that changes one of these. See [failures](failures.md)."""
     defer: float = setting(
         "ROBOTS_DEFER",
         number("seconds", 0, FOREVER),
         default=0,
         example=3_600,
-        doc="How long requests to a host whose robots.txt cannot be read are kept in the queue, "
-        "counted from the first failure to read it. Then they fail with `RobotsUnreachable`; with "
-        "0 they do so at once. See [failures](failures.md#how-long-it-is-remembered).",
         needs=(Need("ROBOTSTXT_OBEY", lambda its: its.obey),),
     )
+    """How long requests to a host whose robots.txt cannot be read are kept in the queue, counted
+    from the first failure to read it. Then they fail with `RobotsUnreachable`; with 0 they do so at
+    once. See [failures](failures.md#how-long-it-is-remembered)."""
     retry_interval: tuple[float, float] = setting(
-        "ROBOTS_RETRY_INTERVAL",
-        pair("seconds", 0, DAY),
-        default=(60, 3_600),
-        example=(10, 600),
-        doc="How long to wait before a robots.txt that cannot be read is fetched again: at first, "
-        "and at most. The time doubles with each failure in a row. Up to a tenth of it is taken "
-        "off at random, so that hosts that failed together are not asked again together.",
+        "ROBOTS_RETRY_INTERVAL", pair("seconds", 0, DAY), default=(60, 3_600), example=(10, 600)
     )
+    """How long to wait before a robots.txt that cannot be read is fetched again: at first, and at
+    most. The time doubles with each failure in a row. Up to a tenth of it is taken off at random,
+    so that hosts that failed together are not asked again together."""
 
     # Freshness
 
@@ -146,277 +183,223 @@ class Declared:
         pair("seconds", 1, DAY, "RFC 9309 2.4: no longer than 24 hours"),
         default=(300, DAY),
         example=(300, 3_600),
-        doc="How long a robots.txt is fresh: at least, and at most. Between these limits its HTTP "
-        "headers decide, or if they do not say, the dialect (`expiry` of a `Dialect`); with "
-        "`RFC9309` it is a day. See [freshness](freshness.md).",
     )
+    """How long a robots.txt is fresh: at least, and at most. Between these limits its HTTP headers
+    decide, or if they do not say, the dialect (`expiry` of a `Dialect`); with `RFC9309` it is a
+    day. See [freshness](freshness.md)."""
     stale_max: float = setting(
-        "ROBOTS_STALE_MAX",
-        number("seconds", 0, FOREVER),
-        default=30 * 86_400,
-        example=86_400,
-        doc="How long the last good copy is obeyed while the robots.txt cannot be read. See "
-        "[freshness](freshness.md).",
+        "ROBOTS_STALE_MAX", number("seconds", 0, FOREVER), default=30 * 86_400, example=86_400
     )
+    """How long the last good copy is obeyed while the robots.txt cannot be read. See
+    [freshness](freshness.md)."""
 
     # Delays
 
     politeness: Politeness = setting(
-        "ROBOTS_POLITENESS",
-        one_of(Politeness),
-        default="default",
-        example="gentle",
-        doc="Sets several settings together. `default` leaves each at its default. `gentle` keeps "
-        "a second between the requests to any host, `archive` five. A setting that you set "
-        "yourself takes precedence over the preset. See [presets](crawl-delay.md#presets).",
+        "ROBOTS_POLITENESS", one_of(Politeness), default="default", example="gentle"
     )
+    """Sets several settings together. `default` leaves each at its default. `gentle` keeps a second
+    between the requests to any host, `archive` five. A setting that you set yourself takes
+    precedence over the preset. See [presets](crawl-delay.md#presets)."""
     default_delay: float = setting(
         "ROBOTS_DEFAULT_DELAY",
         number("seconds", 0, FOREVER),
         default=0,
         example=0.5,
-        doc="The delay for hosts whose robots.txt names none, or that have no robots.txt. Like a "
-        "Crawl-delay it is a minimum, but no maximum applies to it. See "
-        "[Crawl-delay](crawl-delay.md#hosts-that-name-none).",
         overridable=True,
     )
+    """The delay for hosts whose robots.txt names none, or that have no robots.txt. Like a
+    Crawl-delay it is a minimum, but no maximum applies to it. See
+    [Crawl-delay](crawl-delay.md#hosts-that-name-none)."""
     crawl_delay_obey: bool | None = setting(
-        "ROBOTS_CRAWL_DELAY_OBEY",
-        boolean_or_none,
-        default=None,
-        example=True,
-        doc="Whether to honour Crawl-delay; defaults to the value of `ROBOTSTXT_OBEY`. `True` "
-        "together with `ROBOTSTXT_OBEY = False` honours delays and drops nothing. See "
-        "[Crawl-delay](crawl-delay.md).",
+        "ROBOTS_CRAWL_DELAY_OBEY", boolean_or_none, default=None, example=True
     )
+    """Whether to honour Crawl-delay; defaults to the value of `ROBOTSTXT_OBEY`. `True` together
+    with `ROBOTSTXT_OBEY = False` honours delays and drops nothing. See
+    [Crawl-delay](crawl-delay.md)."""
     crawl_delay_max: float = setting(
         "ROBOTS_CRAWL_DELAY_MAX",
         number("seconds", 0, FOREVER),
         default=60,
         example=10,
-        doc="The longest Crawl-delay, in seconds, that is honoured as it is; 0 for no maximum. "
-        "`ROBOTS_CRAWL_DELAY_TOO_LONG` says what happens to a longer one.",
         needs=(Need("ROBOTS_CRAWL_DELAY_OBEY", lambda its: its.keeps_delays),),
     )
+    """The longest Crawl-delay, in seconds, that is honoured as it is; 0 for no maximum.
+    `ROBOTS_CRAWL_DELAY_TOO_LONG` says what happens to a longer one."""
     crawl_delay_too_long: TooLong = setting(
         "ROBOTS_CRAWL_DELAY_TOO_LONG",
         one_of(TooLong),
         default="clamp",
         example="skip",
-        doc="If a Crawl-delay is longer than `ROBOTS_CRAWL_DELAY_MAX`, `clamp` shortens it to "
-        "the maximum, and `skip` drops the requests to the host.",
         needs=(Need("ROBOTS_CRAWL_DELAY_OBEY", lambda its: its.keeps_delays),),
     )
+    """If a Crawl-delay is longer than `ROBOTS_CRAWL_DELAY_MAX`, `clamp` shortens it to the maximum,
+    and `skip` drops the requests to the host."""
     backoff_max: float = setting(
-        "ROBOTS_BACKOFF_MAX",
-        number("seconds", 0, FOREVER),
-        default=300,
-        example=60,
-        doc="The longest pause of a host that refuses requests: with 429, with Retry-After in a "
-        "429 or 503, or with 503 to several different requests. The host is left alone for as long "
-        "as it asks, or for a while, and then asked at the pace that it allows. A pace that does "
-        "not make refusals rarer is taken back; pauses that are in vain add up to a minute at "
-        "most. With 0 no host is left alone or slowed down. See [backing off](backing-off.md).",
+        "ROBOTS_BACKOFF_MAX", number("seconds", 0, FOREVER), default=300, example=60
     )
+    """The longest pause of a host that refuses requests: with 429, with Retry-After in a 429 or
+    503, or with 503 to several different requests. The host is left alone for as long as it asks,
+    or for a while, and then asked at the pace that it allows. A pace that does not make refusals
+    rarer is taken back; pauses that are in vain add up to a minute at most. With 0 no host is left
+    alone or slowed down. See [backing off](backing-off.md)."""
     give_up_after: int = setting(
         "ROBOTS_GIVE_UP_AFTER",
         whole_number("refusals", 0, 1_000_000),
         default=10,
         example=5,
-        doc="After so many pauses in a row, each after refusals with 429 and longer than the one "
-        "before, a host is given up: its requests are denied with the reason `given_up`. An answer "
-        "of another kind starts the count again. With 0 no host is given up. See "
-        "[backing off](backing-off.md#giving-up).",
         needs=(Need("ROBOTS_BACKOFF_MAX", lambda its: its.backoff_max),),
     )
+    """After so many pauses in a row, each after refusals with 429 and longer than the one before, a
+    host is given up: its requests are denied with the reason `given_up`. An answer of another kind
+    starts the count again. With 0 no host is given up. See [backing off](backing-off.md#giving-up).
+    """
     visit_time: OnVisitTime = setting(
         "ROBOTS_VISIT_TIME",
         one_of(OnVisitTime),
         default="ignore",
         example="obey",
-        doc="Whether a Visit-time in robots.txt is obeyed. `obey` sends requests to the host only "
-        "in these hours, which are in UTC. `ignore` sends them at any time.",
         needs=(Need("ROBOTSTXT_OBEY", lambda its: its.needs_file),),
     )
+    """Whether a Visit-time in robots.txt is obeyed. `obey` sends requests to the host only in these
+    hours, which are in UTC. `ignore` sends them at any time."""
     shared_pace: str = setting(
         "ROBOTS_SHARED_PACE",
         shared_pace,
         default="process",
         example="sqlite:/var/lib/pace.db",
-        doc="Which crawls with the same product token keep one delay together: those in one "
-        "`process`, those in all processes that name the same SQLite file (`sqlite:PATH`) or the "
-        "same Redis server (`redis://HOST:PORT/DB`, `rediss://`, `unix://`), or none (`off`). See "
-        "[several crawls, one pace](shared-pace.md).",
         secret=True,
     )
+    """Which crawls with the same product token keep one delay together: those in one `process`,
+    those in all processes that name the same SQLite file (`sqlite:PATH`) or the same Redis server
+    (`redis://HOST:PORT/DB`, `rediss://`, `unix://`), or none (`off`). See [several crawls, one
+    pace](shared-pace.md)."""
     workers: int = setting(
-        "ROBOTS_WORKERS",
-        whole_number("crawls", 1, 100_000),
-        default=1,
-        example=4,
-        doc="How many crawls share a pace, or how many workers share a `RobotsQueue`. While the "
-        "file or server that they share is unavailable, each of them keeps the delay this many "
-        "times as long.",
+        "ROBOTS_WORKERS", whole_number("crawls", 1, 100_000), default=1, example=4
     )
+    """How many crawls share a pace, or how many workers share a `RobotsQueue`. While the file or
+    server that they share is unavailable, each of them keeps the delay this many times as long."""
 
     # The queue
 
     fetch_concurrency: int = setting(
-        "ROBOTS_FETCH_CONCURRENCY",
-        whole_number("fetches", 1, 10_000),
-        default=32,
-        example=64,
-        doc="How many robots.txt files are fetched at the same time. They do not count towards "
-        "`CONCURRENT_REQUESTS`. Unusually slow fetches stop counting towards this limit.",
+        "ROBOTS_FETCH_CONCURRENCY", whole_number("fetches", 1, 10_000), default=32, example=64
     )
+    """How many robots.txt files are fetched at the same time. They do not count towards
+    `CONCURRENT_REQUESTS`. Unusually slow fetches stop counting towards this limit."""
     worker_lifetime: float = setting(
-        "ROBOTS_WORKER_LIFETIME",
-        number("seconds", 1, 86_400),
-        default=60,
-        example=300,
-        doc="With `RobotsQueue` for scrapy-redis: how long a worker may be silent before others "
-        "get the requests that it has. It reports several times in that time, unless a callback "
-        "keeps it busy for longer.",
+        "ROBOTS_WORKER_LIFETIME", number("seconds", 1, 86_400), default=60, example=300
     )
+    """With `RobotsQueue` for scrapy-redis: how long a worker may be silent before others get the
+    requests that it has. It reports several times in that time, unless a callback keeps it busy for
+    longer."""
 
     # Preferences
 
     ai_uses: tuple[str, ...] = setting(
-        "ROBOTS_AI_USES",
-        ai_uses,
-        default=[],
-        example=["train-ai"],
-        doc="What the crawl is for: a list of `train-ai`, `ai-use` and `search`. Pages whose site "
-        "objects to one of them are counted, or skipped with `ROBOTS_AI_POLICY`. See "
-        "[preferences](preferences.md#skipping).",
-        overridable=True,
+        "ROBOTS_AI_USES", ai_uses, default=[], example=["train-ai"], overridable=True
     )
+    """What the crawl is for: a list of `train-ai`, `ai-use` and `search`. Pages whose site objects
+    to one of them are counted, or skipped with `ROBOTS_AI_POLICY`. See
+    [preferences](preferences.md#skipping)."""
     ai_policy: AiPolicy = setting(
         "ROBOTS_AI_POLICY",
         one_of(AiPolicy),
         default="observe",
         example="skip",
-        doc="What happens to pages whose site objects to a use in `ROBOTS_AI_USES`. `observe` "
-        "counts them. `skip` drops the request if robots.txt says so, and the page if its headers "
-        "do. See [preferences](preferences.md#skipping).",
         needs=(
             Need("ROBOTS_AI_USES", lambda its: its.ai_uses),
             Need("ROBOTSTXT_OBEY", lambda its: its.obey),
         ),
         overridable=True,
     )
+    """What happens to pages whose site objects to a use in `ROBOTS_AI_USES`. `observe` counts them.
+    `skip` drops the request if robots.txt says so, and the page if its headers do. See
+    [preferences](preferences.md#skipping)."""
     ai_tokens: tuple[str, ...] = setting(
         "ROBOTS_AI_TOKENS",
         ai_tokens,
         default=[],
         example=["Google-Extended", "Applebot-Extended"],
-        doc="Names of groups in a robots.txt that are about training and not about a crawler: what "
-        "such a group disallows counts as `train-ai=n`.",
         needs=(Need("ROBOTSTXT_OBEY", lambda its: its.needs_file),),
         overridable=True,
     )
+    """Names of groups in a robots.txt that are about training and not about a crawler: what such a
+    group disallows counts as `train-ai=n`."""
     item_field: str | None = setting(
-        "ROBOTS_ITEM_FIELD",
-        or_unset(text),
-        default=None,
-        example="robots",
-        doc='A field of items in which `response.meta["robots"]` of their page is stored. `None` '
-        "stores it nowhere. See [items](preferences.md#items).",
+        "ROBOTS_ITEM_FIELD", or_unset(text), default=None, example="robots"
     )
+    """A field of items in which `response.meta["robots"]` of their page is stored. `None` stores it
+    nowhere. See [items](preferences.md#items)."""
 
     # Page-level directives
 
     nofollow: PageAction = setting(
-        "ROBOTS_NOFOLLOW",
-        one_of(PageAction),
-        default="ignore",
-        example="obey",
-        doc="What happens to requests that a callback yields from a page marked `nofollow` or "
-        "`none`. `obey` drops them, `observe` sets `robots_nofollow` in their meta. See "
-        "[page-level directives](page-directives.md).",
-        overridable=True,
+        "ROBOTS_NOFOLLOW", one_of(PageAction), default="ignore", example="obey", overridable=True
     )
+    """What happens to requests that a callback yields from a page marked `nofollow` or `none`.
+    `obey` drops them, `observe` sets `robots_nofollow` in their meta. See [page-level
+    directives](page-directives.md)."""
     noindex: PageAction = setting(
-        "ROBOTS_NOINDEX",
-        one_of(PageAction),
-        default="ignore",
-        example="obey",
-        doc="What happens to items that a callback yields from a page marked `noindex` or "
-        "`none`, or whose `unavailable_after` is over. `obey` drops them, `observe` counts them "
-        'and says so in `response.meta["robots"]`.',
-        overridable=True,
+        "ROBOTS_NOINDEX", one_of(PageAction), default="ignore", example="obey", overridable=True
     )
+    """What happens to items that a callback yields from a page marked `noindex` or `none`, or whose
+    `unavailable_after` is over. `obey` drops them, `observe` counts them and says so in
+    `response.meta["robots"]`."""
 
     # Fetching robots.txt
 
     fetch_timeout: float = setting(
-        "ROBOTS_FETCH_TIMEOUT",
-        number("seconds", 0.001, 86_400),
-        default=15,
-        example=30,
-        doc="How long fetching a robots.txt may take: redirects, retries and body together.",
+        "ROBOTS_FETCH_TIMEOUT", number("seconds", 0.001, 86_400), default=15, example=30
     )
+    """How long fetching a robots.txt may take: redirects, retries and body together."""
     fetch_retries: int = setting(
-        "ROBOTS_FETCH_RETRIES",
-        whole_number("retries", 0, 100),
-        default=1,
-        example=3,
-        doc="How many times a failed robots.txt request is sent again without waiting for "
-        "`ROBOTS_RETRY_INTERVAL` (`DOWNLOAD_DELAY` still applies). Server errors (5xx) and network "
-        "failures are retried. A timeout is not, unless the process itself stood still.",
+        "ROBOTS_FETCH_RETRIES", whole_number("retries", 0, 100), default=1, example=3
     )
+    """How many times a failed robots.txt request is sent again without waiting for
+    `ROBOTS_RETRY_INTERVAL` (`DOWNLOAD_DELAY` still applies). Server errors (5xx) and network
+    failures are retried. A timeout is not, unless the process itself stood still."""
     fetch_max_bytes: int = setting(
         "ROBOTS_FETCH_MAX_BYTES",
         whole_number("bytes", MAX_BYTES, 2**30, "RFC 9309 2.5: at least 500 KiB"),
         default=MAX_BYTES,
         example=1_048_576,
-        doc="How much of a robots.txt is read. The rest is ignored.",
     )
+    """How much of a robots.txt is read. The rest is ignored."""
     fetch_meta: Mapping[str, Any] = setting(
         "ROBOTS_FETCH_META",
         string_keyed,
         default={},
         example={"proxy": "http://proxy.example:3128"},
-        doc="`Request.meta` of robots.txt requests, such as `proxy`, or what a download handler "
-        "needs.",
     )
+    """`Request.meta` of robots.txt requests, such as `proxy`, or what a download handler needs."""
     fetch_headers: Mapping[str, Any] = setting(
-        "ROBOTS_FETCH_HEADERS",
-        headers,
-        default={},
-        example={"Accept-Language": "en"},
-        doc="HTTP headers of robots.txt requests.",
+        "ROBOTS_FETCH_HEADERS", headers, default={}, example={"Accept-Language": "en"}
     )
+    """HTTP headers of robots.txt requests."""
 
     # Storage
 
     store: str | None = setting(
-        "ROBOTS_STORE",
-        store_uri,
-        default=None,
-        example="sqlite:robots.db",
-        doc="Where robots.txt files are kept: `memory`, `sqlite:PATH` to have them in the next "
-        "crawl too, or the URL of a Redis server that several machines share, such as "
-        "`redis://USER:PASSWORD@HOST:6379/0`. A relative path is relative to the folder in which "
-        "the crawl is started. If unset, a file in `JOBDIR`, or `memory` if there is no `JOBDIR`. "
-        "See [stores](storage.md).",
-        secret=True,
+        "ROBOTS_STORE", store_uri, default=None, example="sqlite:robots.db", secret=True
     )
+    """Where robots.txt files are kept: `memory`, `sqlite:PATH` to have them in the next crawl too,
+    or the URL of a Redis server that several machines share, such as
+    `redis://USER:PASSWORD@HOST:6379/0`. A relative path is relative to the folder in which the
+    crawl is started. If unset, a file in `JOBDIR`, or `memory` if there is no `JOBDIR`. See
+    [stores](storage.md)."""
     store_max: int = setting(
         "ROBOTS_STORE_MAX",
         whole_number("records", 1, 1_000_000_000),
         default=100_000,
         example=1_000_000,
-        doc="How many records the store keeps, one for each origin. The least recently fetched are "
-        "removed first. A Redis server has a limit of its own, `maxmemory`.",
     )
+    """How many records the store keeps, one for each origin. The least recently fetched are removed
+    first. A Redis server has a limit of its own, `maxmemory`."""
     cache_size: int = setting(
-        "ROBOTS_CACHE_SIZE",
-        whole_number("origins", 1, 100_000_000),
-        default=10_000,
-        example=50_000,
-        doc="How many origins are kept in memory. The least recently used are removed first.",
+        "ROBOTS_CACHE_SIZE", whole_number("origins", 1, 100_000_000), default=10_000, example=50_000
     )
+    """How many origins are kept in memory. The least recently used are removed first."""
 
     # Sitemaps and Clean-param
 
@@ -425,29 +408,26 @@ class Declared:
         boolean,
         default=False,
         example=True,
-        doc="Request the sitemaps that robots.txt files name, with the spider's `parse_sitemap` "
-        "as callback. See [sitemaps](sitemaps.md).",
         needs=(Need("ROBOTSTXT_OBEY", lambda its: its.needs_file),),
     )
+    """Request the sitemaps that robots.txt files name, with the spider's `parse_sitemap` as
+    callback. See [sitemaps](sitemaps.md)."""
     sitemaps_scope: SitemapScope = setting(
-        "ROBOTS_SITEMAPS_SCOPE",
-        one_of(SitemapScope),
-        default="any",
-        example="site",
-        doc="Which sitemaps are requested, for `ROBOTS_SITEMAPS` and by `RobotsSitemapSpider`: "
-        "those on the `host` of the robots.txt, those on any host of the same `site`, which is "
-        "the registrable domain, or `any`, as the protocol allows. IP addresses and hosts without "
-        "a registrable domain are sites of their own.",
+        "ROBOTS_SITEMAPS_SCOPE", one_of(SitemapScope), default="any", example="site"
     )
+    """Which sitemaps are requested, for `ROBOTS_SITEMAPS` and by `RobotsSitemapSpider`: those on
+    the `host` of the robots.txt, those on any host of the same `site`, which is the registrable
+    domain, or `any`, as the protocol allows. IP addresses and hosts without a registrable domain
+    are sites of their own."""
     clean_param: bool = setting(
         "ROBOTS_CLEAN_PARAM",
         boolean,
         default=False,
         example=True,
-        doc="Of URLs that a site's Clean-param lines call equal, request the first and drop the "
-        "others. See [Clean-param and Host](clean-param.md).",
         needs=(Need("ROBOTSTXT_OBEY", lambda its: its.needs_file),),
     )
+    """Of URLs that a site's Clean-param lines call equal, request the first and drop the others.
+    See [Clean-param and Host](clean-param.md)."""
 
     # Reporting
 
@@ -456,53 +436,53 @@ class Declared:
         or_unset(file_name),
         default=None,
         example="summaries/%(name)s.json",
-        doc="A file to which a summary of the crawl is written as JSON when it ends. `%(name)s` "
-        "stands for the name of the spider, `%(time)s` for the moment at which the crawl began, as "
-        "in Scrapy's `FEEDS`. A relative path is relative to the folder in which the crawl is "
-        "started. See [the end of a crawl](end-of-crawl.md).",
         needs=(Need("ROBOTSTXT_OBEY", lambda its: its.is_on),),
     )
+    """A file to which a summary of the crawl is written as JSON when it ends. `%(name)s` stands for
+    the name of the spider, `%(time)s` for the moment at which the crawl began, as in Scrapy's
+    `FEEDS`. A relative path is relative to the folder in which the crawl is started. See [the end
+    of a crawl](end-of-crawl.md)."""
     audit_log: str | None = setting(
         "ROBOTS_AUDIT_LOG",
         or_unset(file_name),
         default=None,
         example="audit.jsonl",
-        doc="A file to which each denial is appended as a line of JSON, with the rule that decided "
-        "and its line. `%(name)s` and `%(time)s` stand for the spider's name and the start of the "
-        "crawl, as in Scrapy's `FEEDS`. Several crawls may write to the same file. See [the audit "
-        "log](audit-log.md).",
         needs=(Need("ROBOTSTXT_OBEY", lambda its: its.is_on),),
     )
+    """A file to which each denial is appended as a line of JSON, with the rule that decided and its
+    line. `%(name)s` and `%(time)s` stand for the spider's name and the start of the crawl, as in
+    Scrapy's `FEEDS`. Several crawls may write to the same file. See [the audit log](audit-log.md).
+    """
     audit_log_allowed: float = setting(
         "ROBOTS_AUDIT_LOG_ALLOWED",
         share,
         default=False,
         example=0.01,
-        doc="Whether allowed requests are in the audit log too, when they are sent: `True`, "
-        "`False`, or the share of them that is, from 0 to 1. The share is taken by a hash of the "
-        "URL, so that a URL is logged in each crawl or in none.",
         needs=(Need("ROBOTS_AUDIT_LOG", lambda its: its.audit_log),),
     )
+    """Whether allowed requests are in the audit log too, when they are sent: `True`, `False`, or
+    the share of them that is, from 0 to 1. The share is taken by a hash of the URL, so that a URL
+    is logged in each crawl or in none."""
     audit_bodies: bool | str = setting(
         "ROBOTS_AUDIT_BODIES",
         boolean_or_path,
         default=True,
         example="robots-files",
-        doc="Whether the text of each robots.txt is stored beside the audit log, once and by its "
-        "hash, so that verdicts can be recomputed: in the folder `audit.bodies` for `audit.jsonl`, "
-        "or in the folder that you name.",
         needs=(Need("ROBOTS_AUDIT_LOG", lambda its: its.audit_log),),
     )
+    """Whether the text of each robots.txt is stored beside the audit log, once and by its hash, so
+    that verdicts can be recomputed: in the folder `audit.bodies` for `audit.jsonl`, or in the
+    folder that you name."""
     audit_warc: str | None = setting(
         "ROBOTS_AUDIT_WARC",
         or_unset(warc_file),
         default=None,
         example="robots.warc.gz",
-        doc="A file to which all robots.txt requests and their answers are appended as WARC "
-        "records, compressed if its name ends in `.gz`. Needs `pip install "
-        "'scrapy-robots-plus[warc]'`. `%(name)s` and `%(time)s` as in `ROBOTS_AUDIT_LOG`.",
         needs=(Need("ROBOTSTXT_OBEY", lambda its: its.is_on),),
     )
+    """A file to which all robots.txt requests and their answers are appended as WARC records,
+    compressed if its name ends in `.gz`. Needs `pip install 'scrapy-robots-plus[warc]'`. `%(name)s`
+    and `%(time)s` as in `ROBOTS_AUDIT_LOG`."""
 
 
 DECLARED = dict(declared_in(Declared))

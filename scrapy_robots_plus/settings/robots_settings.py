@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from dataclasses import dataclass, replace
@@ -11,14 +12,13 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.protocol.freshness import Limits
 from scrapy_robots_plus.protocol.printable import printable
 
-from .declared import Declared
+from .declared import DECLARED, Declared
 from .errors import RobotsSettingsError, end_crawl
 from .options import AiPolicy, Mode, PageAction, Rulebook
-from .reading import read_all
-from .unknown import report_unknown_settings
+from .reading import read_all, report_unknown_settings, without_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
@@ -213,3 +213,34 @@ class RobotsSettings(Declared):
     def defers(self) -> bool:
         """Whether requests to a host whose robots.txt cannot be read wait."""
         return self.defer > 0
+
+
+def settings_without_effect(settings: BaseSettings, read: RobotsSettings) -> Iterator[str]:
+    """A sentence about each, which names both. *read*: what *settings* say.
+
+    What an override makes effective for its hosts has an effect.
+    """
+    for field, declared in DECLARED.items():
+        if getattr(read, field) == declared.check.read(declared.default):
+            continue
+        for need in declared.needs:
+            if not any(need.is_met(each) for each in read.of_all_origins):
+                value, other = _words(settings, declared.name), _words(settings, need.name)
+                yield f"{declared.name} = {value} has no effect, because {need.name} is {other}."
+                break
+
+
+def report_settings_without_effect(settings: BaseSettings, read: RobotsSettings) -> None:
+    """Logs a warning about each."""
+    for text in settings_without_effect(settings, read):
+        logger.warning(text)
+
+
+def _words(settings: BaseSettings, name: str) -> str:
+    default = next(each.default for each in DECLARED.values() if each.name == name)
+    value = without_secrets(settings.get(name, False if name == "ROBOTSTXT_OBEY" else default))
+    if value is None:
+        return "not set"
+    if value in ([], {}, ""):
+        return "empty"
+    return json.dumps(value) if isinstance(value, str) else str(value)

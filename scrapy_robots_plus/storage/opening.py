@@ -7,7 +7,7 @@ The path may be relative to the working directory and contain any character
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
@@ -16,17 +16,7 @@ from .memory import MemoryStore
 from .redis.url import check_redis_url, hidden, without_password
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .base import Store, StoreReader
-
-
-class _Kind(NamedTuple):
-    """What can be done with a URI."""
-
-    check: Callable[[str], object]
-    open: Callable[[str, int, int, float], Store]
-    read: Callable[[str, int], StoreReader]
 
 
 def check_store_uri(uri: object) -> str:
@@ -34,7 +24,18 @@ def check_store_uri(uri: object) -> str:
 
     Raises ValueError saying what is accepted, without the password in *uri*.
     """
-    return _kind_of(uri)[1]
+    if not isinstance(uri, str):
+        raise ValueError(f"{without_password(repr(uri))} is not a string; {_EXPECTED}")
+    scheme = _scheme_of(uri)
+    if scheme not in SCHEMES:
+        raise ValueError(f"{without_password(uri)!r} is not a store; {_EXPECTED}")
+    if scheme == "sqlite":
+        return check_sqlite_uri(uri)
+    if scheme in _ON_SERVERS:
+        return check_redis_url(uri)
+    if uri != "memory":
+        raise ValueError(f"nothing can follow 'memory'; {_EXPECTED}")
+    return uri
 
 
 def shown(uri: str) -> str:
@@ -58,8 +59,16 @@ def open_store(
     Raises ValueError if *uri* names no store or *max_records* is below 1, and
     :exc:`~scrapy_robots_plus.StoreError` if it cannot be opened.
     """
-    kind, uri = _kind_of(uri)
-    return kind.open(uri, max_records, max_body, seconds_of_use)
+    scheme = _scheme_of(check_store_uri(uri))
+    if scheme == "memory":
+        return MemoryStore(max_records, max_body)
+    if scheme == "sqlite":
+        from .sqlite.store import SqliteStore
+
+        return SqliteStore(_path_in(uri), max_records, max_body)
+    from .redis.store import RedisStore
+
+    return RedisStore(uri, max_records, max_body, seconds_of_use)
 
 
 def open_reader(uri: str, max_body: int = MAX_BYTES) -> StoreReader:
@@ -72,19 +81,18 @@ def open_reader(uri: str, max_body: int = MAX_BYTES) -> StoreReader:
     Raises ValueError if *uri* names no store, and :exc:`~scrapy_robots_plus.StoreError` if there
     is none or it cannot be read.
     """
-    kind, uri = _kind_of(uri)
-    return kind.read(uri, max_body)
+    scheme = _scheme_of(check_store_uri(uri))
+    if scheme == "memory":
+        raise StoreError("the store 'memory' ends with its crawl: there is nothing to read")
+    if scheme == "sqlite":
+        from .sqlite.store import SqliteReader
 
+        return SqliteReader(_path_in(uri), max_body)
+    from .redis.store import RedisReader
 
-def _kind_of(uri: object) -> tuple[_Kind, str]:
-    """What *uri* names, checked, and *uri* itself."""
-    if not isinstance(uri, str):
-        raise ValueError(f"{without_password(repr(uri))} is not a string; {_EXPECTED}")
-    kind = _KINDS.get(_scheme_of(uri))
-    if kind is None:
-        raise ValueError(f"{without_password(uri)!r} is not a store; {_EXPECTED}")
-    kind.check(uri)
-    return kind, uri
+    reader = RedisReader(uri, max_body)
+    reader.faults()  # so that it is known to answer
+    return reader
 
 
 def _scheme_of(uri: str) -> str:
@@ -93,11 +101,6 @@ def _scheme_of(uri: str) -> str:
 
 def _path_in(uri: str) -> str:
     return uri.partition(":")[2]
-
-
-def _check_memory(uri: str) -> None:
-    if uri != "memory":
-        raise ValueError(f"nothing can follow 'memory'; {_EXPECTED}")
 
 
 _EXPECTED = (
@@ -121,41 +124,6 @@ def check_sqlite_uri(uri: str, expected: str = _EXPECTED) -> str:
     return uri
 
 
-def _no_memory(uri: str, max_body: int) -> StoreReader:  # noqa: ARG001
-    raise StoreError("the store 'memory' ends with its crawl: there is nothing to read")
-
-
-def _open_sqlite(uri: str, most: int, max_body: int, _: float) -> Store:
-    from .sqlite.store import SqliteStore
-
-    return SqliteStore(_path_in(uri), most, max_body)
-
-
-def _read_sqlite(uri: str, max_body: int) -> StoreReader:
-    from .sqlite.reader import SqliteReader
-
-    return SqliteReader(_path_in(uri), max_body)
-
-
-def _open_redis(uri: str, most: int, max_body: int, seconds_of_use: float) -> Store:
-    from .redis.store import RedisStore
-
-    return RedisStore(uri, most, max_body, seconds_of_use)
-
-
-def _read_redis(uri: str, max_body: int) -> StoreReader:
-    from .redis.reader import RedisReader
-
-    reader = RedisReader(uri, max_body)
-    reader.faults()  # so that it is known to answer
-    return reader
-
-
 _ON_SERVERS = ("redis", "rediss", "unix")
-_KINDS = {
-    "memory": _Kind(
-        _check_memory, lambda _, most, longest, __: MemoryStore(most, longest), _no_memory
-    ),
-    "sqlite": _Kind(check_sqlite_uri, _open_sqlite, _read_sqlite),
-    **dict.fromkeys(_ON_SERVERS, _Kind(check_redis_url, _open_redis, _read_redis)),
-}
+SCHEMES = ("memory", "sqlite", *_ON_SERVERS)
+"""What the URI of a store begins with."""

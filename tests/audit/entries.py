@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.audit import fields
+from scrapy_robots_plus.audit import entries as fields
 from scrapy_robots_plus.audit.entries import ENTRIES, Entry
 
 _MOMENTS = st.integers(0, 4_000_000_000_000_000).map(lambda micros: micros / 1_000_000)

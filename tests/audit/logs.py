@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.chain import START, seal
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry, to_fields
+from scrapy_robots_plus.audit.log import AuditLog
 from scrapy_robots_plus.audit.reading import LogReader
-from scrapy_robots_plus.audit.replay.replay import OUR_PARSER
-from scrapy_robots_plus.audit.writing.log import AuditLog
+from scrapy_robots_plus.audit.replay import OUR_PARSER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from scrapy_robots_plus.audit.damage import Damage, State
+    from scrapy_robots_plus.audit.chain import Damage, State
     from scrapy_robots_plus.audit.entries import Entry
 
 

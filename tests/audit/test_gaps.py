@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.audit.summary.gaps import Gaps
+from scrapy_robots_plus.audit.rows import Gaps
 
 
 def gaps_of(delay: float, seconds: list[float]) -> Gaps:

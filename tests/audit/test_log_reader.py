@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.audit.chain import START, seal
-from scrapy_robots_plus.audit.damage import Damage, State
+from scrapy_robots_plus.audit.chain import START, Damage, State, seal
 from scrapy_robots_plus.audit.entries import EndEntry, VerdictEntry
 from scrapy_robots_plus.audit.reading import LogReader
 from tests.audit.logs import begin, damages_in, open_log, urls_in, verdict, write

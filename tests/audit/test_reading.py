@@ -9,10 +9,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.bodies import Bodies
-from scrapy_robots_plus.audit.crawls import MOST_OPEN_CRAWLS
-from scrapy_robots_plus.audit.damage import State
-from scrapy_robots_plus.audit.dialects import dialect_to_json
-from scrapy_robots_plus.audit.reading import LogReader
+from scrapy_robots_plus.audit.chain import State
+from scrapy_robots_plus.audit.entries import dialect_to_json
+from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, LogReader
 from scrapy_robots_plus.protocol.dialect import RFC9309
 from tests.audit.logs import begin, end, verdict, write_sealed
 from tests.peak_memory import measured, peak
@@ -20,7 +19,7 @@ from tests.peak_memory import measured, peak
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.audit.damage import Damage
+    from scrapy_robots_plus.audit.chain import Damage
     from scrapy_robots_plus.audit.entries import Entry
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from scrapy_robots_plus.audit.entries import Entry
-from scrapy_robots_plus.audit.report.tables import FIRST
+from scrapy_robots_plus.audit.report.html import FIRST
 
 from . import sample_log
 from .pages import Page, page_of, text_of

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from scrapy_robots_plus.audit.summary import selection
-from scrapy_robots_plus.audit.summary.selection import Selection
+from scrapy_robots_plus.audit import summary
+from scrapy_robots_plus.audit.summary import Selection
 from scrapy_robots_plus.settings.host_patterns import HostPatterns, plain_pattern
 
 from .sample_log import BEGIN, NEWS, SHOP, allowed, begin, denied, end, read
@@ -70,7 +70,7 @@ def test_what_has_no_origin_is_of_no_host(origin: str | None) -> None:
 def test_of_very_many_crawls_the_oldest_begins_are_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(selection, "MOST_OPEN_CRAWLS", 2)
+    monkeypatch.setattr(summary, "MOST_OPEN_CRAWLS", 2)
     entries = [begin(name) for name in "abc"]
     part = Selection(words=("a part",))
     found = list(part.of([*entries, denied(SHOP, "/", crawl="a"), denied(SHOP, "/", crawl="c")]))

@@ -15,7 +15,7 @@ from scrapy_robots_plus.audit.entries import (
     FileEntry,
     VerdictEntry,
 )
-from scrapy_robots_plus.audit.summary.summary import Rule, Status, Summary
+from scrapy_robots_plus.audit.summary import Rule, Status, Summary
 
 from . import sample_log
 from .entries import any_entry
@@ -24,7 +24,7 @@ from .sample_log import BEGIN, NEWS, PARTNER, SHOP, SLOW, allowed, begin, denied
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from scrapy_robots_plus.audit.summary.gaps import Gaps
+    from scrapy_robots_plus.audit.rows import Gaps
 
 
 def summary_of(entries: Iterable[Entry]) -> Summary:

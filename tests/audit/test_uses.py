@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.audit.summary.summary import Summary
+from scrapy_robots_plus.audit.summary import Summary
 
 from .pages import page_of
 from .sample_log import begin, denied, end

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest_twisted
 
-from scrapy_robots_plus.commands.replay.log_check import EXITS
+from scrapy_robots_plus.commands.logs import EXITS
 from tests.audit.logs import end, open_log, verdict
 from tests.crawling import crawl, names_rules
 from tests.samples import ROOT

@@ -15,10 +15,10 @@ import scrapy
 from twisted.internet.defer import gatherResults
 
 from scrapy_robots_plus.audit.bodies import Bodies
-from scrapy_robots_plus.audit.damage import State
+from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, Entry, FileEntry, VerdictEntry
+from scrapy_robots_plus.audit.log import BATCH
 from scrapy_robots_plus.audit.recording.recorder import is_in_share
-from scrapy_robots_plus.audit.writing.log import BATCH
 from tests.audit.logs import damages_in, entries_in, state_of
 from tests.crawling import (
     ProbeSpider,

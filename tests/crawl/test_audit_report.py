@@ -11,7 +11,7 @@ import pytest_twisted
 
 from scrapy_robots_plus.audit.reading import LogReader
 from scrapy_robots_plus.audit.report.page import Log, page
-from scrapy_robots_plus.audit.summary.summary import Summary
+from scrapy_robots_plus.audit.summary import Summary
 from tests.audit.pages import Page
 from tests.crawling import ProbeSpider, StepSpider, crawl, names_rules, stat
 from tests.sites import Sites, answer, in_turn

@@ -13,8 +13,8 @@ from scrapy_robots_plus import (
     RobotsUnreachable,
     RobotsUseDisallowed,
 )
-from scrapy_robots_plus.audit.replay.replay import UNREPLAYED
-from scrapy_robots_plus.commands.diff.changes import _WORDS
+from scrapy_robots_plus.audit.replay import UNREPLAYED
+from scrapy_robots_plus.commands.diff import _WORDS
 from scrapy_robots_plus.crawl.exceptions import exception_for
 from scrapy_robots_plus.protocol import Reason, Verdict
 
@@ -66,13 +66,13 @@ def reasons_in(*folders: str) -> set[Reason]:
 def test_a_replay_comes_to_each_reason_to_deny_or_says_why_it_cannot() -> None:
     left_out = {reason for reason in DENY if reason.value in UNREPLAYED}
     assert reasons_in("origins", "protocol/rules") & set(DENY) | left_out == set(DENY), (
-        "say in UNREPLAYED in audit/replay/replay.py why a file alone does not tell"
+        "say in UNREPLAYED in audit/replay.py why a file alone does not tell"
     )
 
 
 def test_a_difference_can_be_told_for_each_reason_that_a_file_gives() -> None:
     given = reasons_in("protocol/rules", "protocol/difference") - {Reason.RULE}
-    assert given == set(_WORDS), "_WORDS in commands/diff/changes.py has a few words for each"
+    assert given == set(_WORDS), "_WORDS in commands/diff.py has a few words for each"
 
 
 def test_the_statistics_of_denials_are_described() -> None:

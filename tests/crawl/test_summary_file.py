@@ -19,7 +19,7 @@ from scrapy.exceptions import CloseSpider
 
 from scrapy_robots_plus import RobotsMiddleware, __version__
 from scrapy_robots_plus.crawl.clock import timestamp
-from scrapy_robots_plus.report.summary_file import replace_file
+from scrapy_robots_plus.whole_file import whole_file
 from tests.crawling import ProbeSpider, crawl, make_crawler, names_rules, parts_of_seconds, run
 from tests.samples import blocks
 from tests.sites import Sites, answer
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 CLOSED = "User-agent: *\nDisallow: /private/\n"
 SLOW = CLOSED + "Crawl-delay: 0.5\n"
-LOGGER = "scrapy_robots_plus.report.summary_file"
+LOGGER = "scrapy_robots_plus.report.summary"
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -450,10 +450,11 @@ async def test_no_name_of_a_spider_ends_the_crawl_or_reaches_the_terminal(
 FULL = """
 import resource, sys
 from pathlib import Path
-from scrapy_robots_plus.report.summary_file import replace_file
+from scrapy_robots_plus.whole_file import whole_file
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 try:
-    replace_file(Path(sys.argv[1]), ("x" * 999 for _ in range(1_000)))
+    with whole_file(Path(sys.argv[1])) as file:
+        file.writelines("x" * 999 for _ in range(1_000))
 except OSError as error:
     print(error.strerror)
 """
@@ -472,13 +473,14 @@ def test_on_a_full_disk_the_old_file_stays(tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from scrapy_robots_plus.report.summary_file import replace_file
+from scrapy_robots_plus.whole_file import whole_file
 
 def text():
     yield "x" * 100_000
     os.kill(os.getpid(), signal.SIGKILL)
 
-replace_file(Path(sys.argv[1]), text())
+with whole_file(Path(sys.argv[1])) as file:
+    file.writelines(text())
 """
 
 
@@ -498,8 +500,8 @@ def test_an_error_of_our_own_leaves_the_old_file(tmp_path: Path) -> None:
 
     path = tmp_path / "robots.json"
     path.write_text("old")
-    with pytest.raises(RuntimeError):
-        replace_file(path, text())
+    with pytest.raises(RuntimeError), whole_file(path) as file:
+        file.writelines(text())
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 

@@ -17,8 +17,7 @@ from scrapy_robots_plus.origins.delay import Delay
 from scrapy_robots_plus.origins.tally import Row, Tally
 from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.report.table import headline, table
-from scrapy_robots_plus.report.words import columns, shortened
+from scrapy_robots_plus.report.table import columns, headline, shortened, table
 from tests.crawling import crawl, parts_of_seconds
 from tests.samples import blocks
 from tests.sites import Sites, answer, hang_up

@@ -120,7 +120,7 @@ PARTS = (
     ),
     Part(
         "audit",
-        sources=("audit/*.py", "audit/replay/*.py", "audit/writing/*.py"),
+        sources=("audit/*.py",),
         tests=(
             "audit/test_bodies.py",
             "audit/test_chain.py",

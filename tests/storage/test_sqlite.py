@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.storage import StoreError
-from scrapy_robots_plus.storage.sqlite import rows as sqlite_rows
 from scrapy_robots_plus.storage.sqlite import store as sqlite
+from scrapy_robots_plus.storage.sqlite import store as sqlite_rows
 from scrapy_robots_plus.storage.sqlite.store import SqliteStore
 
 from .conformance import BoundedStoreConformance

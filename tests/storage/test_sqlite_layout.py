@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.storage import StoreError, codec
-from scrapy_robots_plus.storage.sqlite import layout as sqlite_layout
+from scrapy_robots_plus.storage.sqlite import file as sqlite_layout
 from scrapy_robots_plus.storage.sqlite.store import SqliteStore
 
 from .records import START, origin, rules

@@ -14,9 +14,8 @@ import pytest
 from scrapy_robots_plus.storage import StoreError
 from scrapy_robots_plus.storage.memory import MemoryStore
 from scrapy_robots_plus.storage.sqlite import file as sqlite_file
-from scrapy_robots_plus.storage.sqlite import layout as sqlite_layout
-from scrapy_robots_plus.storage.sqlite.reader import SqliteReader
-from scrapy_robots_plus.storage.sqlite.store import SqliteStore
+from scrapy_robots_plus.storage.sqlite import file as sqlite_layout
+from scrapy_robots_plus.storage.sqlite.store import SqliteReader, SqliteStore
 
 from .records import START, never_read, origin, rules
 

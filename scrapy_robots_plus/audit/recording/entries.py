@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.python import global_object_name
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus._version import __version__
-from scrapy_robots_plus.audit.dialects import dialect_to_json
 from scrapy_robots_plus.audit.entries import (
     DONT_OBEY,
     CrawlEntry,
@@ -17,6 +16,7 @@ from scrapy_robots_plus.audit.entries import (
     PageEntry,
     StandingEntry,
     VerdictEntry,
+    dialect_to_json,
 )
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
@@ -115,13 +115,10 @@ class Entries:
     ) -> VerdictEntry:
         """A request was judged. ``sent`` is for whoever knows."""
         policy, verdict = decision.policy, decision.verdict
-        entry = VerdictEntry(
-            time=self._now(),
-            crawl=self._name,
-            url=request.url,
-            origin=str(origin),
-            agent=agent,
-            tokens=product_tokens(agent, self._strict),
+        entry = self._verdict(
+            request,
+            origin,
+            agent,
             allowed=verdict.allowed,
             reason=verdict.reason.value,
             rule=verdict.rule,
@@ -132,7 +129,6 @@ class Entries:
             source=verdict.source,
             preferences=_preferred(request),
             override=decision.override,
-            mode=self._mode,
         )
         if policy is None:
             entry.robots_url = verdict.robots_url
@@ -144,6 +140,12 @@ class Entries:
         """A request passes because of ``dont_obey_robotstxt``. ``sent`` is for whoever knows."""
         settings = self._crawl.request_settings.of_origin(origin)
         agent = self._crawl.get(Agents).of(request, settings)
+        reason, override = Reason.NOT_OBEYED.value, {DONT_OBEY: True}
+        return self._verdict(request, origin, agent, allowed=True, reason=reason, override=override)
+
+    def _verdict(
+        self, request: Request, origin: Origin, agent: AgentNames, **decided: Any
+    ) -> VerdictEntry:
         return VerdictEntry(
             time=self._now(),
             crawl=self._name,
@@ -151,10 +153,8 @@ class Entries:
             origin=str(origin),
             agent=agent,
             tokens=product_tokens(agent, self._strict),
-            allowed=True,
-            reason=Reason.NOT_OBEYED.value,
-            override={DONT_OBEY: True},
             mode=self._mode,
+            **decided,
         )
 
     def page(self, page: Page) -> PageEntry:

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import logging
+from functools import wraps
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.audit.bodies import Bodies
-from scrapy_robots_plus.audit.writing.log import BATCH, AuditLog
+from scrapy_robots_plus.audit.bodies import Bodies, folder_beside
+from scrapy_robots_plus.audit.log import BATCH, AuditLog
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.log import crawl_log
+from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY, valid_origin_of
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.downloader import RobotsDownloader
 from scrapy_robots_plus.origins.retrieval import Retrieval
+from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.requests.judge import Passes, Refused
 
 from .entries import Entries
-from .paths import as_seen_from, bodies_folder
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
     from scrapy import Request
 
@@ -36,9 +39,61 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.standing import Site
 
-    from .problems import Problems
-
 logger = crawl_log(__name__)
+
+_P = ParamSpec("_P")
+
+
+class Problems:
+    """Those of one crawl."""
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawler = crawl.crawler
+        self._once = Once()
+
+    def warn(self, text: str) -> None:
+        """Logs *text*, which begins with the path of the file, at WARNING."""
+        logger(self._crawler).warning("%s", printable(text))
+
+    def warn_once(self, text: str) -> None:
+        """The same, the first time only."""
+        if self._once.is_first(text):
+            self.warn(text)
+
+    def count(self, errors: int = 1) -> None:
+        if errors:
+            compat.stats_of(self._crawler).inc_value(stats.AUDIT_ERRORS, errors)
+
+    def never_fatal(self, action: Callable[_P, None]) -> Callable[_P, None]:
+        """*action*; the crawl survives its exceptions. They are logged, the first at ERROR."""
+
+        @wraps(action)
+        def guarded(*args: _P.args, **kwargs: _P.kwargs) -> None:
+            try:
+                action(*args, **kwargs)
+            except Exception:  # noqa: BLE001 - an audit log is not worth a crawl
+                level = logging.ERROR if self._once.is_first() else logging.DEBUG
+                self.count()
+                logger(self._crawler).log(level, "The audit log misses something", exc_info=True)
+
+        return guarded
+
+
+def bodies_folder(setting: bool | str, log: Path) -> Path | None:
+    """Where ``ROBOTS_AUDIT_BODIES`` puts the texts; None for nowhere."""
+    if isinstance(setting, str):
+        return Path(setting).absolute()
+    return folder_beside(log) if setting else None
+
+
+def as_seen_from(log: Path, folder: Path | None) -> str | None:
+    """How the log names *folder*: relative to its own folder, if it lies below that."""
+    if folder is None:
+        return None
+    try:
+        return folder.relative_to(log.parent).as_posix()
+    except ValueError:
+        return str(folder)
 
 
 class Recorder:

@@ -11,8 +11,8 @@ from scrapy_robots_plus.protocol.moments import rfc3339
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_robots_plus.audit.summary.rows import Crawl, Failure
-    from scrapy_robots_plus.audit.summary.summary import Summary
+    from scrapy_robots_plus.audit.rows import Crawl, Failure
+    from scrapy_robots_plus.audit.summary import Summary
 
 _CAUSES = {
     "timeout": "no answer in time",

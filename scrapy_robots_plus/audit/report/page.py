@@ -5,20 +5,18 @@ from __future__ import annotations
 import base64
 import hashlib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.audit.damage import State
+from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.protocol.counting import counted
 
-from . import words
 from .figures import sentence
-from .html import Html, code, element, join
+from .html import Html, code, element, join, moment, note, paragraph, section, span
 from .sections import files, overrides, reasons, table_of_crawls, table_of_sites, uses
-from .style import STYLE
-from .tables import note, paragraph, section
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.audit.summary.summary import Summary
+    from scrapy_robots_plus.audit.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,8 @@ def page(summary: Summary, log: Log) -> str:
 
 def _head(summary: Summary, log: Log) -> Html:
     """Nothing but the style may be loaded or run, even if something slips through unescaped."""
-    digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+    style = Path(__file__).with_name("style.css").read_text(encoding="ascii")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:"
     return element(
         "head",
@@ -79,7 +78,7 @@ def _head(summary: Summary, log: Log) -> Html:
         element("meta", name="generator", content=log.made_by),
         element("title", f"{title_of(summary, log)}: {', '.join(log.names)}"),
         element("link", rel="icon", href="data:,"),
-        element("style", Html(STYLE)),
+        element("style", Html(style)),
     )
 
 
@@ -100,7 +99,7 @@ def _header(summary: Summary, log: Log) -> list[Html]:
             {row.spider for _, row in summary.crawls.ranked(lambda row: row.count) if row.spider}
         )
         shown = ", ".join([*spiders[:3], *(["..."] if spiders[3:] else [])])
-        when = words.span(totals.first, totals.last)
+        when = span(totals.first, totals.last)
         parts.append(element("p", join([*([f"{shown} · "] if shown else []), when]), class_="lead"))
     parts.append(element("p", sentence(summary), class_="sentence"))
     if log.selection:
@@ -148,7 +147,7 @@ def _audit_mode(summary: Summary) -> list[object]:
 
 def _proof(summary: Summary, log: Log) -> Html:
     last = join([" Hash of the last line: ", code(log.last_hash)]) if log.last_hash else ""
-    made = join([words.moment(log.made_at), f" UTC by {log.made_by}."])
+    made = join([moment(log.made_at), f" UTC by {log.made_by}."])
     names = join(map(code, log.names), ", ")
     silent = "" if summary.totals.logs_all else f" {_UNLOGGED}"
     return section(

@@ -4,20 +4,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.audit.summary.gaps import TOLERANCE
+from scrapy_robots_plus.audit.rows import TOLERANCE
 from scrapy_robots_plus.protocol.counting import counted
 
-from . import words
 from .figures import causes, crawls, sites
-from .html import Html, code, element, join, number
-from .tables import FIRST, Column, fold, folded, paragraph, section, small, table
+from .html import (
+    FIRST,
+    Column,
+    Html,
+    access,
+    capitalized,
+    code,
+    decided_by,
+    element,
+    exactly,
+    fold,
+    folded,
+    join,
+    length,
+    moment,
+    number,
+    paragraph,
+    seconds,
+    section,
+    small,
+    span,
+    table,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_robots_plus.audit.summary.rows import Crawl, Outcomes, Override
-    from scrapy_robots_plus.audit.summary.summary import Change, Rule, Summary
-    from scrapy_robots_plus.audit.summary.timeline import Bucket
+    from scrapy_robots_plus.audit.counting import Bucket
+    from scrapy_robots_plus.audit.rows import Crawl, Outcomes, Override
+    from scrapy_robots_plus.audit.summary import Change, Rule, Summary
 
     from .figures import Cause, Site
 
@@ -54,7 +74,7 @@ def table_of_sites(summary: Summary) -> Html:
 
 
 def _site(site: Site) -> list[object]:
-    gap: object = "" if site.smallest_gap is None else words.seconds(site.smallest_gap)
+    gap: object = "" if site.smallest_gap is None else seconds(site.smallest_gap)
     if site.gaps_too_short:
         gap = element("b", gap, class_="short")
     kept = site.delay_kept if site.delay_kept is not None else None
@@ -63,8 +83,8 @@ def _site(site: Site) -> list[object]:
         site.status + (f", {site.standing}" if site.standing not in ("", "open") else ""),
         number(site.requests_denied, is_exact=site.exact),
         number(site.requests_allowed, is_exact=site.exact),
-        "" if site.delay_asked is None else words.exactly(site.delay_asked),
-        "" if kept is None else words.exactly(kept),
+        "" if site.delay_asked is None else exactly(site.delay_asked),
+        "" if kept is None else exactly(kept),
         gap,
     ]
 
@@ -116,7 +136,7 @@ def reasons(summary: Summary) -> Html:
     ranked = summary.reasons.ranked(lambda row: (row.denied, row.allowed))
     rows = [
         [
-            words.sentence(words.decided_by(value)),
+            capitalized(decided_by(value)),
             number(row.denied, is_exact=row.missed == 0),
             number(row.allowed, is_exact=row.missed == 0),
         ]
@@ -165,8 +185,8 @@ def _over_time(summary: Summary) -> list[Html]:
     if not strips or len(buckets) == 1:
         return []
     end = buckets[-1].start + timeline.width
-    axis = element("div", words.moment(buckets[0].start), words.moment(end), class_="axis")
-    about = small(f"Each bar stands for {words.length(timeline.width)}; times are in UTC.")
+    axis = element("div", moment(buckets[0].start), moment(end), class_="axis")
+    about = small(f"Each bar stands for {length(timeline.width)}; times are in UTC.")
     return [fold("Over time", about, *strips, axis)]
 
 
@@ -193,7 +213,7 @@ def files(summary: Summary) -> Html:
         return section("files", "robots.txt files", nothing)
     columns = [Column("Answer"), Column("Meaning"), _TIMES]
     rows = [
-        [status.status, words.sentence(words.access(status.access)), number(row.count)]
+        [status.status, capitalized(access(status.access)), number(row.count)]
         for status, row in summary.statuses.ranked(lambda row: row.count)
     ]
     answers = table(columns, rows[:FIRST], ["All", "", number(summary.totals.files)])
@@ -216,7 +236,7 @@ def _cause(cause: Cause) -> list[object]:
     named = join(map(code, cause.origins[:_NAMED]), ", ")
     others = cause.origins[_NAMED:SITES]
     more = fold(counted(len(others), "more site"), small(join(map(code, others), ", ")))
-    head = [words.sentence(cause.detail), small(words.span(cause.first, cause.last)), small(named)]
+    head = [capitalized(cause.detail), small(span(cause.first, cause.last)), small(named)]
     return [join([*head, *([more] if others else [])]), len(cause.origins), number(cause.times)]
 
 
@@ -233,7 +253,7 @@ def _changes(summary: Summary) -> list[Html]:
 def _change(change: Change) -> list[object]:
     suspicion = [small("Looks like a mistake: ", change.suspicion)] if change.suspicion else []
     hashes = small("SHA-256 ", _hash(change.before), " became ", _hash(change.after))
-    return [join([code(change.origin), hashes, *suspicion]), words.moment(change.time)]
+    return [join([code(change.origin), hashes, *suspicion]), moment(change.time)]
 
 
 def _hash(sha256: str) -> Html:
@@ -315,7 +335,7 @@ def _crawl(name: str, crawl: Crawl) -> list[Html]:
         if crawl.ended is None
         else f"ended: {crawl.ended}"
     )
-    details = [element("div", words.span(crawl.first, crawl.last), ", ", ended)]
+    details = [element("div", span(crawl.first, crawl.last), ", ", ended)]
     if crawl.mode not in ("", "obey"):
         details.append(small("Observe mode: nothing was blocked or delayed"))
     if crawl.lost:

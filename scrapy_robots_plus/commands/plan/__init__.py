@@ -3,41 +3,41 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 from twisted.internet.defer import CancelledError
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.commands.ahead import TURN, asked_ahead
-from scrapy_robots_plus.commands.answers import origin_of
-from scrapy_robots_plus.commands.errors import WrongUsageError
+from scrapy_robots_plus.commands.output import Style, WrongUsageError
 from scrapy_robots_plus.commands.subcommand import (
+    AGENT,
+    DIALECT,
+    JSON,
     Exit,
     Subcommand,
-    add_agent,
-    add_dialect,
-    add_json,
+    argument,
 )
-from scrapy_robots_plus.commands.urls import Urls, add_urls
+from scrapy_robots_plus.commands.urls import TURN, URLS, Urls, asked_ahead, origin_of
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.protocol.counting import counted
+from scrapy_robots_plus.report.progress import duration
 from scrapy_robots_plus.settings.scrapys_own import queue_class, throttles_automatically
 
-from .figures import Figures, Limits
-from .report import print_json, print_table
+from .figures import Figures, Host, Limits
 from .sitemaps import Sitemaps
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import AsyncIterator
+    from argparse import Namespace
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from scrapy_robots_plus.commands.output import Output
     from scrapy_robots_plus.commands.project import Project
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
 
-    from .figures import Host
+    from .figures import Total
 
 _LONGEST = 86_400
 """Seconds that one response may take: a day."""
@@ -46,11 +46,6 @@ _LONGEST = 86_400
 class Plan(Subcommand):
     """Counts by host, however many URLs there are."""
 
-    name = "plan"
-    syntax = (
-        "URL... | --input FILE | --sitemap URL|FILE [--agent NAME] [--dialect NAME] "
-        "[--response-time SECONDS] [--top N] [--json]"
-    )
     help = "Say how much of a crawl is allowed, and how long politeness alone takes"
     details = (
         "For each downloader slot, which usually is a host: how many URLs are allowed and denied, "
@@ -59,32 +54,32 @@ class Plan(Subcommand):
         "incomplete, because a robots.txt or a sitemap cannot be read or a line is not a URL; 2 if "
         "there is nothing to plan with."
     )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        add_urls(parser)
-        parser.add_argument(
+    arguments = (
+        *URLS,
+        argument(
             "--sitemap",
             metavar="URL|FILE",
             help="the URLs of a sitemap, an index of sitemaps, or a site's robots.txt",
-        )
-        add_agent(parser)
-        add_dialect(parser)
-        parser.add_argument(
+        ),
+        AGENT,
+        DIALECT,
+        argument(
             "--response-time",
             type=float,
             default=0.0,
             metavar="SECONDS",
             help="count this time for each response, so that the limits of "
             "CONCURRENT_REQUESTS count too (default: 0, politeness alone)",
-        )
-        parser.add_argument(
+        ),
+        argument(
             "--top",
             type=int,
             default=20,
             metavar="N",
             help="the hosts to show, longest first; 0 for all (default: 20; with --json all)",
-        )
-        add_json(parser)
+        ),
+        JSON,
+    )
 
     def run(self, arguments: Namespace, project: Project, output: Output) -> int:
         given = _input_of(arguments)
@@ -184,3 +179,134 @@ def _status(figures: Figures) -> Exit:
         return Exit.UNDECIDED
     incomplete = figures.invalid or figures.sitemaps_unread
     return Exit.FOUND if incomplete or any(host.undecided for host in hosts) else Exit.OK
+
+
+_COLUMNS = "{:>14} {:>10} {:>10} {:>10} {:>8}  "
+_HEADINGS = ("TAKES", "ALLOWED", "DENIED", "UNDECIDED", "DELAY")
+
+
+def print_table(figures: Figures, output: Output, top: int) -> None:
+    """The *top* hosts, longest first (0 for all), and what holds for the whole."""
+    hosts = figures.longest_first()
+    shown = hosts[:top] if top else hosts
+    if shown:
+        output.line((_COLUMNS.format(*_HEADINGS) + "HOST", Style.BOLD))
+    for host in shown:
+        columns = _columns(figures.seconds(host), host, f"{host.timetable.delay:g} s")
+        notes = "; ".join(_notes(host))
+        output.line((columns, _style(host)), host.name, f"  ({notes})" if notes else "")
+    if len(hosts) > len(shown):
+        rest = hosts[len(shown) :]
+        output.line(_columns(figures.seconds(rest[0]), _sum(rest), ""), f"{len(rest):,} more")
+    for line in ("", *_summary(figures, hosts)):
+        output.line(line)
+
+
+def print_json(figures: Figures, output: Output) -> None:
+    """An object for each host, longest first, and one for the whole."""
+    hosts = figures.longest_first()
+    for host in hosts:
+        output.json(_host_fields(figures, host))
+    output.json(_total_fields(figures, hosts))
+
+
+def _columns(seconds: float, host: Host, delay: str) -> str:
+    counts = (f"{count:,}" for count in (host.allowed, host.denied, host.undecided))
+    return _COLUMNS.format(duration(seconds) if seconds else "-", *counts, delay)
+
+
+def _style(host: Host) -> Style:
+    if host.undecided:
+        return Style.UNSURE
+    return Style.PLAIN if host.allowed else Style.FAINT
+
+
+def _sum(hosts: Sequence[Host]) -> Host:
+    return Host(
+        "",
+        allowed=sum(host.allowed for host in hosts),
+        denied=sum(host.denied for host in hosts),
+        undecided=sum(host.undecided for host in hosts),
+    )
+
+
+def _notes(host: Host) -> Iterator[str]:
+    asked, timetable = host.asked, host.timetable
+    if asked is not None and asked != timetable.delay:
+        yield f"asks for {asked:g} s"
+    for window, delay in timetable.hourly:
+        yield f"{delay:g} s during {window}"
+    for visit_time in dict.fromkeys(host.visit_times.values()):
+        ignored = "" if timetable.visits else ", ignored (ROBOTS_VISIT_TIME)"
+        yield f"Visit-time {visit_time}{ignored}"
+
+
+def _summary(figures: Figures, hosts: Sequence[Host]) -> Iterator[str]:
+    whole, total = _sum(hosts), figures.total()
+    yield (
+        f"{counted(len(hosts), 'host')}: {counted(whole.allowed, 'URL')} allowed, "
+        f"{whole.denied:,} denied, {whole.undecided:,} undecided"
+    )
+    unread = sum(1 for host in hosts if host.undecided)
+    if unread:
+        yield f"Undecided, because robots.txt cannot be read: {counted(unread, 'host')}"
+    if figures.not_http:
+        yield f"Left out, because not http or https: {counted(figures.not_http, 'URL')}"
+    if figures.invalid:
+        yield f"Left out, because not a URL: {counted(figures.invalid, 'line')}"
+    if figures.sitemaps_unread:
+        yield f"Left out: {counted(figures.sitemaps_unread, 'sitemap')}"
+    yield _total_in_words(total, figures)
+    if figures.limits.other_queue and len(hosts) > 1:
+        yield "More with this SCHEDULER_PRIORITY_QUEUE, in which hosts wait for each other."
+    if figures.limits.autothrottle:
+        yield "More with AUTOTHROTTLE_ENABLED, which adds to the delays."
+
+
+def _total_in_words(total: Total, figures: Figures) -> str:
+    limits, because = figures.limits, total.because
+    if because is None:
+        return "Politeness takes no time."
+    least = f"At least {duration(total.seconds)}: "
+    if isinstance(because, Host):
+        paced = f", {because.timetable.delay:g} s apart" if because.timetable.delay else ""
+        return f"{least}{counted(because.allowed, 'request')} to {because.name}{paced}"
+    return (
+        f"{least}responses of {limits.response_time:g} s, {limits.concurrency:,} at a time "
+        f"({because})"
+    )
+
+
+def _host_fields(figures: Figures, host: Host) -> dict[str, Any]:
+    timetable = host.timetable
+    return {
+        "type": "host",
+        "host": host.name,
+        "origins": [str(origin) for origin in host.origins],
+        "allowed_urls": host.allowed,
+        "denied_urls": host.denied,
+        "undecided_urls": host.undecided,
+        "delay_asked": host.asked,
+        "delay": timetable.delay,
+        "hourly": [{"hours": str(hours), "delay": delay} for hours, delay in timetable.hourly],
+        "visit_time": next(iter(host.visit_times.values()), None),
+        "visit_time_obeyed": timetable.visits is not None,
+        "seconds": figures.seconds(host),
+    }
+
+
+def _total_fields(figures: Figures, hosts: Sequence[Host]) -> dict[str, Any]:
+    whole, total = _sum(hosts), figures.total()
+    because = total.because
+    return {
+        "type": "total",
+        "hosts": len(hosts),
+        "allowed_urls": whole.allowed,
+        "denied_urls": whole.denied,
+        "undecided_urls": whole.undecided,
+        "not_http": figures.not_http,
+        "invalid": figures.invalid,
+        "sitemaps_unread": figures.sitemaps_unread,
+        "seconds": total.seconds,
+        "because": because.name if isinstance(because, Host) else because,
+    }

@@ -11,7 +11,7 @@ from scrapy.utils.gz import gunzip
 from scrapy.utils.sitemap import Sitemap
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.commands.errors import UnreadableError
+from scrapy_robots_plus.commands.output import UnreadableError
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin

@@ -11,8 +11,7 @@ from scrapy_robots_plus.protocol.groups.sections import STAR
 from scrapy_robots_plus.protocol.rules.rank import NO_RANK, rank_of
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
-from .changed_paths import MOST_EXAMPLES, MOST_STEPS, Search, Side, spelled_by
-from .path_units import read_as
+from .changed_paths import MOST_EXAMPLES, MOST_STEPS, Search, Side, read_as, spelled_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -8,8 +8,6 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from typing_extensions import Self
-
 from scrapy_robots_plus.protocol.lines.octets import text
 from scrapy_robots_plus.protocol.printable import cut
 
@@ -26,174 +24,101 @@ class Code(str, Enum):
     Its value is the code, in kebab-case.
     """
 
-    means: str
-    """What it is, in words."""
-
-    def __new__(cls, value: str, means: str) -> Self:
-        code = str.__new__(cls, value)
-        code._value_ = value
-        code.means = means
-        return code
-
-    HTML = "html", "The file is a web page, not a robots.txt."
-    FILE_TOO_LONG = (
-        "file-too-long",
-        (
-            "The file is longer than crawlers have to read (500 KiB, RFC 9309 2.5), or than "
-            "`ROBOTS_FETCH_MAX_BYTES`."
-        ),
-    )
-    LINE_TOO_LONG = "line-too-long", "The end of the line is not read, because it is too long."
-    BYTE_ORDER_MARK = (
-        "byte-order-mark",
-        (
-            "A byte order mark is not at the start of the file. It often spoils a key, "
-            "so that the line is ignored."
-        ),
-    )
-    INVISIBLE_CHARACTER = (
-        "invisible-character",
-        "The line has a character that cannot be seen, such as a no-break space.",
-    )
-    NUL = "nul", "What follows a NUL is not read."
-    UTF_16 = (
-        "utf-16",
-        (
-            "The file is UTF-16, not UTF-8 (RFC 9309 2.3). It is read here, but others find no "
-            "rule in it and fetch everything."
-        ),
-    )
-    NOT_UTF_8 = "not-utf-8", "The line is not UTF-8 (RFC 9309 2.3)."
-    MISSPELT_KEY = "misspelt-key", "The key is misspelt, but understood. Others may not."
-    MISSPELT_KEY_IGNORED = (
-        "misspelt-key-ignored",
-        "The key looks like a misspelling, and the line is ignored.",
-    )
-    MISSING_COLON = "missing-colon", "There is no colon after the key."
-    UNKNOWN_KEY = "unknown-key", "The key is unknown, so the line is ignored."
-    NOT_A_RECORD = (
-        "not-a-record",
-        "The line has no key, and is not a comment: it is ignored.",
-    )
-    SEVERAL_RECORDS = (
-        "several-records",
-        "The value holds another key: a line break may be missing.",
-    )
-    OUTSIDE_GROUP = (
-        "outside-group",
-        (
-            "A rule, a Crawl-delay or a Content-Signal is in no group, because no user-agent line "
-            "comes before it (RFC 9309 2.2.2)."
-        ),
-    )
-    NAMES_NOBODY = "names-nobody", "A user-agent line without a name that a crawler can have."
-    ALL_IS_A_NAME = (
-        "all-is-a-name",
-        "The group is for a crawler named `all` or the like. Only `*` is for all (RFC 9309 2.2.1).",
-    )
-    NAME_CUT_OFF = (
-        "name-cut-off",
-        "Only the beginning of a user-agent line counts as its name (RFC 9309 2.2.1).",
-    )
-    DUPLICATE_USER_AGENT = "duplicate-user-agent", "The group has this name already."
-    DUPLICATE_GROUP = (
-        "duplicate-group",
-        (
-            "An earlier group has this name, too. The two are merged (RFC 9309 2.2.1), or only the "
-            "first counts, depending on the dialect."
-        ),
-    )
-    JOINED_GROUP = (
-        "joined-group",
-        (
-            "A user-agent line continues a group across a blank line or a Crawl-delay, as no rule "
-            "is in between (RFC 9309 2.1): the rules below are for all its crawlers."
-        ),
-    )
-    GROUP_WITHOUT_RULES = (
-        "group-without-rules",
-        (
-            "A group has no rules, so its crawlers may fetch everything: the rules for `*` do not "
-            "apply to them. In some dialects, it is ignored."
-        ),
-    )
-    UNREACHABLE_GROUP = "unreachable-group", "No crawler can choose the group."
-    NEVER_MATCHES = "never-matches", "No URL can match the rule."
-    SEVERAL_PATHS = (
-        "several-paths",
-        "A rule has one path (RFC 9309 2.2.2): a space and what follows it are part of that.",
-    )
-    REGULAR_EXPRESSION = (
-        "regular-expression",
-        (
-            "The path looks like a regular expression. In paths, only `*` and a final `$` are "
-            "special (RFC 9309 2.2.3)."
-        ),
-    )
-    LITERAL_DOLLAR = (
-        "literal-dollar",
-        "A `$` that is not the last character stands for itself (RFC 9309 2.2.3).",
-    )
-    LITERAL_WILDCARD = (
-        "literal-wildcard",
-        "The dialect has no wildcards: `*` or `$` stands for itself.",
-    )
-    COMMENT_IN_PATH = (
-        "comment-in-path",
-        "`#` begins a comment (RFC 9309 2.2), so the path ends there.",
-    )
-    EMPTY_RULE = "empty-rule", "A rule without a path means nothing here (RFC 9309 2.2.2)."
-    DUPLICATE_RULE = "duplicate-rule", "An earlier rule says the same about the same paths."
-    CONTRADICTION = (
-        "contradiction",
-        "The paths of the rule are both allowed and disallowed; the other rule wins.",
-    )
-    SHADOWED_RULE = (
-        "shadowed-rule",
-        "The rule changes nothing: wherever it matches, another one wins or says the same.",
-    )
-    RELATIVE_SITEMAP = (
-        "relative-sitemap",
-        'A Sitemap is not a full URL (sitemaps.org: "complete URL").',
-    )
-    EMPTY_VALUE = "empty-value", "There is nothing after the key."
-    UNREADABLE_VALUE = (
-        "unreadable-value",
-        "A Crawl-delay, Request-rate or Visit-time cannot be understood, so it is ignored.",
-    )
-    BROKEN_PREFERENCE = (
-        "broken-preference",
-        (
-            "A Content-Usage is not a Dictionary (RFC 9651), so that all preferences are unknown "
-            "(draft-ietf-aipref-vocab)."
-        ),
-    )
-    UNKNOWN_USE = (
-        "unknown-use",
-        "A key of Content-Usage or Content-Signal is not in use, so that it is ignored.",
-    )
-    UNCLEAR_PREFERENCE = (
-        "unclear-preference",
-        (
-            "A value of Content-Usage is not `y` or `n`, or one of Content-Signal is not `yes` or "
-            "`no`: the preference is unknown."
-        ),
-    )
-    OPPOSITE_PREFERENCES = (
-        "opposite-preferences",
-        (
-            "Two lines of the group say the opposite about a use of the same pages: it is "
-            "disallowed (draft-ietf-aipref-vocab)."
-        ),
-    )
-    RELATIVE_LICENSE = (
-        "relative-license",
-        "A License is not a full URL (RSL 1.0).",
-    )
-    NOT_CHECKED = (
-        "not-checked",
-        "A part of the file was not searched for shadowed rules, because that would take too long.",
-    )
+    HTML = "html"
+    """The file is a web page, not a robots.txt."""
+    FILE_TOO_LONG = "file-too-long"
+    """The file is longer than crawlers have to read (500 KiB, RFC 9309 2.5), or than
+    `ROBOTS_FETCH_MAX_BYTES`."""
+    LINE_TOO_LONG = "line-too-long"
+    """The end of the line is not read, because it is too long."""
+    BYTE_ORDER_MARK = "byte-order-mark"
+    """A byte order mark is not at the start of the file. It often spoils a key, so that the line is
+    ignored."""
+    INVISIBLE_CHARACTER = "invisible-character"
+    """The line has a character that cannot be seen, such as a no-break space."""
+    NUL = "nul"
+    """What follows a NUL is not read."""
+    UTF_16 = "utf-16"
+    """The file is UTF-16, not UTF-8 (RFC 9309 2.3). It is read here, but others find no rule in it
+    and fetch everything."""
+    NOT_UTF_8 = "not-utf-8"
+    """The line is not UTF-8 (RFC 9309 2.3)."""
+    MISSPELT_KEY = "misspelt-key"
+    """The key is misspelt, but understood. Others may not."""
+    MISSPELT_KEY_IGNORED = "misspelt-key-ignored"
+    """The key looks like a misspelling, and the line is ignored."""
+    MISSING_COLON = "missing-colon"
+    """There is no colon after the key."""
+    UNKNOWN_KEY = "unknown-key"
+    """The key is unknown, so the line is ignored."""
+    NOT_A_RECORD = "not-a-record"
+    """The line has no key, and is not a comment: it is ignored."""
+    SEVERAL_RECORDS = "several-records"
+    """The value holds another key: a line break may be missing."""
+    OUTSIDE_GROUP = "outside-group"
+    """A rule, a Crawl-delay or a Content-Signal is in no group, because no user-agent line comes
+    before it (RFC 9309 2.2.2)."""
+    NAMES_NOBODY = "names-nobody"
+    """A user-agent line without a name that a crawler can have."""
+    ALL_IS_A_NAME = "all-is-a-name"
+    """The group is for a crawler named `all` or the like. Only `*` is for all (RFC 9309 2.2.1)."""
+    NAME_CUT_OFF = "name-cut-off"
+    """Only the beginning of a user-agent line counts as its name (RFC 9309 2.2.1)."""
+    DUPLICATE_USER_AGENT = "duplicate-user-agent"
+    """The group has this name already."""
+    DUPLICATE_GROUP = "duplicate-group"
+    """An earlier group has this name, too. The two are merged (RFC 9309 2.2.1), or only the first
+    counts, depending on the dialect."""
+    JOINED_GROUP = "joined-group"
+    """A user-agent line continues a group across a blank line or a Crawl-delay, as no rule is in
+    between (RFC 9309 2.1): the rules below are for all its crawlers."""
+    GROUP_WITHOUT_RULES = "group-without-rules"
+    """A group has no rules, so its crawlers may fetch everything: the rules for `*` do not apply to
+    them. In some dialects, it is ignored."""
+    UNREACHABLE_GROUP = "unreachable-group"
+    """No crawler can choose the group."""
+    NEVER_MATCHES = "never-matches"
+    """No URL can match the rule."""
+    SEVERAL_PATHS = "several-paths"
+    """A rule has one path (RFC 9309 2.2.2): a space and what follows it are part of that."""
+    REGULAR_EXPRESSION = "regular-expression"
+    """The path looks like a regular expression. In paths, only `*` and a final `$` are special (RFC
+    9309 2.2.3)."""
+    LITERAL_DOLLAR = "literal-dollar"
+    """A `$` that is not the last character stands for itself (RFC 9309 2.2.3)."""
+    LITERAL_WILDCARD = "literal-wildcard"
+    """The dialect has no wildcards: `*` or `$` stands for itself."""
+    COMMENT_IN_PATH = "comment-in-path"
+    """`#` begins a comment (RFC 9309 2.2), so the path ends there."""
+    EMPTY_RULE = "empty-rule"
+    """A rule without a path means nothing here (RFC 9309 2.2.2)."""
+    DUPLICATE_RULE = "duplicate-rule"
+    """An earlier rule says the same about the same paths."""
+    CONTRADICTION = "contradiction"
+    """The paths of the rule are both allowed and disallowed; the other rule wins."""
+    SHADOWED_RULE = "shadowed-rule"
+    """The rule changes nothing: wherever it matches, another one wins or says the same."""
+    RELATIVE_SITEMAP = "relative-sitemap"
+    """A Sitemap is not a full URL (sitemaps.org: "complete URL")."""
+    EMPTY_VALUE = "empty-value"
+    """There is nothing after the key."""
+    UNREADABLE_VALUE = "unreadable-value"
+    """A Crawl-delay, Request-rate or Visit-time cannot be understood, so it is ignored."""
+    BROKEN_PREFERENCE = "broken-preference"
+    """A Content-Usage is not a Dictionary (RFC 9651), so that all preferences are unknown
+    (draft-ietf-aipref-vocab)."""
+    UNKNOWN_USE = "unknown-use"
+    """A key of Content-Usage or Content-Signal is not in use, so that it is ignored."""
+    UNCLEAR_PREFERENCE = "unclear-preference"
+    """A value of Content-Usage is not `y` or `n`, or one of Content-Signal is not `yes` or `no`:
+    the preference is unknown."""
+    OPPOSITE_PREFERENCES = "opposite-preferences"
+    """Two lines of the group say the opposite about a use of the same pages: it is disallowed
+    (draft-ietf-aipref-vocab)."""
+    RELATIVE_LICENSE = "relative-license"
+    """A License is not a full URL (RSL 1.0)."""
+    NOT_CHECKED = "not-checked"
+    """A part of the file was not searched for shadowed rules, because that would take too long."""
 
     def __str__(self) -> str:
         return str(self.value)

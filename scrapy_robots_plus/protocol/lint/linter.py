@@ -13,15 +13,13 @@ from scrapy_robots_plus.protocol.lines.octets import as_body
 from scrapy_robots_plus.protocol.product_token import as_names
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
-from .faults.groups import group_faults
-from .faults.octets import octet_faults
-from .faults.paths import path_faults
-from .faults.preferences import opposite_preferences
-from .faults.records import record_faults
-from .faults.shadows import rule_shadows
 from .findings import Finding, Findings
+from .group_faults import group_faults
+from .line_faults import octet_faults, record_faults
 from .meanings import Meaning, meanings
 from .reading import read
+from .shadows import rule_shadows
+from .value_faults import opposite_preferences, path_faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

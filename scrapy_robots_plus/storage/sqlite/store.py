@@ -7,15 +7,24 @@ import os
 import sqlite3
 import threading
 from contextlib import suppress
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 from scrapy_robots_plus.storage import codec
-from scrapy_robots_plus.storage.base import Scanned, Standing, Store, StoreError, checked_maximum
+from scrapy_robots_plus.storage.base import (
+    Scanned,
+    Standing,
+    Store,
+    StoreDamagedError,
+    StoreError,
+    StoreReader,
+    checked_maximum,
+)
 
-from . import file, layout, rows
+from . import file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,6 +35,27 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
+
+WAIT_SECONDS = 5.0
+"""How long a reader's statement waits for a process that has the file to itself, as recovery after
+a kill does."""
+
+Row = tuple[int, float, float, "bytes | None"]
+"""``readable``, ``fetched_at``, ``failed_at``, and the record, unless it is too large."""
+
+# A record that is too large is not even read: SQLite stores its length separately.
+_READ = """
+    SELECT readable, fetched_at, failed_at,
+        CASE WHEN typeof(data) = 'blob' AND length(data) <= ? THEN data END
+    FROM records WHERE origin = ?
+"""
+_ORIGINS_AFTER = "SELECT origin FROM records WHERE origin > ? ORDER BY origin LIMIT ?"
+
+_ORIGINS = 500
+"""Origins that are read at once."""
+
+_MOST_FAULTS = 20
+"""How many faults of a file are named."""
 
 _PUT = """
     INSERT INTO records (origin, readable, fetched_at, failed_at, data) VALUES (?, ?, ?, ?, ?)
@@ -59,7 +89,138 @@ _BATCH = 200
 _inherited: list[sqlite3.Connection] = []
 
 
-class SqliteStore(Store):
+class SqliteReader(StoreReader):
+    """Never creates, repairs, upgrades or sets aside a file, and deletes nothing from it.
+
+    Crawls that use the file notice nothing: in WAL mode, readers and writers do not wait for each
+    other.
+    """
+
+    _connection: sqlite3.Connection | None = None
+
+    def __init__(self, path: str | os.PathLike[str], max_body: int = MAX_BYTES) -> None:
+        self._path = Path(os.path.realpath(path))
+        self._max_body = max_body
+        self._connect()
+
+    def get(self, origin: Origin) -> RobotsRecord | None:
+        row = self._row(str(origin))
+        if row is None:
+            return None
+        try:
+            return self._record_in(row, str(origin))
+        except codec.CodecError as error:
+            self._distrust(origin, error)
+            return None
+
+    def scan(self, after: str = "") -> Iterator[Scanned]:
+        # Each statement is complete before a record is returned: a read transaction that stays open
+        # would keep other processes from emptying the log.
+        while origins := self._run(partial(_origins, after=after)):
+            for origin in origins:
+                row = self._row(origin)
+                if row is not None:
+                    yield self._scanned(row, origin)
+            after = origins[-1]
+
+    def faults(self) -> Iterator[str]:
+        return iter(self._run(_faults))
+
+    def __len__(self) -> int:
+        return self._run(file.count)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _row(self, origin: str) -> Row | None:
+        values = codec.most_octets(self._max_body), origin
+        row: Row | None = self._run(lambda its: its.execute(_READ, values).fetchone())
+        return row
+
+    def _record_in(self, row: Row, origin: str) -> RobotsRecord:
+        """The record in the row of *origin*. Raises CodecError if it cannot be trusted."""
+        if row[3] is None:
+            raise codec.CodecError("too large, or not a record")
+        record = codec.decode(row[3], self._max_body)
+        if str(record.origin) != origin or Standing.of(record) != row[:3]:
+            raise codec.CodecError("its row contradicts it")
+        return record
+
+    def _scanned(self, row: Row, origin: object) -> Scanned:
+        try:
+            return Scanned(str(origin), self._record_in(row, str(origin)))
+        except codec.CodecError as error:
+            return Scanned(str(origin), None, str(error))
+
+    # What a store does otherwise
+
+    def _connect(self) -> sqlite3.Connection:
+        if not file.is_store(self._path):
+            raise StoreError(f"there is no store at {self._path}")
+        try:
+            self._connection = sqlite3.connect(
+                _uri(self._path), timeout=WAIT_SECONDS, isolation_level=None, uri=True
+            )
+            self._connection.execute("PRAGMA query_only = ON")
+            file.check_version(self._connection, self._path)
+        except StoreError:
+            self.close()
+            raise
+        except file.FAULTS as error:
+            self.close()
+            raise self._explained(error) from error
+        return self._connection
+
+    def _distrust(self, origin: Origin, error: codec.CodecError) -> None:
+        logger.warning("%s: the record of %s is ignored: %s", self._path, origin, error)
+
+    def _run(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        """What *work* returns, with the connection of the moment. Raises StoreError."""
+        if self._connection is None:
+            raise StoreError(f"{self._path}: the store is closed")
+        try:
+            return work(self._connection)
+        except file.FAULTS as error:
+            raise self._explained(error) from error
+
+    def _explained(self, error: Exception) -> StoreError:
+        if file.is_damage(error):
+            return StoreDamagedError(f"{self._path} is damaged: {error}")
+        return StoreError(f"{self._path}: {error}")
+
+
+def _uri(path: Path) -> str:
+    """How to open the file so that nothing is left beside it that its owner cannot write.
+
+    Opened for writing, SQLite shares the log and its index with others, and the last one removes
+    them. Where we may not write, they are used if they are there; otherwise the file is complete
+    by itself, and nobody writes to it.
+    """
+    if file.may_write(path) and file.may_write(path.parent):
+        return f"{path.as_uri()}?mode=rw"
+    if file.identity(file.log_of(path), least_size=1) is not None:
+        return f"{path.as_uri()}?mode=ro"
+    return f"{path.as_uri()}?mode=ro&immutable=1"
+
+
+def _faults(connection: sqlite3.Connection) -> list[str]:
+    """What SQLite's own check finds, and a wrong counter. Reads the whole file."""
+    check = connection.execute(f"PRAGMA integrity_check({_MOST_FAULTS})")
+    found = [str(line) for (line,) in check if line != "ok"]
+    # One statement: two would see what another process does in between.
+    counts = connection.execute("SELECT records, (SELECT count(*) FROM records) FROM tally")
+    wrong = [row for row in counts if row[0] != row[1]]
+    found += [f"the counter says {told} records, and there are {real}" for told, real in wrong]
+    return found
+
+
+def _origins(connection: sqlite3.Connection, after: str) -> list[str]:
+    return [origin for (origin,) in connection.execute(_ORIGINS_AFTER, (after, _ORIGINS))]
+
+
+class SqliteStore(SqliteReader, Store):
     """Drops the least recently fetched records first.
 
     Each put is a transaction: see docs/storage.md for what that costs and guarantees. Any thread
@@ -71,39 +232,18 @@ class SqliteStore(Store):
     def __init__(
         self, path: str | os.PathLike[str], max_records: int, max_body: int = MAX_BYTES
     ) -> None:
-        self._path = Path(os.path.realpath(path))
-        self._log = file.log_of(self._path)
+        self._log = file.log_of(Path(os.path.realpath(path)))
         self._max_records = checked_maximum(max_records)
-        self._max_body = max_body
         self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
         self._log_identity: file.Identity | None = None
         """Of the log that our first change went to; None before that."""
         self._closed = False
         self._patient = True
         self._pid = os.getpid()
         try:
-            self._connect()
+            super().__init__(path, max_body)
         except (*file.FAULTS, OSError) as error:
             raise StoreError(f"{self._path}: {error}") from error
-
-    def get(self, origin: Origin) -> RobotsRecord | None:
-        row = self._run(lambda connection: rows.read(connection, str(origin), self._max_body))
-        if row is None:
-            return None
-        try:
-            return rows.record_in(row, str(origin), self._max_body)
-        except codec.NewerVersionError as error:
-            logger.warning("%s: %s: %s; the record is ignored", self._path, origin, error)
-        except codec.CodecError as error:
-            self._drop(origin, str(error))
-        return None
-
-    def scan(self, after: str = "") -> Iterator[Scanned]:
-        return rows.scan(self._run, after, self._max_body)
-
-    def faults(self) -> Iterator[str]:
-        return iter(self._run(rows.faults))
 
     def put(self, record: RobotsRecord) -> bool:
         try:
@@ -114,7 +254,7 @@ class SqliteStore(Store):
 
         def work(connection: sqlite3.Connection) -> bool:
             stored = connection.execute(_PUT, row).rowcount > 0
-            excess = layout.count(connection) - self._max_records
+            excess = file.count(connection) - self._max_records
             if excess > 0:
                 connection.execute(_EVICT, (min(excess, _BATCH),))
             return stored
@@ -136,9 +276,6 @@ class SqliteStore(Store):
                 removed += found
         return removed
 
-    def __len__(self) -> int:
-        return self._run(layout.count)
-
     def close(self) -> None:
         with self._lock:
             self._closed = True
@@ -149,8 +286,11 @@ class SqliteStore(Store):
             lambda connection: connection.execute(statement, (time, batch)).rowcount, writes=True
         )
 
-    def _drop(self, origin: Origin, why: str) -> None:
-        logger.warning("%s: the record of %s is deleted: %s", self._path, origin, why)
+    def _distrust(self, origin: Origin, error: codec.CodecError) -> None:
+        if isinstance(error, codec.NewerVersionError):
+            logger.warning("%s: %s: %s; the record is ignored", self._path, origin, error)
+            return
+        logger.warning("%s: the record of %s is deleted: %s", self._path, origin, error)
         with suppress(StoreError):  # the record is ignored in any case
             self.delete(origin)
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from scrapy_robots_plus.audit import replay
 from scrapy_robots_plus.audit.bodies import Bodies
-from scrapy_robots_plus.audit.replay import parsed_files
-from scrapy_robots_plus.audit.replay.parsed_files import ParsedFiles
+from scrapy_robots_plus.audit.replay import ParsedFiles
 from scrapy_robots_plus.protocol import GOOGLE, RFC9309
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def test_of_too_many_the_least_recently_used_goes(
 ) -> None:
     bodies = Bodies(tmp_path)
     digests = [kept(bodies, f"User-agent: *\nDisallow: /{name}") for name in "abc"]
-    monkeypatch.setattr(parsed_files, "OCTETS", 1_500)  # of two, with what they take besides
+    monkeypatch.setattr(replay, "OCTETS", 1_500)  # of two, with what they take besides
     files = ParsedFiles(bodies)
     one, other = (files.get(digest, None, RFC9309) for digest in digests[:2])
     assert files.get(digests[0], None, RFC9309) is one
@@ -52,6 +52,6 @@ def test_the_file_in_use_is_kept_however_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bodies = Bodies(tmp_path)
-    monkeypatch.setattr(parsed_files, "OCTETS", 10)
+    monkeypatch.setattr(replay, "OCTETS", 10)
     files, digest = ParsedFiles(bodies), kept(bodies, "User-agent: *\nDisallow: /")
     assert files.get(digest, None, RFC9309) is files.get(digest, None, RFC9309)

@@ -9,11 +9,22 @@ from typing import Any
 import pytest
 
 from scrapy_robots_plus.audit.bodies import Bodies
-from scrapy_robots_plus.audit.dialects import dialect_from_json, dialect_to_json
-from scrapy_robots_plus.audit.entries import CrawlEntry, VerdictEntry
-from scrapy_robots_plus.audit.replay.differences import EXAMPLES, Differences, Example
-from scrapy_robots_plus.audit.replay.parsed_files import ParsedFiles, UndecidedError
-from scrapy_robots_plus.audit.replay.replay import Changes, CrawlReplay, Decided
+from scrapy_robots_plus.audit.entries import (
+    CrawlEntry,
+    VerdictEntry,
+    dialect_from_json,
+    dialect_to_json,
+)
+from scrapy_robots_plus.audit.replay import (
+    EXAMPLES,
+    Changes,
+    CrawlReplay,
+    Decided,
+    Differences,
+    Example,
+    ParsedFiles,
+    UndecidedError,
+)
 from scrapy_robots_plus.protocol.dialect import DIALECTS, GOOGLE, RFC9309, dialect_named
 from scrapy_robots_plus.protocol.status_policy import PRESETS, status_table
 from tests.audit.logs import begin, verdict
@@ -249,7 +260,7 @@ def test_differences_are_grouped_and_counted() -> None:
 
 
 def test_groups_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scrapy_robots_plus.audit.replay.differences.MOST_GROUPS", 5)
+    monkeypatch.setattr("scrapy_robots_plus.audit.replay.MOST_GROUPS", 5)
     differences = Differences()
     for number in range(8):
         before, after = Decided(True, "no_rule"), Decided(False, "rule", line=number)

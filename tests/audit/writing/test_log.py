@@ -12,11 +12,10 @@ from unittest.mock import ANY
 
 import pytest
 
-from scrapy_robots_plus.audit.damage import State
+from scrapy_robots_plus.audit.appending import try_lock, unlock
+from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.entries import CrawlEntry
-from scrapy_robots_plus.audit.writing.locks import try_lock, unlock
-from scrapy_robots_plus.audit.writing.log import ROOM
-from scrapy_robots_plus.audit.writing.tail import find_tail, repair
+from scrapy_robots_plus.audit.log import ROOM, find_tail, repair
 from tests.audit.logs import (
     Warned,
     begin,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.audit.damage import State
+from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.entries import CrawlEntry
 from tests.audit.logs import (
     Warned,
@@ -31,7 +31,7 @@ from tests.examples import tried
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy_robots_plus.audit.writing.log import AuditLog
+    from scrapy_robots_plus.audit.log import AuditLog
 
 URL = "http://x.example/"
 

@@ -23,8 +23,10 @@ from scrapy_robots_plus.protocol.difference.changed_paths import (
     MOST_STEPS,
     Search,
     Side,
+    is_path,
+    read_as,
+    spelled,
 )
-from scrapy_robots_plus.protocol.difference.path_units import is_path, read_as, spelled
 from tests.protocol.hostile_files import hostile
 
 if TYPE_CHECKING:

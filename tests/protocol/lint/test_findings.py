@@ -17,7 +17,7 @@ from scrapy_robots_plus.protocol import (
 )
 from scrapy_robots_plus.protocol.dialect import Choice
 from scrapy_robots_plus.protocol.lint import Code, Finding, lint
-from scrapy_robots_plus.protocol.lint.faults.spelling import distance, meant_by
+from scrapy_robots_plus.protocol.lint.line_faults import distance, meant_by
 
 STAR = "User-agent: *\n"
 MARK = "\ufeff"

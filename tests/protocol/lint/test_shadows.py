@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import DIALECTS, GYM2008, RFC9309, Dialect, RobotsTxt
 from scrapy_robots_plus.protocol.dialect import Choice, Names, Order
-from scrapy_robots_plus.protocol.lint import Code, Finding, lint
-from scrapy_robots_plus.protocol.lint.faults import shadows
-from scrapy_robots_plus.protocol.lint.faults.covers import Prefixes, _disjoint
+from scrapy_robots_plus.protocol.lint import Code, Finding, lint, shadows
+from scrapy_robots_plus.protocol.lint.shadows import Prefixes, _disjoint
 from scrapy_robots_plus.protocol.rules.pattern import take_apart
 from scrapy_robots_plus.protocol.rules.rank import NO_RANK
 from tests.examples import tried

@@ -1,0 +1,144 @@
+"""Files that grow at their end, by all of what is appended or nothing; several crawls may do so."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING, BinaryIO
+
+from scrapy_robots_plus.crawl.log import Once
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import BinaryIO
+
+
+def open_to_append(path: Path) -> BinaryIO:
+    """*path*, to read and append; made if it is missing, with its folder. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Not to wait for the other end of a pipe.
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0), 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError("it is not a regular file")
+    return os.fdopen(descriptor, "r+b", buffering=0)
+
+
+def is_at(file: BinaryIO, path: Path) -> bool:
+    """Whether *file* is still the one at *path*."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except OSError:
+        return False
+
+
+def append(file: BinaryIO, data: bytes) -> int:
+    """Appends *data*; returns the size of the file then, in octets.
+
+    Raises OSError, for a full disk for example; then the file is as it was before.
+    """
+    size = file.seek(0, os.SEEK_END)
+    rest = memoryview(data)
+    try:
+        while rest:
+            rest = rest[file.write(rest) :]
+    except OSError:
+        file.truncate(size)
+        raise
+    return size + len(data)
+
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+_BLOCK = 65_536
+_TAKEN = (errno.EWOULDBLOCK, errno.EACCES)
+
+
+def try_lock(file: BinaryIO) -> bool:
+    """Locks *file*; False if somebody else has locked it now.
+
+    Also true where a file system or Windows has no such locks: then two crawls that write in the
+    same moment may damage the chain.
+    """
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in _TAKEN
+    return True
+
+
+def unlock(file: BinaryIO) -> None:
+    if fcntl is not None:
+        with suppress(OSError):  # there are no locks here, so it was not locked
+            fcntl.flock(file.fileno(), fcntl.LOCK_UN)
+
+
+class NotALogError(OSError):
+    """The file is something else, which must not be touched."""
+
+
+def cut_off(file: BinaryIO, end: int, aside: Path) -> str:
+    """Moves what follows *end* to the end of the file *aside*; returns what was done, in words.
+
+    Raises OSError.
+    """
+    torn = file.seek(0, os.SEEK_END) - end
+    if not torn:
+        return ""
+    kept = _set_aside(file, end, aside)
+    file.truncate(end)
+    where = f"they are now in {aside.name}" if kept else "they could not be kept"
+    return f"{torn:,} bytes were cut off, {where}"
+
+
+def _set_aside(file: BinaryIO, start: int, aside: Path) -> bool:
+    """Whether what follows *start* could be copied."""
+    file.seek(start)
+    try:
+        with aside.open("ab") as copy:
+            while block := file.read(_BLOCK):
+                copy.write(block)
+            copy.write(b"\n")
+    except OSError:
+        return False
+    return True
+
+
+class Appender:
+    """One crawl's access to a file that others may append to at the same time.
+
+    Nothing here raises OSError: what goes wrong is warned of once, counted, and tried again.
+    """
+
+    def __init__(self, path: Path, warn: Callable[[str], None]) -> None:
+        """*warn* gets the problems."""
+        self.path = path
+        self.lost = 0
+        """Entries that were not written and will not be."""
+        self.errors = 0
+        """Times that the file could not be written, or was gone."""
+        self.is_locked_out = False
+        """Whether somebody else was writing when it was last tried."""
+        self._tell = warn
+        self._once = Once()
+
+    def _warn(self, text: str) -> None:
+        self._tell(f"{self.path}: {text}")
+
+    def _warn_once(self, text: str) -> None:
+        if self._once.is_first(text.partition("(")[0]):
+            self._warn(text)
+
+    def _failed(self, error: OSError, then: str = "") -> None:
+        self.errors += 1
+        self._warn_once(f"it cannot be written ({error.strerror or error}){then}")

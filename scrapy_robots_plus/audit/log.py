@@ -1,0 +1,287 @@
+"""Appends the entries of a crawl to an audit log, in batches."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+from .appending import (
+    Appender,
+    NotALogError,
+    append,
+    cut_off,
+    is_at,
+    open_to_append,
+    try_lock,
+    unlock,
+)
+from .chain import LONGEST_LINE, START, Link, parse, seal
+from .entries import EndEntry, to_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+    from typing import BinaryIO
+
+    from .entries import CrawlEntry, Entry
+
+_BLOCK = 65_536
+_HEAD = b'{"v":'
+"""How every line begins."""
+
+
+class Tail(NamedTuple):
+    """Where a log goes on."""
+
+    link: Link
+    """The last whole line."""
+    end: int
+    """Its end, in octets from the start of the file."""
+    has_newline: bool = True
+
+
+def find_tail(file: BinaryIO) -> Tail:
+    """The last whole line of *file*, with constant memory however long what follows it is.
+
+    Raises :exc:`NotALogError` if the file is not a log, and OSError if it cannot be read.
+    """
+    file.seek(0)
+    head = file.read(len(_HEAD))
+    if head != _HEAD[: len(head)]:
+        raise NotALogError("it is not an audit log")
+    for start, stop in _lines_backwards(file, file.seek(0, os.SEEK_END)):
+        if stop - start <= LONGEST_LINE:
+            file.seek(start)
+            raw = file.read(stop - start)
+            with suppress(ValueError):
+                return Tail(parse(raw).link, stop, raw.endswith(b"\n"))
+    return Tail(START, 0)
+
+
+def repair(file: BinaryIO, tail: Tail, aside: Path) -> str:
+    """Ends *file* with the last whole line; returns what had to be done, in words, or nothing.
+
+    What follows that line is moved to the end of the file *aside*. Raises OSError.
+    """
+    torn = cut_off(file, tail.end, aside)
+    if torn:
+        done = f"its last line was torn: {torn}"
+    else:
+        done = "" if tail.has_newline else "its last line had no end"
+    if not tail.has_newline:
+        file.seek(0, os.SEEK_END)
+        file.write(b"\n")
+    return done
+
+
+def _lines_backwards(file: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
+    """Start and end of each line, with its newline, from the last one on."""
+    stop = size
+    for newline in _newlines_backwards(file, size):
+        if newline + 1 < stop:
+            yield newline + 1, stop
+        stop = newline + 1
+    if stop:
+        yield 0, stop
+
+
+def _newlines_backwards(file: BinaryIO, size: int) -> Iterator[int]:
+    while size:
+        start = max(0, size - _BLOCK)
+        file.seek(start)
+        block = file.read(size - start)
+        found = len(block)
+        while (found := block.rfind(b"\n", 0, found)) >= 0:
+            yield start + found
+        size = start
+
+
+ROOM = 10_000
+"""How many lines wait in memory while the file cannot be written; further ones are lost."""
+
+BATCH = 256
+"""Lines that are written at once: so few that the crawl does not notice."""
+
+
+class AuditLog(Appender):
+    """One crawl's access to an audit log.
+
+    Whatever becomes of the file, the crawl's next line says which was its last one: that is how
+    files that were rotated are tied together, and how a cut shows.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        begin: CrawlEntry,
+        warn: Callable[[str], None],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """*begin* is written first, and again if the file is replaced. *warn* gets the problems.
+
+        *now* tells seconds since the epoch.
+        """
+        super().__init__(path, warn)
+        self.written = 0
+        """Lines."""
+        self.repairs = 0
+        """Times that its last line was repaired."""
+        self._begin = begin
+        self._now = now
+        self._waiting: list[Entry] = []
+        self._file: BinaryIO | None = None
+        self.last: Link | None = None
+        """The last line that this crawl has written."""
+        self._is_begun = False
+        """Whether the file has the crawl's beginning."""
+        self._size = 0
+        """That of the file after the crawl's last line."""
+        self._before = START
+        """The last line that is known of the file before, if this one should be empty."""
+
+    @property
+    def waiting(self) -> int:
+        """Lines in memory."""
+        return len(self._waiting)
+
+    def add(self, entry: Entry) -> None:
+        """Takes *entry*, to be written by the next :meth:`flush`.
+
+        An end gets its counts of lines then.
+        """
+        if len(self._waiting) < ROOM or isinstance(entry, EndEntry):
+            self._waiting.append(entry)
+        else:
+            self.lost += 1
+
+    def flush(self) -> bool:
+        """Writes what waits. False if that was not possible: it waits further."""
+        if self._is_begun and not self._waiting:
+            return True
+        self.is_locked_out = False
+        try:
+            file = self._opened()
+            self.is_locked_out = file is None or not self._append_locked(file)
+        except OSError as error:
+            self._failed(error, f"; {_MEANWHILE}")
+            return False
+        return not self.is_locked_out
+
+    def close(self) -> None:
+        """Closes the file, and waits until it is on the disk. What still waits is lost."""
+        self.lost += len(self._waiting)
+        self._waiting.clear()
+        if self._file is None:
+            return
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            self._warn_once(f"it may not be on the disk ({error.strerror})")
+        self._let_go()
+
+    # The file
+
+    def _opened(self) -> BinaryIO | None:
+        """The file at the path; None if somebody else is writing to the one that was there."""
+        if self._file is not None and not is_at(self._file, self.path):
+            if not try_lock(self._file):
+                return None  # its last line is not known yet
+            self._before = self._last_of(self._file)
+            self.errors += 1
+            self._warn_once("it was removed or replaced; the crawl goes on in a new one")
+            self._let_go()
+        if self._file is None:
+            self._file = open_to_append(self.path)
+        return self._file
+
+    def _let_go(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._file, self._is_begun = None, False
+
+    def _append_locked(self, file: BinaryIO) -> bool:
+        """Appends what waits; False if somebody else is writing, or has just rotated *file*."""
+        if not try_lock(file):
+            return False
+        try:
+            if not is_at(file, self.path):
+                return False
+            last = self._end_of(file)
+            while self._waiting or not self._is_begun:
+                last = self._append(file, last)
+        finally:
+            unlock(file)
+        return True
+
+    def _last_of(self, file: BinaryIO) -> Link:
+        """The last line of a file that was replaced, whoever wrote it."""
+        if self.last is None:
+            return START
+        return find_tail(file).link if self._has(file, self.last) else self.last
+
+    def _has(self, file: BinaryIO, last: Link) -> bool:
+        """Whether the crawl's *last* line is where it was written."""
+        end = f'"{last.hash}"}}\n'.encode("ascii")
+        file.seek(max(0, self._size - len(end)))
+        return file.read(len(end)) == end
+
+    def _end_of(self, file: BinaryIO) -> Link:
+        """The line to go on from: the last one of *file*, which is repaired if that is needed."""
+        size = file.seek(0, os.SEEK_END)
+        if self._is_begun and self.last is not None:
+            if self._has(file, self.last):
+                if size == self._size:
+                    return self.last
+            else:
+                self._is_begun, self._before = False, self.last
+                self._warn_once("it was emptied, cut or overwritten; the crawl's next line says so")
+        tail = find_tail(file)
+        done = repair(file, tail, self.path.with_name(f"{self.path.name}.torn"))
+        if done:
+            self.repairs += 1
+            self._warn(done)
+        return tail.link if tail.end else self._before
+
+    def _beginning(self) -> CrawlEntry:
+        """How the crawl begins, or goes on in this file."""
+        if self.last is None:
+            return self._begin
+        continues = {"n": self.last.number, "hash": self.last.hash, "lines": self.written}
+        return replace(self._begin, time=self._now(), continues=continues)
+
+    def _append(self, file: BinaryIO, after: Link) -> Link:
+        """Appends a batch; returns its last line."""
+        waiting = self._waiting[:BATCH]
+        entries = waiting if self._is_begun else [self._beginning(), *waiting]
+        lines: list[bytes] = []
+        for number, entry in enumerate(entries):
+            if isinstance(entry, EndEntry):
+                entry.lines = self.written + len(lines)
+                entry.lost = self.lost + number - len(lines)
+            line = self._sealed(entry, after)
+            if line is not None:
+                lines.append(line[0])
+                after = line[1]
+        self._size = append(file, b"".join(lines))
+        self.last, self._is_begun = after, True
+        del self._waiting[: len(waiting)]
+        self.written += len(lines)
+        self.lost += len(entries) - len(lines)
+        return after
+
+    def _sealed(self, entry: Entry, after: Link) -> tuple[bytes, Link] | None:
+        """The line of *entry*; None if it cannot be one."""
+        try:
+            line = seal(to_fields(entry), after)
+            if len(line[0]) > LONGEST_LINE:
+                raise ValueError(f"it has {len(line[0]):,} bytes")
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            self._warn_once(f"a line was left out ({type(error).__name__}: {error})")
+            return None
+        return line
+
+
+_MEANWHILE = f"up to {ROOM:,} lines wait in memory meanwhile"

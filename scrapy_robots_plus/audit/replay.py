@@ -1,0 +1,357 @@
+"""Decides again about every request of an audit log, as logged or under other settings.
+
+The engine's own code decides; what a crawl knew comes from the log and the texts beside it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy_robots_plus.origins import judging
+from scrapy_robots_plus.origins.decide import access_under
+from scrapy_robots_plus.origins.delay import delay_of, longer_delay
+from scrapy_robots_plus.protocol import RobotsTxt
+from scrapy_robots_plus.protocol.access import Access, Failure
+from scrapy_robots_plus.protocol.preferences import (
+    FilePreferences,
+    Source,
+    combine,
+    directive_statements,
+    signal_header,
+    usage_header,
+)
+from scrapy_robots_plus.protocol.robotstxt.robotstxt import OVERHEAD
+from scrapy_robots_plus.protocol.status_policy import PRESETS, status_table
+from scrapy_robots_plus.protocol.verdict import Reason, Verdict
+from scrapy_robots_plus.settings.options import AiPolicy, TooLong
+
+from .bodies import BodyError
+from .entries import DONT_OBEY, dialect_from_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from scrapy_robots_plus.origins.delay import Delay
+    from scrapy_robots_plus.protocol.access import Outcome
+    from scrapy_robots_plus.protocol.dialect import Dialect
+    from scrapy_robots_plus.protocol.preferences import Preferences, Statement
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.protocol.status_policy import StatusTable
+
+    from .bodies import Bodies
+    from .entries import CrawlEntry, VerdictEntry
+
+    Key = tuple[str, str | None, Dialect]
+
+OCTETS = 1024 * 1024
+"""Of files that are kept parsed, but at least one file."""
+
+
+class UndecidedError(Exception):
+    """A verdict cannot be recomputed: the message says why."""
+
+
+class ParsedFiles:
+    """Files by hash, charset and dialect; the least recently used are parsed again."""
+
+    def __init__(self, bodies: Bodies | None) -> None:
+        self._bodies = bodies
+        self._parsed: OrderedDict[Key, RobotsTxt] = OrderedDict()
+        self._octets = 0
+
+    def get(self, digest: str, charset: str | None, dialect: Dialect) -> RobotsTxt:
+        """The file with this hash. Raises :exc:`UndecidedError` if its text is not to be had."""
+        key = (digest, charset, dialect)
+        if key in self._parsed:
+            self._parsed.move_to_end(key)
+            return self._parsed[key]
+        file = self._parsed[key] = RobotsTxt.parse(self._text(digest), dialect, charset)
+        self._octets += file.size + OVERHEAD
+        while self._octets > OCTETS and len(self._parsed) > 1:
+            _, dropped = self._parsed.popitem(last=False)
+            self._octets -= dropped.size + OVERHEAD
+        return file
+
+    def _text(self, digest: str) -> bytes:
+        if self._bodies is None:
+            raise UndecidedError("no robots.txt files were kept beside the log")
+        try:
+            return self._bodies.get(digest)
+        except BodyError as error:
+            raise UndecidedError(str(error)) from None
+
+
+OUR_PARSER = "scrapy_robots_plus.origins.parsers.our_parser.RobotsParser"
+"""``ROBOTSTXT_PARSER`` where rules have names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What is to be different from the crawl; None where nothing is."""
+
+    agent: AgentNames | None = None
+    dialect: Dialect | None = None
+    status_policy: StatusTable | None = None
+
+    def __bool__(self) -> bool:
+        return (self.agent, self.dialect, self.status_policy) != (None, None, None)
+
+
+class Decided(NamedTuple):
+    """A verdict, as far as two of them are compared."""
+
+    allowed: bool
+    reason: str
+    rule: str | None = None
+    line: int | None = None
+    group: tuple[str, ...] | None = None
+    form: str | None = None
+
+    @classmethod
+    def logged(cls, entry: VerdictEntry) -> Decided:
+        return cls(entry.allowed, entry.reason, entry.rule, entry.line, entry.group, entry.form)
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> Decided:
+        each = verdict
+        return cls(each.allowed, each.reason.value, each.rule, each.line, each.group, each.form)
+
+    def __str__(self) -> str:
+        word = "allowed" if self.allowed else "denied"
+        where = f", line {self.line}" if self.line else ""
+        form = f", as {self.form}" if self.form else ""
+        why = f"{self.rule or self.reason}{where}{form}"
+        return f"{word} ({why})" if why else word
+
+
+UNREPLAYED = {
+    Reason.CLOSING.value: "the spider closed before its robots.txt was read",
+    Reason.GIVEN_UP.value: "its host was given up, whatever its robots.txt says",
+}
+"""Why verdicts for these reasons say nothing of a robots.txt."""
+
+
+class CrawlReplay:
+    """Replays the verdicts of one crawl."""
+
+    def __init__(self, crawl: CrawlEntry, files: ParsedFiles, changes: Changes) -> None:
+        """*files*: the texts; without them only verdicts without rules can be recomputed.
+
+        Raises ValueError if *crawl* has a dialect or an option that this version does not know.
+        """
+        self.crawl = crawl
+        self.files = files
+        self.dialect = changes.dialect or dialect_from_json(crawl.dialect)
+        own_table = {key: Access(value) for key, value in crawl.status_policy.items()}
+        self.table = changes.status_policy or {**PRESETS["rfc9309"], **own_table}
+        self.too_long = TooLong(crawl.crawl_delay_too_long)
+        self._agent = changes.agent
+        self._unchanged = CrawlReplay(crawl, files, Changes()) if changes else self
+
+    @property
+    def names_rules(self) -> bool:
+        """Whether the crawl's parser names rules, so that they can be compared."""
+        return self.crawl.parser == OUR_PARSER
+
+    def verdict(self, entry: VerdictEntry) -> Verdict:
+        """The verdict on the request of *entry*.
+
+        Raises :exc:`UndecidedError`, for what another parser has decided otherwise, too.
+        """
+        if not self.names_rules and self._unchanged.our_verdict(entry).allowed is not entry.allowed:
+            parser = self.crawl.parser
+            why = f"its crawl used {parser}, which decided otherwise than this package would"
+            raise UndecidedError(why)
+        return self.our_verdict(entry)
+
+    def our_verdict(self, entry: VerdictEntry) -> Verdict:
+        """The verdict of this package's parser. Raises :exc:`UndecidedError`."""
+        if entry.reason in UNREPLAYED:
+            raise UndecidedError(UNREPLAYED[entry.reason])
+        known = _Known(self, entry)
+        agent = entry.agent if known.fixes_agent else self._agent or entry.agent
+        try:
+            decided = judging.verdict(known, entry.url, agent)
+            if not (decided.allowed and known.obeys):
+                return decided
+            said = combine(header_statements_of(entry)).objection(known.skipped_uses)
+            return decided if said is None else judging.objection_of(said)
+        except (ValueError, TypeError, AttributeError) as error:  # the log was tampered with
+            raise UndecidedError(str(error)) from None
+
+
+class _Known:
+    """What the crawl knew when it decided (:class:`~scrapy_robots_plus.origins.judging.Known`).
+
+    All of it raises :exc:`UndecidedError` if the log does not tell.
+    """
+
+    def __init__(self, replay: CrawlReplay, entry: VerdictEntry) -> None:
+        self._replay = replay
+        self._crawl = replay.crawl
+        self._entry = entry
+        self._override = override = entry.override or {}
+        self.fixes_agent = bool(override.get("user_agent"))
+        obey = override.get("obey")
+        self.obeys = not override.get(DONT_OBEY) and bool(
+            self._crawl.obey if obey is None else obey
+        )
+
+    @cached_property
+    def access(self) -> Access:
+        entry = self._entry
+        if self._override.get("robots_txt") is not None:
+            return Access.RULES
+        if entry.status is None or entry.access is None:
+            raise UndecidedError("the log does not say what happened to its robots.txt")
+        if entry.access == Access.UNREACHABLE.value and entry.failure == Failure.ERROR.value:
+            return Access.UNREACHABLE  # perhaps interrupted, which no status policy is about
+        own = self._override.get("status_policy")
+        table = self._replay.table if own is None else status_table(own)
+        failure = None if entry.failure is None else _outcome(entry.failure)
+        is_outlived = (entry.age or 0.0) >= self._crawl.stale_max
+        access = access_under(table, _outcome(entry.status), failure, is_outlived=is_outlived)
+        if access is Access.RULES and entry.sha256 is None:
+            raise UndecidedError("its robots.txt had no rules, so none were kept")
+        return access
+
+    @cached_property
+    def file(self) -> RobotsTxt | None:
+        if self._entry.sha256 is None:
+            return None
+        own = self._override.get("dialect")
+        dialect = self._replay.dialect if own is None else dialect_from_json(own)
+        return self._replay.files.get(self._entry.sha256, self._entry.charset, dialect)
+
+    @property
+    def skipped_uses(self) -> tuple[str, ...]:
+        policy = self._override.get("ai_policy") or self._crawl.ai_policy
+        uses = self._override.get("ai_uses", self._crawl.ai_uses)
+        return tuple(uses or ()) if policy == AiPolicy.SKIP.value else ()
+
+    def preferences(self, url: str, agent: AgentNames) -> Preferences:
+        file = self.file
+        if file is None or not self._replay.names_rules:  # other parsers know of no preferences
+            return combine(())
+        tokens = tuple(self._override.get("ai_tokens", self._crawl.use_tokens) or ())
+        return combine(FilePreferences(file, agent, tokens).statements(url))
+
+    def delay_for(self, agent: AgentNames) -> Delay | None:
+        file, crawl = self.file, self._crawl
+        if file is None or not crawl.keeps_delays or self._override.get("crawl_delay") is not None:
+            return None
+        most, too_long = crawl.crawl_delay_max, self._replay.too_long
+        delay = delay_of(file.crawl_delay(agent), most, too_long)
+        rate = file.request_rate(agent)
+        if rate is None or rate.window is not None:
+            return delay
+        return longer_delay(delay, delay_of(rate.delay, most, too_long))
+
+
+def _outcome(text: str) -> Outcome:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 5 else Failure(text)
+
+
+def _value(rule: str) -> list[bytes]:
+    """The value of a header, without its name."""
+    return [rule.partition(": ")[2].encode("utf-8", "surrogatepass")]
+
+
+_READERS: dict[str, Callable[[str], tuple[Statement, ...]]] = {
+    Source.CONTENT_USAGE_HEADER.value: lambda rule: usage_header(_value(rule)),
+    Source.CONTENT_SIGNAL_HEADER.value: lambda rule: signal_header(_value(rule)),
+    # Of noimageai it is not logged whether the page is an image.
+    Source.X_ROBOTS_TAG.value: lambda rule: directive_statements([rule], is_image=True),
+}
+
+
+def header_statements_of(entry: VerdictEntry) -> tuple[Statement, ...]:
+    """What the header said because of which the page was skipped; none if no header decided."""
+    read = _READERS.get(entry.source or "")
+    return () if read is None or entry.rule is None else read(entry.rule)
+
+
+MOST_GROUPS = 10_000
+"""How many are told apart; the verdicts of all further ones are counted together."""
+
+EXAMPLES = 3
+"""How many URLs each group keeps."""
+
+
+class Example(NamedTuple):
+    """One of the requests."""
+
+    log: str
+    """The file, if several are read."""
+    line: int
+    url: str
+
+
+@dataclass(slots=True)
+class Group:
+    """The requests to one origin for which the same verdict became the same other one."""
+
+    origin: str
+    before: Decided
+    after: Decided
+    count: int = 0
+    examples: list[Example] = field(default_factory=list)
+
+
+class Differences:
+    """Counts them, by group."""
+
+    def __init__(self) -> None:
+        self.verdicts = 0
+        """How many were compared."""
+        self.denied = 0
+        """How many of them are denied now, and were allowed."""
+        self.allowed = 0
+        """How many of them are allowed now, and were denied."""
+        self.others = 0
+        """How many of them have another reason only."""
+        self._groups: dict[tuple[str, Decided, Decided], Group] = {}
+
+    @property
+    def total(self) -> int:
+        """How many differ."""
+        return self.denied + self.allowed + self.others
+
+    def add(self, example: Example, origin: str, before: Decided, after: Decided) -> None:
+        """Compares two verdicts on a request."""
+        self.verdicts += 1
+        if before == after:
+            return
+        if before.allowed is after.allowed:
+            self.others += 1
+        elif after.allowed:
+            self.allowed += 1
+        else:
+            self.denied += 1
+        group = self._group(origin, before, after)
+        if group is None:
+            return
+        group.count += 1
+        if len(group.examples) < EXAMPLES:
+            group.examples.append(example)
+
+    def groups(self) -> Iterator[Group]:
+        """Those in which the answer is another one first, then the largest first.
+
+        What is in none of them counts in :attr:`total` alone.
+        """
+        ordered = sorted(
+            self._groups.values(),
+            key=lambda each: (each.before.allowed is each.after.allowed, -each.count),
+        )
+        return iter(ordered)
+
+    def _group(self, origin: str, before: Decided, after: Decided) -> Group | None:
+        key = (origin, before, after)
+        group = self._groups.get(key)
+        if group is None and len(self._groups) < MOST_GROUPS:
+            group = self._groups[key] = Group(origin, before, after)
+        return group

@@ -1,1 +1,0 @@
-"""Decides again what a log says was decided."""

@@ -1,0 +1,259 @@
+"""What is summed up of each host, rule, reason, override, robots.txt and crawl of a log."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING, TypeVar
+
+from .counting import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from .entries import CrawlEntry, EndEntry, FileEntry, VerdictEntry
+
+TOLERANCE = 0.01
+"""Seconds by which a gap may be shorter than the delay, and not count as too short: what computers
+need to send a request once it is due."""
+
+
+class Gaps:
+    """The gaps between requests to a host while it had one delay, from start to start."""
+
+    __slots__ = ("count", "delay", "shortest", "too_short")
+
+    def __init__(self, delay: float) -> None:
+        self.delay = delay
+        """That each request had to keep, in seconds."""
+        self.count = self.too_short = 0
+        """How many gaps there are; those shorter than the delay by more than TOLERANCE."""
+        self.shortest = inf
+        """In seconds."""
+
+    def add(self, seconds: float) -> None:
+        """Counts a gap."""
+        self.count += 1
+        self.too_short += seconds < self.delay - TOLERANCE
+        self.shortest = min(self.shortest, seconds)
+
+
+_KEPT = 500
+"""Characters that are kept of a text."""
+_MOST = 2**63 - 1
+_MOST_DELAYS = 3
+_MOST_CRAWLS = 8
+
+T = TypeVar("T")
+
+
+def cut(text: str | None) -> str:
+    """As much of *text* as is kept, however long it is."""
+    return (text or "")[:_KEPT]
+
+
+def bounded(count: int) -> int:
+    """*count*, or the nearest number that a log can have counted."""
+    return min(max(count, 0), _MOST)
+
+
+def status_of(entry: FileEntry | VerdictEntry) -> str:
+    """What a robots.txt answered: ``200``, ``timeout``; in an outage ``200, now 503``.
+
+    ``own text`` for the rules of an override; empty if the site was not asked.
+    """
+    if entry.status is None:
+        return "own text" if entry.access == "rules" else ""
+    status, failure = cut(entry.status), cut(entry.failure)
+    return f"{status}, now {failure}" if failure and failure != status else status
+
+
+class Outcomes(Row):
+    """Verdicts that have something in common."""
+
+    __slots__ = ("allowed", "denied", "example")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.allowed = self.denied = 0
+        self.example = ""
+        """The URL of the first."""
+
+    def add(self, verdict: VerdictEntry) -> None:
+        """Counts it as well."""
+        self.example = self.example or cut(verdict.url)
+        if verdict.allowed:
+            self.allowed += 1
+        else:
+            self.denied += 1
+
+
+class Override(Outcomes):
+    """The verdicts of one override."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fields: dict[str, str] = {}
+        """What it sets, ``reason`` included."""
+
+    def describe(self, override: Mapping[str, Any]) -> None:
+        """Keeps what it sets."""
+        self.fields = self.fields or {
+            cut(name): _shown(value) for name, value in list(override.items())[:20]
+        }
+
+
+class Host(Outcomes):
+    """The verdicts of one origin, its robots.txt, and the gaps between its requests."""
+
+    __slots__ = ("delay_asked", "gaps", "last_sent", "standing", "status")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.status = ""
+        """What its robots.txt answered last."""
+        self.standing = ""
+        """How it treated the crawl at last: ``walled``; empty if that never changed."""
+        self.delay_asked: float | None = None
+        """In seconds; None if its robots.txt asks for none, or is not in the log."""
+        self.gaps: dict[float, Gaps] = {}
+        """By the delay that it had, in seconds."""
+        self.last_sent: dict[str, float] = {}
+        """By crawl; seconds since the epoch."""
+
+    def add(self, verdict: VerdictEntry) -> None:
+        """Counts it as well."""
+        super().add(verdict)
+        self.status = status_of(verdict)
+
+    @property
+    def measured(self) -> Gaps | None:
+        """The gaps that tell most: those of the delay that was kept worst; None without any."""
+        return max(self.gaps.values(), key=lambda each: (each.too_short, each.count), default=None)
+
+    def sent(self, crawl: str, moment: float, delay: float | None) -> None:
+        """Measures the gap to the request before, if there is a delay to compare it with."""
+        before = self.last_sent.pop(crawl, None)
+        self.last_sent[crawl] = moment
+        _forget(self.last_sent, _MOST_CRAWLS)
+        if before is None or moment < before or not delay or delay < 0:
+            return  # the clock may have been set back
+        if delay not in self.gaps:
+            self.gaps[delay] = Gaps(delay)
+            _forget(self.gaps, _MOST_DELAYS)
+        self.gaps[delay].add(moment - before)
+
+
+class Failure(Row):
+    """How the robots.txt of one origin failed in one way."""
+
+    __slots__ = ("first", "last")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = inf
+        """When, in seconds since the epoch."""
+        self.last = 0.0
+        """When, in seconds since the epoch."""
+
+    def add(self, file: FileEntry) -> None:
+        """Counts it as well."""
+        self.first, self.last = min(self.first, file.time), max(self.last, file.time)
+
+
+class Crawl(Row):
+    """One crawl."""
+
+    __slots__ = (
+        "allowed",
+        "allowed_share",
+        "counted",
+        "denied",
+        "ended",
+        "first",
+        "last",
+        "lost",
+        "mode",
+        "settings",
+        "spider",
+        "version",
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.spider = self.mode = self.version = ""
+        """Empty if the log does not hold its begin."""
+        self.settings: dict[str, str] = {}
+        """What its verdicts depended on, by the names that a user knows."""
+        self.allowed_share: float | None = None
+        """Of the allowed requests, which share is logged; None if that is not known."""
+        self.allowed = self.denied = 0
+        """Verdicts in the log."""
+        self.first = inf
+        """Time of its first entry, in seconds since the epoch."""
+        self.last = 0.0
+        """Time of its latest entry, in seconds since the epoch."""
+        self.ended: str | None = None
+        """How it ended; None if the log does not hold that."""
+        self.counted: int | None = None
+        """Allowed requests, logged or not; None if the log does not hold its end."""
+        self.lost = 0
+        """Lines that could not be written."""
+
+    def begin(self, entry: CrawlEntry) -> None:
+        """Keeps what it begins with."""
+        self.spider, self.mode, self.version = map(cut, (entry.spider, entry.mode, entry.version))
+        self.allowed_share = entry.allowed_share
+        self.settings = {name: _shown(value) for name, value in _settings_of(entry).items()}
+
+    def at(self, moment: float) -> None:
+        """It was running then."""
+        self.first, self.last = min(self.first, moment), max(self.last, moment)
+
+    def add(self, verdict: VerdictEntry) -> None:
+        """Counts it as well."""
+        self.allowed += verdict.allowed
+        self.denied += not verdict.allowed
+
+    def finish(self, entry: EndEntry, *, is_part: bool) -> None:
+        """Keeps how it ended; *is_part*: not what it counted."""
+        self.ended, self.lost = cut(entry.reason), bounded(entry.lost)
+        self.counted = None if is_part else bounded(entry.allowed + entry.dont_obey)
+
+    @property
+    def logs_all(self) -> bool:
+        """Whether each of its allowed requests is in the log, so that gaps can be measured."""
+        return self.allowed_share is not None and self.allowed_share >= 1
+
+
+def _settings_of(entry: CrawlEntry) -> dict[str, object]:
+    longest = f"{entry.crawl_delay_max:g} s, then {entry.crawl_delay_too_long}"
+    given = {
+        "ROBOTSTXT_OBEY": entry.obey,
+        "ROBOTSTXT_USER_AGENT": entry.agent,
+        "ROBOTSTXT_PARSER": entry.parser,
+        "ROBOTS_DIALECT": entry.dialect.get("name"),
+        "ROBOTS_STATUS_POLICY": entry.status_policy,
+        "ROBOTS_CRAWL_DELAY_MAX": longest if entry.keeps_delays else "delays are not kept",
+        "ROBOTS_STALE_MAX": f"{entry.stale_max:g} s",
+        "ROBOTS_AI_USES": entry.ai_uses,
+        "ROBOTS_AI_POLICY": entry.ai_policy if entry.ai_uses else None,
+        "ROBOTS_AI_TOKENS": entry.use_tokens,
+        "ROBOTS_AUDIT_LOG_ALLOWED": entry.allowed_share,
+    }
+    return {name: value for name, value in given.items() if value not in (None, (), {})}
+
+
+def _shown(value: object) -> str:
+    try:
+        return cut(str(value))
+    except RecursionError:
+        return "nested too deeply"
+
+
+def _forget(of: dict[T, object] | dict[T, float] | dict[T, Gaps], most: int) -> None:
+    """Drops the oldest, if there are more than *most*."""
+    while len(of) > most:
+        del of[next(iter(of))]

@@ -1,0 +1,344 @@
+"""What an audit log says in sum, in memory that does not grow with the log."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import deque
+from dataclasses import dataclass, field
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.verdict import Reason
+from scrapy_robots_plus.settings.host_patterns import HostPatterns
+
+from .counting import Row, Timeline, Top
+from .entries import CrawlEntry, EndEntry, FileEntry, StandingEntry, VerdictEntry
+from .reading import MOST_OPEN_CRAWLS
+from .rows import Crawl, Failure, Host, Outcomes, Override, bounded, cut, status_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from .entries import Entry
+
+
+@dataclass
+class Selection:
+    """Which entries count. Without arguments, all do."""
+
+    hosts: HostPatterns[bool] = field(default_factory=HostPatterns)
+    """Hosts or origins, as in ``ROBOTS_OVERRIDES``; all if there are none."""
+    crawls: frozenset[str] = frozenset()
+    """Names of crawls, or of spiders; all if there are none."""
+    since: float = -inf
+    """Seconds since the epoch."""
+    until: float = inf
+    """Seconds since the epoch."""
+    words: tuple[str, ...] = ()
+    """What was asked for, as it was written."""
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it may leave something out."""
+        return bool(self.words)
+
+    def of(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+        """Those that count. A crawl begins with the first of them."""
+        begins: dict[str, CrawlEntry] = {}
+        shown: set[str] = set()
+        for entry in entries:
+            if isinstance(entry, CrawlEntry) and self.is_part:
+                begins[entry.crawl] = entry
+                if len(begins) > MOST_OPEN_CRAWLS:
+                    oldest = next(iter(begins))
+                    del begins[oldest]
+                    shown.discard(oldest)
+            elif self._counts(entry, begins.get(entry.crawl)):
+                if entry.crawl not in shown and entry.crawl in begins:
+                    shown.add(entry.crawl)
+                    yield begins[entry.crawl]
+                yield entry
+
+    def _counts(self, entry: Entry, begin: CrawlEntry | None) -> bool:
+        if not self.since <= entry.time <= self.until:
+            return False
+        names = {entry.crawl, *([] if begin is None else [begin.spider])}
+        if self.crawls and not names & self.crawls:
+            return False
+        if not len(self.hosts):
+            return True
+        if isinstance(entry, EndEntry):
+            return False  # its counts are those of all hosts
+        try:
+            origin = Origin.of(getattr(entry, "origin", None) or "")
+        except ValueError:  # the log was tampered with
+            return False
+        return origin is not None and self.hosts.of(origin) is not None
+
+
+_FEW_USES = 50
+
+
+class Purpose(NamedTuple):
+    """What crawls are for."""
+
+    uses: str
+    """``train-ai, search``"""
+    policy: str
+    """``observe`` or ``skip``."""
+
+
+class Objection(NamedTuple):
+    """Why requests and pages were skipped."""
+
+    use: str
+    source: str
+    """Where the site says so."""
+
+
+def is_of_a_page(verdict: VerdictEntry) -> bool:
+    """Whether a header of the page decided, and not its robots.txt."""
+    return verdict.reason == Reason.AI_PREFERENCE.value and verdict.line is None
+
+
+class Uses:
+    """Of a log."""
+
+    def __init__(self) -> None:
+        self.purposes: Top[Purpose, Row] = Top(_FEW_USES, Row)
+        """Of crawls that declare one."""
+        self.objections: Top[Objection, Outcomes] = Top(_FEW_USES, Outcomes)
+        self.preferred: dict[str, int] = {}
+        """How many responses had a site with a preference: ``train-ai/disallow``."""
+
+    def __bool__(self) -> bool:
+        return bool(len(self.purposes) or len(self.objections) or self.preferred)
+
+    def begin(self, entry: CrawlEntry) -> None:
+        """A crawl begins."""
+        if entry.ai_uses:
+            self.purposes.seen(Purpose(cut(", ".join(entry.ai_uses)), cut(entry.ai_policy)))
+
+    def denied(self, verdict: VerdictEntry) -> None:
+        """A request was denied, or a page skipped."""
+        if verdict.reason == Reason.AI_PREFERENCE.value:
+            self.objections.seen(Objection(cut(verdict.use), cut(verdict.source))).add(verdict)
+
+    def end(self, entry: EndEntry) -> None:
+        """A crawl ends."""
+        for name, count in (entry.preferences or {}).items():
+            if type(count) is int and (name in self.preferred or len(self.preferred) < _FEW_USES):
+                self.preferred[cut(name)] = self.preferred.get(cut(name), 0) + bounded(count)
+
+
+_HOSTS = _RULES = 1_000
+_FAILURES = 500
+_FEW = 100
+"""Of what hardly varies: overrides, reasons, statuses."""
+
+
+class Rule(NamedTuple):
+    """A rule of a robots.txt."""
+
+    robots_url: str
+    line: int | None
+    """Counted from 1; None if the parser does not say it."""
+    text: str
+    """As served, such as ``Disallow: /private/``."""
+
+
+class Status(NamedTuple):
+    """What a robots.txt answered, and what that means."""
+
+    status: str
+    access: str
+
+
+class Change(NamedTuple):
+    """A robots.txt that changed during a crawl."""
+
+    time: float
+    """Seconds since the epoch."""
+    origin: str
+    before: str
+    """SHA-256 of its text; empty if there were no rules."""
+    after: str
+    """SHA-256 of its text; empty if there are no rules."""
+    suspicion: str
+    """Why it looks like a mistake of the site; empty if it does not."""
+
+
+class Totals:
+    """Of the whole log, and exact."""
+
+    def __init__(self) -> None:
+        self.entries = 0
+        self.allowed = self.denied = 0
+        """Verdicts in the log."""
+        self.denied_by_rule = 0
+        """Denials whose rule is in the log."""
+        self.not_enforced = 0
+        """Denials in observe mode: nothing was blocked."""
+        self.crawls = self.audit_crawls = 0
+        """Crawls that began; those of them in observe mode."""
+        self.sampling_crawls = self.full_crawls = 0
+        """Crawls of which some allowed requests are not logged; those of which all are."""
+        self.ended = 0
+        """Crawls that ended."""
+        self.allowed_not_logged = 0
+        """Allowed requests that the crawls that ended counted, and that are not in the log."""
+        self.lost = 0
+        """Lines that could not be written."""
+        self.files = self.failures = self.changes = 0
+        """Entries about robots.txt files; those of failures; those of changes."""
+        self.first = inf
+        """Time of the first entry, in seconds since the epoch."""
+        self.last = 0.0
+        """Time of the last entry, in seconds since the epoch."""
+
+    @property
+    def logs_all(self) -> bool:
+        """Whether all allowed requests are in the log, as far as it says."""
+        return not (self.sampling_crawls or self.allowed_not_logged)
+
+    @property
+    def all_allowed(self) -> int:
+        """Allowed requests, in the log or not, as far as they were counted."""
+        return self.allowed + self.allowed_not_logged
+
+    @property
+    def counts_all(self) -> bool:
+        """Whether those are all: a crawl that does not log them counts them when it ends."""
+        return self.sampling_crawls == 0 or self.ended >= self.crawls
+
+    @property
+    def allowed_in_words(self) -> str:
+        """``148 allowed``, ``770 allowed (3 of them in the log)``."""
+        if self.logs_all:
+            return f"{self.allowed:,} allowed"
+        if not (self.counts_all or self.all_allowed):
+            return "what was allowed is not in the log"
+        least = "" if self.counts_all else "at least "
+        return f"{least}{self.all_allowed:,} allowed ({self.allowed:,} of them in the log)"
+
+
+class Summary:
+    """What the entries of a log say in sum.
+
+    Totals are exact. So is what is said of each host, rule and so on, as long as there are no more
+    of them than are followed; beyond that those seen most are.
+    """
+
+    def __init__(self, *, is_part: bool = False) -> None:
+        """*is_part*: what crawls counted at their ends is left out, as it is about more."""
+        self.is_part = is_part
+        self.totals = Totals()
+        self.timeline = Timeline()
+        self.reasons: Top[str, Outcomes] = Top(_FEW, Outcomes)
+        self.hosts: Top[str, Host] = Top(_HOSTS, Host)
+        self.rules: Top[Rule, Outcomes] = Top(_RULES, Outcomes)
+        """Those that denied something."""
+        self.overrides: Top[str, Override] = Top(_FEW, Override)
+        self.crawls: Top[str, Crawl] = Top(_FEW, Crawl)
+        self.statuses: Top[Status, Row] = Top(_FEW, Row)
+        self.failures: Top[tuple[str, str], Failure] = Top(_FAILURES, Failure)
+        """By origin and status."""
+        self.uses = Uses()
+        self.changes: deque[Change] = deque(maxlen=_FEW)
+        """The latest."""
+
+    def add(self, entry: Entry) -> None:
+        """Adds what one line says."""
+        totals = self.totals
+        totals.entries += 1
+        totals.first, totals.last = min(totals.first, entry.time), max(totals.last, entry.time)
+        crawl = self.crawls.seen(cut(entry.crawl))
+        crawl.at(entry.time)
+        match entry:
+            case VerdictEntry():
+                self._add_verdict(entry, crawl)
+            case FileEntry():
+                self._add_file(entry)
+            case StandingEntry():
+                self.hosts.seen(cut(entry.origin)).standing = cut(entry.standing)
+            case CrawlEntry() if entry.continues is not None and crawl.allowed_share is not None:
+                pass  # it goes on in another file
+            case CrawlEntry():
+                totals.crawls += 1
+                totals.audit_crawls += entry.mode != "obey"
+                crawl.begin(entry)
+                self.uses.begin(entry)
+                totals.full_crawls += crawl.logs_all
+                totals.sampling_crawls += not crawl.logs_all
+                for override in (entry.overrides or {}).values():
+                    if isinstance(override, dict):  # else another program has written it
+                        self._override(override)
+            case EndEntry():
+                totals.ended += not self.is_part
+                totals.lost += bounded(entry.lost)
+                # So that all its entries were seen.
+                if crawl.allowed_share is not None and not self.is_part:
+                    totals.allowed_not_logged += bounded(
+                        entry.allowed + entry.dont_obey - crawl.allowed
+                    )
+                crawl.finish(entry, is_part=self.is_part)
+                self.uses.end(entry)
+
+    def _add_verdict(self, verdict: VerdictEntry, crawl: Crawl) -> None:
+        crawl.add(verdict)
+        self.reasons.seen(cut(verdict.reason)).add(verdict)
+        host = self.hosts.seen(cut(verdict.origin))
+        host.add(verdict)
+        if verdict.sent is not None and crawl.logs_all:
+            host.sent(cut(verdict.crawl), verdict.sent, verdict.delay)
+        if verdict.override is not None:
+            self._override(verdict.override).add(verdict)
+        if verdict.allowed:
+            self.totals.allowed += 1
+            self.timeline.add(verdict.time, "allowed")
+        else:
+            self._add_denial(verdict)
+
+    def _add_denial(self, verdict: VerdictEntry) -> None:
+        self.totals.denied += 1
+        self.totals.not_enforced += verdict.mode != "obey"
+        self.timeline.add(verdict.time, "denied")
+        self.uses.denied(verdict)
+        if verdict.rule is not None and not is_of_a_page(verdict):
+            self.totals.denied_by_rule += 1
+            line = None if verdict.line is None else bounded(verdict.line)
+            rule = Rule(cut(verdict.robots_url), line, cut(verdict.rule))
+            self.rules.seen(rule).add(verdict)
+
+    def _override(self, override: Mapping[str, Any]) -> Override:
+        row = self.overrides.seen(_key_of(override))
+        row.describe(override)
+        return row
+
+    def _add_file(self, file: FileEntry) -> None:
+        totals = self.totals
+        totals.files += 1
+        host = self.hosts.seen(cut(file.origin))
+        host.status = status_of(file)
+        host.delay_asked = file.delay_asked
+        self.statuses.seen(Status(status_of(file), cut(file.access)))
+        if file.failure is not None or file.access == "unreachable":
+            totals.failures += 1
+            self.timeline.add(file.time, "failure")
+            self.failures.seen((cut(file.origin), cut(file.failure or file.status))).add(file)
+        if file.changed:
+            totals.changes += 1
+            self.timeline.add(file.time, "change")
+            hashes = cut(file.previous), cut(file.sha256)
+            self.changes.append(Change(file.time, cut(file.origin), *hashes, cut(file.suspicion)))
+
+
+def _key_of(override: Mapping[str, Any]) -> str:
+    """The same for equal overrides."""
+    try:
+        return hashlib.sha256(json.dumps(override, sort_keys=True).encode()).hexdigest()
+    except RecursionError:
+        return "nested too deeply"

@@ -1,1 +1,0 @@
-"""Appends to files that several crawls write: the log, and the WARC file of the fetches."""

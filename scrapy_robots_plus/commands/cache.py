@@ -1,0 +1,407 @@
+"""``scrapy robots cache``: what a store keeps, for people."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from datetime import datetime, timedelta, timezone
+from functools import partial
+from math import inf
+from typing import TYPE_CHECKING, TypeVar
+
+from scrapy_robots_plus.origins.archive import uri_in_job
+from scrapy_robots_plus.origins.decide import fresh_for, held_to
+from scrapy_robots_plus.origins.words import answer_in
+from scrapy_robots_plus.protocol.counting import counted
+from scrapy_robots_plus.protocol.freshness import span_of_use
+from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.report.progress import duration
+from scrapy_robots_plus.storage import (
+    StoreDamagedError,
+    StoreError,
+    check_store_uri,
+    open_reader,
+    open_store,
+)
+from scrapy_robots_plus.storage.exchange import fields_of, line_of
+
+from .output import Output, Style, WrongUsageError
+from .subcommand import JSON, Exit, Subcommand, argument
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Iterator
+
+    from scrapy_robots_plus.protocol.freshness import Limits
+    from scrapy_robots_plus.storage import Store, StoreReader
+    from scrapy_robots_plus.storage.record import RobotsRecord
+
+    from .output import Output
+    from .project import Project
+
+_T = TypeVar("_T")
+
+PATIENCE = 30.0
+"""Seconds to go on asking for a store that other processes keep locked."""
+
+PROGRESS_EVERY = 1_000
+"""Records from one look at the progress to the next."""
+
+_PAUSE = 0.05
+"""Seconds between two attempts."""
+
+_NO_MAXIMUM = 1_000_000_000
+"""Records. An action never drops a record to make room; the next crawl does."""
+
+
+STORE = (
+    argument(
+        "--store",
+        metavar="URI",
+        help="the store, such as sqlite:robots.db (default: ROBOTS_STORE, else that of JOBDIR)",
+    ),
+    argument("--jobdir", metavar="FOLDER", help="the store of the job in FOLDER"),
+)
+
+
+def uri_of(arguments: Namespace, project: Project) -> str:
+    """The store to use. Raises WrongUsageError if there is none to choose."""
+    if arguments.jobdir is not None:
+        return uri_in_job(arguments.jobdir)
+    if arguments.store is not None:
+        try:
+            return check_store_uri(arguments.store)
+        except ValueError as error:
+            raise WrongUsageError(f"--store: {error}") from error
+    if project.robots.store is None:
+        raise WrongUsageError(
+            "expected --store URI or --jobdir FOLDER, as the project has neither a ROBOTS_STORE "
+            "nor a JOBDIR with a store"
+        )
+    return project.robots.store
+
+
+def opened_to_read(arguments: Namespace, project: Project) -> StoreReader:
+    """The store, which must be there. Raises StoreError or WrongUsageError."""
+    return open_reader(uri_of(arguments, project), project.robots.fetch_max_bytes)
+
+
+def opened_to_change(arguments: Namespace, project: Project) -> Store:
+    """The store, made if it is not there. Raises StoreError or WrongUsageError."""
+    uri = uri_of(arguments, project)
+    if uri == "memory":
+        raise StoreError("the store 'memory' ends with its crawl")
+    return open_store(uri, _NO_MAXIMUM, project.robots.fetch_max_bytes)
+
+
+def origin_in(text: str) -> Origin:
+    """The origin that a user names, by any of its URLs. Raises WrongUsageError."""
+    try:
+        origin = Origin.of(text)
+    except ValueError as error:
+        raise WrongUsageError(f"{text}: {error}") from error
+    if origin is None:
+        raise WrongUsageError(f"{text!r}: expected an origin such as https://site.example")
+    return origin
+
+
+def patiently(work: Callable[[], _T]) -> _T:
+    """What *work* returns, tried again while crawls keep the store locked. Raises StoreError."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return work()
+        except StoreError as error:  # noqa: PERF203 - what the loop is for
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE)
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def moment(time: float) -> str:
+    """A time, in seconds since the epoch, in UTC: ``2026-11-20 18:59:01``."""
+    try:
+        return f"{_EPOCH + timedelta(seconds=time):%Y-%m-%d %H:%M:%S}"
+    except OverflowError:  # written by a clock that is very wrong
+        return f"{time:g}"
+
+
+def age_of(record: RobotsRecord, now: float) -> float:
+    """Seconds since it was fetched or confirmed; negative if its clock was ahead."""
+    return now - record.fetched_at
+
+
+def freshness_of(record: RobotsRecord, now: float, limits: Limits) -> float:
+    """Seconds for which a crawl with these *limits* would use it without asking; 0 if it asks."""
+    return max(0.0, fresh_for(held_to(record, limits), now))
+
+
+def span(seconds: float) -> str:
+    """A duration; ``-`` for none."""
+    return duration(seconds) if seconds > 0 else "-"
+
+
+_COLUMNS = "{:<18} {:<11} {:<19} {:>11} {:>11} {:>9} {:>8}  "
+"""The origin comes last: it may have any length, and no line waits for the longest."""
+
+_HEADINGS = ("STATUS", "ACCESS", "FETCHED (UTC)", "AGE", "FRESH FOR", "BYTES", "FAILURES")
+_STYLES = {"rules": Style.PLAIN, "unavailable": Style.FAINT, "unreachable": Style.UNSURE}
+
+
+class List(Subcommand):
+    """In the order of the origins, as it comes: nothing is collected."""
+
+    help = "List what a store keeps, a line for each origin"
+    details = "Exit status: 0; 1 if a record cannot be trusted; 2 if the store cannot be read."
+    arguments = (STORE, JSON)
+
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
+        now, limits, status = time.time(), project.robots.limits, Exit.OK
+        with opened_to_read(arguments, project) as store:
+            if not arguments.json:
+                output.line((_COLUMNS.format(*_HEADINGS) + "ORIGIN", Style.BOLD))
+            for each in store.scan():
+                if each.record is None:
+                    output.error(f"{each.origin}: {each.fault}")
+                    status = Exit.FOUND
+                elif arguments.json:
+                    output.json(_fields(each.record, now, limits))
+                else:
+                    columns = _COLUMNS.format(*_values(each.record, now, limits))
+                    output.line((columns, _STYLES[each.record.access.value]), each.origin)
+        return status
+
+
+def _values(record: RobotsRecord, now: float, limits: Limits) -> tuple[str, ...]:
+    return (
+        answer_in(record),
+        record.access.value,
+        moment(record.fetched_at) if record.readable else "never",
+        span(age_of(record, now)) if record.readable else "-",
+        span(freshness_of(record, now, limits)),
+        f"{len(record.body):,}",
+        f"{record.failures:,}",
+    )
+
+
+def _fields(record: RobotsRecord, now: float, limits: Limits) -> dict[str, object]:
+    return {
+        **fields_of(record),
+        "age": age_of(record, now),
+        "fresh_for": freshness_of(record, now, limits),
+        "size": len(record.body),
+    }
+
+
+class Show(Subcommand):
+    """All that is known of an origin."""
+
+    help = "Show one record of a store, and the text of its robots.txt"
+    details = "Exit status: 0; 2 if the store has no such record, or cannot be read."
+    arguments = (
+        argument(
+            "origin",
+            metavar="ORIGIN",
+            help="such as https://site.example, any of its URLs, or a host: all of its origins "
+            "with a usual port",
+        ),
+        STORE,
+        JSON,
+    )
+
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
+        with opened_to_read(arguments, project) as store:
+            records = list(_found(arguments.origin, store))
+        if not records:
+            output.error(f"the store has no record of {arguments.origin}")
+            return Exit.UNDECIDED
+        for number, record in enumerate(records):
+            if arguments.json:
+                output.json(line_of(record))
+                continue
+            if number:
+                output.line()
+            _print(record, project.robots.limits, output)
+        return Exit.OK
+
+
+def _found(text: str, store: StoreReader) -> Iterator[RobotsRecord]:
+    if "://" in text:
+        origins = [origin_in(text)]
+    else:
+        origins = [Origin("https", text.lower(), 443), Origin("http", text.lower(), 80)]
+    for origin in origins:
+        record = store.get(origin)
+        if record is not None:
+            yield record
+
+
+def _print(record: RobotsRecord, limits: Limits, output: Output) -> None:
+    output.line((record.origin, Style.BOLD))
+    for name, value in _facts(record, time.time(), limits):
+        output.line((f"{name:10} ", Style.FAINT), value)
+    if not record.body:
+        return
+    output.line()
+    # Only these end a line of a robots.txt (RFC 9309 2.2); splitlines() knows more.
+    for line in re.split(
+        "\r\n|\r|\n", record.body.decode("utf-8", "backslashreplace").rstrip("\r\n")
+    ):
+        output.line(line)
+
+
+def _facts(record: RobotsRecord, now: float, limits: Limits) -> Iterator[tuple[str, str]]:
+    yield "status", f"{answer_in(record)} ({record.access.value})"
+    yield "from", record.url
+    if record.readable:
+        yield "fetched", f"{moment(record.fetched_at)} UTC, {span(age_of(record, now))} ago"
+    fresh_for = freshness_of(record, now, limits)
+    yield "fresh for", span(fresh_for) if fresh_for else "no longer: the next request asks again"
+    if record.failures:
+        failed = f"{record.failures:,} in a row, the last at {moment(record.failed_at)} UTC"
+        yield "failures", failed
+    yield "size", f"{len(record.body):,} bytes"
+    if record.sha256:
+        yield "sha256", record.sha256
+    for name, header in record.headers.items():
+        yield "header", f"{name}: {header}"
+
+
+class Verify(Subcommand):
+    """Each record with its checksum and the hash of its text, and the file as SQLite sees it."""
+
+    help = "Check every record of a store, and the store itself"
+    details = (
+        "Nothing is repaired: a crawl does that when it finds damage. Exit status: 0; 1 if "
+        "something is wrong; 2 if the store cannot be opened."
+    )
+    arguments = (STORE,)
+
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
+        counts: Counter[str] = Counter()
+        try:
+            with opened_to_read(arguments, project) as store:
+                for fault in _faults(store, counts, output):
+                    counts["wrong"] += 1
+                    output.line((fault, Style.BAD))
+        except StoreDamagedError as error:
+            counts["wrong"] += 1
+            output.line((error, Style.BAD))
+        output.line(
+            f"{counted(counts['records'], 'record')} checked, {counted(counts['wrong'], 'fault')}"
+        )
+        return Exit.FOUND if counts["wrong"] else Exit.OK
+
+
+def _faults(store: StoreReader, counts: Counter[str], output: Output) -> Iterator[str]:
+    output.progress("checking the file")
+    yield from store.faults()
+    for each in store.scan():
+        counts["records"] += 1
+        if each.record is None:
+            yield f"{each.origin}: {each.fault}"
+        if counts["records"] % PROGRESS_EVERY == 0:
+            output.progress(f"{counts['records']:,} records")
+
+
+_AGE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(s|min|h|d|w)")
+_SECONDS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 7 * 86_400}
+
+
+def moment_in(text: str, now: float) -> float:
+    """Seconds since the epoch of ``2026-11-20``, ``2026-11-20T18:00`` (UTC unless it says
+    otherwise), or ``30d``, which is 30 days before *now*.
+
+    Raises WrongUsageError.
+    """
+    age = _AGE.fullmatch(text)
+    if age:
+        return now - float(age[1]) * _SECONDS[age[2]]
+    try:
+        moment = datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text))
+    except ValueError:
+        raise WrongUsageError(
+            f"{text!r}: expected a date (2026-11-20), a time (2026-11-20T18:00), or an age (30d, "
+            "12h, 90min, 10s)"
+        ) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=timezone.utc)
+    return moment.timestamp()
+
+
+_BATCH = 1_000
+"""Records that are deleted between two looks at the progress."""
+
+
+class Purge(Subcommand):
+    """Some hundred records at a time: a crawl that uses the store goes on."""
+
+    help = "Delete records from a store: by default those that no crawl can use any more"
+    details = (
+        "Without options, deletes what is older than ROBOTS_STALE_MAX and the longest ROBOTS_TTL "
+        "together, and what is dated in the future, as each crawl does when it starts. "
+        "Exit status: 0; 2 if the store cannot be changed."
+    )
+    arguments = (
+        (
+            argument(
+                "--before",
+                metavar="TIME",
+                help="what was neither fetched nor tried since: 2026-11-20, 2026-11-20T18:00 "
+                "(UTC), or an age such as 30d, 12h, 90min, 10s",
+            ),
+            argument(
+                "--origin", action="append", metavar="ORIGIN", help="this one (any number of times)"
+            ),
+            argument("--all", action="store_true", help="everything; needs --yes"),
+        ),
+        argument("--yes", action="store_true", help="to confirm --all"),
+        STORE,
+    )
+
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
+        if arguments.all != arguments.yes:
+            raise WrongUsageError("--all and --yes are used together")
+        origins = [origin_in(each) for each in arguments.origin or ()]
+        before, after = _span(arguments, project)
+        with opened_to_read(arguments, project) as reader:
+            len(reader)  # a store that is missing or damaged is left alone
+        with opened_to_change(arguments, project) as store:
+            held = len(store)
+            if origins:
+                deleted = sum(patiently(partial(_delete, store, each)) for each in origins)
+            else:
+                deleted = _purge(store, before, after, output)
+            output.line(f"{deleted:,} of {counted(held, 'record')} deleted")
+        return Exit.OK
+
+
+def _span(arguments: Namespace, project: Project) -> tuple[float, float]:
+    """Records from outside of it are deleted."""
+    now = time.time()
+    if arguments.all:
+        return inf, inf
+    if arguments.before is None:
+        return span_of_use(now, project.robots.limits)
+    before = moment_in(arguments.before, now)
+    if before > now:
+        raise WrongUsageError("--before: the time is in the future; see --all")
+    return before, inf
+
+
+def _purge(store: Store, before: float, after: float, output: Output) -> int:
+    deleted = 0
+    while found := patiently(partial(store.purge, before, after, _BATCH)):
+        deleted += found
+        output.progress(f"{deleted:,} records deleted")
+    return deleted
+
+
+def _delete(store: Store, origin: Origin) -> bool:
+    """Whether there was a record to delete."""
+    known = store.get(origin) is not None
+    store.delete(origin)
+    return known

@@ -1,0 +1,360 @@
+"""``scrapy robots diff``: what became allowed or denied from one robots.txt to another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from scrapy_robots_plus.origins.parsers.adapter import charset_of
+from scrapy_robots_plus.protocol import Reason, RequestRate, RobotsTxt, VisitTime
+from scrapy_robots_plus.protocol.access import Access, is_definite
+from scrapy_robots_plus.protocol.dialect import dialect_named
+from scrapy_robots_plus.protocol.difference import difference
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.sent_forms import target_of
+from scrapy_robots_plus.protocol.status_policy import access_of
+from scrapy_robots_plus.storage import open_reader, shown
+
+from .output import Style, UnreadableError, WrongUsageError
+from .project import obtain
+from .subcommand import (
+    AGENT,
+    DIALECT,
+    JSON,
+    Exit,
+    Subcommand,
+    argument,
+    read_file,
+)
+from .urls import site_of
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator
+
+    from scrapy_robots_plus.crawl.crawl import Crawl
+    from scrapy_robots_plus.protocol import Dialect, Verdict
+    from scrapy_robots_plus.protocol.difference import Difference, PathChange, Terms
+    from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.storage.record import RobotsRecord
+
+    from .output import Output
+    from .project import Project
+
+STORED = "store:"
+"""Begins the name of a stored copy."""
+
+_NO_FILE = {
+    Access.UNAVAILABLE: Reason.UNAVAILABLE,
+    Access.UNREACHABLE: Reason.UNREACHABLE,
+}
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A robots.txt at some time, or why there was none."""
+
+    name: str
+    """As the user named it."""
+    in_words: str
+    """Its status and what it means, such as ``404, all allowed``; empty for a file on disk."""
+    access: Access
+    """What may be crawled according to it and to the status policy."""
+    is_known: bool
+    """Whether the site gave an answer; otherwise it was an outage."""
+    body: bytes
+    charset: str | None
+
+    def read(self, dialect: Dialect, max_bytes: int) -> RobotsTxt | Reason:
+        """Its rules, or why there are none."""
+        if self.access is not Access.RULES:
+            return _NO_FILE[self.access]
+        return RobotsTxt.parse(self.body, dialect, self.charset, max_bytes)
+
+
+Copies = tuple[Copy, Copy]
+Line = tuple[object, ...]
+"""For Output.line()."""
+
+
+def site_in(name: str) -> Origin | None:
+    """The site whose robots.txt *name* is the URL of; None if it is not a URL.
+
+    Raises WrongUsageError for a URL of something else.
+    """
+    if not name.lower().startswith(("http://", "https://")):
+        return None
+    url, origin = site_of(name)
+    if target_of(url) not in ("/", "/robots.txt"):
+        raise WrongUsageError(f"{name}: expected a site, such as https://site.example")
+    return origin
+
+
+def file_copy(name: str) -> Copy:
+    """That of the file *name*, or standard input. Raises UnreadableError."""
+    return Copy(name, "", Access.RULES, True, read_file(name), None)
+
+
+def stored_copy(name: str, project: Project, uri: str | None) -> Copy:
+    """What the store *uri* has of the site in *name*; the store stays as it is.
+
+    Raises UnreadableError if it has nothing, StoreError if there is none or it cannot be read.
+    """
+    origin = site_in(name.removeprefix(STORED))
+    if origin is None:
+        raise WrongUsageError(f"{name}: expected a site, such as {STORED}https://site.example")
+    if uri is None or uri == "memory":
+        raise WrongUsageError(f"{name}: ROBOTS_STORE names no store that outlives a crawl")
+    with open_reader(uri, project.robots.fetch_max_bytes) as store:
+        record = store.get(origin)
+    if record is None:
+        raise UnreadableError(f"{name}: the store {shown(uri)} has no copy of it")
+    today = access_of(record.outcome, project.robots.status_policy)
+    return _copy(name, replace(record, access=today), project)
+
+
+async def site_copy(name: str, origin: Origin, crawl: Crawl, project: Project) -> Copy:
+    """What the site has now. Raises UnreadableError if the user stops it."""
+    return _copy(name, (await obtain(origin, crawl)).record, project)
+
+
+def _copy(name: str, record: RobotsRecord, project: Project) -> Copy:
+    policy = project.policy_of(record)
+    return Copy(
+        name,
+        policy.in_words,
+        policy.access,
+        is_definite(record.outcome),
+        record.body,
+        charset_of(record.headers),
+    )
+
+
+class Diff(Subcommand):
+    """Two copies of a robots.txt, and what changed for an agent."""
+
+    help = "Show what became allowed or denied from one robots.txt to another"
+    details = (
+        "A and B: a file, - for standard input, a site such as https://site.example, or "
+        "store:https://site.example, which is the copy in ROBOTS_STORE. Exit status: 0 if nothing "
+        "changed, 1 if something did, 2 if a copy cannot be read, or if rules have so many "
+        "wildcards that the comparison ended before it found a change."
+    )
+    arguments = (
+        argument("before", metavar="A", help="the copy before"),
+        argument("after", metavar="B", help="the copy after"),
+        AGENT,
+        DIALECT,
+        argument(
+            "--dialect-b", metavar="NAME", help="read B in another dialect than A (default: same)"
+        ),
+        argument("--all", action="store_true", help="show all changes, however many"),
+        JSON,
+    )
+
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
+        names = arguments.before, arguments.after
+        if names == ("-", "-"):
+            raise WrongUsageError("only one of A and B can be standard input")
+        dialect, dialect_of_b = project.robots.dialect, _dialect_of_b(arguments, project)
+        copies = _copies(names, project)
+        most = project.robots.fetch_max_bytes
+        before, after = copies[0].read(dialect, most), copies[1].read(dialect_of_b, most)
+        found = difference(before, after, project.agent)
+        if arguments.json:
+            output.json(fields_of(found, copies, project.agent))
+        else:
+            for line in in_words(found, copies, project.agent, most=None if arguments.all else 20):
+                output.line(*line)
+        if not all(copy.is_known for copy in copies):
+            return Exit.UNDECIDED
+        if differs(found, copies):
+            return Exit.FOUND
+        return Exit.OK if found.complete else Exit.UNDECIDED
+
+
+def _copies(names: tuple[str, str], project: Project) -> tuple[Copy, Copy]:
+    """Both copies. Sites are asked last, and both in one crawl."""
+    sites = {name: site for name in names if (site := site_in(name)) is not None}
+    uri = project.robots.store
+    copies = {
+        name: stored_copy(name, project, uri) if name.startswith(STORED) else file_copy(name)
+        for name in names
+        if name not in sites
+    }
+
+    async def work(crawl: Crawl) -> int:
+        for name, site in sites.items():
+            copies[name] = await site_copy(name, site, crawl, project)
+        return Exit.OK
+
+    if sites:
+        # What the site has now, whatever a store has of it; and the store stays as it is.
+        project.settings.set("ROBOTS_STORE", "memory", "cmdline")
+        project.ask(work)
+    before, after = names
+    return copies[before], copies[after]
+
+
+def _dialect_of_b(arguments: Namespace, project: Project) -> Dialect:
+    if arguments.dialect_b is None:
+        return project.robots.dialect
+    try:
+        return dialect_named(arguments.dialect_b)
+    except ValueError as error:
+        raise WrongUsageError(f"--dialect-b: {error}") from error
+
+
+_WORDS = {
+    Reason.NO_RULE: "no rule",
+    Reason.NO_GROUP: "no group",
+    Reason.ROBOTS_TXT: "always allowed",
+    Reason.UNAVAILABLE: "no robots.txt",
+    Reason.UNREACHABLE: "robots.txt unreadable",
+}
+_SHOWN = 200
+"""Characters of a rule or a path that are shown; JSON has them whole."""
+
+_TERMS = ("crawl_delay", "request_rate", "visit_time")
+
+
+def differs(found: Difference, copies: Copies) -> bool:
+    """Whether anything changed: also that there is a file where none was."""
+    return bool(found) or copies[0].access is not copies[1].access
+
+
+def in_words(
+    found: Difference, copies: Copies, agent: AgentNames, most: int | None
+) -> Iterator[Line]:
+    """The lines to print, at most *most* changes of paths in each direction."""
+    for title, copy in zip(("before", "after"), copies, strict=True):
+        yield _titled(title, f"{copy.name}{copy.in_words and f' ({copy.in_words})'}")
+    yield _titled("agent", agent if isinstance(agent, str) else ", ".join(agent))
+    for title, style, changes in (
+        ("became denied", Style.BAD, found.became_denied),
+        ("became allowed", Style.GOOD, found.became_allowed),
+    ):
+        if changes:
+            yield ()
+            yield (title, style), (f" ({len(changes):,})", Style.FAINT)
+            yield from _paths(changes, style, most)
+    # An unreadable file says nothing: what it says besides rules has not changed to nothing.
+    are_known = all(copy.access is not Access.UNREACHABLE for copy in copies)
+    others = list(_others(found, most)) if are_known else []
+    if others:
+        yield ()
+        yield from others
+    if not differs(found, copies):
+        yield ()
+        yield (("no difference" if found.complete else "no difference was found", Style.BOLD),)
+    if not found.complete:
+        yield ()
+        yield ((_incomplete(found), Style.UNSURE),)
+
+
+def _titled(title: str, text: str) -> Line:
+    return (f"{title:8}", Style.FAINT), text
+
+
+def _paths(changes: tuple[PathChange, ...], style: Style, most: int | None) -> Iterator[Line]:
+    for change in islice(changes, most):
+        yield "  ", (" ".join(printable(path, _SHOWN) for path in change.examples), style)
+        yield "      ", f"{_because(change.before)} -> {_because(change.after)}"
+    yield from _left_out(len(changes), most)
+
+
+def _left_out(count: int, most: int | None) -> Iterator[Line]:
+    if most is not None and count > most:
+        yield ((f"  and {count - most:,} more, which --all shows", Style.FAINT),)
+
+
+def _because(verdict: Verdict) -> str:
+    if verdict.rule is None:
+        return _WORDS[verdict.reason]
+    return f"{printable(verdict.rule, _SHOWN)} (line {verdict.line})"
+
+
+def _others(found: Difference, most: int | None) -> Iterator[Line]:
+    before, after = found.before, found.after
+    if before.names != after.names:
+        yield _changed("group", ", ".join(before.names), ", ".join(after.names))
+    for name in _TERMS:
+        old, new = getattr(before, name), getattr(after, name)
+        if old != new:
+            yield _changed(name.replace("_", "-"), _term(old), _term(new))
+    for mark, urls in (("-", found.sitemaps_removed), ("+", found.sitemaps_added)):
+        for url in islice(urls, most):
+            yield _other("sitemap"), f"{mark} {url}"
+        yield from _left_out(len(urls), most)
+
+
+def _other(title: str) -> tuple[str, Style]:
+    return f"{title:13}", Style.FAINT
+
+
+def _changed(title: str, before: str, after: str) -> Line:
+    return _other(title), f"{before or 'none'} -> {after or 'none'}"
+
+
+def _term(value: float | RequestRate | VisitTime | None) -> str:
+    """Empty if the file asks for nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, RequestRate):
+        hours = f", {value.window}" if value.window else ""
+        return f"{value.requests:,} in {value.seconds:,} s{hours}"
+    return str(value) if isinstance(value, VisitTime) else f"{value:g} s"
+
+
+def _incomplete(found: Difference) -> str:
+    return (
+        f"not complete: so many wildcards that the comparison ended after {found.states:,} states; "
+        "more may have changed"
+    )
+
+
+def fields_of(found: Difference, copies: Copies, agent: AgentNames) -> dict[str, Any]:
+    """All that changed, for ``--json``."""
+    return {
+        "agent": agent,
+        "differs": differs(found, copies),
+        "complete": found.complete,
+        "states": found.states,
+        "before": _copy_fields(copies[0], found.before),
+        "after": _copy_fields(copies[1], found.after),
+        "paths": list(map(_path, found.paths)),
+        "sitemaps_removed": found.sitemaps_removed,
+        "sitemaps_added": found.sitemaps_added,
+    }
+
+
+def _copy_fields(copy: Copy, terms: Terms) -> dict[str, Any]:
+    return {
+        "name": copy.name,
+        "in_words": copy.in_words or None,
+        "access": copy.access,
+        "user_agents": terms.names,
+        "crawl_delay": terms.crawl_delay,
+        "request_rate": _term(terms.request_rate) or None,
+        "visit_time": _term(terms.visit_time) or None,
+    }
+
+
+def _path(change: PathChange) -> dict[str, Any]:
+    return {
+        "became": "allowed" if change.allowed else "denied",
+        "examples": change.examples,
+        "before": _verdict(change.before),
+        "after": _verdict(change.after),
+    }
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "reason": verdict.reason,
+        "rule": verdict.rule,
+        "line": verdict.line,
+        "group": verdict.group,
+    }

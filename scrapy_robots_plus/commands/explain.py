@@ -1,0 +1,252 @@
+"""``scrapy robots explain``: all that decides about one URL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy_robots_plus.origins.agents import Agents
+from scrapy_robots_plus.origins.parsers.adapter import charset_of
+from scrapy_robots_plus.protocol import DIALECTS, RobotsTxt, Verdict
+from scrapy_robots_plus.protocol.freshness import source_of_lifetime
+from scrapy_robots_plus.protocol.robotstxt.clean_param import CleanParams
+from scrapy_robots_plus.report.progress import duration
+
+from .output import Output, Style
+from .project import obtain
+from .subcommand import (
+    AGENT,
+    DIALECT,
+    FILE,
+    JSON,
+    Exit,
+    Subcommand,
+    argument,
+    read_file,
+)
+from .urls import STYLES, fields_of, site_of
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator
+
+    from scrapy_robots_plus.crawl.crawl import Crawl
+    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.protocol import Dialect
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.storage.record import RobotsRecord
+
+    from .project import Project
+
+SITEMAPS_SHOWN = 10
+
+
+class Explain(Subcommand):
+    """One URL, its verdict, and what led to it."""
+
+    help = "Show all that decides about one URL"
+    details = (
+        "The rule and those it beat, the group and why it applies, the state of the robots.txt, "
+        "what the page may be used for, the delay, the sitemaps, and other dialects in which the "
+        "answer differs. Exit status: 0 if it is allowed, 1 if it is denied, 2 if its robots.txt "
+        "cannot be read."
+    )
+    arguments = (
+        argument("url", metavar="URL", help="an absolute http or https URL"),
+        AGENT,
+        DIALECT,
+        FILE,
+        JSON,
+    )
+
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
+        url, origin = site_of(arguments.url)
+
+        def explained(
+            agent: AgentNames, policy: Policy, record: RobotsRecord, *, is_file: bool
+        ) -> int:
+            found = explanation(url, agent, policy, record, is_file=is_file)
+            if arguments.json:
+                output.json(found)
+            else:
+                for title, style, text in _in_words(found):
+                    output.line((f"{title:11} ", style), text)
+            return _status(found["result"])
+
+        if arguments.file is not None:
+            record = project.record_of(read_file(arguments.file), arguments.file, origin)
+            return explained(project.agent, project.policy_of(record), record, is_file=True)
+
+        async def work(crawl: Crawl) -> int:
+            policy, record = await obtain(origin, crawl)
+            agent = project.named_agent or crawl.get(Agents).default_under(policy.settings)
+            return explained(agent, policy, record, is_file=not policy.settings.needs_file)
+
+        return project.ask(work)
+
+
+def _status(word: str) -> Exit:
+    return {"allowed": Exit.OK, "denied": Exit.FOUND}.get(word, Exit.UNDECIDED)
+
+
+def _in_words(found: dict[str, Any]) -> Iterator[tuple[str, Style, str]]:
+    """For each line its title, and texts or texts with their style."""
+    word, agent = found["result"], found["agent"]
+    yield word, STYLES[word], found["url"]
+    yield "because", Style.FAINT, found["why"]
+    for beaten in found.get("beaten", ()):
+        yield "beats", Style.FAINT, f"{beaten['rule']}, line {beaten['line']}"
+    yield "agent", Style.FAINT, agent if isinstance(agent, str) else ", ".join(agent)
+    if "groups" in found:
+        yield "group", Style.FAINT, _group(found["groups"], found["looked_for"])
+    for name, other in found.get("other_dialects", {}).items():
+        yield "but", Style.FAINT, _otherwise(name, other)
+    for title, text in (*_file(found["robots_txt"]), *_pace(found["pace"])):
+        yield title, Style.FAINT, text
+    for statement in found["uses"]["statements"]:
+        yield "use", Style.FAINT, _use(statement)
+    for license_url in found["licenses"]:
+        yield "licence", Style.FAINT, license_url
+    if found.get("cleaned") not in (None, found["url"]):
+        yield "equal to", Style.FAINT, f"{found['cleaned']} (Clean-param)"
+    if found["preferred_host"]:
+        yield "host", Style.FAINT, f"{found['preferred_host']}, which the site prefers"
+    sitemaps = found["sitemaps"]
+    for url in sitemaps[:SITEMAPS_SHOWN]:
+        yield "sitemap", Style.FAINT, url
+    if len(sitemaps) > SITEMAPS_SHOWN:
+        yield "", Style.FAINT, f"and {len(sitemaps) - SITEMAPS_SHOWN:,} more"
+
+
+def _group(groups: list[tuple[str, ...]], names: tuple[str, ...]) -> str:
+    looked_for = " or ".join(names) or "a product token, and the agent has none"
+    if not groups:
+        return f"none applies: none is for {looked_for}, and none for *"
+    agents = "; ".join(", ".join(each) for each in groups)
+    return f"User-agent: {agents} (looked for {looked_for})"
+
+
+def _otherwise(name: str, other: dict[str, Any]) -> str:
+    word = "allowed" if other["allowed"] else "denied"
+    rule = f"{other['rule']}, line {other['line']}" if other["rule"] else "no rule matches"
+    return f"{word} in the dialect {name} ({rule})"
+
+
+def _file(state: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    url, asked = state["robots_url"], state["asked_url"]
+    came_from = "" if url == asked else f", where {asked} redirects to"
+    size = "" if state["size"] is None else f", {state['size']:,} bytes"
+    if state["cut"]:
+        size += " (longer than ROBOTS_FETCH_MAX_BYTES; the rest is ignored)"
+    detail = f" ({state['detail']})" if state["detail"] else ""
+    yield "robots.txt", f"{state['in_words']}{detail}{size}: {url}{came_from}"
+    if "age" in state:
+        yield "freshness", _freshness(state)
+
+
+def _use(statement: dict[str, Any]) -> str:
+    said = f"{statement['text']}, line {statement['line']}"
+    return f"{statement['category']}: {statement['preference']} ({said})"
+
+
+def _freshness(state: dict[str, Any]) -> str:
+    read = f"fetched or confirmed {duration(state['age'])} ago"
+    if state["failures"]:
+        return f"{state['failures']:,} failed in a row, next attempt in {_left(state)}"
+    source = state["lifetime_from"] or "no header, so ROBOTS_DIALECT and ROBOTS_TTL"
+    return f"{read}, fresh for another {_left(state)} ({source})"
+
+
+def _left(state: dict[str, Any]) -> str:
+    return duration(max(0.0, state["fresh_for"]))
+
+
+def _pace(pace: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if pace["skips_host"]:
+        yield "delay", f"{pace['delay_asked']:g} s asked: longer than ROBOTS_CRAWL_DELAY_MAX"
+    elif pace["delay_asked"] is not None:
+        yield "delay", f"{pace['delay_asked']:g} s asked, {pace['delay']:g} s kept"
+    for each in pace["hourly"]:
+        yield "delay", f"{each['delay']:g} s during {each['hours']}"
+    if pace["visit_time"]:
+        yield "visit time", pace["visit_time"]
+
+
+def explanation(
+    url: str, agent: AgentNames, policy: Policy, record: RobotsRecord, *, is_file: bool
+) -> dict[str, Any]:
+    """All that decides about *url*, for ``--json``; *record* has the text of the file."""
+    verdict = policy.verdict(url, agent)
+    found = {
+        "url": url,
+        "agent": agent,
+        **fields_of(verdict),
+        "why": verdict.describe(),
+        "robots_txt": _state(policy, record, is_file=is_file),
+        "pace": _pace_of(policy, agent),
+        "uses": policy.preferences(url, agent).as_dict(),
+        "licenses": list(policy.licenses(agent)),
+        "preferred_host": policy.host,
+        "sitemaps": list(policy.sitemaps),
+    }
+    file = policy.file.ours if policy.file else None
+    if file is not None:
+        found["looked_for"] = file.names_for(agent)
+        found["groups"] = [group.agents for group in file.groups_for(agent)]
+        found["beaten"] = list(map(_of_rule, file.explain(verdict.form or url, agent).beaten))
+        found["dialect"] = file.dialect.name
+        found["cleaned"] = CleanParams(file.clean_params).cleaned(url)
+        found["other_dialects"] = dict(_others(verdict, url, agent, file.dialect, record))
+    return found
+
+
+def _state(policy: Policy, record: RobotsRecord, *, is_file: bool) -> dict[str, Any]:
+    state: dict[str, Any] = {
+        "robots_url": record.url,
+        "asked_url": record.url if is_file else record.origin.robots_url,
+        "status": policy.status,
+        "access": policy.access,
+        "in_words": policy.in_words,
+        "detail": policy.detail or None,
+        "sha256": record.sha256 or None,
+        "size": len(record.body) if record.body else None,
+        "cut": record.is_cut,
+    }
+    if not is_file:
+        state |= {
+            "age": round(policy.age, 1),
+            "fresh_for": round(policy.fresh_for, 1),
+            "lifetime": record.lifetime,
+            "lifetime_from": source_of_lifetime(record.headers),
+            "failures": record.failures,
+        }
+    return state
+
+
+def _pace_of(policy: Policy, agent: AgentNames) -> dict[str, Any]:
+    pace = policy.paces.of(agent)
+    delay = pace.delay
+    hours = pace.hourly
+    visits = policy.file.visit_time(agent) if policy.file else None
+    return {
+        "delay_asked": None if delay is None else delay.asked,
+        "delay": None if delay is None or delay.skip else delay.kept,
+        "skips_host": delay is not None and delay.skip,
+        "hourly": [] if hours is None else [{"hours": str(hours[0]), "delay": hours[1].kept}],
+        "visit_time": None if visits is None else str(visits),
+    }
+
+
+def _of_rule(verdict: Verdict) -> dict[str, Any]:
+    return {"allowed": verdict.allowed, "rule": verdict.rule, "line": verdict.line}
+
+
+def _others(
+    verdict: Verdict, url: str, agent: AgentNames, dialect: Dialect, record: RobotsRecord
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The dialects in which the rules answer otherwise."""
+    for other in DIALECTS.values():
+        if other.name != dialect.name:
+            file = RobotsTxt.parse(record.body, other, charset_of(record.headers))
+            answer = file.verdict(url, agent)
+            if answer.allowed is not verdict.allowed:
+                yield other.name, {**_of_rule(answer), "reason": answer.reason}

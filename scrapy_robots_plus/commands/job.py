@@ -1,0 +1,354 @@
+"""``scrapy robots job``: shows what a job keeps, and changes it."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from scrapy_robots_plus.job import (
+    FILE_NAME,
+    JobFile,
+    JobFileError,
+    held_requests,
+    overview,
+    part_of,
+    replace,
+)
+from scrapy_robots_plus.job.queues import QUEUE_FOLDER
+from scrapy_robots_plus.job.renaming import NAMED_BY
+from scrapy_robots_plus.job.written import url_in
+from scrapy_robots_plus.protocol.counting import counted
+
+from .output import Style, UnreadableError, WrongUsageError
+from .scrapys_files import SEEN, fingerprints_in, parts_in
+from .subcommand import JSON, Exit, Subcommand, argument
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator
+
+    from scrapy_robots_plus.job import AsideRequest, Overview
+
+    from .output import Output
+    from .project import Project
+
+
+FOLDER = argument("folder", metavar="JOBDIR", help="the folder of the job")
+"""For :func:`folder_of`."""
+
+
+def folder_of(arguments: Namespace) -> Path:
+    """Raises WrongUsageError if it does not exist."""
+    folder = Path(arguments.folder).absolute()
+    if not folder.is_dir():
+        raise WrongUsageError(f"{arguments.folder}: expected the folder of a job (JOBDIR)")
+    return folder
+
+
+def file_of(arguments: Namespace) -> Path:
+    """The file of the job. Raises WrongUsageError if it has none."""
+    path = folder_of(arguments) / FILE_NAME
+    if not path.exists():
+        raise WrongUsageError(
+            f"{arguments.folder} has no {FILE_NAME}: expected the JOBDIR of a crawl with the "
+            "add-on. For one that keeps its requests as Scrapy does, see scrapy robots job convert"
+        )
+    return path
+
+
+@contextmanager
+def opened(path: Path, output: Output) -> Iterator[JobFile]:
+    """The job, as the next run would resume it. Raises UnreadableError."""
+    try:
+        with JobFile(path) as file:
+            for trouble in file.troubles:
+                output.error(trouble)
+            yield file
+    except JobFileError as error:
+        raise UnreadableError(str(error)) from error
+
+
+def described(request: AsideRequest) -> str:
+    """A request that is set aside, and why."""
+    why = (
+        f"the process was killed {request.hard_ends} times while it was under way"
+        if request.hard_ends
+        else "its spider could not send it"
+    )
+    return f"{url_in(request.data)}: {why}"
+
+
+def size(octets: int) -> str:
+    """Such as ``53 kB`` or ``1,455.2 MB``."""
+    return f"{octets / 1e3:.0f} kB" if octets < 1e6 else f"{octets / 1e6:,.1f} MB"
+
+
+_HOSTS = 10
+
+
+class Show(Subcommand):
+    """Counts, and each request if that is asked for."""
+
+    help = "Show which requests a job keeps, how many, in which state, of which hosts"
+    details = (
+        "Nothing is changed. Exit status: 0; 1 if requests are set aside; 2 if the job is in use "
+        "or cannot be read."
+    )
+    arguments = (
+        FOLDER,
+        argument(
+            "--hosts",
+            type=int,
+            default=_HOSTS,
+            metavar="NUMBER",
+            help=f"name the hosts with the most requests (default: {_HOSTS})",
+        ),
+        argument("--urls", action="store_true", help="name each request, in the order they came"),
+        argument("--host", metavar="HOST", help="name each request to this host"),
+        JSON,
+    )
+
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
+        path = file_of(arguments)
+        try:
+            found = overview(path, max(0, arguments.hosts))
+            held = _requests(path, arguments.host) if arguments.urls or arguments.host else None
+        except JobFileError as error:
+            raise UnreadableError(f"{error} ({size(path.stat().st_size)})") from error
+        if arguments.json:
+            requests = {} if held is None else {"requests": held}
+            output.json({**_fields(path, found), **requests})
+        else:
+            _print(path, found, output)
+            _print_requests(held or [], output)
+        return Exit.FOUND if found.set_aside else Exit.OK
+
+
+def _print(path: Path, found: Overview, output: Output) -> None:
+    output.line((str(path), Style.BOLD))
+    for name, value in _facts(path, found):
+        output.line((f"  {name:<14}", Style.NAME), value)
+    for title, lines in (("Most requests", _hosts(found)), ("Set aside", _aside(found))):
+        if lines:
+            output.line()
+            output.line((title, Style.BOLD))
+        for line in lines:
+            output.line(f"  {line}")
+
+
+def _requests(path: Path, host: str | None) -> list[dict[str, object]]:
+    """All, or those to *host*."""
+    requests = ((url_in(each.data), each) for each in held_requests(path))
+    return [
+        {"url": url, "state": each.state, "priority": -each.priority}
+        for url, each in requests
+        if host is None or _host_of(url) == host.lower()
+    ]
+
+
+def _host_of(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
+
+
+def _print_requests(requests: list[dict[str, object]], output: Output) -> None:
+    if requests:
+        output.line()
+        output.line(("Requests", Style.BOLD))
+    for each in requests:
+        output.line(f"  {each['state']:<10} {each['url']}")
+
+
+def _facts(path: Path, found: Overview) -> Iterator[tuple[str, str]]:
+    yield "last run", "was closed" if found.was_closed else "was killed, or is not yet resumed"
+    yield "waiting", f"{counted(found.waiting, 'request')} to {counted(found.lanes, 'host')}"
+    if found.under_way:
+        yield "under way", f"{found.under_way:,} when the last run ended; they are sent again"
+    if found.last:
+        yield "last", f"{found.last:,} that were under way at two kills; they are sent at the end"
+    yield "set aside", f"{len(found.set_aside):,}"
+    for loss in found.losses:
+        yield "lost", f'{loss}. "scrapy robots job accept" ends this message'
+    yield "seen", counted(found.fingerprints, "fingerprint")
+    yield "size", f"{size(path.stat().st_size)}, {size(found.free)} of it free"
+
+
+def _hosts(found: Overview) -> list[str]:
+    return [f"{number:>9,} {name}" for name, number in found.largest]
+
+
+def _aside(found: Overview) -> list[str]:
+    return [described(request) for request in found.set_aside]
+
+
+def _fields(path: Path, found: Overview) -> dict[str, object]:
+    return {
+        "file": str(path),
+        "was_closed": found.was_closed,
+        "waiting": found.waiting,
+        "hosts": found.lanes,
+        "under_way": found.under_way,
+        "last": found.last,
+        "set_aside": [
+            {"url": url_in(each.data), "host": each.lane, "kills": each.hard_ends}
+            for each in found.set_aside
+        ],
+        "losses": found.losses,
+        "seen": found.fingerprints,
+        "size": path.stat().st_size,
+        "free": found.free,
+        "largest": dict(found.largest),
+    }
+
+
+class Retry(Subcommand):
+    """They wait at their old places, as if they had never been under way at a kill."""
+
+    help = "Give the requests that were set aside back to the job"
+    details = (
+        "The next run sends them again. Exit status: 0; 2 if the job is in use or cannot be read."
+    )
+    arguments = (FOLDER,)
+
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
+        with opened(file_of(arguments), output) as file:
+            given_back = file.retry()
+        for request in given_back:
+            output.line(described(request))
+        output.line(f"{counted(len(given_back), 'request')} will be sent again")
+        return Exit.OK
+
+
+class Accept(Subcommand):
+    """The requests stay lost; the damaged files stay where they are."""
+
+    help = "Stop reporting requests that were lost when the file was damaged"
+    details = "Exit status: 0; 2 if the job is in use or cannot be read."
+    arguments = (FOLDER,)
+
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
+        with opened(file_of(arguments), output) as file:
+            losses = file.accept_losses()
+        for loss in losses:
+            output.line(loss)
+        output.line(f"{counted(len(losses), 'message')} will not come again")
+        return Exit.OK
+
+
+class Shrink(Subcommand):
+    """Crawls use free space again, so this is for jobs that will not grow as large again."""
+
+    help = "Make the file of a job as small as what it holds"
+    details = (
+        "Copies the file: the disk needs room for what it holds, twice. Exit status: 0; 2 if the "
+        "job is in use, cannot be read, or the disk is full."
+    )
+    arguments = (FOLDER,)
+
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
+        path = file_of(arguments)
+        before = path.stat().st_size
+        output.progress("copying the file")
+        with opened(path, output) as file:
+            file.shrink()
+        output.line(f"{size(before)} before, {size(path.stat().st_size)} now")
+        return Exit.OK
+
+
+KEPT_IN = "before-conversion"
+"""The folder in the job's that the old files are moved to."""
+
+_EVERY = 1_000
+"""Requests and fingerprints in a transaction, and from one look at the progress to the next."""
+
+
+class Convert(Subcommand):
+    """The new file takes its name when it is complete, and only then the old ones move."""
+
+    help = "Put a job that keeps its requests in files, as Scrapy does, into one file"
+    details = (
+        f"The old files are kept in JOBDIR/{KEPT_IN}. Exit status: 0; 1 if requests cannot be "
+        "read; 2 if there is nothing to convert, the job is in use, or the file cannot be written."
+    )
+    arguments = (FOLDER,)
+
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
+        folder = folder_of(arguments)
+        _check(folder)
+        path = folder / FILE_NAME
+        part_of(path).unlink(missing_ok=True)
+        try:
+            counts = _convert(folder, part_of(path), output)
+        except JobFileError as error:
+            raise UnreadableError(str(error)) from error
+        replace(path)
+        _move(folder)
+        output.line(
+            f"{counted(counts['requests'], 'request')} and "
+            f"{counted(counts['seen'], 'fingerprint')} are in {FILE_NAME}; the old files are in "
+            f"{KEPT_IN}"
+        )
+        if counts["lost"]:
+            output.error(f"{counted(counts['lost'], 'request')} or more cannot be read")
+            return Exit.FOUND
+        return Exit.OK
+
+
+def _check(folder: Path) -> None:
+    if (folder / FILE_NAME).exists():
+        raise WrongUsageError(f"{folder} has a {FILE_NAME} already")
+    if not (folder / SEEN).exists() and not any(parts_in(folder)):
+        raise WrongUsageError(f"{folder} holds no requests of a job: expected a JOBDIR of Scrapy")
+    user = _process_with(folder / SEEN)
+    if user is not None:
+        raise UnreadableError(f"{folder} is in use by the process {user}: stop that crawl first")
+
+
+def _process_with(path: Path) -> str | None:
+    """One that has *path* open, where the system tells (Linux). Crawls do all the time."""
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        with suppress(OSError):  # it has ended, or is another user's
+            if os.path.samefile(link, path):
+                return link.parts[2]
+    return None
+
+
+def _convert(folder: Path, path: Path, output: Output) -> Counter[str]:
+    counts: Counter[str] = Counter()
+
+    def lost(number: int) -> None:
+        counts["lost"] += number
+
+    with JobFile(path) as file:
+        separates_hosts = False
+        for part in parts_in(folder):
+            separates_hosts |= bool(part.lane)
+            for data in part.requests(lost):
+                file.add(part.lane, part.priority, data, starts=part.starts)
+                _count(counts, "requests", file, output)
+        for fingerprint in fingerprints_in(folder):
+            file.see(fingerprint)
+            _count(counts, "seen", file, output)
+        file.set_note(NAMED_BY, "slots" if separates_hosts else "none")
+    return counts
+
+
+def _count(counts: Counter[str], what: str, file: JobFile, output: Output) -> None:
+    counts[what] += 1
+    if counts[what] % _EVERY == 0:
+        file.commit()
+        output.progress(f"{counts['requests']:,} requests, {counts['seen']:,} fingerprints")
+
+
+def _move(folder: Path) -> None:
+    kept = folder / KEPT_IN
+    kept.mkdir(exist_ok=True)
+    for name in (QUEUE_FOLDER, SEEN):
+        if (folder / name).exists():
+            os.replace(folder / name, kept / name)

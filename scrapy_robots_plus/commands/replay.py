@@ -1,0 +1,232 @@
+"""``scrapy robots replay``: decides again about all that is in an audit log, or checks the log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from scrapy_robots_plus.audit.chain import State, place
+from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
+from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS
+from scrapy_robots_plus.audit.replay import (
+    UNREPLAYED,
+    Changes,
+    CrawlReplay,
+    Decided,
+    Differences,
+    Example,
+    ParsedFiles,
+    UndecidedError,
+)
+from scrapy_robots_plus.crawl.recent import Recent
+from scrapy_robots_plus.protocol.counting import counted
+from scrapy_robots_plus.protocol.dialect import dialect_named
+from scrapy_robots_plus.protocol.status_policy import status_table
+
+from .logs import EXITS, LOGS, SHOWN, LogCheck, TextFolders, Verification
+from .output import Style, WrongUsageError
+from .subcommand import JSON, Exit, Subcommand, agent_name, argument
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from pathlib import Path
+
+    from scrapy_robots_plus.audit.reading import Read
+    from scrapy_robots_plus.audit.replay import Group
+
+    from .output import Output
+    from .project import Project
+
+_FOLDERS = 100
+"""Folders of texts whose parsed files are kept."""
+
+
+class Replay(Subcommand):
+    """In constant memory. What counts is the settings in the log, not those of the project."""
+
+    help = "Re-evaluate every request in an audit log, or check the log"
+    details = (
+        "Without --agent, --dialect and --status-policy, each verdict should come out as it was "
+        "logged; with them, it says what would have changed. Exit status: 0 if nothing differs, "
+        "1 if something does, 2 if a verdict could not be recomputed; 3 if a crawl has no end, "
+        "4 if the log continues another file, 5 if lines are missing, 6 if it is damaged."
+    )
+    arguments = (
+        LOGS,
+        argument(
+            "--agent", type=agent_name, metavar="NAME", help="what if the crawl were this crawler"
+        ),
+        argument("--dialect", metavar="NAME", help="what if files were read in this dialect"),
+        argument("--status-policy", metavar="NAME", help="what if this were ROBOTS_STATUS_POLICY"),
+        argument(
+            "--bodies", metavar="FOLDER", help="where the robots.txt files are (default: as logged)"
+        ),
+        argument(
+            "--verify",
+            action="store_true",
+            help="check the chain of the lines and the robots.txt files; replay nothing",
+        ),
+        JSON,
+    )
+
+    def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
+        run = Verification if arguments.verify else _Replaying
+        return run(arguments, output).run()
+
+
+class _Replaying:
+    """Decides again about each request."""
+
+    def __init__(self, arguments: Namespace, output: Output) -> None:
+        self._output = output
+        self._as_json = arguments.json
+        self._changes = _changes(arguments)
+        self._check = LogCheck(arguments, output)
+        self._folders = TextFolders(arguments)
+        self._crawls: Recent[str, CrawlReplay] = Recent(MOST_OPEN_CRAWLS)
+        """Those without an end so far; killed crawls have none."""
+        self._differences = Differences()
+        self._undecided: Counter[str] = Counter()
+        self._files: Recent[Path | None, ParsedFiles] = Recent(_FOLDERS)
+        """By folder of the texts."""
+
+    def run(self) -> int:
+        for read in self._check.read():
+            match read.entry:
+                case CrawlEntry() as crawl:
+                    self._begin(read, crawl)
+                case VerdictEntry() as verdict:
+                    self._decide(read, verdict)
+                case EndEntry(crawl=name):
+                    self._crawls.pop(name, None)
+        if self._as_json:
+            self._print_json()
+        else:
+            self._print()
+        state = self._check.state
+        if state in (State.CUT, State.DAMAGED):
+            return EXITS[state]
+        if self._undecided:
+            return Exit.UNDECIDED
+        return Exit.FOUND if self._differences.total else EXITS[state]
+
+    def _begin(self, read: Read, entry: CrawlEntry) -> None:
+        try:
+            replay = CrawlReplay(entry, self._files_of(entry), self._changes)
+        except ValueError as error:
+            self._undecide(f"{place(read.line, read.log)}: {error}")
+            return
+        self._crawls.put(entry.crawl, replay)
+
+    def _decide(self, read: Read, entry: VerdictEntry) -> None:
+        replay = self._crawls.get(entry.crawl)
+        try:
+            if replay is None:
+                raise UndecidedError("the log does not say how its crawl began")
+            after = Decided.of(replay.verdict(entry))
+        except UndecidedError as error:
+            if entry.reason not in UNREPLAYED:  # no robots.txt has decided
+                self._undecide(str(error))
+            return
+        before = Decided.logged(entry)
+        if not replay.names_rules:
+            before, after = _without_names(before), _without_names(after)
+        example = Example(read.log, read.line, entry.url)
+        self._differences.add(example, entry.origin or "", before, after)
+
+    def _undecide(self, why: str) -> None:
+        if why in self._undecided or len(self._undecided) < SHOWN:
+            self._undecided[why] += 1
+        else:
+            self._undecided["other reasons"] += 1
+
+    def _files_of(self, entry: CrawlEntry) -> ParsedFiles:
+        bodies = self._folders.of(entry)
+        folder = None if bodies is None else bodies.folder
+        if folder not in self._files:
+            self._files.put(folder, ParsedFiles(bodies))
+        return self._files[folder]
+
+    # What is printed
+
+    def _print(self) -> None:
+        found, output = self._differences, self._output
+        self._check.print_damages()
+        for why, count in self._undecided.most_common(SHOWN):
+            output.line(("undecided", Style.UNSURE), f"  {count:,} x {why}")
+        groups = list(found.groups())
+        for group in groups[:SHOWN]:
+            self._print_group(group)
+        left_out = found.total - sum(group.count for group in groups[:SHOWN])
+        if left_out:
+            output.line(f"and {left_out:,} more")
+        differ = "would differ" if self._changes else "differ"
+        output.line(
+            f"{counted(found.verdicts, 'verdict')}, {found.total:,} {differ}{_parts(found)}"
+        )
+        if self._check.state is not State.WHOLE:
+            self._check.print_state()
+
+    def _print_group(self, group: Group) -> None:
+        style = Style.GOOD if group.after.allowed else Style.BAD
+        self._output.line(
+            f"{group.count:,} x {group.origin}: {group.before} -> ", (str(group.after), style)
+        )
+        for each in group.examples:
+            where = place(each.line, each.log)
+            self._output.line((f"    {where}: {each.url}", Style.FAINT))
+
+    def _print_json(self) -> None:
+        for group in self._differences.groups():
+            self._output.json(_fields(group))
+        found = self._differences
+        self._output.json(
+            {
+                "verdicts": found.verdicts,
+                "differ": found.total,
+                "now_denied": found.denied,
+                "now_allowed": found.allowed,
+                "other_reason": found.others,
+                "undecided_because": dict(self._undecided),
+                **self._check.fields(),
+            }
+        )
+
+
+def _changes(arguments: Namespace) -> Changes:
+    try:
+        return Changes(
+            arguments.agent,
+            arguments.dialect and dialect_named(arguments.dialect),
+            arguments.status_policy and status_table(arguments.status_policy),
+        )
+    except ValueError as error:
+        raise WrongUsageError(str(error)) from None
+
+
+def _without_names(decided: Decided) -> Decided:
+    """What is left to be compared if the crawl's parser names no rules."""
+    return Decided(decided.allowed, "")
+
+
+def _parts(found: Differences) -> str:
+    parts = [
+        f"{count:,} {words}"
+        for count, words in (
+            (found.denied, "denied instead of allowed"),
+            (found.allowed, "allowed instead of denied"),
+            (found.others, "for another reason"),
+        )
+        if count
+    ]
+    return f": {', '.join(parts)}" if parts else ""
+
+
+def _fields(group: Group) -> dict[str, Any]:
+    return {
+        "origin": group.origin,
+        "count": group.count,
+        "before": group.before._asdict(),
+        "after": group.after._asdict(),
+        "places": [{**each._asdict(), "log": each.log or None} for each in group.examples],
+    }

@@ -1,0 +1,289 @@
+"""Faults of the octets and of single lines: encoding, keys, lines outside groups, values."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.protocol import rfc9309
+from scrapy_robots_plus.protocol.lines.kinds import ABOUT_USES, INITIALS, Kind, kind_of
+from scrapy_robots_plus.protocol.lines.octets import text
+from scrapy_robots_plus.protocol.robotstxt.values import is_whole_url
+
+from .findings import Code, Findings, quoted
+from .meanings import PACES, ROLES, RULES, Role, why_ignored
+from .value_faults import signal_faults, usage_faults
+
+if TYPE_CHECKING:
+    from scrapy_robots_plus.protocol.lines import Line
+
+    from .reading import Reading
+
+KEYS = tuple(kind.key for kind in Kind if kind not in {Kind.NOTHING, Kind.HOST})
+"""As they are spelled. ``host`` is not among them: too many words look like it."""
+
+_LONGEST = 24
+"""Longer keys are not compared."""
+
+
+@lru_cache(maxsize=256)
+def meant_by(key: str) -> str | None:
+    """The known key that differs from *key* by one typing error, or two in a long one.
+
+    Takes constant time. Only letters are compared, so that ``user_agent`` is found as well.
+    """
+    if len(key) > _LONGEST:
+        return None
+    letters = _letters(key)
+    near = ((distance(letters, _letters(known)), known) for known in KEYS)
+    best, known = min(near)
+    return known if best <= (2 if len(letters) >= 8 else 1) else None
+
+
+def _letters(key: str) -> str:
+    return "".join(filter(str.isalpha, key.lower()))
+
+
+def distance(first: str, second: str) -> int:
+    """How many letters must be added, dropped, changed or exchanged with the next one."""
+    before: list[int] = []
+    row = list(range(len(second) + 1))
+    for i, letter in enumerate(first, 1):
+        next_row = [i]
+        for j, other in enumerate(second, 1):
+            cost = min(row[j] + 1, next_row[-1] + 1, row[j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == second[j - 2] and first[i - 2] == other:
+                cost = min(cost, before[j - 2] + 1)
+            next_row.append(cost)
+        before, row = row, next_row
+    return row[-1]
+
+
+_MARK = b"\xef\xbb\xbf"
+_INVISIBLE_NAMES = {
+    "\u00a0": "a no-break space",
+    "\u00ad": "a soft hyphen",
+    "\u200b": "a zero-width space",
+    "\u200c": "a zero-width non-joiner",
+    "\u200d": "a zero-width joiner",
+    "\u2060": "a word joiner",
+    "\u3000": "an ideographic space",
+}
+_INVISIBLE = re.compile(
+    "|".join(re.escape(each) for each in _INVISIBLE_NAMES)
+    + "|[\u2000-\u200a\u200e\u200f\u2028-\u202f]"
+)
+_HTML = re.compile(
+    rb"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html|head|body|title|meta)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_BEGINNING = 2048
+
+
+def octet_faults(reading: Reading, findings: Findings) -> None:
+    """Those of the whole file, then those of each line."""
+    if is_html(reading):
+        words = "This is a web page. Everything that is not a rule is ignored."
+        findings.add(1, Code.HTML, words)
+    _too_long(reading, findings)
+    if reading.is_utf16:
+        words = "The file is UTF-16. Others may find no rule in it: save it as UTF-8."
+        findings.add(None, Code.UTF_16, words)
+    if reading.raw != reading.lines:
+        for number, (raw, line) in enumerate(zip(reading.raw, reading.lines, strict=True), 1):
+            if len(raw) != len(line):
+                _cut(number, raw, line, findings)
+    if not reading.is_ascii:
+        for number, line in enumerate(reading.lines, 1):
+            if not line.isascii():
+                _outside_ascii(number, line, findings)
+
+
+def is_html(reading: Reading) -> bool:
+    """Whether the file begins as a web page does."""
+    return _HTML.match(b"\n".join(reading.lines[:50])[:_BEGINNING]) is not None
+
+
+def _too_long(reading: Reading, findings: Findings) -> None:
+    if reading.unread:
+        words = "The last {:,} bytes are over the size limit and not read."
+        findings.add(len(reading.raw) or None, Code.FILE_TOO_LONG, words, reading.unread)
+    elif reading.size > rfc9309.MAX_BYTES:
+        words = "Crawlers need not read more than {:,} bytes."
+        findings.add(None, Code.FILE_TOO_LONG, words, rfc9309.MAX_BYTES)
+
+
+def _cut(number: int, raw: bytes, line: bytes, findings: Findings) -> None:
+    if raw[len(line) : len(line) + 1] == b"\0":
+        findings.add(number, Code.NUL, "What follows the NUL is not read.")
+    else:
+        words = "Only the first {:,} of {:,} bytes are read."
+        findings.add(number, Code.LINE_TOO_LONG, words, len(line), len(raw))
+
+
+def _outside_ascii(number: int, line: bytes, findings: Findings) -> None:
+    if _MARK in line:
+        findings.add(number, Code.BYTE_ORDER_MARK, _mark(line))
+    content = line.partition(b"#")[0]
+    try:
+        found = _INVISIBLE.search(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        findings.add(number, Code.NOT_UTF_8, "Byte 0x{:02X} is not UTF-8.", content[error.start])
+        return
+    if found:
+        name = _INVISIBLE_NAMES.get(found[0]) or f"the character U+{ord(found[0]):04X}"
+        words = "There is {}, which cannot be seen and counts as part of the text."
+        findings.add(number, Code.INVISIBLE_CHARACTER, words, name)
+
+
+def _mark(line: bytes) -> str:
+    if line.lstrip().startswith(_MARK):
+        return "A byte order mark before the key makes it another, unknown key: delete the mark."
+    return "A byte order mark does not belong in the middle of a file: delete it."
+
+
+_COMPARED = 1000
+"""So many unknown keys of a file are compared with the known ones: it takes 50 us each."""
+
+_NAMED = 10_000
+"""So many lines of a file that are ignored have a finding each."""
+
+_PLAIN = (b"Disallow:", b"Allow:", b"User-agent:", b"disallow:", b"allow:", b"user-agent:")
+"""The usual spelling of lines whose values are checked elsewhere."""
+
+_ANOTHER_KEY = re.compile(rb"(?:user-?agent|disallow|crawl-delay|sitemap)[ \t]*:", re.IGNORECASE)
+_SECONDS = re.compile(rb"(\d+(?:[.,]\d+)?)\s*(?:s|secs?|seconds?)?\.?", re.IGNORECASE)
+_OUTSIDE = "{} belongs to no group, so it is ignored."
+_USES_OUTSIDE = (
+    "{} belongs to no group, so most ignore it. What it disallows, a crawl with this package takes "
+    "for all."
+)
+_EXAMPLES = {
+    Role.CRAWL_DELAY: "a number of seconds, such as 5 or 0.5",
+    Role.REQUEST_RATE: "a rate such as 1/5 or 10/60m",
+    Role.VISIT_TIME: "a time such as 0600-0845",
+}
+
+
+def record_faults(reading: Reading, findings: Findings) -> None:
+    """Those of each line, in file order."""
+    unknown = _Unknown(reading, findings)
+    spellings: dict[bytes, str] = {}
+    groups = reading.groups
+    for number, line in enumerate(reading.lines, 1):
+        if line.startswith(_PLAIN) and line.count(b":") == 1 and number in groups:
+            continue  # nothing is wrong with most lines
+        start = line.lstrip()[:1]
+        if not start or start == b"#":
+            continue
+        read = reading.line(number) if start in INITIALS else None
+        if read is None or read.kind is Kind.NOTHING:
+            unknown.add(number)
+            continue
+        _, kind, key, value = read
+        role = ROLES[kind]
+        if key not in spellings:
+            spellings[key] = "" if text(key).lower() == role else quoted(key)
+        if spellings[key]:
+            words = "{} is read as {}, but others may ignore it."
+            findings.add(number, Code.MISSPELT_KEY, words, spellings[key], role.capitalize())
+        if b":" not in line or not _has_colon(line, key):
+            words = "There is no colon after {}. The line is read, but others may not."
+            findings.add(number, Code.MISSING_COLON, words, quoted(key))
+        if number not in groups and number not in reading.file_wide:
+            words = _USES_OUTSIDE if kind in ABOUT_USES else _OUTSIDE
+            findings.add(number, Code.OUTSIDE_GROUP, words, role.capitalize())
+        if b":" in value:
+            _another_key(number, value, findings)
+        if role not in RULES and role is not Role.USER_AGENT:
+            _value_fault(read, role, reading, findings)
+    unknown.add_unnamed()
+
+
+def _has_colon(line: bytes, key: bytes) -> bool:
+    content = line.partition(b"#")[0].lstrip()
+    return content[len(key) :].lstrip().startswith(b":")
+
+
+def _another_key(number: int, value: bytes, findings: Findings) -> None:
+    another = _ANOTHER_KEY.search(value)
+    if another:
+        words = "A line break may be missing before {!r}."
+        findings.add(number, Code.SEVERAL_RECORDS, words, another[0])
+
+
+class _Unknown:
+    """Lines that are ignored. A web page has too many to name, and so have some other files."""
+
+    def __init__(self, reading: Reading, findings: Findings) -> None:
+        self._reading = reading
+        self._findings = findings
+        self._compared: set[bytes] = set()
+        self._most = 0 if is_html(reading) else _NAMED
+        self._lines = 0
+
+    def add(self, number: int) -> None:
+        self._lines += 1
+        if self._lines <= self._most:
+            read = self._reading.line(number)
+            self._add_text(number) if read is None else self._add_key(read)
+
+    def add_unnamed(self) -> None:
+        if self._lines > self._most > 0:
+            words = "{:,} more lines are unknown and ignored."
+            self._findings.add(None, Code.UNKNOWN_KEY, words, self._lines - self._most)
+
+    def _add_key(self, line: Line) -> None:
+        meant = self._meant(line.key)
+        if meant:
+            words = "{!r} is ignored. {} may be meant."
+            code = Code.MISSPELT_KEY_IGNORED
+            self._findings.add(line.number, code, words, line.key, meant.capitalize())
+            return
+        words = f"{quoted(line.key)} is unknown and ignored."
+        if line.key.lower() in {b"http", b"https"}:
+            words = "A URL alone is ignored. Sitemap: may be missing before it."
+        self._findings.add(line.number, Code.UNKNOWN_KEY, words)
+
+    def _meant(self, key: bytes) -> str | None:
+        self._compared.add(key)
+        return meant_by(text(key)) if len(self._compared) <= _COMPARED else None
+
+    def _add_text(self, number: int) -> None:
+        content = self._reading.lines[number - 1].partition(b"#")[0].strip()
+        first = re.split(rb"[\s=;]", content, maxsplit=1)[0]
+        if kind_of(first, self._reading.dialect):
+            words = "There is no colon after {!r}, so the line is ignored."
+            self._findings.add(number, Code.MISSING_COLON, words, first)
+        else:
+            words = "Neither a comment nor a key with a value: ignored."
+            self._findings.add(number, Code.NOT_A_RECORD, words)
+
+
+def _value_fault(line: Line, role: Role, reading: Reading, findings: Findings) -> None:
+    if not line.value:
+        findings.add(line.number, Code.EMPTY_VALUE, "{} has no value.", role.capitalize())
+    elif role in PACES:
+        if line.number in reading.groups and why_ignored(line, role, reading):
+            _pace_fault(line, role, findings)
+    elif role is Role.SITEMAP and not is_whole_url(line.value):
+        words = "A sitemap needs a whole URL, with https:// and the host."
+        findings.add(line.number, Code.RELATIVE_SITEMAP, words)
+    elif role is Role.LICENSE and not is_whole_url(line.value):
+        words = "A license needs a whole URL, with https:// and the host."
+        findings.add(line.number, Code.RELATIVE_LICENSE, words)
+    elif role is Role.CONTENT_USAGE:
+        usage_faults(line.number, line.value, findings)
+    elif role is Role.CONTENT_SIGNAL:
+        signal_faults(line.number, line.value, findings)
+
+
+def _pace_fault(line: Line, role: Role, findings: Findings) -> None:
+    words = "{} is ignored: it is not {}."
+    values = [quoted(line.value), _EXAMPLES[role]]
+    seconds = _SECONDS.fullmatch(line.value) if role is Role.CRAWL_DELAY else None
+    if seconds:
+        words += " Write {}"
+        values.append(text(seconds[1]).replace(",", "."))
+    findings.add(line.number, Code.UNREADABLE_VALUE, words, *values)

@@ -1,0 +1,351 @@
+"""Rules that change nothing: wherever one matches, another one wins or says the same.
+
+Two kinds are found among the rules that count for a crawler, merged (RFC 9309 2.2.1):
+
+- *Beaten*: a stronger rule covers it (matches all its paths), so it never decides.
+- *Needless*: a weaker rule S covers it and says the same, and no rule of the opposite outcome that
+  lies between the two in strength has a path in common with it. S itself is neither beaten nor
+  needless.
+
+All of them can be removed, together or in part, and no verdict changes, as long as each group keeps
+a rule that ends its user-agent lines. A rule that decides about a path is not beaten. If it is
+needless and removed, its S is still there, and all that is stronger than S and matches the path
+says the same.
+
+Not all such rules are found: two rules that cover a third one only together are not tried.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from functools import cached_property
+from itertools import chain
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.protocol.dialect import Choice, Names
+from scrapy_robots_plus.protocol.rules.pattern import Pattern, matches
+from scrapy_robots_plus.protocol.rules.rank import NO_RANK, Rank, allows, line_of
+
+from .findings import Code, Findings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from .reading import Reading
+
+Item = tuple[Rank, Pattern]
+"""A rule, compiled: a plain tuple, since a file may have many."""
+
+
+def is_literal(pattern: Pattern) -> bool:
+    """Whether it is a prefix."""
+    return not pattern[1] and pattern[2] is None
+
+
+def is_starred(pattern: Pattern) -> bool:
+    """Whether it is neither a prefix nor a single path."""
+    return bool(pattern[1] or pattern[2])
+
+
+def normal(pattern: Pattern) -> Pattern:
+    """One form for patterns that match the same paths. All paths begin with ``/``, so ``/*a`` is
+    the same as ``*a``."""
+    prefix, parts, tail = pattern
+    if prefix == b"/" and tail != b"":
+        first = parts[0] if parts else tail or b""
+        if not first.startswith(b"/"):
+            return b"", parts, tail
+    return pattern
+
+
+def text_of(pattern: Pattern) -> bytes:
+    """The text of a pattern."""
+    prefix, parts, tail = pattern
+    return prefix if tail == b"" else b"*".join((prefix, *parts, tail or b""))
+
+
+class Prefixes:
+    """The prefixes of rules, each with the longest other one that it begins with."""
+
+    def __init__(self, prefixes: Iterable[bytes]) -> None:
+        self._above: dict[bytes, bytes | None] = {}
+        begun: list[bytes] = []
+        for prefix in sorted(set(prefixes)):
+            while begun and not prefix.startswith(begun[-1]):
+                begun.pop()
+            self._above[prefix] = begun[-1] if begun else None
+            begun.append(prefix)
+
+    def strongest(self, ranks: dict[bytes, Rank]) -> dict[bytes | None, Rank]:
+        """For each prefix, the greatest of the *ranks* of those that it begins with, and its own;
+        NO_RANK if none has one."""
+        found: dict[bytes | None, Rank] = {None: NO_RANK}
+        for prefix, above in self._above.items():  # in order: shorter ones first
+            found[prefix] = max(found[above], ranks.get(prefix, NO_RANK))
+        return found
+
+    def nearest(self, prefix: bytes, ranks: dict[bytes | None, Rank]) -> Rank:
+        """The rank of the longest prefix of *prefix* that has one in *ranks*, which has one for
+        None. Those on the way get it as well, so that none is passed twice."""
+        passed: list[bytes] = []
+        at: bytes | None = prefix
+        while at is not None and at not in ranks:
+            passed.append(at)
+            at = self._above[at]
+        found = ranks[at]
+        for each in passed:
+            ranks[each] = found
+        return found
+
+
+def strongest_starred(starred: list[Item], pattern: Pattern, floor: Rank) -> Rank:
+    """The strongest of the rules with wildcards that covers *pattern*, or *floor* if that is
+    stronger than all that do."""
+    for rank, each in starred:
+        if rank > floor and matches(each, text_of(pattern)):
+            floor = rank
+    return floor
+
+
+class Overlaps:
+    """Rules of one outcome, found by those that they may have paths in common with."""
+
+    def __init__(self, items: list[Item]) -> None:
+        self._items = items
+
+    def above(self, item: Item, floor: Rank) -> bool:
+        """Whether a rule between *floor* and *item* in rank may match a path that *item* matches.
+
+        *floor* is the strongest rule that covers *item*, so those that cover it as well, such as
+        prefixes of its own prefix, are not looked for.
+        """
+        if not self._items:
+            return False
+        top, pattern = item
+        for rank, each in chain(self._longer(pattern[0]), self._starred):
+            if floor < rank < top and not _disjoint(pattern, each):
+                return True
+        return False
+
+    @cached_property
+    def _starred(self) -> list[Item]:
+        return [item for item in self._items if is_starred(item[1])]
+
+    @cached_property
+    def _by_prefix(self) -> tuple[list[bytes], list[Item]]:
+        ordered = sorted(self._items, key=_prefix_of)
+        return list(map(_prefix_of, ordered)), ordered
+
+    def _longer(self, prefix: bytes) -> Iterator[Item]:
+        """The rules whose prefix begins with this one."""
+        prefixes, items = self._by_prefix
+        at = bisect_left(prefixes, prefix)
+        while at < len(items) and prefixes[at].startswith(prefix):
+            yield items[at]
+            at += 1
+
+
+def _prefix_of(item: Item) -> bytes:
+    return item[1][0]
+
+
+def _disjoint(first: Pattern, second: Pattern) -> bool:
+    """Whether surely no path matches both."""
+    if first[2] == b"":
+        return not matches(second, first[0])
+    if second[2] == b"":
+        return not matches(first, second[0])
+    size = min(len(first[0]), len(second[0]))
+    if first[0][:size] != second[0][:size]:
+        return True
+    if first[2] is None or second[2] is None:
+        return False
+    size = min(len(first[2]), len(second[2]))
+    return first[2][-size:] != second[2][-size:]
+
+
+_MOST_PAIRS = 500_000
+"""Rules with wildcards are compared with each rule. So many comparisons are made at most, of all
+crawlers together."""
+
+_MOST_OCTETS = 400_000_000
+"""Octets of rules times octets of rules with wildcards, which a comparison may take: so many at
+most, of all crawlers together. That is a tenth of a second in the worst case."""
+
+_MOST_RULES = 50_000
+"""So many rules are looked at, of all crawlers together: groups may be shared in many ways."""
+
+
+Shadow = tuple[Rank, bool, bool, bool]
+"""Why a rule changes nothing: the rule that wins or says the same; whether it wins, otherwise it is
+weaker and says the same; whether both match the same paths; whether both say the same."""
+
+
+def rule_shadows(reading: Reading, findings: Findings) -> None:
+    """Adds a finding for each rule that changes nothing for any crawler that it counts for."""
+    search = _Search(reading)
+    choices = _choices(reading)
+    found: dict[int, list[dict[int, Shadow]]] = {}
+    for chosen in choices:
+        shadows = search.shadows(chosen)
+        for position in chosen:
+            found.setdefault(position, []).append(shadows)
+    for position, each in found.items():
+        first, *others = each
+        for number in reading.sections[position].rules:
+            shadow = first.get(number)
+            if shadow is None or not all(number in shadows for shadows in others):
+                continue
+            if others:  # what is said of it has to hold for all: it may be beaten for some only
+                shadow = min(shadows[number] for shadows in each)
+            _add(number, shadow, reading, findings)
+    if search.skipped or (reading.sections and not choices):
+        words = "There are too many rules to look for all that change nothing."
+        findings.add(None, Code.NOT_CHECKED, words)
+
+
+def _choices(reading: Reading) -> list[tuple[int, ...]]:
+    """The groups that count for a crawler together, for each crawler there may be."""
+    dialect = reading.dialect
+    if dialect.choice is Choice.MERGED and dialect.names is not Names.TOKEN:
+        return []  # Names may match in part, so any groups may be merged.
+    return sorted(set(reading.by_name.values()))
+
+
+def _add(number: int, shadow: Shadow, reading: Reading, findings: Findings) -> None:
+    by, wins, equal, same = shadow
+    code, words = Code.SHADOWED_RULE, "Line {} matches all these paths and wins: {}"
+    if not wins:
+        words = "Line {} says the same about these paths: {}"
+    elif equal and same:
+        code, words = Code.DUPLICATE_RULE, "Line {} says the same: {}"
+    elif equal:
+        code = Code.CONTRADICTION
+        words = "Line {} says the opposite about the same paths and wins: {}"
+    line = line_of(by)
+    findings.add(number, code, words, line, reading.lines[line - 1].partition(b"#")[0].strip())
+
+
+class _Search:
+    """Looks for shadows, as long as that takes no more than it may."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._pairs = 0
+        self._octets = 0
+        self._rules = 0
+        self.skipped = False
+        """Whether something was left out."""
+
+    def shadows(self, chosen: tuple[int, ...]) -> dict[int, Shadow]:
+        """The rules of these groups, merged, that change nothing, by their lines."""
+        sections = [self._reading.sections[position] for position in chosen]
+        rules = sum(len(section.rules) for section in sections)
+        if rules < 2:
+            return {}
+        self._rules += rules
+        if self._rules > _MOST_RULES:
+            self._rules -= rules
+            self.skipped = True
+            return {}
+        items = self._items([number for section in sections for number in section.rules])
+        return _shadows(items, self._may_compare(items))
+
+    def _items(self, numbers: list[int]) -> list[Item]:
+        """The rules that can match, the weakest first."""
+        patterns = self._reading.patterns
+        compiled = [
+            (rank, normal(pattern))
+            for number in numbers
+            for rank, pattern in patterns.get(number, ())
+        ]
+        compiled.sort(key=itemgetter(0))
+        return compiled
+
+    def _may_compare(self, items: list[Item]) -> bool:
+        """Whether each rule may be compared with each that has wildcards."""
+        starred = [len(text_of(pattern)) for _, pattern in items if is_starred(pattern)]
+        if not starred:
+            return True
+        pairs = self._pairs + len(items) * len(starred)
+        texts = sum([len(text_of(pattern)) for _, pattern in items])
+        octets = self._octets + texts * sum(starred)
+        if pairs > _MOST_PAIRS or octets > _MOST_OCTETS:
+            self.skipped = True
+            return False
+        self._pairs, self._octets = pairs, octets
+        return True
+
+
+def _shadows(items: list[Item], compare: bool) -> dict[int, Shadow]:
+    prefixes = Prefixes([pattern[0] for _, pattern in items])
+    beaten = _beaten(items, prefixes, compare)
+    shadows = _needless(items, beaten, prefixes) if compare else beaten
+    found: dict[int, Shadow] = {}
+    alive: set[int] = set()
+    for (rank, _), shadow in zip(items, shadows, strict=True):
+        line = line_of(rank)
+        if shadow is None:
+            alive.add(line)
+        elif line not in found or found[line][1]:
+            found[line] = shadow
+    # A line may stand for two patterns: both must change nothing. The stronger one is the one that
+    # is written there. It loses only if both do.
+    return {line: shadow for line, shadow in found.items() if line not in alive}
+
+
+def _beaten(items: list[Item], prefixes: Prefixes, compare: bool) -> list[Shadow | None]:
+    """For each rule, the strongest one that beats it. What covers a rule that is beaten covers what
+    that one covers."""
+    equal = {pattern: rank for rank, pattern in items}  # the strongest, which comes last
+    literal = {pattern[0]: rank for pattern, rank in equal.items() if is_literal(pattern)}
+    covered = prefixes.strongest(literal)
+    found: list[Shadow | None] = []
+    starred: list[Item] = []
+    for item in reversed(items):
+        rank, pattern = item
+        by = max(equal[pattern], covered[pattern[0]])
+        if starred:
+            by = strongest_starred(starred, pattern, by)
+        if by > rank:
+            found.append((by, True, equal[pattern] == by, allows(by) is allows(rank)))
+            continue
+        found.append(None)
+        if compare and is_starred(pattern):
+            starred.append(item)
+    found.reverse()
+    return found
+
+
+def _needless(
+    items: list[Item], beaten: list[Shadow | None], prefixes: Prefixes
+) -> list[Shadow | None]:
+    """The same, with the rules that are needless.
+
+    Of rules that are not beaten and cover one another, the longer prefix is the stronger. So the
+    nearest prefix, of those that come first here, is the strongest.
+    """
+    found = list(beaten)
+    literal: dict[bytes | None, Rank] = {None: NO_RANK}
+    starred: list[Item] = []
+    denied, allowed = (
+        Overlaps([item for item in items if allows(item[0]) is outcome])
+        for outcome in (False, True)
+    )
+    for at, item in enumerate(items):
+        if beaten[at] is not None:
+            continue
+        rank, pattern = item
+        allow = allows(rank)
+        by = prefixes.nearest(pattern[0], literal)
+        if starred:
+            by = strongest_starred(starred, pattern, by)
+        others = denied if allow else allowed
+        if NO_RANK < by < rank and allows(by) is allow and not others.above(item, by):
+            found[at] = by, False, False, True
+        elif is_literal(pattern):
+            literal[pattern[0]] = rank
+        elif is_starred(pattern):
+            starred.append(item)
+    return found
