@@ -80,7 +80,7 @@ class Denied:
 
 @dataclass(frozen=True)
 class Crawled:
-    """What became of a crawl."""
+    """The outcome of a crawl."""
 
     stats: dict[str, Any]
     items: list[dict[str, Any]]

@@ -31,7 +31,7 @@ class Page:
 
 @dataclass
 class Done:
-    """What became of a crawl."""
+    """The outcome of a crawl."""
 
     seconds: float = 0.0
     sent: int = 0

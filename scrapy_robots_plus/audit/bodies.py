@@ -67,7 +67,7 @@ class Bodies:
         except (OSError, EOFError, zlib.error) as error:
             raise BodyError(f"{path} cannot be read: {error}") from None
         if sha256(body).hexdigest() != digest:
-            raise BodyError(f"{path} was changed: its hash is another one")
+            raise BodyError(f"{path} was changed: its hash differs")
         return body
 
     def _path(self, digest: str) -> Path:

@@ -3,8 +3,8 @@
 So a line that was changed, removed, inserted or moved is found. Whoever rewrites all lines from
 there to the end, with their hashes, is not: keep the last hash elsewhere.
 
-A writer goes on from the last line that it knows, whatever became of the file: the first line of a
-new file follows the last one of the file before, and both together are one chain.
+A writer goes on from the last line that it knows, whatever happened to the file: the first line of
+a new file follows the last one of the file before, and both together are one chain.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ BATCH = 256
 class AuditLog(Appender):
     """One crawl's access to an audit log.
 
-    Whatever becomes of the file, the crawl's next line says which was its last one: that is how
+    Whatever happens to the file, the crawl's next line says which was its last one: that is how
     files that were rotated are tied together, and how a cut shows.
     """
 

@@ -152,7 +152,7 @@ def _freshness(state: dict[str, Any]) -> str:
     read = f"fetched or confirmed {duration(state['age'])} ago"
     if state["failures"]:
         return f"{state['failures']:,} failed in a row, next attempt in {_left(state)}"
-    source = state["lifetime_from"] or "no header, so ROBOTS_DIALECT and ROBOTS_TTL"
+    source = state["lifetime_from"] or "no header says, so by ROBOTS_DIALECT and ROBOTS_TTL"
     return f"{read}, fresh for another {_left(state)} ({source})"
 
 

@@ -285,7 +285,7 @@ QUEUE_RECOVERED = _stat(
 QUEUE_SET_ASIDE = _stat(
     "robotstxt/queue/set_aside",
     "requests of a job that are set aside, in this run or an earlier one: the process was killed ",
-    "while it dealt with them, again and again, or the spider can no longer send them, see ",
+    "while it processed them, again and again, or the spider can no longer send them, see ",
     "[jobs](jobs.md#a-page-that-ends-the-process)",
 )
 SHARED_QUEUE_ERRORS = _stat(

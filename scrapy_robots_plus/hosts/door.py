@@ -53,7 +53,8 @@ class Door:
 
     That is the only moment from which a site can measure a gap: whatever slot, queue, redirect,
     retry or extension a request comes from, it comes through here. A host has a line if it has a
-    pace: while robots.txt asks for a delay, or after it has asked for patience or refused requests.
+    pace: while robots.txt asks for a delay, or after it has asked the crawler to wait or refused
+    requests.
     At most *most* hosts have one, unless more are needed: the least recently used go first.
 
     A slot of Scrapy keeps its own delay, its jitter and AutoThrottle. The one that is a host's own

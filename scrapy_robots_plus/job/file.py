@@ -103,7 +103,7 @@ class JobFile:
         self.recovered = 0
         """Requests that were under way when the last run was killed."""
         self.troubles: list[str] = []
-        """What a user must know: damage, and what became of it. Log it and clear it."""
+        """What a user must know: damage, and what was saved. Log it and clear it."""
         self._job: JobRequests
         self._connection: sqlite3.Connection | None = None
         self._recent = Recent(recent_of(self.path))

@@ -38,7 +38,7 @@ class JobReports:
         if file.was_killed:
             self._log(
                 logging.WARNING,
-                "The last run of this job was killed. What was under way is sent again: %s",
+                "The last run of this job was killed. Sent again, because they were under way: %s",
                 counted(file.recovered, "request"),
             )
             self._stats.set_value(stats.QUEUE_RECOVERED, file.recovered)
@@ -52,7 +52,7 @@ class JobReports:
         for aside in file.newly_aside:
             self._log(
                 logging.ERROR,
-                "The process was killed %d times while it dealt with %s, which is set aside. %s",
+                "The process was killed %d times while it processed %s, which is set aside. %s",
                 aside.hard_ends,
                 printable(url_in(aside.data)),
                 _RETRY,
@@ -80,7 +80,7 @@ class JobReports:
         self._log(
             logging.ERROR,
             "This spider cannot send %d requests in all for the same reason (%r). The crawl is "
-            "closed, and these requests stay in the job: mend the spider and resume it",
+            "closed, and these requests stay in the job: fix the spider and resume it",
             number,
             error,
         )

@@ -96,7 +96,7 @@ class JobRequests:
         64 bits.
         """
         if len(data) > MOST_BYTES:
-            raise ValueError(f"a request of {len(data):,} octets is too long for the job's file")
+            raise ValueError(f"a request of {len(data):,} bytes is too long for the job's file")
         id_ = self._last_id + 1
         crc = checksum(id_, lane, priority, starts, data)
         self._wait(lane, priority, starts, id_, hard_ends)

@@ -1,6 +1,6 @@
 """The tables of a job's file, what their rows say, and how the file is opened.
 
-``requests`` is the truth: every request that is not dealt with, with a checksum and all that is
+``requests`` is the truth: every request that is not finished, with a checksum and all that is
 needed to put it back at its place. ``waiting`` and ``lanes`` could be made anew from it.
 """
 
@@ -300,7 +300,7 @@ def explained(path: Path, error: Exception) -> JobFileError:
     elif isinstance(error, MemoryError | sqlite3.InterfaceError):  # the latter in Python 3.10
         what, to_do = "cannot be used: no memory is left", "Resume the job"
     else:
-        what, to_do = f"cannot be used ({error})", "Mend the cause and resume the job"
+        what, to_do = f"cannot be used ({error})", "Fix the cause and resume the job"
     return JobFileError(path, what, to_do)
 
 

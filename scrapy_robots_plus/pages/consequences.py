@@ -1,4 +1,4 @@
-"""What becomes of the requests and items that a callback makes of a page."""
+"""What happens to the requests and items that a callback yields from a page."""
 
 from __future__ import annotations
 

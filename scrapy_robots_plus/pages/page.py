@@ -1,4 +1,4 @@
-"""A page that says something of itself, and what became of what its callback made of it."""
+"""A page that says something of itself, and what happened to what its callback yielded."""
 
 from __future__ import annotations
 

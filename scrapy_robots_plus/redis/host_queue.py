@@ -216,7 +216,7 @@ class HostQueue:
         return State(*self._run("state", [self.worker])[:3])
 
     def outlook(self) -> Outlook:
-        """What becomes of what waits."""
+        """Whether what waits can be handed out, and when."""
         lost, wait, held = self._run("state", [self.worker])[3:]
         return Outlook(lost, None if wait < 0 else wait / 1000, held)
 

@@ -1,4 +1,4 @@
-"""Counts what became of each request, stamps it, and tells those who want to know."""
+"""Counts what happened to each request, stamps it, and tells those who want to know."""
 
 from __future__ import annotations
 

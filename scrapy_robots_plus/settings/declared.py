@@ -324,7 +324,7 @@ class Declared:
         needs=(Need("ROBOTSTXT_OBEY", lambda its: its.needs_file),),
         overridable=True,
     )
-    """Names of groups in a robots.txt that are about training and not about a crawler: what such a
+    """Names of groups in a robots.txt that stand for training, not for a crawler: what such a
     group disallows counts as `train-ai=n`."""
     item_field: str | None = setting(
         "ROBOTS_ITEM_FIELD", or_unset(text), default=None, example="robots"

@@ -114,7 +114,7 @@ def decode(data: bytes, max_body: int = MAX_BYTES) -> RobotsRecord:
     """
     readable, fetched_at, failed_at, length = _unpack_prefix(data)
     if length > _most_content(max_body):
-        raise CodecError(f"the record claims {length:,} octets, which is too many")
+        raise CodecError(f"the record claims {length:,} bytes, which is too many")
     if _digest(data) != data[_DIGEST]:
         raise CodecError("the record is damaged: wrong checksum")
     try:
@@ -210,9 +210,9 @@ def _inflate(stream: memoryview, length: int) -> bytes:
 
 def _check_sizes(header: int, body: int, max_body: int) -> None:
     if header > MAX_HEADER:
-        raise ValueError(f"the header has {header:,} octets, which is too many")
+        raise ValueError(f"the header has {header:,} bytes, which is too many")
     if body > max_body:
-        raise ValueError(f"the body has {body:,} octets, which is too many")
+        raise ValueError(f"the body has {body:,} bytes, which is too many")
 
 
 def _check(record: RobotsRecord) -> None:

@@ -53,7 +53,7 @@ def test_a_page_that_ends_the_process_is_set_aside(sites: Sites, tmp_path: Path)
     last = runs[-1]
     assert last.stats["finish_reason"] == "finished"
     assert last.stats["robotstxt/queue/set_aside"] == 1
-    assert f"while it dealt with {host.url('/5')}, which is set aside" in last.log
+    assert f"while it processed {host.url('/5')}, which is set aside" in last.log
     again = run_job(Poisoned, [host.url("/0")], JOBDIR=str(tmp_path))
     assert again.status == 0
     assert again.log.count("WARNING: 1 request of this job are set aside and not sent") == 1

@@ -52,7 +52,7 @@ def test_how_a_connection_is_set_up(path: Path, pragma: str, value: object) -> N
         ),
         (
             sqlite3.OperationalError("disk I/O error"),
-            "cannot be used (disk I/O error). Mend the cause and resume the job",
+            "cannot be used (disk I/O error). Fix the cause and resume the job",
         ),
     ],
 )

@@ -238,10 +238,10 @@ TOO_MUCH = "not a record: ValueError('expected a whole number from 0, below 2147
         (WELL_FORMED[:37], "not a record"),
         (WELL_FORMED[:38], "the record is damaged: wrong checksum"),
         (WELL_FORMED[:-1], "the record is damaged: wrong checksum"),
-        (forged(b"", length=577_541), "the record claims 577,541 octets, which is too many"),
+        (forged(b"", length=577_541), "the record claims 577,541 bytes, which is too many"),
         (
             forged(b"", length=2**32 - 1),
-            "the record claims 4,294,967,295 octets, which is too many",
+            "the record claims 4,294,967,295 bytes, which is too many",
         ),
         (forged(b"", length=577_540), NOT_SO_LONG),
         (forged(b"\0\0\0\x02{}", length=5), NOT_SO_LONG),
@@ -340,7 +340,7 @@ def test_a_header_that_could_not_be_read_back_is_not_written() -> None:
     room = codec.MAX_HEADER - len(empty)
     record = RobotsRecord(origin, Access.RULES, 200, url, START, 1.0, {"etag": "e" * room})
     assert codec.decode(codec.encode(record)) == record
-    with pytest.raises(codec.CodecError, match="header has 65,537 octets"):
+    with pytest.raises(codec.CodecError, match="header has 65,537 bytes"):
         codec.encode(replace(record, headers={"etag": "e" * (room + 1)}))
 
 

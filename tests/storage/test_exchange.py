@@ -148,7 +148,7 @@ def test_what_is_not_a_record_is_refused(text: bytes, why: str) -> None:
 def test_a_body_over_the_maximum_is_refused() -> None:
     record = with_body(b"#" * (MAX_BYTES + 1))
     text = json.dumps(line_of(record)).encode()
-    with pytest.raises(LineError, match="the body has 512,001 octets"):
+    with pytest.raises(LineError, match="the body has 512,001 bytes"):
         record_in(text)
     assert record_in(text, MAX_BYTES + 1) == record
 

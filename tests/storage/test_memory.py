@@ -40,7 +40,7 @@ class TestMemoryStore(BoundedStoreConformance):
         assert store.put(record)
         assert store.get(origin(1)) == record
         longer = body + b"#"
-        with pytest.raises(StoreError, match=f"the body has {size + 1:,} octets"):
+        with pytest.raises(StoreError, match=f"the body has {size + 1:,} bytes"):
             store.put(rules(1, body=longer, sha256=sha256(longer).hexdigest()))
 
 
