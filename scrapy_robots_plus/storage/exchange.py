@@ -45,7 +45,6 @@ def most_characters(max_body: int) -> int:
 def fields_of(record: RobotsRecord) -> dict[str, Any]:
     """All of *record* but its body."""
     return {
-        "v": VERSION,
         "origin": str(record.origin),
         "access": record.access.value,
         "status": str(record.outcome),
@@ -68,7 +67,7 @@ def line_of(record: RobotsRecord) -> dict[str, Any]:
         body = {"body": record.body.decode("utf-8")}
     except UnicodeDecodeError:
         body = {"body_base64": base64.b64encode(record.body).decode("ascii")}
-    return {**fields_of(record), **body}
+    return {"v": VERSION, **fields_of(record), **body}
 
 
 def record_in(line: bytes, max_body: int = MAX_BYTES) -> RobotsRecord:
