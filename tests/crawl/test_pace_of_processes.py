@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import signal
+import sqlite3
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -78,7 +79,9 @@ def loses_its_file(path: Path) -> None:
 
 
 def damages_its_file(path: Path) -> None:
-    path.write_bytes(b"\xff" * path.stat().st_size)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")  # who is in the middle of a change would mend it
+        path.write_bytes(b"\xff" * path.stat().st_size)
 
 
 @parts_of_seconds
