@@ -83,7 +83,7 @@ def assert_all_is_well(crawled: Crawled) -> None:
     assert set(crawled.fetched.values()) == {1}
     assert [result["failures"] for result in crawled.results] == [{}] * len(crawled.results)
     assert {result["stats"]["finish_reason"] for result in crawled.results} == {"finished"}
-    # Each worker says at most once that the queue is away, that the store is, what a new start means.
+    # Each worker says once that the queue is away, that the store is, what a new start means.
     said = Counter(" ".join(warning.split()[2:7]) for warning in warnings_in(crawled.log))
     assert len(said) <= 3
     assert max(said.values(), default=0) <= len(crawled.results)
