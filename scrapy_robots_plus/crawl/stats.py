@@ -192,6 +192,11 @@ GIVEN_UP = _stat(
     "robotstxt/backoff/given_up",
     "hosts that were given up because they answered nothing but 429",
 )
+USED_UP = _stat(
+    "robotstxt/ratelimit/used_up",
+    "answers that said, and were believed, that nothing is left of a limit ",
+    "([RateLimit](backing-off.md#what-hosts-say-of-their-limits))",
+)
 STANDINGS = _stat(
     "robotstxt/standing/<standing>",
     "times that a site came to be `walled`, `priced`, `limited`, `broken`, or `open` again, ",

@@ -11,11 +11,14 @@ from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS
 from scrapy_robots_plus.protocol.freshness import http_date, retry_after
 from scrapy_robots_plus.settings.scrapys_own import handled_statuses
 
+from .quota import ANY_QUOTA, QUOTA_HEADERS, left_in
+
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from .quota import Left, Quota
     from .throttle import Throttle
 
 BUSY = frozenset({TOO_MANY_REQUESTS, 503})
@@ -56,6 +59,15 @@ def wait_asked_for(request: Request, response: Response, now: float) -> float:
     return retry_after(headers, now if sent_at is None else sent_at) or 0.0
 
 
+def left_said(response: Response, now: float) -> Left | None:
+    """What *response* says is left of a limit; None if it does not. *now*: as above."""
+    if not any(name in response.headers for name in ANY_QUOTA):  # as in almost every answer
+        return None
+    sent_at = http_date(header(response, "Date"))
+    headers = {name: header(response, name) for name in QUOTA_HEADERS if name in response.headers}
+    return left_in(headers, now if sent_at is None else sent_at)
+
+
 def header(response: Response, name: str) -> str:
     """The last header of this name; empty if there is none."""
     return (response.headers.get(name) or b"").decode("latin-1")
@@ -84,11 +96,14 @@ class Backoff:
         self._until = self._delay = 0.0
         self.throttle: Throttle | None = None
         """None if its host was not slowed down."""
+        self.quota: Quota | None = None
+        """None if its host has not said what is left of a limit."""
 
     @property
     def until(self) -> float:
         """When the pause ends."""
-        return self._until if self.throttle is None else max(self._until, self.throttle.until)
+        until = self._until if self.throttle is None else max(self._until, self.throttle.until)
+        return until if self.quota is None else max(until, self.quota.due_at)
 
     @property
     def delay(self) -> float:
@@ -101,7 +116,8 @@ class Backoff:
 
     def is_on(self, now: float) -> bool:
         """The same, or whether there may soon be one again."""
-        return self.holds(now) or (self.throttle is not None and self.throttle.is_on)
+        quota = self.quota is not None and self.quota.is_on(now)
+        return quota or self.holds(now) or (self.throttle is not None and self.throttle.is_on)
 
     def leave_alone(self, seconds: float, now: float) -> None:
         """No requests for *seconds* from *now*, then a slow start."""
@@ -120,4 +136,4 @@ class Backoff:
     def end(self) -> None:
         """Back to the usual delay."""
         self._until = self._delay = 0.0
-        self.throttle = None
+        self.throttle = self.quota = None

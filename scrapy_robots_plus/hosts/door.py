@@ -11,6 +11,7 @@ from scrapy import signals
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.compat import ClosingWatch
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import (
     TAP_META_KEY,
     origin_of,
@@ -20,9 +21,10 @@ from scrapy_robots_plus.crawl.requests import (
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.tally import Tally
 
-from .backoff import HeldAtClosing, HeldAtGivingUp, wait_asked_for
+from .backoff import BUSY, HeldAtClosing, HeldAtGivingUp, left_said, wait_asked_for
 from .given_up import GivenUp
 from .line import Doorway, HostLine
+from .quota import Quota
 from .shared_pace import shared_pace
 from .slots import SlotTimes
 from .slowing import Slowing
@@ -90,6 +92,8 @@ class Door:
         self._trim_at = 0.0
         self._closing_since = inf
         self.walls = Walls(crawler, settings)
+        self._quotas: Recent[str, Quota] = Recent(settings.cache_size)
+        """Of hosts that have said what is left of a limit."""
         start = self._closing_watch.start
         self._slowing = Slowing(
             crawler, settings, clock, given_up, start, self._slow_down, self._drop
@@ -225,7 +229,8 @@ class Door:
         origin = origin_of(request)
         host = "" if origin is None else origin.host
         if origin is not None:
-            self.walls.answered(request, response, origin)
+            is_used_up = self._hear_quota(request, response, host, now)
+            self.walls.answered(request, response, origin, is_used_up=is_used_up)
         if wait:
             self._stats.inc_value(stats.RETRY_AFTER)
         line = self._lines.get(host)
@@ -246,6 +251,25 @@ class Door:
             if not line.pace.has_effect(now):
                 self._end(line)
         self._trim()
+
+    def _hear_quota(self, request: Request, response: Response, host: str, now: float) -> bool:
+        """Takes in what *response* says is left of a limit. Returns whether nothing is."""
+        left, quota = left_said(response, self._clock.wall()), self._quotas.get(host)
+        if not self._settings.backoff_max or (left is None and quota is None):
+            return False
+        quota = quota or Quota(self._settings.backoff_max)
+        self._quotas.put(host, quota)
+        line = self._lines.get(host)
+        under_way = 0 if line is None else line.pace.beside(request)
+        is_used_up = quota.heard(left, now, under_way, is_refused=response.status in BUSY)
+        if is_used_up:
+            self._stats.inc_value(stats.USED_UP)
+        if line is not None or quota.is_on(now):
+            line = self._line(host)
+            line.pace.backoff.quota = quota
+            line.look()
+            self._changed(host)
+        return is_used_up
 
     def _pause(self, line: HostLine, now: float) -> None:
         """The host is to be left alone: other crawls hear of it, too."""

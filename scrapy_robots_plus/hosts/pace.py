@@ -28,8 +28,9 @@ class Pace:
 
     def __init__(self) -> None:
         self._delays: dict[Origin, float] = {}
-        self._phases: dict[Request, int] = {}
-        """The requests under way that were sent since the host has refused one, see Throttle."""
+        self._phases: dict[Request, int | None] = {}
+        """Of requests whose answer was not heard; None if the host had refused none, see Throttle.
+        """
         self.backoff = Backoff()
         self.departures = Departures()
         self.expected_until = -inf
@@ -68,6 +69,10 @@ class Pace:
         """The phase of the throttle in which *request* was sent; None if there was none."""
         return self._phases.get(request)
 
+    def beside(self, request: Request) -> int:
+        """How many others were sent whose answer was not heard."""
+        return len(self._phases) - (request in self._phases)
+
     def has_effect(self, now: float) -> bool:
         """Whether it delays anything, or may soon."""
         return bool(self._delays) or self.backoff.is_on(now)
@@ -99,10 +104,12 @@ class Pace:
 
     def handed_over(self, request: Request, now: float) -> None:
         """A download handler gets *request*."""
-        throttle = self.backoff.throttle
+        throttle, self._phases[request] = self.backoff.throttle, None
         if throttle is not None and throttle.is_on:
             # It may have been let go just before a pause began.
             self._phases[request] = throttle.phase - (now < self.backoff.until)
+        if self.backoff.quota is not None:
+            self.backoff.quota.handed_over(now)
         self.departures.handed_over(request, now)
 
     def answered(self, request: Request, now: float) -> bool:

@@ -56,13 +56,20 @@ class Walls:
         """
         self._listeners.append(listener)
 
-    def answered(self, request: Request, response: Response, origin: Origin) -> None:
-        """*origin* has answered *request*, which robots.txt allows."""
+    def answered(
+        self, request: Request, response: Response, origin: Origin, *, is_used_up: bool
+    ) -> None:
+        """*origin* has answered *request*, which robots.txt allows. *is_used_up*: and has said that
+        nothing is left of its limit.
+        """
         status, headers = response.status, response.headers
-        if status < 400 and origin not in self._sites and CHALLENGE not in headers:
+        is_good = status < 400 and not is_used_up
+        if is_good and origin not in self._sites and CHALLENGE not in headers:
             return
         said = {name: header(response, name) for name in HEADERS if name in headers}
         says, why, is_clear = standing_in(status, said)
+        if is_used_up and says is Standing.OPEN:
+            says, why, is_clear = Standing.LIMITED, "RateLimit", True
         if says is Standing.OPEN or not is_handled(self._crawler, request, status):
             self._hear(request, origin, says, why, is_clear=is_clear)
 

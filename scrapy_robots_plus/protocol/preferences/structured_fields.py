@@ -41,6 +41,14 @@ def tokens_in(value: bytes) -> dict[str, str | None]:
     return _Reader(value).dictionary()
 
 
+def items_in(value: bytes) -> list[tuple[bytes, dict[str, bytes]]]:
+    """The members of a List (RFC 9651 3.1), each with its parameters, all as they stand there.
+
+    Raises :class:`StructuredFieldError` for what is not a List.
+    """
+    return _Reader(value).list()
+
+
 class _Reader:
     """Reads a value once, from left to right."""
 
@@ -55,15 +63,30 @@ class _Reader:
         while not self._ends():
             key = self._take(_KEY).decode()
             found[key] = self._member()
-            self._take(_BLANKS)
-            if self._ends():
-                break
-            if not self._next(b","):
-                raise StructuredFieldError(f"no comma at octet {self._at}")
-            self._take(_BLANKS)
-            if self._ends():
-                raise StructuredFieldError("a comma ends the value")
+            self._separator()
         return found
+
+    def list(self) -> list[tuple[bytes, dict[str, bytes]]]:
+        """4.2 and 4.2.1."""
+        found = []
+        self._take(_SPACES)
+        while not self._ends():
+            begin = self._at
+            self._value_of_member()
+            member = self._value[begin : self._at]
+            found.append((member, self._parameters()))
+            self._separator()
+        return found
+
+    def _separator(self) -> None:
+        self._take(_BLANKS)
+        if self._ends():
+            return
+        if not self._next(b","):
+            raise StructuredFieldError(f"no comma at octet {self._at}")
+        self._take(_BLANKS)
+        if self._ends():
+            raise StructuredFieldError("a comma ends the value")
 
     def _member(self) -> str | None:
         """What follows a key; without ``=``, the Boolean true."""
@@ -86,13 +109,17 @@ class _Reader:
             if not self._take(_SPACES) and not self._value.startswith(b")", self._at):
                 raise StructuredFieldError("items of a list need a space between them")
 
-    def _parameters(self) -> None:
+    def _parameters(self) -> dict[str, bytes]:
         """4.2.3.2."""
+        found = {}
         while self._next(b";"):
             self._take(_SPACES)
-            self._take(_KEY)
+            key = self._take(_KEY).decode()
+            begin = self._at
             if self._next(b"="):
                 self._bare_item()
+            found[key] = self._value[begin + 1 : self._at]
+        return found
 
     def _bare_item(self) -> str | None:
         """4.2.3.1: the Token, if it is one."""
