@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+TDMREP = "/.well-known/tdmrep.json"
+
 NETWORK = f"127.{os.getpid() % 254 + 1}"
 """A part of loopback for this process: tests that run side by side may be given the same port."""
 
@@ -178,8 +180,8 @@ class Host:
 
     @property
     def fetched(self) -> list[str]:
-        """Paths of the pages that were asked for, in order, without robots.txt."""
-        return [hit.path for hit in self.hits if hit.path != "/robots.txt"]
+        """Paths of the pages that were asked for, in order, without robots.txt and tdmrep.json."""
+        return [hit.path for hit in self.hits if hit.path not in ("/robots.txt", TDMREP)]
 
     @property
     def robots_hits(self) -> int:

@@ -79,6 +79,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_AI_USES", 5, AI_USES),
     ("ROBOTS_AI_USES", ["train-ai", None], AI_USES),
     ("ROBOTS_AI_USES", '["train-ai"', "not valid JSON: "),
+    ("ROBOTS_CONTENT_USE", "some", "expected 'immediate', 'reference' or 'full'"),
     ("ROBOTS_AI_POLICY", "obey", "expected 'observe' or 'skip'"),
     ("ROBOTS_AI_TOKENS", "*", USE_TOKENS),
     ("ROBOTS_AI_TOKENS", ["Google-Extended", ""], USE_TOKENS),

@@ -25,12 +25,6 @@ CASES: list[tuple[str, Any, dict[str, Any], str]] = [
     ("ROBOTS_SUMMARY_FILE", "a.json", OFF, "ROBOTSTXT_OBEY is False"),
     ("ROBOTS_DEFER", 600, OFF, "ROBOTSTXT_OBEY is False"),
     ("ROBOTS_AI_POLICY", "skip", {}, "ROBOTS_AI_USES is empty"),
-    (
-        "ROBOTS_AI_POLICY",
-        "skip",
-        {**OFF, "ROBOTS_AI_USES": ["train-ai"]},
-        "ROBOTSTXT_OBEY is False",
-    ),
     ("ROBOTS_AI_TOKENS", ["Foo"], OFF, "ROBOTSTXT_OBEY is False"),
     ("ROBOTS_CRAWL_DELAY_MAX", 10, OFF, "ROBOTS_CRAWL_DELAY_OBEY is not set"),
     ("ROBOTS_CRAWL_DELAY_TOO_LONG", "skip", OFF, "ROBOTS_CRAWL_DELAY_OBEY is not set"),
@@ -94,7 +88,6 @@ async def test_a_crawl_warns_once_at_its_start(
 async def test_so_does_one_that_does_not_obey(
     sites: Sites, caplog: pytest.LogCaptureFixture
 ) -> None:
-    skip: dict[str, Any] = {"ROBOTS_AI_USES": ["train-ai"], "ROBOTS_AI_POLICY": "skip"}
-    await crawl(sites.host("").url("/"), **OFF, **skip)
-    text = 'ROBOTS_AI_POLICY = "skip" has no effect, because ROBOTSTXT_OBEY is False.'
+    await crawl(sites.host("").url("/"), **OFF, ROBOTS_CLEAN_PARAM=True)
+    text = "ROBOTS_CLEAN_PARAM = True has no effect, because ROBOTSTXT_OBEY is False."
     assert caplog.text.count(text) == 1

@@ -69,6 +69,10 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(map(_text, _of_type("a list", list)(value)))
 
 
+def _objects(value: Any) -> list[Any]:
+    return list(map(_object, _of_type("a list", list)(value)))
+
+
 def _names(value: Any) -> AgentNames:
     return _texts(value) if isinstance(value, list) else str(_text(value))
 
@@ -82,6 +86,7 @@ NUMBER = Kind("number", _number)
 SECONDS = Kind("number of seconds", _number)
 MOMENT = Kind("time, RFC 3339 in UTC", lambda value: moment_of(_text(value)), rfc3339)
 OBJECT = Kind("object", _object, dict)
+OBJECTS = Kind("list of objects", _objects, list)
 
 
 def required(kind: Kind) -> Any:
@@ -187,6 +192,8 @@ class CrawlEntry(Entry):
     """`ROBOTS_STALE_MAX`."""
     ai_uses: tuple[str, ...] | None = optional(TEXTS)
     """`ROBOTS_AI_USES`: what the crawl is for."""
+    content_use: str | None = optional(TEXT)
+    """`ROBOTS_CONTENT_USE`: `immediate`, `reference` or `full`."""
     ai_policy: str | None = optional(TEXT)
     """`ROBOTS_AI_POLICY`: `observe` or `skip`."""
     use_tokens: tuple[str, ...] | None = optional(TEXTS)
@@ -276,10 +283,13 @@ class VerdictEntry(Entry):
     """The use that the site objects to, if the reason is `ai_preference`. `rule` is then what says
     so."""
     source: str | None = optional(TEXT)
-    """Where it says so: a line of the robots.txt, or a header, such as `X-Robots-Tag`."""
+    """Where it says so: `robots.txt Content-Usage`, `tdmrep.json`, `X-Robots-Tag` and so on."""
     preferences: Mapping[str, Any] | None = optional(OBJECT)
     """What the site prefers for the uses that it speaks of: `{"train-ai": "disallow"}`. Null if it
-    speaks of none. What headers say is known for pages that were skipped only."""
+    speaks of none. What pages say is known for those that were skipped only."""
+    statements: list[Any] | None = optional(OBJECTS)
+    """What it says, as [in the stamp](preferences.md#the-stamp): `category`, `preference`,
+    `source`, `text` and `line`."""
     robots_url: str | None = optional(TEXT)
     """The robots.txt that decided, after redirects; null if none was asked."""
     sha256: str | None = optional(TEXT)
@@ -301,12 +311,30 @@ class VerdictEntry(Entry):
     """The delay kept between requests to the host; that asked for if it was too long."""
     sent: float | None = optional(MOMENT)
     """When the request was handed to the download handler; null if it was not sent. A page that is
-    skipped for its headers was sent."""
+    skipped for what it says was sent."""
     override: Mapping[str, Any] | None = optional(OBJECT)
     """What of `ROBOTS_OVERRIDES` applied to it; `robots_txt` is the hash of that text.
     `{"dont_obey_robotstxt": true}` if the request has that meta key, so that it was not judged."""
     mode: str = required(TEXT)
     """`obey`, or `observe` if a denial was not enforced."""
+
+
+@dataclass(slots=True, kw_only=True)
+class SaidEntry(Entry):
+    """A page says something of its use: that it objects, or anything if the URL is in the share"""
+
+    type: ClassVar[str] = "said"
+
+    url: str = required(TEXT)
+    """The URL of the page."""
+    origin: str = required(TEXT)
+    """Its origin."""
+    agent: AgentNames = required(NAMES)
+    """The names that it was read for."""
+    statements: list[Any] = required(OBJECTS)
+    """What its headers and meta tags say: `category`, `preference`, `source` and `text`."""
+    mode: str = required(TEXT)
+    """`obey`, or `observe` if nothing was skipped."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -365,12 +393,12 @@ class EndEntry(Entry):
     allowed: int = required(COUNT)
     """Requests that robots.txt allowed, logged or not."""
     denied: int = required(COUNT)
-    """Requests that it denied, and pages that were skipped for their headers; the requests for
+    """Requests that it denied, and pages that were skipped for what they say; the requests for
     these are among those allowed."""
     dont_obey: int = required(COUNT)
     """Requests with `dont_obey_robotstxt`, which were not judged, logged or not."""
     preferences: Mapping[str, Any] | None = optional(OBJECT)
-    """How many responses had a site that allows or disallows a use, by robots.txt or by headers:
+    """How many responses had a site that allows or disallows a use, anywhere:
     `{"train-ai/disallow": 12}`."""
     lost: int = required(COUNT)
     """Lines of the crawl that could not be written."""
@@ -382,6 +410,7 @@ ENTRIES: tuple[type[Entry], ...] = (
     CrawlEntry,
     FileEntry,
     VerdictEntry,
+    SaidEntry,
     PageEntry,
     StandingEntry,
     EndEntry,

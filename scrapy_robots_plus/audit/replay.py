@@ -6,7 +6,7 @@ The engine's own code decides; what a crawl knew comes from the log and the text
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,15 +18,17 @@ from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.preferences import (
     FilePreferences,
     Source,
+    TdmFile,
     combine,
     directive_statements,
     signal_header,
+    tdm_statements,
     usage_header,
 )
 from scrapy_robots_plus.protocol.robotstxt.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.status_policy import PRESETS, status_table
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
-from scrapy_robots_plus.settings.options import AiPolicy, TooLong
+from scrapy_robots_plus.settings.options import AiPolicy, TooLong, uses_of
 
 from .bodies import BodyError
 from .entries import DONT_OBEY, dialect_from_json
@@ -175,10 +177,12 @@ class CrawlReplay:
         agent = entry.agent if known.fixes_agent else self._agent or entry.agent
         try:
             decided = judging.verdict(known, entry.url, agent)
-            if not (decided.allowed and known.obeys):
+            if not decided.allowed:
                 return decided
-            said = combine(header_statements_of(entry)).objection(known.skipped_uses)
-            return decided if said is None else judging.objection_of(said)
+            said = combine(statements_of(entry)).objection(known.skipped_uses)
+            if said is None:
+                return decided
+            return replace(judging.objection_of(said), form=entry.form)
         except (ValueError, TypeError, AttributeError) as error:  # the log was tampered with
             raise UndecidedError(str(error)) from None
 
@@ -230,11 +234,13 @@ class _Known:
     def skipped_uses(self) -> tuple[str, ...]:
         policy = self._override.get("ai_policy") or self._crawl.ai_policy
         uses = self._override.get("ai_uses", self._crawl.ai_uses)
-        return tuple(uses or ()) if policy == AiPolicy.SKIP.value else ()
+        content_use = self._override.get("content_use", self._crawl.content_use)
+        return uses_of(uses or (), content_use) if policy == AiPolicy.SKIP.value else ()
 
     def preferences(self, url: str, agent: AgentNames) -> Preferences:
         file = self.file
-        if file is None or not self._replay.names_rules:  # other parsers know of no preferences
+        # Other parsers know of no preferences.
+        if file is None or not self.obeys or not self._replay.names_rules:
             return combine(())
         tokens = tuple(self._override.get("ai_tokens", self._crawl.use_tokens) or ())
         return combine(FilePreferences(file, agent, tokens).statements(url))
@@ -255,23 +261,37 @@ def _outcome(text: str) -> Outcome:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 5 else Failure(text)
 
 
-def _value(rule: str) -> list[bytes]:
-    """The value of a header, without its name."""
-    return [rule.partition(": ")[2].encode("utf-8", "surrogatepass")]
+def _octets(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _value(rule: str) -> str:
+    """The value of a header or a meta tag, without its name."""
+    return rule.partition(": ")[2]
 
 
 _READERS: dict[str, Callable[[str], tuple[Statement, ...]]] = {
-    Source.CONTENT_USAGE_HEADER.value: lambda rule: usage_header(_value(rule)),
-    Source.CONTENT_SIGNAL_HEADER.value: lambda rule: signal_header(_value(rule)),
+    Source.CONTENT_USAGE_HEADER.value: lambda rule: usage_header([_octets(_value(rule))]),
+    Source.CONTENT_SIGNAL_HEADER.value: lambda rule: signal_header([_octets(_value(rule))]),
     # Of noimageai it is not logged whether the page is an image.
     Source.X_ROBOTS_TAG.value: lambda rule: directive_statements([rule], is_image=True),
+    Source.META_ROBOTS.value: lambda rule: directive_statements(
+        [rule], Source.META_ROBOTS, is_image=True
+    ),
+    Source.TDM_HEADER.value: lambda rule: tdm_statements(Source.TDM_HEADER, [_value(rule)], ()),
+    Source.TDM_META.value: lambda rule: tdm_statements(Source.TDM_META, [_value(rule)], ()),
 }
 
 
-def header_statements_of(entry: VerdictEntry) -> tuple[Statement, ...]:
-    """What the header said because of which the page was skipped; none if no header decided."""
-    read = _READERS.get(entry.source or "")
-    return () if read is None or entry.rule is None else read(entry.rule)
+def statements_of(entry: VerdictEntry) -> tuple[Statement, ...]:
+    """What a tdmrep.json or the page said because of which it was skipped; nothing if a robots.txt
+    decided."""
+    if entry.rule is None or entry.source is None:
+        return ()
+    if entry.source == Source.TDM_FILE.value:
+        return TdmFile(_octets(f"[{entry.rule}]")).statements(entry.form or entry.url)
+    read = _READERS.get(entry.source)
+    return () if read is None else read(entry.rule)
 
 
 MOST_GROUPS = 10_000

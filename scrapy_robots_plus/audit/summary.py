@@ -10,6 +10,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.preferences import Source
 from scrapy_robots_plus.protocol.verdict import Reason
 from scrapy_robots_plus.settings.host_patterns import HostPatterns
 
@@ -81,6 +82,8 @@ class Selection:
 
 _FEW_USES = 50
 
+_OF_PAGES = frozenset(each.value for each in Source if each.is_of_page)
+
 
 class Purpose(NamedTuple):
     """What crawls are for."""
@@ -100,8 +103,8 @@ class Objection(NamedTuple):
 
 
 def is_of_a_page(verdict: VerdictEntry) -> bool:
-    """Whether a header of the page decided, and not its robots.txt."""
-    return verdict.reason == Reason.AI_PREFERENCE.value and verdict.line is None
+    """Whether the page itself decided, and not its robots.txt or tdmrep.json."""
+    return verdict.reason == Reason.AI_PREFERENCE.value and verdict.source in _OF_PAGES
 
 
 class Uses:
@@ -119,8 +122,11 @@ class Uses:
 
     def begin(self, entry: CrawlEntry) -> None:
         """A crawl begins."""
-        if entry.ai_uses:
-            self.purposes.seen(Purpose(cut(", ".join(entry.ai_uses)), cut(entry.ai_policy)))
+        declared = [*(entry.ai_uses or ())]
+        if entry.content_use:
+            declared.append(f"use={entry.content_use}")
+        if declared:
+            self.purposes.seen(Purpose(cut(", ".join(declared)), cut(entry.ai_policy)))
 
     def denied(self, verdict: VerdictEntry) -> None:
         """A request was denied, or a page skipped."""

@@ -98,7 +98,7 @@ def opened_to_change(arguments: Namespace, project: Project) -> Store:
 def origin_in(text: str) -> Origin:
     """The origin that a user names, by any of its URLs. Raises WrongUsageError."""
     try:
-        origin = Origin.of(text)
+        origin = Origin.named(text)
     except ValueError as error:
         raise WrongUsageError(f"{text}: {error}") from error
     if origin is None:

@@ -144,7 +144,8 @@ def _file(state: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _use(statement: dict[str, Any]) -> str:
-    said = f"{statement['text']}, line {statement['line']}"
+    line = statement["line"]
+    said = f"{statement['text']}, {f'line {line}' if line else statement['source']}"
     return f"{statement['category']}: {statement['preference']} ({said})"
 
 

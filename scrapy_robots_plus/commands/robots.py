@@ -37,6 +37,7 @@ def subcommands() -> tuple[Subcommand | Group, ...]:
     from .explain import Explain
     from .job import Accept, Convert, Retry, Shrink
     from .job import Show as ShowJob
+    from .permissions import Permissions
     from .plan import Plan
     from .replay import Replay
     from .report import Report
@@ -54,7 +55,8 @@ def subcommands() -> tuple[Subcommand | Group, ...]:
         details="No crawl may use the job meanwhile.",
         subcommands=(ShowJob(), Retry(), Accept(), Convert(), Shrink()),
     )
-    return Check(), Explain(), Show(), Diff(), Plan(), cache, job, Replay(), Report()
+    plain = (Check(), Explain(), Show(), Diff(), Plan(), Permissions())
+    return *plain, cache, job, Replay(), Report()
 
 
 class RobotsCommand(ScrapyCommand):

@@ -218,6 +218,11 @@ CONTRADICTIONS = _stat(
     "robotstxt/contradictions",
     "responses whose site both allows and disallows the same use: it counts as disallowed",
 )
+TDMREP = _stat(
+    "robotstxt/tdmrep/<outcome>",
+    "answers to requests for `/.well-known/tdmrep.json`, or failures of them: `200`, `404`, ",
+    "`timeout`; the requests are also among those for robots.txt files",
+)
 OBJECTIONS = _stat(
     "robotstxt/objections",
     "responses that the spider got although their site objects to a use in `ROBOTS_AI_USES`, as ",

@@ -60,6 +60,12 @@ def verdict(known: Known, url: str, agent: AgentNames) -> Verdict:
 
     Raises whatever the parser raises.
     """
+    decided = _by_rules(known, url, agent)
+    objected = _objected(known, url, agent) if decided.allowed else None
+    return decided if objected is None else objected
+
+
+def _by_rules(known: Known, url: str, agent: AgentNames) -> Verdict:
     if not known.obeys:
         return Verdict(allowed=True, reason=Reason.NOT_OBEYED)
     access = known.access
@@ -78,8 +84,7 @@ def verdict(known: Known, url: str, agent: AgentNames) -> Verdict:
     delay = known.delay_for(agent)
     if delay is not None and delay.skip:
         return Verdict(allowed=False, reason=Reason.CRAWL_DELAY, delay=delay.asked)
-    objected = _objected(known, url, agent)
-    return decided if objected is None else objected
+    return decided
 
 
 def _objected(known: Known, url: str, agent: AgentNames) -> Verdict | None:

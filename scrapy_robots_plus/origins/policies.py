@@ -13,14 +13,17 @@ from scrapy_robots_plus.compat import ClosingWatch
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.own_errors import OwnErrors, is_of_this_package
+from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.preferences import combine
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from .agents import Agents
 from .decide import Lookup
+from .permission import NOT_READ, USES, Permission, permission
 from .retrieval import Retrieval
 from .views import Views
 
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.crawl import Crawl
+    from scrapy_robots_plus.protocol.preferences import Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
     from scrapy_robots_plus.storage.record import RobotsRecord
@@ -92,6 +96,8 @@ class Policies:
         self._fetches: dict[Origin, Fetch] = {}
         self._closing_watch = ClosingWatch(crawler, self._call_off)
         self._listeners: list[Callable[[Origin, Policy | None], None]] = []
+        self.said: Recent[str, tuple[Statement, ...]] = Recent(settings.cache_size)
+        """What pages of the crawl have said of their use, by URL, if it declares one."""
         self.waiting = 0
         """How many requests wait in the middleware for a robots.txt."""
 
@@ -137,6 +143,29 @@ class Policies:
         if agent is None:
             policy.paces.enforce(default)  # so that ``Policy.delay`` shows it
         return policy.verdict(url, agent or default)
+
+    async def may(self, url: str, use: str, agent: AgentNames | None = None) -> Permission:
+        """Whether the page at *url* may be used as *use* says, fetching its robots.txt if needed:
+        ``train-ai``, ``ai-use``, ``search``, or how far it is used, such as ``use=full``.
+
+        It goes by what the site says of the URL and, if the crawl declares a use, what the page
+        itself has said when it was last fetched; nothing but files of the site is fetched. A
+        ``tdmrep.json`` is read only if the crawl declares a use (``ROBOTS_AI_USES``). *agent* as
+        in :meth:`verdict`. Raises ValueError for what is no URL, and for a use that is not known.
+        """
+        if use not in USES:
+            raise ValueError(f"{use!r} is no use; expected one of {', '.join(USES)}")
+        url = as_requested(url)
+        verdict = await self.verdict(url, agent)
+        origin = Origin.of(url)
+        policy = None if origin is None else self.usable(origin)
+        if policy is None:
+            return Permission(url, use, NOT_READ, None, (), verdict)
+        agent = agent or self._agents.default_under(policy.settings)
+        said = policy.preferences(url, agent).statements
+        return permission(
+            url, use, combine((*said, *self.said.get(url, ()))), verdict, policy.reads_uses
+        )
 
     def usable(self, origin: Origin, settings: RobotsSettings | None = None) -> Policy | None:
         """The policy of *origin* if it may answer now. Asking starts nothing.

@@ -7,7 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.access import Access, is_definite
-from scrapy_robots_plus.protocol.preferences import combine
+from scrapy_robots_plus.protocol.preferences import combine, tdm_file
 
 from . import judging
 from .decide import Lookup, access_at, fresh_for, lookup, under_statuses
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 NO_PREFERENCES = combine(())
 
+LEAST_LIFETIME = 1.0
+"""Seconds for which a ``tdmrep.json`` is not asked for again, whatever became of it."""
+
 
 class Policy:
     """What a crawl knows about one origin. Read-only; a refresh makes a new one.
@@ -47,6 +50,8 @@ class Policy:
         "_fresh_until",
         "_silent_to",
         "_stats",
+        "_tdmrep",
+        "_tdmrep_until",
         "detail",
         "file",
         "paces",
@@ -83,6 +88,18 @@ class Policy:
         self._epoch = clock.wall() - clock.monotonic()
         lasts = fresh_for(record, self.now) if settings.needs_file else inf
         self._fresh_until = clock.monotonic() + lasts
+        self._tdmrep = b""
+        """The text of the site's ``tdmrep.json``; empty if there is none, or it was not read."""
+        self._tdmrep_until = inf
+
+    def reserve(self, tdmrep: RobotsRecord) -> None:
+        """Goes by a ``tdmrep.json`` too. Called before its first use; it is refreshed, while it
+        answers, when that is due."""
+        if tdmrep.access is Access.RULES and not tdmrep.is_cut:
+            self._tdmrep = tdmrep.body
+        lasts = max(fresh_for(tdmrep, self.now), LEAST_LIFETIME)
+        self._tdmrep_until = self._clock.monotonic() + lasts
+        self._fresh_until = min(self._fresh_until, self._tdmrep_until)
 
     @property
     def parser(self) -> RobotParser | None:
@@ -109,9 +126,12 @@ class Policy:
     @property
     def lookup(self) -> Lookup:
         """Whether it may answer without a refresh."""
-        if self._clock.monotonic() < self._fresh_until:  # called several times per request
+        now = self._clock.monotonic()
+        if now < self._fresh_until:  # called several times per request
             return Lookup.USE
-        return lookup(self.record, self.now, self.settings.limits)
+        found = lookup(self.record, self.now, self.settings.limits)
+        is_due = found is Lookup.USE and now >= self._tdmrep_until
+        return Lookup.USE_AND_REFRESH if is_due else found
 
     @property
     def status(self) -> str:
@@ -189,7 +209,7 @@ class Policy:
         """What is known, read under other *settings*. It keeps the same pace."""
         record = under_statuses(self.record, settings.status_policy)
         file = self.file and self.file.read_as(settings.dialect)
-        return Policy(
+        policy = Policy(
             record,
             file,
             settings,
@@ -199,6 +219,9 @@ class Policy:
             self.paces.in_force,
             self.source,
         )
+        policy._tdmrep, policy._tdmrep_until = self._tdmrep, self._tdmrep_until
+        policy._fresh_until = min(policy._fresh_until, self._tdmrep_until)
+        return policy
 
     @property
     def obeys(self) -> bool:
@@ -235,16 +258,20 @@ class Policy:
         return is_definite(self.record.outcome) if self.file is None else self.file.reads_uses
 
     def preferences(self, url: str, agent: AgentNames) -> Preferences:
-        """What the file prefers for the use of *url*, if *agent* may fetch it."""
+        """What the robots.txt prefers for the use of *url*, if *agent* may fetch it, and what the
+        ``tdmrep.json`` does."""
+        statements = self._in_file(url, agent)
+        if self._tdmrep:
+            statements += tdm_file(self._tdmrep).statements(url)
+        return combine(statements) if statements else NO_PREFERENCES
+
+    def _in_file(self, url: str, agent: AgentNames) -> tuple[Statement, ...]:
         file = self.file
         if file is None or agent == self._silent_to:
-            return NO_PREFERENCES
+            return ()
         if not self.settings.obey or self.access is not Access.RULES:
-            return NO_PREFERENCES
-        statements = guarded(
-            lambda: self._statements(file, url, agent), lambda _: (), url, self._stats
-        )
-        return combine(statements) if statements else NO_PREFERENCES
+            return ()
+        return guarded(lambda: self._statements(file, url, agent), lambda _: (), url, self._stats)
 
     def _statements(self, file: ParsedFile, url: str, agent: AgentNames) -> tuple[Statement, ...]:
         tokens = self.settings.ai_tokens

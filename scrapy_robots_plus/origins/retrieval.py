@@ -11,12 +11,13 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.freshness import http_date
+from scrapy_robots_plus.protocol.verdict import Reason
 from scrapy_robots_plus.storage.record import FetchResult
 
 from .agents import Agents
 from .archive import Archive
 from .changes import ChangeReports
-from .decide import Lookup, lookup, receive
+from .decide import Lookup, fresh_for, lookup, receive
 from .fetching.budget import FetchBudget
 from .fetching.fetcher import Fetcher
 from .fetching.own_network import NETWORK_FAILURES
@@ -80,6 +81,7 @@ class Retrieval:
         clock: Clock,
     ) -> None:
         self._settings = settings
+        self._agents = agents
         self._fetcher = fetcher
         self._budget = budget
         self._archive = archive
@@ -114,9 +116,46 @@ class Retrieval:
     async def retrieve(self, origin: Origin, previous: Policy | None) -> Policy:
         """The policy of *origin*; *previous* is the one in memory."""
         try:
-            return await self._retrieved(origin, previous)
+            policy = await self._retrieved(origin, previous)
+            if policy.settings.ai_uses and self._may_read(origin.tdmrep, policy):
+                policy.reserve(await self._tdmrep(origin.tdmrep))
+            return policy
         finally:
             self._budget.give_back(origin)
+
+    def _may_read(self, file: Origin, policy: Policy) -> bool:
+        """Whether the rules allow it: only a robots.txt itself is always allowed (RFC 9309 2.2.2).
+
+        That robots.txt objects to a use of it is no matter.
+        """
+        agent = self._agents.default_under(policy.settings)
+        verdict = policy.judged(file.robots_url, agent)
+        return verdict.allowed or verdict.reason is Reason.AI_PREFERENCE
+
+    async def _tdmrep(self, file: Origin) -> RobotsRecord:
+        """The record of a ``tdmrep.json``: as stored, if that is fresh or another crawl has just
+        fetched it, else as asked for once. It is never waited for again."""
+        turn = self._shared.turn(file)
+        try:
+            stored = await self._archive.load(file, again=True)
+            while not self._is_fresh(stored) and not await turn.begin():
+                await turn.wait()
+                stored = await self._archive.load(file, again=True)
+            if stored is not None and self._is_fresh(stored):
+                return stored
+            result = await self._fetcher.fetch(file, stored, is_refresh=True)
+            rulebook = self._settings.for_fetching(file).rulebook
+            now = self._clock.wall()
+            record = receive(file, result, stored, now, rulebook, self._clock.jitter())
+            self._stats.inc_value(stats.filled(stats.TDMREP, result.outcome))
+            if not (result.interrupted or result.replayed):
+                self._archive.save(record)
+            return record
+        finally:
+            turn.release()
+
+    def _is_fresh(self, record: RobotsRecord | None) -> bool:
+        return record is not None and fresh_for(record, self._clock.wall()) > 0
 
     async def _retrieved(self, origin: Origin, previous: Policy | None) -> Policy:
         found = await self._look(origin, previous)

@@ -2,28 +2,52 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.preferences import (
+    Source,
     directive_statements,
     signal_header,
+    tdm_statements,
     usage_header,
 )
 
 if TYPE_CHECKING:
-    from scrapy.http import Response
+    from scrapy.http import Headers, Response
 
     from scrapy_robots_plus.protocol.directives import PageStatement
     from scrapy_robots_plus.protocol.preferences import Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
 _USAGE, _SIGNAL, _DIRECTIVES = b"Content-Usage", b"Content-Signal", b"X-Robots-Tag"
-_NAMES = frozenset({_USAGE, _SIGNAL, _DIRECTIVES})
+_RESERVATION, _POLICY = b"Tdm-Reservation", b"Tdm-Policy"
+_NAMES = frozenset({_USAGE, _SIGNAL, _DIRECTIVES, _RESERVATION, _POLICY})
+_LINK = re.compile(r'<([^<>]*)>((?:[^,<"]|"[^"]*")*)')
+_REL = re.compile(r';\s*rel\s*=\s*(?:"([^"]*)"|([^\s;]*))', re.IGNORECASE)
+_RSL = re.compile(r';\s*type\s*=\s*"?application/rsl\+xml(?![^\s";])', re.IGNORECASE)
+
+
+def licenses_in_headers(response: Response) -> list[str]:
+    """The addresses, as served, of licences in RSL that Link headers name (RFC 8288;
+    https://rslstandard.org/rsl)."""
+    links = b", ".join(response.headers.getlist(b"Link"))
+    if b"rsl" not in links.lower():
+        return []
+    found = _LINK.findall(links.decode("latin-1"))
+    return [address for address, said in found if "license" in _rels(said) and _RSL.search(said)]
+
+
+def _rels(parameters: str) -> list[str]:
+    """The relations of a link."""
+    found = _REL.search(parameters)
+    return [] if found is None else (found[1] or found[2] or "").lower().split()
 
 
 def said_in_headers(response: Response, agent: AgentNames) -> tuple[Statement, ...]:
-    """What the headers Content-Usage, Content-Signal and X-Robots-Tag say to *agent*."""
+    """What the headers Content-Usage, Content-Signal, X-Robots-Tag and tdm-reservation say to
+    *agent*."""
     headers = response.headers
     if _NAMES.isdisjoint(headers):
         return ()
@@ -32,7 +56,12 @@ def said_in_headers(response: Response, agent: AgentNames) -> tuple[Statement, .
         *(usage_header(usage) if usage else ()),
         *(signal_header(signal) if signal else ()),
         *_directives(response, agent),
+        *tdm_statements(Source.TDM_HEADER, _texts(headers, _RESERVATION), _texts(headers, _POLICY)),
     )
+
+
+def _texts(headers: Headers, name: bytes) -> list[str]:
+    return [each.decode("latin-1") for each in headers.getlist(name)]
 
 
 def x_robots_tag(response: Response) -> tuple[PageStatement, ...]:

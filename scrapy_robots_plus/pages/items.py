@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import NotConfigured
@@ -15,7 +16,7 @@ from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
-from .stamp import ItemStamp, copied
+from .stamp import NOT_CHECKED, ItemStamp, copied, in_columns
 
 if TYPE_CHECKING:
     from itemadapter import ItemAdapter
@@ -30,7 +31,7 @@ MOST_KINDS = 100
 
 class RobotsItemMiddleware(BaseSpiderMiddleware):
     """Spider middleware that stores ``response.meta["robots"]`` in each item that a callback makes
-    of the response, in the field that ``ROBOTS_ITEM_FIELD`` names.
+    of the response, in the field that ``ROBOTS_ITEM_FIELD`` names, or in its columns.
 
     It takes any kind of item that Scrapy takes. An item that has a value in that field keeps it,
     unless it is an empty dict or string, and so does one of a request that was not checked. If the
@@ -44,7 +45,7 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
         field = RobotsSettings.of(crawler).item_field
         if field is None:
             raise NotConfigured
-        self._field = field
+        self._field, _, self._form = field.partition(":")
         self._stats = compat.stats_of(crawler)
         self._once = Once(MOST_KINDS)
         feeds = crawler.settings.getdict("FEEDS").values()
@@ -56,8 +57,8 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
         """Called by Scrapy with each item; returns it."""
         request = None if response is None else response.request
         stamp = None if request is None else request.meta.get(STAMP_META_KEY)
-        if stamp is not None:
-            self._put(item, stamp)
+        if stamp is not None or self._form:
+            self._put(item, NOT_CHECKED if stamp is None else stamp)
         return item
 
     def _put(self, item: Any, stamp: dict[str, Any]) -> None:
@@ -67,11 +68,25 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
             return
         try:
             adapter = ItemAdapter(item)
-            value = _value(adapter, self._field)
-            if value is None or (isinstance(value, (dict, str)) and not value):
-                adapter[self._field] = self._kind(copied(stamp))
+            values = self._values(stamp)
+            if self._form == "columns" and not isinstance(item, dict):
+                declared = adapter.field_names()
+                values = {name: each for name, each in values.items() if name in declared}
+                if not values:
+                    raise KeyError(f"{self._field}_allowed")
+            for name, value in values.items():
+                there = _value(adapter, name)
+                is_empty = isinstance(there, (dict, str)) or self._form == "columns"
+                if there is None or (is_empty and not there):
+                    adapter[name] = value
         except Exception as error:  # noqa: BLE001 - any class of items may be in use
             self._failed(type(item), error)
+
+    def _values(self, stamp: dict[str, Any]) -> dict[str, Any]:
+        """What is stored, by the name of its field."""
+        if self._form == "columns":
+            return in_columns(stamp, self._field)
+        return {self._field: json.dumps(stamp) if self._form else self._kind(copied(stamp))}
 
     def _failed(self, kind: type, error: Exception) -> None:
         self._stats.inc_value(stats.ITEMS_NOT_STAMPED)

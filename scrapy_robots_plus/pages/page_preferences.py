@@ -10,13 +10,16 @@ from scrapy import signals
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.log import crawl_log
+from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.preferences import Preference, combine
 from scrapy_robots_plus.protocol.printable import printable
 
-from .headers import said_in_headers
+from .headers import licenses_in_headers, said_in_headers
 from .stamp import add_preferences, mark_as_sent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.crawl import Crawl
+    from scrapy_robots_plus.crawl.recent import Recent
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.preferences import Preferences, Statement
@@ -50,19 +54,29 @@ class Objection(NamedTuple):
     statement: Statement
     """What says so."""
     preferences: Preferences
-    """All that its robots.txt and its headers say."""
+    """All that its site and the page itself say."""
     sent: Sent
 
 
 class PagePreferences:
-    """The preferences for the pages of a crawl: adds those of headers, counts them, and finds
+    """The preferences for the pages of a crawl: adds what pages say, counts them, and finds
     objections.
     """
 
-    def __init__(self, crawler: Crawler, stats: StatsCollector, clock: Clock) -> None:
+    def __init__(
+        self,
+        crawler: Crawler,
+        stats: StatsCollector,
+        clock: Clock,
+        said: Recent[str, tuple[Statement, ...]],
+    ) -> None:
+        """*said*: takes what pages say, by URL."""
         self._crawler = crawler
         self._stats = stats
         self._clock = clock
+        self._said = said
+        self.listeners: list[Callable[[Request, Sent, tuple[Statement, ...]], None]] = []
+        """Called with each page that says something of its use, and what that is."""
         self._knows_departures = False
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         self._sent: WeakKeyDictionary[Request, Sent] = WeakKeyDictionary()
@@ -70,7 +84,8 @@ class PagePreferences:
 
     @classmethod
     def of_crawl(cls, crawl: Crawl) -> Self:
-        return cls(crawl.crawler, compat.stats_of(crawl.crawler), crawl.clock)
+        stats, said = compat.stats_of(crawl.crawler), crawl.get(Policies).said
+        return cls(crawl.crawler, stats, crawl.clock, said)
 
     def _spider_opened(self) -> None:
         self._knows_departures = compat.watch_handovers(self._crawler, self._departs)
@@ -87,23 +102,35 @@ class PagePreferences:
     def received(self, request: Request, response: Response) -> Objection | None:
         """Why the page must not be used; None if nobody objects, or the request was not checked."""
         sent = self._sent.get(request)
-        if sent is None or not sent.policy.obeys:
+        if sent is None:
             return None
-        preferences = sent.policy.preferences(request.url, sent.agent)
-        of_page = said_in_headers(response, sent.agent)
+        of_page, licenses = said_in_headers(response, sent.agent), licenses_in_headers(response)
         if sent.policy.settings.ai_uses:
             from .metas import said_in_metas
 
-            of_page += said_in_metas(response, sent.agent)
-        if of_page:
+            in_metas, linked = said_in_metas(response, sent.agent)
+            of_page += in_metas
+            licenses += linked
+        if sent.policy.settings.uses:
+            self._remember(request.url, of_page)
+        preferences = sent.policy.preferences(request.url, sent.agent)
+        if of_page or licenses:
             preferences = combine((*preferences.statements, *of_page))
-            add_preferences(request, preferences)
+            add_preferences(request, preferences, [_joined(response, each) for each in licenses])
+            for listener in self.listeners:
+                listener(request, sent, of_page)
         return self._objection(sent, preferences) if preferences else None
+
+    def _remember(self, url: str, said: tuple[Statement, ...]) -> None:
+        if said:
+            self._said.put(url, said)
+        else:
+            self._said.pop(url, None)
 
     def _objection(self, sent: Sent, preferences: Preferences) -> Objection | None:
         self._count(sent.policy.origin, preferences)
         settings = sent.policy.settings
-        statement = preferences.objection(settings.ai_uses)
+        statement = preferences.objection(settings.uses)
         if statement is None:
             return None
         if settings.skipped_uses:
@@ -131,3 +158,11 @@ class PagePreferences:
                 "stat": keys.CONTRADICTIONS,
             },
         )
+
+
+def _joined(response: Response, address: str) -> str:
+    """*address* as the page means it; unchanged if it is not a URL."""
+    try:
+        return response.urljoin(address.strip())
+    except ValueError:
+        return address

@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.crawl.clock import timestamp
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
+from scrapy_robots_plus.origins.parsers.uses import MOST_LICENSES
+from scrapy_robots_plus.origins.permission import NOT_READ
 from scrapy_robots_plus.protocol.preferences import CURRENT, Preference
+from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scrapy import Request
 
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.preferences import Preferences
     from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.protocol.verdict import Verdict
 
 MOST_OF_A_TEXT = 500
 """Characters of a line of a robots.txt."""
-
-NOT_READ = "not_read"
-"""The preference for each use where nobody has looked what the robots.txt says about it."""
 
 
 def put_stamp(
@@ -45,11 +46,15 @@ def put_stamp(
         _add(stamp, preferences)
 
 
-def add_preferences(request: Request, preferences: Preferences) -> None:
+def add_preferences(
+    request: Request, preferences: Preferences, licenses: Sequence[str] = ()
+) -> None:
     """Adds what a page says to the stamp of *request*."""
     stamp = request.meta.get(STAMP_META_KEY)
     if isinstance(stamp, dict):  # a middleware may have removed it
         _add(stamp, preferences)
+        known = [*stamp["licenses"], *(each[:MOST_OF_A_TEXT] for each in licenses[:MOST_LICENSES])]
+        stamp["licenses"] = list(dict.fromkeys(known))
 
 
 def _add(stamp: dict[str, Any], preferences: Preferences) -> None:
@@ -57,6 +62,7 @@ def _add(stamp: dict[str, Any], preferences: Preferences) -> None:
     known = {statement.category for statement in preferences.statements}
     before = stamp["preferences"]
     stamp.update(said)
+    stamp["tdm_policy"] = (preferences.tdm_policy or "")[:MOST_OF_A_TEXT] or None
     if NOT_READ in before.values():
         unread = (use for use, preference in before.items() if preference == NOT_READ)
         stamp["preferences"].update(dict.fromkeys(set(unread) - known, NOT_READ))
@@ -93,6 +99,19 @@ class ItemStamp(dict[str, Any]):
         return dict, (dict(self),)
 
 
+def in_columns(stamp: dict[str, Any], field: str) -> dict[str, Any]:
+    """The values of a *stamp* by the names of columns that begin with *field*, each of one type,
+    never None: what is nested is JSON, and what is not there an empty text, or 0."""
+    whole = {**NOT_CHECKED, **stamp}
+    whole |= {use.replace("-", "_"): each for use, each in whole.pop("preferences").items()}
+    whole["line"] = whole["line"] or 0
+    return {
+        f"{field}_{key}": json.dumps(value) if isinstance(value, (dict, list)) else
+        "" if value is None else value
+        for key, value in whole.items()
+    }  # fmt: skip
+
+
 def copied(value: Any) -> Any:
     """A stamp, or a part of one, that shares nothing with *value* that can be changed."""
     if isinstance(value, dict):
@@ -117,6 +136,7 @@ def stamp_of(verdict: Verdict) -> dict[str, Any]:
         "vocabulary": CURRENT.name,
         "preferences": dict.fromkeys(CURRENT.labels, NOT_READ),
         "statements": [],
+        "tdm_policy": None,
         "licenses": [],
         "page": None,
     }
@@ -134,3 +154,7 @@ def _add_file(stamp: dict[str, Any], policy: Policy, agent: AgentNames) -> None:
     stamp["source"] = policy.source.value
     stamp["sha256"] = record.sha256 or None
     stamp["licenses"] = [each[:MOST_OF_A_TEXT] for each in policy.licenses(agent)]
+
+
+NOT_CHECKED = stamp_of(Verdict(allowed=True, reason=Reason.NOT_OBEYED))
+"""Of an item of a page that was not checked, where each item must have the same columns."""

@@ -6,6 +6,10 @@ import re
 from typing import NamedTuple
 from urllib.parse import ParseResult, SplitResult, urlsplit
 
+ROBOTS_TXT = "/robots.txt"
+TDMREP = "/.well-known/tdmrep.json"
+"""Where an origin says whether its content may be mined (TDM Reservation Protocol)."""
+
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _SCHEMES = {scheme: scheme for scheme in _DEFAULT_PORTS}
 _BARE_HOST = re.compile(r"[a-z0-9._-]+")
@@ -21,6 +25,8 @@ class Origin(NamedTuple):
     """In lower case; an IPv6 address without brackets."""
     port: int
     """That of the scheme, 80 or 443, if the URL names none."""
+    path: str = ROBOTS_TXT
+    """The file of the origin that is meant: ``/robots.txt``, or :data:`TDMREP`."""
 
     @classmethod
     def of(cls, url: str | SplitResult | ParseResult) -> Origin | None:
@@ -54,6 +60,15 @@ class Origin(NamedTuple):
         scheme = _SCHEMES[bare[1]]
         return cls(scheme, bare[2], _DEFAULT_PORTS[scheme])
 
+    @classmethod
+    def named(cls, text: str) -> Origin | None:
+        """The origin whose ``str`` is *text*, as stores have it; None if it is none's.
+
+        Raises ValueError if the port is invalid.
+        """
+        origin = cls.of(text.removesuffix(TDMREP))
+        return origin.tdmrep if origin and text.endswith(TDMREP) else origin
+
     @property
     def authority(self) -> str:
         """``host`` or ``host:port``, as in a URL."""
@@ -62,8 +77,13 @@ class Origin(NamedTuple):
 
     @property
     def robots_url(self) -> str:
-        """Where its robots.txt is (RFC 9309 2.3)."""
-        return f"{self}/robots.txt"
+        """Where its robots.txt is (RFC 9309 2.3), or the other file that is meant."""
+        return f"{self.scheme}://{self.authority}{self.path}"
+
+    @property
+    def tdmrep(self) -> Origin:
+        """The same, for its ``tdmrep.json``."""
+        return self._replace(path=TDMREP)
 
     def __str__(self) -> str:
-        return f"{self.scheme}://{self.authority}"
+        return f"{self.scheme}://{self.authority}{'' if self.path == ROBOTS_TXT else self.path}"

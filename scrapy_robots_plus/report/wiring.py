@@ -85,7 +85,7 @@ def _for_our_parser_alone(crawler: Crawler, settings: RobotsSettings) -> Iterato
         "dialect in ROBOTS_OVERRIDES has no effect": any(each.dialect for each in overrides),
         "ROBOTS_CLEAN_PARAM has no effect": settings.clean_param,
         "ROBOTS_AI_TOKENS has no effect": settings.ai_tokens,
-        "ROBOTS_AI_USES is compared with headers only": settings.ai_uses,
+        "ROBOTS_AI_USES is compared with tdmrep.json and pages only": settings.ai_uses,
     }
     for what in filter(set_here.get, set_here):
         yield (

@@ -68,7 +68,15 @@ def _text(value: object) -> str:
     return value
 
 
+def _item_field(value: object) -> str:
+    field = _text(value)
+    if field.startswith(":") or field.partition(":")[2] not in ("", "json", "columns"):
+        raise ValueError("expected the name of a field; :json or :columns may be behind it")
+    return field.removesuffix(":")
+
+
 text: Check[str, str] = Check("a string", _text)
+item_field: Check[str, str] = Check("a string", _item_field)
 boolean: Check[bool, bool] = Check("`True` or `False`", _boolean)
 boolean_or_none: Check[bool | None, bool | None] = Check(
     "`True`, `False` or `None`", _boolean_or_none

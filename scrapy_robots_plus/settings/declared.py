@@ -23,6 +23,7 @@ from .checks import (
     dialect,
     file_name,
     headers,
+    item_field,
     number,
     one_of,
     or_unset,
@@ -32,12 +33,19 @@ from .checks import (
     status_policy,
     store_uri,
     string_keyed,
-    text,
     user_agent,
     warc_file,
     whole_number,
 )
-from .options import AiPolicy, Mode, OnVisitTime, PageAction, Politeness, SitemapScope
+from .options import (
+    AiPolicy,
+    ContentUse,
+    Mode,
+    OnVisitTime,
+    PageAction,
+    Politeness,
+    SitemapScope,
+)
 from .overrides import EXTRA_KEYS, override_from, overrides_from
 
 if TYPE_CHECKING:
@@ -141,7 +149,7 @@ class Declared:
     )
     """What is different for some hosts: a dict for each, with `obey` and its `reason`, `by`,
     `evidence`, `until`, `user_agent`, `dialect`, `status_policy`, `crawl_delay`, `default_delay`,
-    `robots_txt`, `ai_uses`, `ai_policy`, `ai_tokens`, `nofollow`, `noindex`. See
+    `robots_txt`, `ai_uses`, `content_use`, `ai_policy`, `ai_tokens`, `nofollow`, `noindex`. See
     [overrides](overrides.md)."""
     mode: Mode = setting("ROBOTS_MODE", one_of(Mode), default="obey", example="observe")
     """Whether robots.txt is enforced. `obey` does so. `observe` sends every request at once, and
@@ -303,19 +311,27 @@ class Declared:
     """What the crawl is for: a list of `train-ai`, `ai-use` and `search`. Pages whose site objects
     to one of them are counted, or skipped with `ROBOTS_AI_POLICY`. See
     [preferences](preferences.md#skipping)."""
+    content_use: ContentUse | None = setting(
+        "ROBOTS_CONTENT_USE",
+        or_unset(one_of(ContentUse)),
+        default=None,
+        example="reference",
+        overridable=True,
+    )
+    """How far the crawl uses pages: `immediate` stores nothing, `reference` indexes, quotes and
+    links, `full` reproduces. A site whose Content-Signal says `use=` something less objects, as to
+    a use in `ROBOTS_AI_USES`. See [preferences](preferences.md#skipping)."""
     ai_policy: AiPolicy = setting(
         "ROBOTS_AI_POLICY",
         one_of(AiPolicy),
         default="observe",
         example="skip",
-        needs=(
-            Need("ROBOTS_AI_USES", lambda its: its.ai_uses),
-            Need("ROBOTSTXT_OBEY", lambda its: its.obey),
-        ),
+        needs=(Need("ROBOTS_AI_USES", lambda its: its.uses),),
         overridable=True,
     )
-    """What happens to pages whose site objects to a use in `ROBOTS_AI_USES`. `observe` counts them.
-    `skip` drops the request if robots.txt says so, and the page if its headers do. See
+    """What happens to pages whose site objects to a use in `ROBOTS_AI_USES` or to
+    `ROBOTS_CONTENT_USE`. `observe` counts them. `skip` drops the request if robots.txt or
+    tdmrep.json says so, and the page if it says so itself. See
     [preferences](preferences.md#skipping)."""
     ai_tokens: tuple[str, ...] = setting(
         "ROBOTS_AI_TOKENS",
@@ -328,10 +344,11 @@ class Declared:
     """Names of groups in a robots.txt that stand for training, not for a crawler: what such a
     group disallows counts as `train-ai=n`."""
     item_field: str | None = setting(
-        "ROBOTS_ITEM_FIELD", or_unset(text), default=None, example="robots"
+        "ROBOTS_ITEM_FIELD", or_unset(item_field), default=None, example="robots"
     )
     """A field of items in which `response.meta["robots"]` of their page is stored. `None` stores it
-    nowhere. See [items](preferences.md#items)."""
+    nowhere. `robots:json` stores it as text, `robots:columns` in fields of their own,
+    `robots_train_ai` and so on. See [items](preferences.md#items)."""
 
     # Page-level directives
 

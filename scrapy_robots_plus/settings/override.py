@@ -13,7 +13,7 @@ from scrapy_robots_plus.protocol.dialect import DIALECTS, Dialect
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.status_policy import StatusTable
 
-    from .options import AiPolicy, PageAction
+    from .options import AiPolicy, ContentUse, PageAction
 
 
 ABOUT = ("reason", "by", "evidence", "until")
@@ -54,6 +54,8 @@ class Override:
     """The text that is read in place of the site's, which is not fetched."""
     ai_uses: tuple[str, ...] | None = None
     """What its pages are for."""
+    content_use: ContentUse | None = None
+    """How far its pages are used."""
     ai_policy: AiPolicy | None = None
     """What happens to pages whose site objects to that."""
     ai_tokens: tuple[str, ...] | None = None
@@ -91,6 +93,8 @@ class Override:
         shown = {key: _plain(value) for key, value in self.given.items()}
         if self.ai_uses is not None:
             shown["ai_uses"] = list(self.ai_uses)
+        if self.content_use is not None:
+            shown["content_use"] = self.content_use.value
         if self.ai_policy is not None:
             shown["ai_policy"] = self.ai_policy.value
         if self.ai_tokens is not None:

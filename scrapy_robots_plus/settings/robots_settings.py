@@ -14,7 +14,7 @@ from scrapy_robots_plus.protocol.printable import printable
 
 from .declared import DECLARED, Declared
 from .errors import RobotsSettingsError, end_crawl
-from .options import AiPolicy, Mode, PageAction, Rulebook
+from .options import AiPolicy, Mode, PageAction, Rulebook, uses_of
 from .reading import read_all, report_unknown_settings, without_secrets
 
 if TYPE_CHECKING:
@@ -142,8 +142,9 @@ class RobotsSettings(Declared):
 
     @cached_property
     def is_on(self) -> bool:
-        """Whether rules or delays are obeyed, of any origin."""
-        return self.keeps_any_delays or any(each.obey for each in self.of_all_origins)
+        """Whether rules or delays are obeyed, of any origin, or uses declared, to which its pages
+        may object."""
+        return self.keeps_any_delays or any(each.obey or each.uses for each in self.of_all_origins)
 
     @cached_property
     def on_nofollow(self) -> PageAction:
@@ -185,9 +186,14 @@ class RobotsSettings(Declared):
     # What follows from several settings
 
     @cached_property
+    def uses(self) -> tuple[str, ...]:
+        """What the crawl is for, as a site may object to it: ``train-ai``, ``use=full``."""
+        return uses_of(self.ai_uses, self.content_use)
+
+    @cached_property
     def skipped_uses(self) -> tuple[str, ...]:
         """The uses because of which pages are skipped whose site objects to them."""
-        return self.ai_uses if self.ai_policy is AiPolicy.SKIP else ()
+        return self.uses if self.ai_policy is AiPolicy.SKIP else ()
 
     @property
     def enforces(self) -> bool:

@@ -14,7 +14,8 @@ offset  size  version 1; numbers are big-endian
 
 Content: the length of the header (4 bytes), the header (a JSON object in ASCII), the body. The
 header's names are those of :class:`~scrapy_robots_plus.storage.record.RobotsRecord`; ``origin`` is
-``[scheme, host, port]``, outcomes are a number (status) or a string (failure).
+``[scheme, host, port]``, with a path behind it for a ``tdmrep.json``; outcomes are a number
+(status) or a string (failure).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from math import isfinite
 from typing import TypeVar
 
 from scrapy_robots_plus.protocol.access import Access, Failure, Outcome
-from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.origin import ROBOTS_TXT, TDMREP, Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from .base import Standing
@@ -84,7 +85,7 @@ def encode(record: RobotsRecord, max_body: int = MAX_BYTES) -> bytes:
         "failures": record.failures,
         "headers": dict(record.headers),
         "lifetime": float(record.lifetime),
-        "origin": record.origin,
+        "origin": record.origin[: 4 if record.origin.path != ROBOTS_TXT else 3],
         "outcome": record.outcome,
         "retry_in": float(record.retry_in),
         "sha256": record.sha256,
@@ -224,10 +225,12 @@ def _check(record: RobotsRecord) -> None:
 
 
 def _origin(value: object) -> Origin:
-    scheme, host, port = _typed(value, list)
+    scheme, host, port, *other = _typed(value, list)
     if scheme not in ("http", "https"):
         raise ValueError("the origin is not http or https")
-    return Origin(scheme, _typed(host, str), _whole(port, 2**16))
+    if other not in ([], [ROBOTS_TXT], [TDMREP]):
+        raise ValueError("the origin has a path of no file that is kept")
+    return Origin(scheme, _typed(host, str), _whole(port, 2**16), *other)
 
 
 def _outcome(value: object) -> Outcome:

@@ -107,7 +107,7 @@ def record_in(line: bytes, max_body: int = MAX_BYTES) -> RobotsRecord:
 
 
 def _origin_in(value: object) -> list[Any]:
-    origin = Origin.of(value) if isinstance(value, str) else None
+    origin = Origin.named(value) if isinstance(value, str) else None
     if origin is None or str(origin) != value:
         raise ValueError(f"{value!r:.80} is not an origin such as https://site.example")
     return list(origin)

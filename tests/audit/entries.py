@@ -23,6 +23,7 @@ _VALUES: dict[int, st.SearchStrategy[Any]] = {
     id(fields.SECONDS): st.floats(allow_nan=False, allow_infinity=False),
     id(fields.MOMENT): _MOMENTS,
     id(fields.OBJECT): _JSON,
+    id(fields.OBJECTS): st.lists(_JSON, max_size=3),
 }
 
 

@@ -115,6 +115,7 @@ async def everything(sites: Sites, folder: Path) -> Iterator[tuple[str, ...]]:
             ("explain", "--json", dead.url("/"), *set_store),
             ("explain", "--json", "--file", "new.txt", "http://site.example/private/open"),
             ("show", "--json", host.origin, moved.origin, dead.origin, "new.txt", "latin.txt"),
+            ("permissions", "--use", "search", "--json", *yield_, "no url"),
             ("diff", "--json", "old.txt", "new.txt"),
             ("diff", "--json", host.origin, "new.txt"),
             ("plan", "--json", *yield_, "no url", "mailto:a@site.example"),

@@ -345,15 +345,22 @@ async def test_requests_that_are_not_checked_are_not_skipped(sites: Sites) -> No
     assert stat(crawler, "robotstxt/preferences/train-ai/disallow") == 0
 
 
+@pytest.mark.parametrize("delays", [True, False])
 @pytest_twisted.ensureDeferred
-async def test_where_only_delays_are_kept_nothing_is_skipped(sites: Sites) -> None:
+async def test_to_be_fetched_is_not_to_be_used(sites: Sites, delays: bool) -> None:
+    """Without Disallow, headers and pages are read all the same; robots.txt is not."""
     host = site(sites)
-    urls = [host.url(path) for path in ("/no-train/1", "/header")]
-    settings = {**SKIP, "ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY_OBEY": True}
+    urls = [host.url(path) for path in ("/no-train/1", "/closed", "/header", "/noai")]
+    settings = {**SKIP, "ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY_OBEY": delays}
     crawler = await crawl(*urls, spider=StampSpider, **settings)
     stamps = crawler.spider.stamps
-    assert {url: stamps[url]["reason"] for url in urls} == dict.fromkeys(urls, "not_obeyed")
-    assert [known(stamps[url]) for url in urls] == [NOT_READ, NOT_READ]
+    assert {url: each["reason"] for url, each in stamps.items()} == dict.fromkeys(
+        urls[:2], "not_obeyed"
+    )
+    assert [known(stamps[url]) for url in urls[:2]] == [NOT_READ, NOT_READ]
+    assert set(crawler.spider.failures) == set(urls[2:])
+    assert {known(each)["train-ai"] for each in crawler.spider.denied.values()} == {"disallow"}
+    assert host.robots_hits == delays
 
 
 IN_THE_PAGE = {

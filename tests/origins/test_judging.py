@@ -181,5 +181,8 @@ def test_rules_and_delays_come_before_it() -> None:
 
 
 @pytest.mark.parametrize("known", [NOT_OBEYED, NONE_THERE])
-def test_nothing_is_skipped_where_the_file_does_not_count(known: Known) -> None:
-    assert refusal(replace(known, skipped_uses=("train-ai",)), f"{SITE}/a", "foobot") is None
+def test_what_else_the_site_says_counts_where_its_rules_do_not(known: Known) -> None:
+    assert refusal(known, f"{SITE}/a", "foobot") is None
+    skipped = refusal(replace(known, skipped_uses=("train-ai",)), f"{SITE}/a", "foobot")
+    assert skipped is not None
+    assert skipped.reason is Reason.AI_PREFERENCE

@@ -29,12 +29,22 @@ ORIGINS = [
 @pytest.mark.parametrize(("url", "parts", "authority"), ORIGINS, ids=[url for url, *_ in ORIGINS])
 def test_the_origin_of_a_url(url: str, parts: tuple[str, str, int], authority: str) -> None:
     origin = Origin.of(url)
-    assert origin == parts
+    assert origin == Origin(*parts)
     assert origin == Origin.of(urlsplit(url)) == Origin.of(urlparse(url))
     assert origin.authority == authority
     assert str(origin) == f"{parts[0]}://{authority}"
     assert origin.robots_url == f"{parts[0]}://{authority}/robots.txt"
-    assert Origin.of(origin.robots_url) == origin
+    assert Origin.of(origin.robots_url) == Origin.named(str(origin)) == origin
+
+
+def test_a_tdmrep_is_a_file_of_its_own_of_the_same_origin() -> None:
+    origin = Origin("https", "site.example", 8443)
+    file = origin.tdmrep
+    url = "https://site.example:8443/.well-known/tdmrep.json"
+    assert (str(file), file.robots_url, file.authority) == (url, url, origin.authority)
+    assert file != origin
+    assert Origin.named(url) == file
+    assert Origin.of(url) == origin
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -119,7 +121,10 @@ def test_only_a_host_with_a_port_is_told_of_ports(text: str) -> None:
 LABELS = st.text("ab-1", min_size=1, max_size=3)
 HOSTS = st.lists(LABELS, min_size=1, max_size=5).map(".".join)
 ORIGINS = st.builds(
-    Origin, st.sampled_from(["http", "https"]), HOSTS, st.sampled_from([80, 443, 8080])
+    partial(Origin, path="/robots.txt"),
+    st.sampled_from(["http", "https"]),
+    HOSTS,
+    st.sampled_from([80, 443, 8080]),
 )
 PATTERNS = HOSTS | HOSTS.map("*.{}".format) | ORIGINS.map(str)
 

@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol.access import Access, Failure
-from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.origin import ROBOTS_TXT, TDMREP, Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 from scrapy_robots_plus.storage import Standing, codec
 from scrapy_robots_plus.storage.record import KEPT_HEADERS, RobotsRecord
@@ -32,7 +32,10 @@ def records(draw: st.DrawFn) -> RobotsRecord:
     body = draw(st.binary(max_size=2_000))
     return RobotsRecord(
         origin=Origin(
-            draw(st.sampled_from(["http", "https"])), draw(st.text()), draw(st.integers(0, 65535))
+            draw(st.sampled_from(["http", "https"])),
+            draw(st.text()),
+            draw(st.integers(0, 65535)),
+            draw(st.sampled_from([ROBOTS_TXT, TDMREP])),
         ),
         access=draw(st.sampled_from(Access)),
         outcome=draw(outcomes),
@@ -160,6 +163,8 @@ def test_a_forged_record_that_is_well_formed_is_read() -> None:
         {"origin": [["http"], "a.example", 80]},
         {"origin": ["http", "a.example", 65_536]},
         {"origin": ["http", "a.example", -1]},
+        {"origin": ["http", "a.example", 80, "/"]},
+        {"origin": ["http", "a.example", 80, "/robots.txt", 1]},
         {"origin": ["http", "a.example", 10**4_000]},
         {"outcome": None},
         {"outcome": [200]},
@@ -298,7 +303,7 @@ def test_why_it_is_refused_is_told(data: bytes, why: str) -> None:
 def test_a_forged_header_is_read_up_to_its_bounds(change: dict[str, object]) -> None:
     record = codec.decode(with_header({**HEADER, **change}))
     for name, value in change.items():
-        assert getattr(record, name) == (tuple(value) if isinstance(value, list) else value)
+        assert getattr(record, name) == (Origin(*value) if isinstance(value, list) else value)
 
 
 MIB = 2**20

@@ -47,11 +47,23 @@ def line(**changes: object) -> bytes:
         never_read(1),
         rules(1, is_cut=True),
         rules(1, origin=Origin("http", "2001:db8::1", 8080)),
+        rules(1, origin=Origin("http", "2001:db8::1", 8080).tdmrep),
         rules(1, START + 0.1 + 0.2, url="http://b\u00fccher/"),
         with_body(b"\xef\xbb\xbfUser-agent: \xc3\xbc\x00\x85\r\n"),
         with_body(b"User-agent: \xfc\xff\n"),
     ],
-    ids=["rules", "unavailable", "failing", "never read", "cut", "ipv6", "exact", "text", "octets"],
+    ids=[
+        "rules",
+        "unavailable",
+        "failing",
+        "never read",
+        "cut",
+        "ipv6",
+        "tdmrep",
+        "exact",
+        "text",
+        "octets",
+    ],
 )
 def test_a_record_comes_back_as_it_was(record: RobotsRecord) -> None:
     text = json.dumps(line_of(record))

@@ -14,6 +14,7 @@ from scrapy_robots_plus.audit.entries import (
     EndEntry,
     FileEntry,
     PageEntry,
+    SaidEntry,
     StandingEntry,
     VerdictEntry,
     dialect_to_json,
@@ -30,7 +31,7 @@ from scrapy_robots_plus.protocol.verdict import Reason
 from scrapy_robots_plus.settings.scrapys_own import parser_class
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from scrapy import Request
 
@@ -38,8 +39,10 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.origins.retrieval import Retrieved
     from scrapy_robots_plus.pages.page import Page
+    from scrapy_robots_plus.pages.page_preferences import Sent
     from scrapy_robots_plus.protocol.access import Outcome
     from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.protocol.preferences import Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.standing import Site
     from scrapy_robots_plus.protocol.verdict import Verdict
@@ -76,6 +79,7 @@ class Entries:
             crawl_delay_too_long=settings.crawl_delay_too_long.value,
             stale_max=settings.stale_max,
             ai_uses=settings.ai_uses,
+            content_use=settings.content_use and settings.content_use.value,
             ai_policy=settings.ai_policy.value,
             use_tokens=settings.ai_tokens,
             overrides={each: value.as_json() for each, value in settings.overrides.items()} or None,
@@ -128,6 +132,7 @@ class Entries:
             use=verdict.use,
             source=verdict.source,
             preferences=_preferred(request),
+            statements=(request.meta.get(STAMP_META_KEY) or {}).get("statements") or None,
             override=decision.override,
         )
         if policy is None:
@@ -155,6 +160,18 @@ class Entries:
             tokens=product_tokens(agent, self._strict),
             mode=self._mode,
             **decided,
+        )
+
+    def said(self, request: Request, sent: Sent, statements: Iterable[Statement]) -> SaidEntry:
+        """A page says something of its use."""
+        return SaidEntry(
+            time=self._now(),
+            crawl=self._name,
+            url=request.url,
+            origin=str(sent.policy.origin),
+            agent=sent.agent,
+            statements=[each.as_dict() for each in statements],
+            mode=self._mode,
         )
 
     def page(self, page: Page) -> PageEntry:

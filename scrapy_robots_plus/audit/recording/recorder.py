@@ -19,6 +19,8 @@ from scrapy_robots_plus.crawl.requests import TAP_META_KEY, valid_origin_of
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.downloader import RobotsDownloader
 from scrapy_robots_plus.origins.retrieval import Retrieval
+from scrapy_robots_plus.pages.page_preferences import PagePreferences
+from scrapy_robots_plus.protocol.preferences import combine
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.requests.judge import Passes, Refused
 
@@ -35,7 +37,9 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.origins.retrieval import Retrieved
     from scrapy_robots_plus.pages.page import Page
+    from scrapy_robots_plus.pages.page_preferences import Sent
     from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.protocol.preferences import Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.standing import Site
 
@@ -123,6 +127,7 @@ class Recorder:
         crawl.page_listeners.append(problems.never_fatal(self._page_taken))
         if self._enforces:
             crawl.get(Door).walls.subscribe(problems.never_fatal(self._stands_otherwise))
+        crawl.get(PagePreferences).listeners.append(problems.never_fatal(self._said))
         self._active = self._watched_active(crawl)
         crawl.get(Retrieval).subscribe(problems.never_fatal(self._retrieved))
 
@@ -226,6 +231,11 @@ class Recorder:
 
     def _stands_otherwise(self, origin: Origin, site: Site, url: str) -> None:
         self._add(self._entries.standing(origin, site, url))
+
+    def _said(self, request: Request, sent: Sent, statements: tuple[Statement, ...]) -> None:
+        objects = combine(statements).objection(sent.policy.settings.uses) is not None
+        if objects or (statements and is_in_share(request.url, self._share)):
+            self._add(self._entries.said(request, sent, statements))
 
     def _retrieved(self, retrieved: Retrieved) -> None:
         self._add(self._entries.file(retrieved))

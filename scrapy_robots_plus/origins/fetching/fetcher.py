@@ -92,7 +92,7 @@ class Fetcher:
     async def fetch(
         self, origin: Origin, known: RobotsRecord | None = None, *, is_refresh: bool = False
     ) -> FetchResult:
-        """The robots.txt of *origin*, retried up to ``ROBOTS_FETCH_RETRIES`` times.
+        """The file of *origin*, retried up to ``ROBOTS_FETCH_RETRIES`` times.
 
         If *known* has validators, the request is conditional; a ``not_modified`` result means that
         *known* still holds. A refresh (*is_refresh*), which nothing waits for, is not retried. All

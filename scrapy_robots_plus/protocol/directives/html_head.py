@@ -63,13 +63,18 @@ class _Tag(NamedTuple):
     name: str
     """In lower case; that of an end tag begins with a slash."""
     attributes: dict[str, str]
-    """Of a meta tag; others may lack them."""
+    """Of a meta tag or a link; others may lack them."""
     end: int
+
+
+LICENSE = "link rel=license"
+"""In the place of a name: a link to a licence in RSL (https://rslstandard.org/rsl); its address is
+the content."""
 
 
 def robots_metas(page: str | bytes, tokens: Container[str], *, xml: bool = False) -> list[Meta]:
     """The meta tags in the head of *page* whose name is ``robots`` or one of *tokens*, in lower
-    case. Never raises; takes linear time.
+    case, and links to licences if :data:`LICENSE` is one of them. Never raises; takes linear time.
 
     Octets are of any charset in which ASCII is ASCII; what is not UTF-8 is read as ISO-8859-1. Of a
     page that is *xml*, ``<script/>`` has no content.
@@ -98,6 +103,14 @@ def _metas(text: str, xml: bool) -> Iterator[_Tag]:
                 return
             if tag.name == "meta" and "content" in tag.attributes:
                 yield tag
+            elif tag.name == "link" and _is_license(tag.attributes):
+                address = tag.attributes.get("href", "")
+                yield tag._replace(attributes={"name": LICENSE, "content": address})
+
+
+def _is_license(attributes: dict[str, str]) -> bool:
+    kind, rels = attributes.get("type", ""), attributes.get("rel", "").lower().split()
+    return "license" in rels and kind.strip().lower() == "application/rsl+xml"
 
 
 def _resolved(value: str) -> str:
@@ -149,7 +162,7 @@ def _end_of_raw(text: str, tag: _Tag) -> int:
 def _tag(text: str, match: re.Match[str]) -> _Tag | None:
     """The tag that *match* opens; None if the text ends in it."""
     name, at = match[3].lower(), match.end()
-    usual = None if name == "meta" else _USUAL_TAG.match(text, at)
+    usual = None if name in ("meta", "link") else _USUAL_TAG.match(text, at)
     if usual is not None:
         return _Tag(name, {}, usual.end())
     attributes: dict[str, str] = {}

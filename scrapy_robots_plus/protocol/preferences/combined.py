@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from .statements import Preference, Statement
+from .statements import Preference, Source, Statement
 from .vocabulary import CURRENT, Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+_OVERRULING = (Source.TDM_FILE, Source.TDM_HEADER, Source.TDM_META)
+"""Of these, only the last that says something counts (TDM Reservation Protocol, "Processing
+priority")."""
 
 _STRONGEST_FIRST = (Preference.DISALLOW, Preference.ALLOW)
 
@@ -80,6 +84,16 @@ class Preferences:
         )
 
     @property
+    def tdm_policy(self) -> str | None:
+        """The URL of the policy for mining that counts, as served; None if there is none, or if
+        mining is not reserved (TDM Reservation Protocol)."""
+        known = [each for each in self.statements if each.source in _OVERRULING]
+        if any(each.preference is Preference.ALLOW for each in known):
+            return None
+        known.sort(key=lambda each: _OVERRULING.index(each.source))
+        return next((each.policy for each in reversed(known) if each.policy), None)
+
+    @property
     def contradictions(self) -> tuple[Contradiction, ...]:
         """Uses that one statement allows and another disallows, each once."""
         return tuple(filter(None, map(self._contradiction, self.vocabulary.labels)))
@@ -108,5 +122,17 @@ class Preferences:
 
 def combine(statements: Iterable[Statement], vocabulary: Vocabulary = CURRENT) -> Preferences:
     """Takes statements of any number of sources together (Internet-Draft
-    draft-ietf-aipref-vocab)."""
-    return Preferences(tuple(statements), vocabulary)
+    draft-ietf-aipref-vocab). A reservation of mining that another one overrules is kept as one that
+    leaves the preference unknown (TDM Reservation Protocol)."""
+    return Preferences(_in_force(tuple(statements)), vocabulary)
+
+
+def _in_force(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    known = {each.source for each in statements if each.preference is not Preference.UNKNOWN}
+    overruled = [each for each in _OVERRULING if each in known][:-1]
+    if not overruled:
+        return statements
+    return tuple(
+        replace(each, preference=Preference.UNKNOWN) if each.source in overruled else each
+        for each in statements
+    )

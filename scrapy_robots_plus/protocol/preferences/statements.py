@@ -50,6 +50,17 @@ class Source(str, Enum):
     """A response header (DeviantArt's ``noai`` and ``noimageai``)."""
     META_ROBOTS = "meta robots"
     """``<meta name="robots">`` in a page."""
+    TDM_FILE = "tdmrep.json"
+    """A rule in ``/.well-known/tdmrep.json`` (TDM Reservation Protocol)."""
+    TDM_HEADER = "tdm-reservation header"
+    """A response header (TDM Reservation Protocol)."""
+    TDM_META = "meta tdm-reservation"
+    """``<meta name="tdm-reservation">`` in a page (TDM Reservation Protocol)."""
+
+    @property
+    def is_of_page(self) -> bool:
+        """Whether it is known only with the response: a header, or a tag in the page."""
+        return not self.value.startswith("robots.txt") and self is not Source.TDM_FILE
 
     def __str__(self) -> str:
         return self.value
@@ -71,6 +82,8 @@ class Statement:
     """As served: the line, the header or the directive. Escape it before printing."""
     line: int | None = None
     """Its line in the robots.txt, counted from 1; None for other sources."""
+    policy: str | None = None
+    """The URL of a policy for mining, as served (``tdm-policy``); None if there is none."""
 
     def describe(self) -> str:
         """In words, e.g. ``train-ai: disallow (line 3: Content-Usage: train-ai=n)``.

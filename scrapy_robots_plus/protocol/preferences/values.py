@@ -64,9 +64,16 @@ def signal_parts(value: bytes) -> Iterator[tuple[str, str]]:
 
 def signals(value: bytes, vocabulary: Vocabulary = CURRENT) -> Iterator[tuple[str, Preference]]:
     """What a Content-Signal states (contentsignals.org): ``yes`` allows, ``no`` disallows, a key
-    with another value is unknown, and keys that nobody has defined are ignored."""
+    with another value is unknown, and keys that nobody has defined are ignored. ``use=reference``
+    allows ``use=immediate`` and ``use=reference``, and disallows ``use=full``."""
     for key, said in signal_parts(value):
         if key in vocabulary.signals:
             yield vocabulary.signals[key], SIGNAL_WORDS.get(said, Preference.UNKNOWN)
         elif key in vocabulary.levels:
-            yield key, Preference.UNKNOWN
+            levels = vocabulary.levels[key]
+            most = levels.index(said) if said in levels else -1
+            if most < 0:
+                yield key, Preference.UNKNOWN
+                continue
+            for each, level in enumerate(levels):
+                yield f"{key}={level}", Preference.ALLOW if each <= most else Preference.DISALLOW

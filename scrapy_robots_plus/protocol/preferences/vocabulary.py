@@ -41,12 +41,15 @@ class Vocabulary:
     """Keys of Content-Signal, each with the category that it is about."""
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     """Keys of Content-Signal whose values are not ``yes`` or ``no``, each with the values there
-    are. They are recorded, but are about no category."""
+    are, from the least use to the most. Each value is a category of its own, ``use=full``: a site
+    that names one allows it and those before it, and disallows those behind it."""
     directives: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Directives of X-Robots-Tag and ``<meta name="robots">`` that disallow a use, each with its
     category."""
     image_directives: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Those that disallow a use of images only."""
+    mining: tuple[str, ...] = ("train-ai",)
+    """The categories that a reservation of mining is about (TDM Reservation Protocol)."""
     use_token: str = "train-ai"  # noqa: S105 - a product token is no secret
     """The category that a group for a usage-control token is about."""
 

@@ -173,6 +173,9 @@ class TestText:
             "Content-Signal header",
             "X-Robots-Tag",
             "meta robots",
+            "tdmrep.json",
+            "tdm-reservation header",
+            "meta tdm-reservation",
         ]
 
 

@@ -20,6 +20,15 @@ from tests.protocol.worst_cases import seconds
 
 ALLOW, DISALLOW, UNKNOWN = Preference.ALLOW, Preference.DISALLOW, Preference.UNKNOWN
 
+LEVELS = ("immediate", "reference", "full")
+
+
+def up_to(level: str) -> list[tuple[str, Preference]]:
+    """What ``use=`` *level* states: that much is allowed, and no more."""
+    most = LEVELS.index(level)
+    return [(f"use={each}", ALLOW if LEVELS.index(each) <= most else DISALLOW) for each in LEVELS]
+
+
 ACCEPTED = {
     "search=yes": [("search", ALLOW)],
     "search=no": [("search", DISALLOW)],
@@ -36,10 +45,13 @@ ACCEPTED = {
     "search=yes,ai-train=no,use=reference": [
         ("search", ALLOW),
         ("train-ai", DISALLOW),
-        ("use", UNKNOWN),
+        *up_to("reference"),
     ],
-    "use=immediate": [("use", UNKNOWN)],
-    "use=full": [("use", UNKNOWN)],
+    "use=immediate": up_to("immediate"),
+    "use=reference": up_to("reference"),
+    "use=full": up_to("full"),
+    "USE = Reference": up_to("reference"),
+    "use=full, use=immediate": up_to("full") + up_to("immediate"),
     "": [],
 }
 ODD = {
@@ -64,6 +76,13 @@ ODD = {
     "ai-train=n\xf6": [("train-ai", UNKNOWN)],
     "use=everything": [("use", UNKNOWN)],
     "use": [("use", UNKNOWN)],
+    "use=": [("use", UNKNOWN)],
+    "use=yes": [("use", UNKNOWN)],
+    "use=no": [("use", UNKNOWN)],
+    "use=reference full": [("use", UNKNOWN)],
+    'use="reference"': [("use", UNKNOWN)],
+    "use=reference;q=1": [("use", UNKNOWN)],
+    "use=full, use=everything": [*up_to("full"), ("use", UNKNOWN)],
 }
 BROKEN = (
     *("yes", "no", "=", "=no", "none", "ai_train=no", "ai-training=no", "train-ai=no", "ai=no"),
@@ -120,7 +139,8 @@ def test_an_absent_key_says_nothing() -> None:
 
 @given(st.binary(max_size=200))
 def test_any_octets_have_a_meaning(value: bytes) -> None:
-    assert {category for category, _ in signals(value)} <= {"train-ai", "ai-use", "search", "use"}
+    uses = {"train-ai", "ai-use", "search", "use", *(f"use={level}" for level in LEVELS)}
+    assert {category for category, _ in signals(value)} <= uses
     signal_header([value, value])
     body = b"User-agent: *\nContent-Signal: " + value
     FilePreferences(RobotsTxt.parse(body), "bot").statements("/")

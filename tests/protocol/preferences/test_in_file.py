@@ -73,7 +73,8 @@ class TestGroups:
     def test_a_hostile_file_cannot_make_many_statements_of_one(self) -> None:
         lines = "Content-Signal: search=yes, use=full\nContent-Usage: train-ai=n\n" * 1000
         assert said("User-agent: *\n" + lines) == (
-            "3 train-ai disallow, 2 search allow, 2 use unknown"
+            "3 train-ai disallow, 2 search allow, 2 use=immediate allow, 2 use=reference allow, "
+            "2 use=full allow"
         )
 
 
@@ -114,6 +115,24 @@ class TestApart:
     def test_what_they_allow_counts_for_nobody(self, said_apart: str) -> None:
         assert said(f"{said_apart}\n{self.GROUPS}") == ""
         assert said(f"{self.GROUPS}\n{said_apart}") == ""
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "Content-Signal: search=yes,ai-train=no,use=reference\n" + GROUPS,
+            GROUPS + "\nContent-Signal: use=immediate",
+            "# managed\n\nContent-Signal: use=reference\nContent-Signal: use=full\n\n" + GROUPS,
+            GROUPS.replace("\n\n", "\n\nContent-Signal: use=reference\n\n"),
+        ],
+    )
+    @pytest.mark.parametrize("agent", ["foobot", "another"])
+    def test_a_level_of_use_disallows_those_beyond_it_and_allows_none(
+        self, body: str, agent: str
+    ) -> None:
+        found = combine(FilePreferences(RobotsTxt.parse(body), agent).statements("/a"))
+        assert found.of("use=full") is DISALLOW
+        assert found.of("use=immediate") is not DISALLOW
+        assert found.objection(["train-ai", "use=full"]) is not None
 
     def test_the_group_that_they_are_in_has_all_that_they_say_once(self) -> None:
         body = f"{self.GROUPS}\nContent-Signal: search=yes, ai-train=no\nContent-Usage: ai-use=n"

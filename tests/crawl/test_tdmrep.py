@@ -1,0 +1,220 @@
+"""``/.well-known/tdmrep.json``: fetched once for each origin of a crawl that declares a use."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_twisted
+
+from tests.crawl.stamping import StampSpider, StampStepSpider
+from tests.crawling import crawl, stat
+from tests.sites import TDMREP, answer, half, hang, hang_up, redirect, validated
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.sites import Host, Reply, Sites
+
+FOR_TRAINING: dict[str, Any] = {"ROBOTS_AI_USES": ["train-ai"]}
+SKIP: dict[str, Any] = {**FOR_TRAINING, "ROBOTS_AI_POLICY": "skip"}
+RULES = [
+    {"location": "/reserved/", "tdm-reservation": 1, "tdm-policy": "https://x.example/policy"},
+    {"location": "/open/", "tdm-reservation": 0},
+]
+FILE = json.dumps(RULES)
+
+
+def asked(host: Host) -> int:
+    return sum(hit.path == TDMREP for hit in host.hits)
+
+
+def site(sites: Sites, tdmrep: Reply | None = None, robots: Reply | str = "") -> Host:
+    host = sites.host(robots)
+    host.pages[TDMREP] = tdmrep or answer(FILE, content_type="application/json")
+    return host
+
+
+@pytest.mark.parametrize("robots", ["", "User-agent: *\nDisallow: /closed\n", answer("", 404)])
+@pytest_twisted.ensureDeferred
+async def test_what_it_reserves_is_not_fetched_with_skip(sites: Sites, robots: Any) -> None:
+    host = site(sites, robots=robots)
+    urls = [host.url(path) for path in ("/reserved/1", "/open/1", "/else", "/reserved/2")]
+    crawler = await crawl(*urls, spider=StampSpider, **SKIP)
+    spider = crawler.spider
+    assert sorted(host.fetched) == ["/else", "/open/1"]
+    assert (asked(host), host.robots_hits) == (1, 1)
+    assert {url: str(error.verdict.source) for url, error in spider.failures.items()} == {
+        urls[0]: "tdmrep.json",
+        urls[3]: "tdmrep.json",
+    }
+    stamp = spider.denied[urls[0]]
+    assert stamp["preferences"]["train-ai"] == "disallow"
+    assert stamp["tdm_policy"] == "https://x.example/policy"
+    assert [each["text"] for each in stamp["statements"]] == [json.dumps(RULES[0])]
+    assert spider.stamps[urls[1]]["preferences"]["train-ai"] == "allow"
+    assert spider.stamps[urls[2]]["preferences"]["train-ai"] == "unknown"
+    assert stat(crawler, "robotstxt/tdmrep/200") == 1
+    assert stat(crawler, "robotstxt/forbidden/ai_preference") == 2
+
+
+@pytest.mark.parametrize("settings", [{}, {"ROBOTS_CONTENT_USE": "full"}])
+@pytest_twisted.ensureDeferred
+async def test_nobody_asks_for_it_if_no_use_is_declared(
+    sites: Sites, settings: dict[str, Any]
+) -> None:
+    host = site(sites)
+    await crawl(host.url("/reserved/1"), spider=StampSpider, **settings)
+    assert (asked(host), host.fetched) == (0, ["/reserved/1"])
+
+
+@pytest_twisted.ensureDeferred
+async def test_nobody_asks_for_it_where_no_use_is_declared(sites: Sites) -> None:
+    host, other = site(sites), site(sites)
+    overrides = {other.address: {"ai_uses": [], "reason": "ours"}}
+    urls = [host.url("/a"), other.url("/a")]
+    await crawl(*urls, spider=StampSpider, **SKIP, ROBOTS_OVERRIDES=overrides)
+    assert (asked(host), asked(other)) == (1, 0)
+
+
+@pytest.mark.parametrize("rules", ["Disallow: /", "Disallow: /.well-known/"])
+@pytest_twisted.ensureDeferred
+async def test_nobody_asks_for_it_if_the_rules_disallow_it(sites: Sites, rules: str) -> None:
+    host = site(sites, robots=f"User-agent: *\n{rules}\nAllow: /reserved/\n")
+    url = host.url("/reserved/1")
+    crawler = await crawl(url, spider=StampSpider, **SKIP)
+    assert asked(host) == 0
+    assert crawler.spider.stamps[url]["preferences"]["train-ai"] == "unknown"
+
+
+LONG = f'[{{"location": "/", "tdm-reservation": 1}}, "{"x" * 600_000}"]'
+NO_FILES: dict[str, tuple[Reply, str]] = {
+    "not there": (answer("", 404), "404"),
+    "gone": (answer("gone", 410), "410"),
+    "forbidden": (answer("", 403), "403"),
+    "an error": (answer("", 500), "500"),
+    "busy": (answer("", 503, retry_after="3600"), "503"),
+    "too many": (answer("", 429), "429"),
+    "a page": (answer("<html>Not found</html>", content_type="text/html"), "200"),
+    "empty": (answer(""), "200"),
+    "not JSON": (answer(FILE[:-1]), "200"),
+    "no list": (answer('{"location": "/", "tdm-reservation": 1}'), "200"),
+    "too long": (answer(LONG), "200"),
+    "deep": (answer("[" * 500_000), "200"),
+    "cut off": (half(FILE), "cut"),
+    "closed": (hang_up, "connection"),
+    "silent": (hang, "timeout"),
+    "elsewhere": (redirect("ftp://x.example/"), "bad_redirect"),
+    "in circles": (redirect(TDMREP), "redirects"),
+    "not gzip": (answer(FILE, content_encoding="gzip"), "undecodable"),
+}
+
+
+@pytest.mark.parametrize("kind", NO_FILES)
+@pytest_twisted.ensureDeferred
+async def test_what_is_no_such_file_says_nothing_and_fails_nothing(sites: Sites, kind: str) -> None:
+    reply, outcome = NO_FILES[kind]
+    host = site(sites, reply, "User-agent: *\nContent-Usage: search=y\n")
+    urls = [host.url(f"/reserved/{number}") for number in range(3)]
+    crawler = await crawl(*urls, spider=StampSpider, **SKIP, ROBOTS_FETCH_TIMEOUT=1)
+    assert sorted(crawler.spider.got) == urls
+    for stamp in crawler.spider.stamps.values():
+        assert stamp["preferences"] == {
+            "train-ai": "unknown",
+            "ai-use": "unknown",
+            "search": "allow",
+        }
+    assert stat(crawler, f"robotstxt/tdmrep/{outcome}") == 1
+    assert stat(crawler, "log_count/ERROR") == 0
+    assert asked(host) == (6 if kind == "in circles" else 1)
+
+
+@pytest_twisted.ensureDeferred
+async def test_it_may_be_elsewhere_on_the_web(sites: Sites) -> None:
+    other = sites.host("")
+    other.pages["/tdm.json"] = answer(FILE)
+    host = site(sites, redirect(other.url("/tdm.json")))
+    crawler = await crawl(host.url("/reserved/1"), spider=StampSpider, **SKIP)
+    assert (crawler.spider.got, host.fetched) == ([], [])
+
+
+@pytest_twisted.ensureDeferred
+async def test_pages_overrule_it(sites: Sites) -> None:
+    host = site(sites)
+    html = '<html><head><meta name="TDM-Reservation" content="{}"></head></html>'
+    host.pages["/reserved/header"] = answer("", tdm_reservation="0")
+    host.pages["/open/header"] = answer("", tdm_reservation="1", tdm_policy="/policy")
+    host.pages["/open/meta"] = answer(html.format(1), content_type="text/html")
+    host.pages["/open/both"] = answer(html.format(0), content_type="text/html", tdm_reservation="1")
+    urls = [host.url(path) for path in host.pages if path not in (TDMREP, "/robots.txt")]
+    crawler = await crawl(*urls, spider=StampSpider, **FOR_TRAINING)
+    stamps = crawler.spider.stamps
+    found = {url: stamps[url]["preferences"]["train-ai"] for url in urls}
+    assert list(found.values()) == ["allow", "disallow", "disallow", "allow"]
+    assert [stamps[url]["tdm_policy"] for url in urls] == [None, "/policy", None, None]
+    assert stat(crawler, "robotstxt/contradictions") == 0
+    skipping = await crawl(*urls, spider=StampSpider, **SKIP)
+    assert skipping.spider.got == [urls[3]]
+    sources = [str(skipping.spider.failures[url].verdict.source) for url in urls[:3]]
+    assert sources == ["tdmrep.json", "tdm-reservation header", "meta tdm-reservation"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_the_next_crawl_has_it_from_the_store(sites: Sites, tmp_path: Path) -> None:
+    host = site(sites)
+    stored = {**SKIP, "ROBOTS_STORE": f"sqlite:{tmp_path / 'robots.db'}"}
+    for _ in range(2):
+        crawler = await crawl(host.url("/reserved/1"), spider=StampSpider, **stored)
+        assert crawler.spider.got == []
+    assert (asked(host), host.robots_hits, host.fetched) == (1, 1, [])
+
+
+@pytest_twisted.ensureDeferred
+async def test_so_have_crawls_of_other_workers_that_it_is_not_there(
+    sites: Sites, tmp_path: Path
+) -> None:
+    host = site(sites, answer("", 404))
+    stored = {**SKIP, "ROBOTS_STORE": f"sqlite:{tmp_path / 'robots.db'}"}
+    for _ in range(2):
+        await crawl(host.url("/reserved/1"), spider=StampSpider, **stored)
+    assert asked(host) == 1
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_change_in_mid_crawl_counts_when_it_is_due(sites: Sites) -> None:
+    """It has a freshness of its own, and is asked for by its validator."""
+    host = site(sites, validated("[]", '"1"', cache_control="max-age=1"))
+
+    class Spider(StampStepSpider):
+        pause = 0.4
+
+        def enough(self) -> bool:
+            if len(self.done) == 4:
+                host.pages[TDMREP] = answer(FILE, cache_control="max-age=1")
+            return bool(self.failures)
+
+    urls = [host.url(f"/reserved/{number}") for number in range(60)]
+    crawler = await crawl(*urls, spider=Spider, **SKIP, ROBOTS_TTL=(1, 86_400))
+    (stopped,) = crawler.spider.failures
+    assert urls.index(stopped) >= 4
+    assert host.robots_hits == 1
+    assert any("if-none-match" in hit.headers for hit in host.hits if hit.path == TDMREP)
+
+
+@pytest_twisted.ensureDeferred
+async def test_an_outage_leaves_the_last_good_copy(sites: Sites) -> None:
+    host = site(sites, answer(FILE, cache_control="max-age=1"))
+
+    class Spider(StampStepSpider):
+        pause = 0.4
+
+        def enough(self) -> bool:
+            if self.failures:
+                host.pages[TDMREP] = answer("", 503)
+            return asked(host) > 1 and len(self.failures) > 6
+
+    urls = [host.url(f"/reserved/{number}") for number in range(60)]
+    crawler = await crawl(*urls, spider=Spider, **SKIP, ROBOTS_TTL=(1, 86_400))
+    assert host.fetched == crawler.spider.got == []
+    assert stat(crawler, "robotstxt/tdmrep/503") >= 1
