@@ -44,10 +44,10 @@ each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.key)
 
 @each_kind
 def test_somebody_asks_for_each_field(kind: Kind) -> None:
-    asking = code_of("protocol/robotstxt") + code_of("protocol/preferences")
+    asking = (PACKAGE / "protocol/robotstxt.py").read_text() + code_of("protocol/preferences")
     word = f"Kind.{kind.name}"
     assert re.search(rf"{word}\b", asking), (
-        f"{word} is read by nobody: give RobotsTxt, in protocol/robotstxt/robotstxt.py, a method "
+        f"{word} is read by nobody: give RobotsTxt, in protocol/robotstxt.py, a method "
         "or a property for it"
     )
 

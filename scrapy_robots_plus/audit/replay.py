@@ -25,7 +25,7 @@ from scrapy_robots_plus.protocol.preferences import (
     tdm_statements,
     usage_header,
 )
-from scrapy_robots_plus.protocol.robotstxt.robotstxt import OVERHEAD
+from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.status_policy import PRESETS, status_table
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.options import AiPolicy, TooLong, uses_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from scrapy_robots_plus.origins.archive import uri_in_job
 from scrapy_robots_plus.origins.decide import fresh_for, held_to
-from scrapy_robots_plus.origins.words import answer_in
+from scrapy_robots_plus.origins.policy import answer_in
 from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.freshness import span_of_use
 from scrapy_robots_plus.protocol.origin import Origin

@@ -25,7 +25,7 @@ from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.origins.retrieval import Retrieval
 from scrapy_robots_plus.protocol.access import Access
-from scrapy_robots_plus.protocol.lines.octets import whole_lines
+from scrapy_robots_plus.protocol.octets import whole_lines
 from scrapy_robots_plus.report.extension import RobotsExtension
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.settings.scrapys_own import job_folder

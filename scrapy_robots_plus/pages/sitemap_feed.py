@@ -16,9 +16,7 @@ from scrapy_robots_plus.origins.retrieval import Retrieval
 from scrapy_robots_plus.origins.source import Source
 from scrapy_robots_plus.protocol.printable import printable
 
-from .news import News
-from .sitemap_urls import AT_ONCE
-from .sitemaps import Sitemaps
+from .sitemaps import AT_ONCE, News, Sitemaps
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,8 +3,7 @@
 from .dialect import DIALECTS, FIRST_MATCH, GOOGLE, GYM2008, MK1996, RFC9309, Dialect, dialect_named
 from .pace import RequestRate, VisitTime
 from .product_token import Agent, has_product_token, product_tokens
-from .robotstxt import RobotsTxt
-from .robotstxt.values import CleanParam, Group, Rule
+from .robotstxt import CleanParam, Group, RobotsTxt, Rule
 from .verdict import Explanation, Reason, Verdict
 
 __all__ = [

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
-from scrapy_robots_plus.settings.options import TooLong
 
 from .checks import (
     DAY,
@@ -45,6 +44,7 @@ from .options import (
     PageAction,
     Politeness,
     SitemapScope,
+    TooLong,
 )
 from .overrides import EXTRA_KEYS, override_from, overrides_from
 

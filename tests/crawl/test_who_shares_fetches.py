@@ -15,8 +15,7 @@ from scrapy_robots_plus.compat import InPlace
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.sharing import one_process
-from scrapy_robots_plus.origins.sharing.agreement import agreement
-from scrapy_robots_plus.origins.sharing.choice import shared_fetches
+from scrapy_robots_plus.origins.sharing.choice import agreement, shared_fetches
 from scrapy_robots_plus.origins.sharing.one_process import Member, TurnInGroup
 from scrapy_robots_plus.origins.sharing.shared_fetches import Alone, TurnAlone, longest_fetch
 from scrapy_robots_plus.origins.sharing.workers import AmongWorkers

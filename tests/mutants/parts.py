@@ -55,7 +55,7 @@ PARTS = (
         sources=(
             "protocol/*.py",
             *(f"!protocol/{each}.py" for each in OF_ORIGINS),
-            *(f"protocol/{each}/*.py" for each in ("lines", "groups", "rules", "robotstxt")),
+            "protocol/rules/*.py",
         ),
         tests=("protocol/test_*.py",),
         gate=0.95,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import CleanParam, RobotsTxt
-from scrapy_robots_plus.protocol.robotstxt.clean_param import MAX_PATHS, MAX_RULE, CleanParams
+from scrapy_robots_plus.protocol.clean_param import MAX_PATHS, MAX_RULE, CleanParams
 
 SITE = "http://site.example"
 

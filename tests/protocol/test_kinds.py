@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scrapy_robots_plus.protocol import GYM2008, RFC9309
-from scrapy_robots_plus.protocol.groups.scanner import Scanner
-from scrapy_robots_plus.protocol.lines.kinds import _EXACT, _FORGIVEN, _PREFIXES, Kind, kind_of
+from scrapy_robots_plus.protocol.groups import Scanner
+from scrapy_robots_plus.protocol.lines import _EXACT, _FORGIVEN, _PREFIXES, Kind, kind_of
 
 EXACT = {
     Kind.USER_AGENT: (b"user-agent", b"useragent"),

@@ -6,7 +6,7 @@ import pytest
 
 from scrapy_robots_plus.protocol import RobotsTxt
 from scrapy_robots_plus.protocol.rules.matcher import Matcher
-from scrapy_robots_plus.protocol.rules.rank import NO_RANK, rank_of
+from scrapy_robots_plus.protocol.rules.pattern import NO_RANK, rank_of
 
 MANY = 600
 """More than are tried one by one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_robots_plus.protocol import DIALECTS, RFC9309, Dialect, RobotsTxt
-from scrapy_robots_plus.protocol.lines.octets import to_utf8, whole_lines
+from scrapy_robots_plus.protocol.octets import to_utf8, whole_lines
 
 RULES = "User-agent: *\nDisallow: /caf\u00e9\nDisallow: /x\n"
 ASCII = b"User-agent: *\nDisallow: /x\n"
@@ -97,7 +97,7 @@ def test_a_charset_imports_nothing() -> None:
 
 
 def test_every_charset_that_is_read_keeps_ascii() -> None:
-    from scrapy_robots_plus.protocol.lines.octets import _SUPERSETS_OF_ASCII
+    from scrapy_robots_plus.protocol.octets import _SUPERSETS_OF_ASCII
 
     for charset in _SUPERSETS_OF_ASCII:
         assert ASCII.decode(charset).encode() == ASCII, charset

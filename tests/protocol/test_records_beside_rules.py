@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from scrapy_robots_plus.protocol import DIALECTS, CleanParam, Dialect, RobotsTxt
+from scrapy_robots_plus.protocol.lines import FILE_WIDE as KINDS_OF_THE_FILE
 from scrapy_robots_plus.protocol.lines import Kind
-from scrapy_robots_plus.protocol.lines.kinds import FILE_WIDE as KINDS_OF_THE_FILE
-from scrapy_robots_plus.protocol.robotstxt.values import clean_param
+from scrapy_robots_plus.protocol.robotstxt import clean_param
 
 RULES = (
     "User-agent: a",

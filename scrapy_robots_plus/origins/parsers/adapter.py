@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from w3lib.encoding import http_content_type_encoding
 
-from scrapy_robots_plus.protocol.lines.octets import to_utf8
+from scrapy_robots_plus.protocol.octets import to_utf8
 from scrapy_robots_plus.protocol.pace import VisitTime
 from scrapy_robots_plus.settings.scrapys_own import parser_class
 

@@ -11,13 +11,13 @@ from scrapy.robotstxt import RobotParser
 
 from scrapy_robots_plus.protocol import RFC9309, RobotsTxt, has_product_token
 from scrapy_robots_plus.protocol.dialect import Names, dialect_named
+from scrapy_robots_plus.protocol.preferences import FilePreferences
 from scrapy_robots_plus.protocol.product_token import as_names
-from scrapy_robots_plus.protocol.robotstxt.robotstxt import OVERHEAD
+from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.rules.rules import Rules, allowed_by_compact_rules, deciding_line
 from scrapy_robots_plus.settings.reading import dialect_in
 
 from .hot_files import HotFiles
-from .uses import Uses
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -33,6 +33,37 @@ if TYPE_CHECKING:
         VisitTime,
     )
     from scrapy_robots_plus.protocol.preferences import Statement
+
+MOST_LICENSES = 10
+"""License lines that count."""
+
+
+class Uses:
+    """What one file says to one agent."""
+
+    __slots__ = ("_agent", "_tokens", "by_url", "everywhere", "licenses")
+
+    def __init__(self, file: RobotsTxt, agent: Agent, tokens: tuple[str, ...]) -> None:
+        preferences = FilePreferences(file, agent, tokens)
+        self._agent = agent
+        self._tokens = tokens
+        everywhere = preferences.everywhere
+        self.everywhere: tuple[Statement, ...] = everywhere or ()
+        """What it says about each URL that may be fetched."""
+        self.by_url = preferences if everywhere is None else None
+        """What it says about each URL, if that depends on the URL. It holds the file."""
+        self.licenses = file.licenses[:MOST_LICENSES]
+        """License URLs as served, the first of them."""
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it says nothing of any URL, and names no licence."""
+        return self.by_url is None and not self.everywhere and not self.licenses
+
+    def is_for(self, agent: Agent, tokens: tuple[str, ...]) -> bool:
+        """Whether it is what this agent asked for."""
+        return self._agent == agent and self._tokens == tokens
+
 
 logger = logging.getLogger(__name__)
 

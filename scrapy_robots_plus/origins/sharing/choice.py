@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.settings.scrapys_own import caches_http
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.settings.scrapys_own import caches_http, how_files_are_asked_for, job_folder
 
-from .agreement import agreement
 from .one_process import Member
 from .shared_fetches import Alone, longest_fetch
 
@@ -20,6 +21,27 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
     from .shared_fetches import SharedFetches
+
+_OF_THE_SPIDER = ("user_agent", "http_user", "http_pass", "http_auth_domain")
+"""Attributes of a spider that decide the same as those settings of Scrapy."""
+
+
+def agreement(crawler: Crawler, settings: RobotsSettings, agents: Agents) -> list[Any]:
+    """What must be equal in two crawls: then a site gives both the same answer.
+
+    Not what the answer means, such as ``ROBOTS_STATUS_POLICY``: each crawl decides that for itself.
+    """
+    mine = settings
+    return [
+        os.getpid(),  # after a fork, nothing that the other process does can be seen
+        compat.loop_in_use(),
+        agents.fixed,
+        (mine.store or job_folder(crawler.settings) or "memory", mine.store_max),
+        (mine.fetch_timeout, mine.fetch_retries, mine.fetch_max_bytes),
+        (mine.fetch_meta, mine.fetch_headers),
+        how_files_are_asked_for(crawler.settings),
+        [getattr(crawler.spider, name, None) for name in _OF_THE_SPIDER],
+    ]
 
 
 def shared_fetches(

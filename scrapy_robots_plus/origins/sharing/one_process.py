@@ -83,7 +83,7 @@ def _wake(waiter: Deferred[None]) -> None:
 
 
 class Group:
-    """Crawls that agree (:func:`~.agreement.agreement`), while they run."""
+    """Crawls that agree (:func:`~.choice.agreement`), while they run."""
 
     def __init__(self, agreed: list[Any]) -> None:
         self.agreed = agreed

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol import rfc9309
 from scrapy_robots_plus.protocol.rules.escapes import URL_FORM
-from scrapy_robots_plus.protocol.rules.rank import Rank, allows
+from scrapy_robots_plus.protocol.rules.pattern import Rank, allows
 
 from .pattern_automaton import Automaton, State
 

@@ -7,8 +7,8 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.dialect import RFC9309
-from scrapy_robots_plus.protocol.groups.sections import STAR
-from scrapy_robots_plus.protocol.rules.rank import NO_RANK, rank_of
+from scrapy_robots_plus.protocol.groups import STAR
+from scrapy_robots_plus.protocol.rules.pattern import NO_RANK, rank_of
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from .changed_paths import MOST_EXAMPLES, MOST_STEPS, Search, Side, read_as, spelled_by
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.pace import RequestRate, VisitTime
     from scrapy_robots_plus.protocol.product_token import Agent
     from scrapy_robots_plus.protocol.robotstxt import RobotsTxt
-    from scrapy_robots_plus.protocol.rules.pattern import Pattern
-    from scrapy_robots_plus.protocol.rules.rank import Rank
+    from scrapy_robots_plus.protocol.rules.pattern import Pattern, Rank
 
 _SITE = b"http://site.example"
 _ALL: Pattern = b"", (), None

@@ -16,7 +16,7 @@ from itertools import chain, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
-from scrapy_robots_plus.protocol.rules.rank import NO_RANK, Rank, allows
+from scrapy_robots_plus.protocol.rules.pattern import NO_RANK, Rank, allows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.protocol.product_token import names_of, token_in
 
-from .moments import moment_in
 from .page_statements import (
     IMAGE_PREVIEWS,
     MAX_IMAGE_PREVIEW,
@@ -20,6 +19,7 @@ from .page_statements import (
     PLAIN,
     UNAVAILABLE_AFTER,
     PageStatement,
+    moment_in,
 )
 
 if TYPE_CHECKING:

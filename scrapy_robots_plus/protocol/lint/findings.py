@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from scrapy_robots_plus.protocol.lines.octets import text
+from scrapy_robots_plus.protocol.octets import text
 from scrapy_robots_plus.protocol.printable import cut
 
 _QUOTED = 40

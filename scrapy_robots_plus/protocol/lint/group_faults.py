@@ -7,8 +7,8 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import Choice, Names
-from scrapy_robots_plus.protocol.groups.sections import STAR
-from scrapy_robots_plus.protocol.lines.octets import text
+from scrapy_robots_plus.protocol.groups import STAR
+from scrapy_robots_plus.protocol.octets import text
 from scrapy_robots_plus.protocol.product_token import fold
 
 from .findings import Code, Findings

@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol import rfc9309
-from scrapy_robots_plus.protocol.lines.kinds import ABOUT_USES, INITIALS, Kind, kind_of
-from scrapy_robots_plus.protocol.lines.octets import text
-from scrapy_robots_plus.protocol.robotstxt.values import is_whole_url
+from scrapy_robots_plus.protocol.lines import ABOUT_USES, INITIALS, Kind, kind_of
+from scrapy_robots_plus.protocol.octets import text
+from scrapy_robots_plus.protocol.robotstxt import is_whole_url
 
 from .findings import Code, Findings, quoted
 from .meanings import PACES, ROLES, RULES, Role, why_ignored

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
-from scrapy_robots_plus.protocol.lines.octets import as_body
+from scrapy_robots_plus.protocol.octets import as_body
 from scrapy_robots_plus.protocol.product_token import as_names
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
@@ -24,7 +24,7 @@ from .value_faults import opposite_preferences, path_faults
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_robots_plus.protocol.lines.octets import Body
+    from scrapy_robots_plus.protocol.octets import Body
     from scrapy_robots_plus.protocol.product_token import Agent
 
     from .reading import Reading

@@ -6,9 +6,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol import pace
-from scrapy_robots_plus.protocol.groups.sections import STAR
-from scrapy_robots_plus.protocol.lines.kinds import Kind
-from scrapy_robots_plus.protocol.lines.octets import text, texts
+from scrapy_robots_plus.protocol.groups import STAR
+from scrapy_robots_plus.protocol.lines import Kind
+from scrapy_robots_plus.protocol.octets import text, texts
 from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
 from scrapy_robots_plus.protocol.rules.pattern import take_apart
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from scrapy_robots_plus.protocol.dialect import Dialect
-    from scrapy_robots_plus.protocol.lines.lines import Line
+    from scrapy_robots_plus.protocol.lines import Line
     from scrapy_robots_plus.protocol.preferences import Preference
 
     from .reading import Reading

@@ -7,20 +7,16 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol.dialect import Escapes, Order
-from scrapy_robots_plus.protocol.groups.group_choice import GroupChoice
-from scrapy_robots_plus.protocol.groups.scanner import Scanner
-from scrapy_robots_plus.protocol.lines.kinds import Kind
-from scrapy_robots_plus.protocol.lines.lines import read_line, to_lines
-from scrapy_robots_plus.protocol.lines.octets import order_of_utf16, to_utf8, whole_lines
+from scrapy_robots_plus.protocol.groups import GroupChoice, Scanner
+from scrapy_robots_plus.protocol.lines import Kind, read_line, to_lines
+from scrapy_robots_plus.protocol.octets import order_of_utf16, to_utf8, whole_lines
 from scrapy_robots_plus.protocol.rules.compiling import WEIGHT_OF_OCTET, ranked
 from scrapy_robots_plus.protocol.rules.escapes import SIMPLE
-from scrapy_robots_plus.protocol.rules.pattern import Pattern, take_apart
-from scrapy_robots_plus.protocol.rules.rank import Rank, line_of, rank_of
+from scrapy_robots_plus.protocol.rules.pattern import Pattern, Rank, line_of, rank_of, take_apart
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.dialect import Dialect
-    from scrapy_robots_plus.protocol.groups.group_choice import Chosen
-    from scrapy_robots_plus.protocol.groups.sections import Section
+    from scrapy_robots_plus.protocol.groups import Chosen, Section
     from scrapy_robots_plus.protocol.lines import Line
 AgentLine = tuple[int, bytes, tuple[str, ...]]
 """The position of its group, its value, and the names that the dialect reads in it."""

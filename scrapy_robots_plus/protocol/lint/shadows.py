@@ -24,8 +24,14 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import Choice, Names
-from scrapy_robots_plus.protocol.rules.pattern import Pattern, matches
-from scrapy_robots_plus.protocol.rules.rank import NO_RANK, Rank, allows, line_of
+from scrapy_robots_plus.protocol.rules.pattern import (
+    NO_RANK,
+    Pattern,
+    Rank,
+    allows,
+    line_of,
+    matches,
+)
 
 from .findings import Code, Findings
 

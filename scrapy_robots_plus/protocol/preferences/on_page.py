@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.lines.octets import text
+from scrapy_robots_plus.protocol.octets import text
 
 from .statements import Preference, Source, Statement, first_of_each
 from .values import signals, usage

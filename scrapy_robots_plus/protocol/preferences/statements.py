@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.lines.octets import text
+from scrapy_robots_plus.protocol.octets import text
 from scrapy_robots_plus.protocol.printable import printable
 
 if TYPE_CHECKING:

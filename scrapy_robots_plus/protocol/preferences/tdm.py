@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_robots_plus.protocol.dialect import RFC9309
 from scrapy_robots_plus.protocol.rules.matcher import Matcher
-from scrapy_robots_plus.protocol.rules.rank import NO_RANK, line_of, rank_of
+from scrapy_robots_plus.protocol.rules.pattern import NO_RANK, line_of, rank_of
 from scrapy_robots_plus.protocol.rules.rules import path_in_form
 
 from .statements import Preference, Source, Statement

@@ -11,10 +11,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.rules.escapes import RULE_FORM
-from scrapy_robots_plus.protocol.rules.matcher import Matcher
-from scrapy_robots_plus.protocol.rules.pattern import take_apart
-from scrapy_robots_plus.protocol.rules.places import Places
-from scrapy_robots_plus.protocol.rules.rank import NO_RANK, line_of, rank_of
+from scrapy_robots_plus.protocol.rules.matcher import Matcher, Places
+from scrapy_robots_plus.protocol.rules.pattern import NO_RANK, line_of, rank_of, take_apart
 
 from .statements import Source, Statement, first_of_each, of_line
 from .values import usage, usage_rule

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import Dialect, Order
-from scrapy_robots_plus.protocol.lines.kinds import Kind, kind_of
-from scrapy_robots_plus.protocol.lines.lines import split_line
+from scrapy_robots_plus.protocol.lines import Kind, kind_of, split_line
 
 from .escapes import RULE_FORM, SIMPLE
 from .matcher import Matcher
-from .rank import PER_WEIGHT, Rank, rank_of
+from .pattern import PER_WEIGHT, Rank, rank_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from scrapy_robots_plus.protocol.groups.sections import Section
+    from scrapy_robots_plus.protocol.groups import Section
 
 WEIGHT_OF_OCTET = 2
 """An allow gets 1 more: it beats a disallow of the same length, but not one that is longer."""

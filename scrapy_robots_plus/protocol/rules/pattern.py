@@ -1,4 +1,8 @@
-"""A rule's path-pattern, split at its wildcards (RFC 9309 2.2.3)."""
+"""A rule's path-pattern, split at its wildcards (RFC 9309 2.2.3), and a rule as one number.
+
+Of two rules that match, the greater number decides. Numbers are fast to compare, and thousands of
+them take little memory.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ no other place needs to be tried, and matching never backtracks.
 
 
 def matches(pattern: Pattern, path: bytes) -> bool:
-    """Whether a pattern matches a path. For a few rules; :class:`~.places.Places` is for many."""
+    """Whether a pattern matches a path. For a few rules; :class:`~.matcher.Places` is for many."""
     prefix, parts, tail = pattern
     if tail == b"":
         return path == prefix
@@ -42,3 +46,30 @@ def take_apart(pattern: bytes, wildcards: bool = True) -> Pattern:
     # ``/dir/*`` and ``/dir/*$`` match like ``/dir/``; what comes before ``*$`` is open at its end.
     tail = (parts.pop()[:-1] or None) if parts[-1].endswith(b"$") else None
     return prefix, tuple(filter(None, parts)), tail
+
+
+Rank = int
+
+_LINES = 2**32 - 1
+
+NO_RANK: Rank = -(2**80) + 1
+"""Less than any rule; it allows."""
+
+
+def rank_of(weight: int, line: int, allow: bool) -> Rank:
+    """The rank of a rule. Among rules of the same weight, the first in the file is the greatest."""
+    return (weight << 33) - (line << 1) + allow
+
+
+PER_WEIGHT = rank_of(1, 0, False)
+"""How much a rank grows with each unit of weight."""
+
+
+def line_of(rank: Rank) -> int:
+    """The number of the rule's line."""
+    return -(rank >> 1) & _LINES
+
+
+def allows(rank: Rank) -> bool:
+    """Whether the rule allows."""
+    return rank & 1 == 1

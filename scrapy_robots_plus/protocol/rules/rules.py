@@ -7,22 +7,20 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.lines.octets import text, texts
+from scrapy_robots_plus.protocol.octets import text, texts
 from scrapy_robots_plus.protocol.verdict import Explanation, Reason, Verdict
 
 from .compact_rules import compact_rules_of, decide, is_allow
 from .compiling import compile_rules, ranked, read_rules
 from .escapes import URL_FORM, path_of, usual_url
-from .matcher import Matcher
-from .pattern import take_apart
-from .places import Places
-from .rank import NO_RANK, Rank, allows, line_of
+from .matcher import Matcher, Places
+from .pattern import NO_RANK, Rank, allows, line_of, take_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from scrapy_robots_plus.protocol.dialect import Dialect
-    from scrapy_robots_plus.protocol.groups.sections import Section
+    from scrapy_robots_plus.protocol.groups import Section
 
     from .pattern import Pattern
 

@@ -20,7 +20,8 @@ from scrapy_robots_plus.storage.base import (
     StoreReader,
     checked_maximum,
 )
-from scrapy_robots_plus.storage.redis.connection import Server, ServerError
+
+from .connection import Server, ServerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,15 +8,16 @@ import pytest
 import pytest_twisted
 
 from scrapy_robots_plus import Origin
-from scrapy_robots_plus.pages.news import News
-from scrapy_robots_plus.pages.sitemap_urls import (
+from scrapy_robots_plus.pages.sitemaps import (
     LONGEST,
     LeftOut,
+    News,
     SitemapUrls,
+    are_of_one_site,
+    site_of,
     sitemap_urls,
     url_in,
 )
-from scrapy_robots_plus.pages.sites import are_of_one_site, site_of
 from scrapy_robots_plus.settings.options import SitemapScope
 
 BASE = "https://site.example/robots.txt"

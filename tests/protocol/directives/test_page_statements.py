@@ -12,7 +12,7 @@ from scrapy_robots_plus.protocol.directives import (
     header_statements,
     meta_statements,
 )
-from scrapy_robots_plus.protocol.directives.moments import moment_in
+from scrapy_robots_plus.protocol.directives.page_statements import moment_in
 from tests.protocol.worst_cases import loop, takes_less
 
 JUNE_25 = 1277424000

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol import pace
-from scrapy_robots_plus.protocol.dialect import Choice, Order
-from scrapy_robots_plus.protocol.groups.sections import STAR
-from scrapy_robots_plus.protocol.lines import Kind
-from scrapy_robots_plus.protocol.lines.octets import text
-from scrapy_robots_plus.protocol.rules.compiling import read_rules
-from scrapy_robots_plus.protocol.rules.escapes import upper
+from . import pace
+from .dialect import Choice, Order
+from .groups import STAR
+from .lines import Kind
+from .octets import text
+from .rules.compiling import read_rules
+from .rules.escapes import upper
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from scrapy_robots_plus.protocol.dialect import Dialect
-    from scrapy_robots_plus.protocol.groups.sections import Members, Section
-    from scrapy_robots_plus.protocol.lines import Line
+    from .dialect import Dialect
+    from .groups import Members, Section
+    from .lines import Line
 
 _READERS: dict[Kind, Callable[[bytes], object | None]] = {
     Kind.CRAWL_DELAY: pace.crawl_delay,
@@ -26,7 +26,7 @@ _READERS: dict[Kind, Callable[[bytes], object | None]] = {
 }
 
 
-def as_text(sections: Sequence[Section], lines: list[bytes], dialect: Dialect) -> str:
+def groups_as_text(sections: Sequence[Section], lines: list[bytes], dialect: Dialect) -> str:
     """The groups as a robots.txt."""
     in_order = _written_order(sections, dialect)
     return "\n\n".join("\n".join(_lines_of(each, lines, dialect)) for each in in_order)

@@ -10,14 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from scrapy_robots_plus.protocol.rules.pattern import matches, take_apart
+from .rules.pattern import matches, take_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from scrapy_robots_plus.protocol.rules.pattern import Pattern
-
-    from .values import CleanParam
+    from .robotstxt import CleanParam
+    from .rules.pattern import Pattern
 
 MAX_RULE = 500
 """Characters of a rule. A longer one is not obeyed: half of it might be another rule."""

@@ -1,33 +1,83 @@
-"""A parsed robots.txt, and the questions it answers."""
+"""A parsed robots.txt, the questions it answers, and the values that it returns."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol import pace
-from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
-from scrapy_robots_plus.protocol.groups.apart import lines_apart
-from scrapy_robots_plus.protocol.groups.group_choice import GroupChoice
-from scrapy_robots_plus.protocol.groups.scanner import Scanner
-from scrapy_robots_plus.protocol.groups.sections import STAR, Section
-from scrapy_robots_plus.protocol.lines.kinds import Kind
-from scrapy_robots_plus.protocol.lines.lines import Line, read_line, to_lines
-from scrapy_robots_plus.protocol.lines.octets import as_body, text, texts, to_utf8, whole_lines
-from scrapy_robots_plus.protocol.product_token import Agent, as_names
-from scrapy_robots_plus.protocol.rules.compiling import read_rules
-from scrapy_robots_plus.protocol.rules.rules import Rules
-
-from .values import CleanParam, Group, Rule, clean_param, is_url, is_whole_url
-from .writing import as_text
+from . import pace
+from .dialect import RFC9309, Dialect, dialect_named
+from .groups import STAR, GroupChoice, Scanner, Section, lines_apart
+from .lines import Kind, Line, read_line, to_lines
+from .octets import as_body, text, texts, to_utf8, whole_lines
+from .product_token import Agent, as_names, as_text
+from .rules.compiling import read_rules
+from .rules.rules import Rules
+from .writing import groups_as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_robots_plus.protocol.groups.group_choice import Chosen
-    from scrapy_robots_plus.protocol.lines.octets import Body
-    from scrapy_robots_plus.protocol.pace import RequestRate, VisitTime
-    from scrapy_robots_plus.protocol.verdict import Explanation, Verdict
+    from .groups import Chosen
+    from .octets import Body
+    from .pace import RequestRate, VisitTime
+    from .verdict import Explanation, Verdict
+
+__all__ = ["RobotsTxt"]
+
+_WHOLE_URL = re.compile(rb"https?://[^/]", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """An allow or disallow line (RFC 9309 2.2.2)."""
+
+    allow: bool
+    """Whether it allows; otherwise it disallows."""
+    pattern: str
+    """As served; empty for a rule that names no path."""
+    line: int
+    """Its line in the file, counted from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group as it stands in the file, before those of equal token are merged (RFC 9309 2.2.1)."""
+
+    agents: tuple[str, ...]
+    """The values of its user-agent lines, as served."""
+    rules: tuple[Rule, ...]
+    """Its allow and disallow lines, in file order."""
+
+
+@dataclass(frozen=True, slots=True)
+class CleanParam:
+    """Query parameters that do not change a page: Yandex's Clean-param, not part of RFC 9309."""
+
+    params: tuple[str, ...]
+    """Names of parameters, as served."""
+    path: str = ""
+    """The beginning of the paths that this holds for; empty for all."""
+
+
+def clean_param(value: str) -> CleanParam:
+    """``ref&sort /shop/``: parameters, and the path they apply to."""
+    params, path = (*value.split(None, 1), "", "")[:2]
+    return CleanParam(tuple(filter(None, params.split("&"))), path)
+
+
+def is_url(value: object) -> bool:
+    """Whether a user agent, or what should be a URL, is a URL with a scheme and an authority."""
+    text = as_text(value) if isinstance(value, (str, bytes)) else ""
+    return text[:8].lower().startswith(("http://", "https://"))
+
+
+def is_whole_url(value: bytes) -> bool:
+    """Whether it has a scheme, http or https, and a host, as sitemaps and licenses need."""
+    return bool(_WHOLE_URL.match(value))
+
 
 _PATHS_BEGIN = ("", "/", "?", b"", b"/", b"?")
 
@@ -202,7 +252,7 @@ class RobotsTxt:
         long as a line may be (``Dialect.max_line``) may lose their end. Groups for ``*`` come last,
         unless the dialect goes by the order of groups. Octets that are not UTF-8 are escaped.
         """
-        return as_text(self._scanner.sections, self._lines, self.dialect)
+        return groups_as_text(self._scanner.sections, self._lines, self.dialect)
 
     def _group(self, section: Section) -> Group:
         rules = read_rules(section.rules, self._lines, self.dialect)

@@ -1,1 +1,0 @@
-"""From lines to groups, and which of them apply to a crawler."""

@@ -1,0 +1,166 @@
+"""UTF-8 octets to numbered lines, and lines to keys and values; what each line is for.
+
+A line means what the reference parser makes of it (RFC 9309 2.2 leaves errors to the reader): CR,
+LF and CRLF end it, NUL and ``#`` cut it off, and octets after :data:`rfc9309.MAX_LINE` are not
+read. Nothing here raises, whatever the octets.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from .dialect import Dialect
+
+__all__ = ["Kind", "Line"]
+
+
+class Kind(IntEnum):
+    """What a line is for: records of RFC 9309 2.2, and others in use (2.2.4).
+
+    The name of a kind is its key, as ``crawl-delay`` is; other keys are further below. A kind that
+    is for all agents is in ``FILE_WIDE``. tests/test_one_home.py says what else a new one needs.
+    """
+
+    NOTHING = 0
+    USER_AGENT = 1
+    ALLOW = 2
+    DISALLOW = 3
+    SITEMAP = 4
+    CRAWL_DELAY = 5
+    REQUEST_RATE = 6
+    VISIT_TIME = 7
+    HOST = 8
+    CLEAN_PARAM = 9
+    CONTENT_USAGE = 10
+    CONTENT_SIGNAL = 11
+    LICENSE = 12
+
+    @property
+    def key(self) -> str:
+        """The key of such a line, in lower case: ``crawl-delay``."""
+        return self.name.lower().replace("_", "-")
+
+
+FILE_WIDE = frozenset({Kind.SITEMAP, Kind.HOST, Kind.CLEAN_PARAM, Kind.LICENSE})
+"""What belongs to no group, wherever it stands (2.2.4)."""
+
+ABOUT_USES = frozenset({Kind.CONTENT_USAGE, Kind.CONTENT_SIGNAL})
+"""What says what pages may be used for."""
+
+# In the reference parser's order: a key means the first of these that it starts with.
+_PREFIXES = (
+    (b"user-agent", Kind.USER_AGENT),
+    (b"useragent", Kind.USER_AGENT),
+    (b"user agent", Kind.USER_AGENT),
+    (b"allow", Kind.ALLOW),
+    (b"disallow", Kind.DISALLOW),
+    (b"dissallow", Kind.DISALLOW),
+    (b"dissalow", Kind.DISALLOW),
+    (b"disalow", Kind.DISALLOW),
+    (b"diasllow", Kind.DISALLOW),
+    (b"disallaw", Kind.DISALLOW),
+    (b"sitemap", Kind.SITEMAP),
+    (b"site-map", Kind.SITEMAP),
+)
+_BEGINNINGS = tuple([prefix for prefix, _ in _PREFIXES])
+_EXACT: dict[bytes, Kind] = {
+    **{kind.key.encode(): kind for kind in Kind if kind is not Kind.NOTHING},
+    b"useragent": Kind.USER_AGENT,
+    b"content-signals": Kind.CONTENT_SIGNAL,
+}
+_FORGIVEN = {
+    b"crawl delay": Kind.CRAWL_DELAY,
+    b"crawldelay": Kind.CRAWL_DELAY,
+    b"request rate": Kind.REQUEST_RATE,
+    b"requestrate": Kind.REQUEST_RATE,
+    b"visit time": Kind.VISIT_TIME,
+    b"visittime": Kind.VISIT_TIME,
+    b"site map": Kind.SITEMAP,
+}
+
+
+INITIALS = frozenset(
+    case(key[:1])
+    for key in (*_EXACT, *_FORGIVEN, *(prefix for prefix, _ in _PREFIXES))
+    for case in (bytes.lower, bytes.upper)
+)
+"""The beginnings of all known keys."""
+
+
+def kind_of(key: bytes, dialect: Dialect) -> Kind:
+    """The kind of a key; ``Kind.NOTHING`` if it is unknown (2.2.4)."""
+    key = key.lower()
+    kind = _EXACT.get(key)
+    if kind is not None or not dialect.forgiving:
+        return kind or Kind.NOTHING
+    if key.startswith(_BEGINNINGS):
+        return next(kind for prefix, kind in _PREFIXES if key.startswith(prefix))
+    return _FORGIVEN.get(key, Kind.NOTHING)
+
+
+class Line(NamedTuple):
+    """A line that has a key and a value (RFC 9309 2.2)."""
+
+    number: int
+    """Counted from 1, in the file as served."""
+    kind: Kind
+    """What it is for."""
+    key: bytes
+    """As served."""
+    value: bytes
+    """Without comment and surrounding white space."""
+
+
+_TIMED = re.compile(rb"(visit[- ]?time|request[- ]?rate)[ \t]+(.+)", re.IGNORECASE)
+_SITEMAP = Kind.SITEMAP
+_SCHEMES = frozenset({b"https", b" http"})
+
+
+def to_lines(octets: bytes, dialect: Dialect) -> list[bytes]:
+    """The lines of a UTF-8 body, cut at NUL and at the dialect's limit."""
+    # bytes.splitlines() ends lines at CR, LF and CRLF; str.splitlines() would also at FF and more.
+    lines = octets.splitlines()
+    limit = dialect.max_line
+    if limit is not None and max(map(len, lines), default=0) > limit:
+        lines = [line if len(line) <= limit else line[:limit] for line in lines]
+    if b"\0" in octets:
+        lines = [line.partition(b"\0")[0] for line in lines]
+    return lines
+
+
+def split_line(line: bytes, dialect: Dialect) -> tuple[bytes, bytes] | None:
+    """Key and value of a line; None if it has none (a comment, prose)."""
+    if b"#" in line:
+        line = line.partition(b"#")[0]
+    key, colon, value = line.partition(b":")
+    if colon:
+        key = key.strip()
+        return (key, value.strip()) if key else None
+    if not dialect.forgiving:
+        return None
+    line = line.strip()
+    # People forget the colon. Two words, separated by spaces or tabs, are a key and a value; more
+    # words are prose.
+    words = [word for word in line.replace(b"\t", b" ").split(b" ") if word]
+    if len(words) == 2:
+        return words[0].strip(), words[1].strip()
+    # The values of these keys have several words; the reference parser does not know the keys.
+    timed = _TIMED.fullmatch(line)
+    return (timed[1], timed[2]) if timed else None
+
+
+def read_line(number: int, line: bytes, dialect: Dialect) -> Line | None:
+    """A numbered line with its key and value; None if it has none."""
+    pair = split_line(line, dialect)
+    if pair is None:
+        return None
+    key, value = pair
+    kind = kind_of(key, dialect)
+    if kind is _SITEMAP and key[-5:].lower() in _SCHEMES:
+        # ``Sitemap https://...``: the first colon is the URL's.
+        key, _, scheme = key.rpartition(b" ")
+        value = scheme + b":" + value
+    return Line(number, kind, key, value)
