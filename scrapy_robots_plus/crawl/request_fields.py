@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import ismethod
 from math import floor
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +29,25 @@ def fields_of(request: Request, spider: Spider) -> dict[str, Any]:
     """Raises ValueError for a request that cannot be written, such as one whose callback is a
     lambda.
     """
-    fields = request.to_dict(spider=spider)
+    names = _method_of(spider, request.callback), _method_of(spider, request.errback)
+    if type(request) is not Request or names[0] is None or names[1] is None:
+        fields = request.to_dict(spider=spider)
+    else:  # the same, without looking through all members of the spider
+        fields = {name: getattr(request, name) for name in Request.attributes}
+        fields.update(headers=dict(request.headers), callback=names[0] or None)
+        fields["errback"] = names[1] or None
     fields["priority"] = priority_of(request)
     return fields
+
+
+def _method_of(spider: Spider, function: Any) -> str | None:
+    """The name of a method of *spider*; "" for no function at all, None for any other."""
+    if function is None:
+        return ""
+    name = getattr(function, "__name__", "")
+    own = getattr(spider, name, None)
+    is_own = ismethod(own) and own.__func__ is getattr(function, "__func__", None)
+    return name if is_own else None
 
 
 def unusual_fields_of(request: Request, spider: Spider) -> dict[str, Any]:

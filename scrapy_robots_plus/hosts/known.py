@@ -95,6 +95,9 @@ class Known:
         self.defer: float | None = None
         """Seconds for which requests to unreachable origins are kept; None refuses them."""
         self._is_told = isinstance(self._downloader, RobotsDownloader)
+        self._slots_with_settings = self._crawler.settings.getdict("DOWNLOAD_SLOTS")
+        self._usual: Outlook | None = None
+        """For a slot that has no settings of its own and is not there yet."""
 
     def _make_budget(self) -> FetchBudget:
         return FetchBudget(1, 1, self.clock, self.call_later)
@@ -143,9 +146,11 @@ class Known:
         key = lane.address.slot
         slot = compat.slot_of(self._downloader, key)
         if slot is None:
-            most, likely, jitter = compat.new_slot(self._downloader, key)
-            gap = compat.least_delay(likely, jitter) if likely else 0.0
-            return Outlook(-inf, gap, most if most > 0 else inf, likely)
+            if key in self._slots_with_settings:
+                return self._outlook_for_new_slot(key)
+            if self._usual is None:  # not before it is asked: AutoThrottle sets it
+                self._usual = self._outlook_for_new_slot(key)
+            return self._usual
         places: float = slot.concurrency if slot.concurrency > 0 else inf
         if not slot.delay:
             return Outlook(-inf, 0.0, places)
@@ -154,6 +159,11 @@ class Known:
         # A request that already waits in the slot is sent first, and the delay counts from it.
         due_in = max(due_in, gap) if slot.queue else due_in
         return Outlook(self.clock() + due_in, gap, places, slot.delay)
+
+    def _outlook_for_new_slot(self, key: str) -> Outlook:
+        most, likely, jitter = compat.new_slot(self._downloader, key)
+        gap = compat.least_delay(likely, jitter) if likely else 0.0
+        return Outlook(-inf, gap, most if most > 0 else inf, likely)
 
     def ended(self, out: Iterable[Request], last: Request | None) -> Iterable[Request]:
         """Those of the requests *out* that came back without a notification.

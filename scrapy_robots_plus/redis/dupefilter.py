@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy import signals
 from scrapy_redis.dupefilter import RFPDupeFilter
 
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.own_errors import guarded
 
 from .worker import Worker
@@ -20,8 +22,9 @@ class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
     """Scrapy's ``DUPEFILTER_CLASS``, beside :class:`RobotsQueue`: a fingerprint is noted together
     with its request, so that neither is ever without the other.
 
-    If the server is away, the request is kept in memory, and its fingerprint is looked up when the
-    server is back. ``SCHEDULER_DUPEFILTER_KEY`` and ``DUPEFILTER_DEBUG`` mean what they mean for
+    All requests of a moment are looked up together, a few milliseconds after they came: until then
+    they count as new. If the server is away, they are kept in memory, and looked up when it is
+    back. ``SCHEDULER_DUPEFILTER_KEY`` and ``DUPEFILTER_DEBUG`` mean what they mean for
     scrapy-redis; with another queue it is that of scrapy-redis.
     """
 
@@ -39,6 +42,7 @@ class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
         self._worker = worker
         if worker is not None:
             worker.use_seen(self.key)
+            worker.pushing.on_seen = self._was_seen
 
     def request_seen(self, request: Request) -> bool:
         """Whether a request like *request* has been seen by any worker."""
@@ -56,6 +60,17 @@ class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
         if self._worker is None:
             return False
         return not self._worker.push_new(request, self.request_fingerprint(request))
+
+    def _was_seen(self, request: Request) -> None:
+        """*request*, which scrapy-redis has counted as new, is not."""
+        if self._worker is None:
+            return
+        crawler = self._worker.crawler
+        self.log(request, crawler.spider)
+        compat.stats_of(crawler).inc_value("scheduler/enqueued/redis", -1)
+        crawler.signals.send_catch_log(
+            signals.request_dropped, request=request, spider=crawler.spider
+        )
 
     def clear(self) -> None:
         """Forgets what was seen. At the end of a crawl, only if no other worker is alive."""

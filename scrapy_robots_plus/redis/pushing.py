@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.request import request_from_dict
 
+from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.request_fields import fields_of, priority_of, unusual_fields_of
 from scrapy_robots_plus.storage.redis.connection import ServerError
 
 from .host_queue import Stored
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy import Request, Spider
+
+    from scrapy_robots_plus.crawl.clock import Clock
 
     from .host_states import HostStates
     from .queue_log import QueueLog
@@ -42,15 +47,24 @@ class Serialization:
 
 
 class Pushing:
-    """Gives requests to the server, or keeps them until it is back, in their order."""
+    """Gives requests to the server, those of a moment together, in their order.
+
+    Until then, and while the server is away, they are kept here. A page that has yielded some is
+    not reported as dealt with before they are given, so that a kill loses none of them.
+    """
 
     AT_ONCE = 200
-    """Requests of one attempt after a failure."""
+    """Requests that are given in one step."""
     MOST = 2_000
-    """Requests of all attempts at one time: the engine waits meanwhile."""
+    """Requests that are given at one time: the engine waits meanwhile."""
 
     def __init__(
-        self, session: Session, hosts: HostStates, serialization: Serialization, log: QueueLog
+        self,
+        session: Session,
+        hosts: HostStates,
+        serialization: Serialization,
+        log: QueueLog,
+        clock: Clock,
     ) -> None:
         self._session = session
         self._hosts = hosts
@@ -58,14 +72,21 @@ class Pushing:
         self._log = log
         self.seen_key = ""
         """The set of fingerprints of the duplicate filter, if it is ours."""
-        self.kept: deque[Stored] = deque()
-        """Those that wait for the server."""
+        self.on_given: Callable[[bool], object] = bool
+        """Called for each new request that the server got, with whether it may be due at once."""
+        self.on_seen: Callable[[Request], object] = bool
+        """Called for each request that counted as new, and that the server has seen before."""
+        self.kept: deque[tuple[Stored, Request | None]] = deque()
+        """Those that wait for the server; as themselves, too, until that is away."""
+        self._failed = 0
+        """How many of these it could not be given."""
         self.unwritable: deque[Request] = deque()
         """Those that no server can keep."""
         self._recent: deque[tuple[float, Stored]] = deque(maxlen=self.MOST)
         """Those that pages have yielded with which the engine is not done, and when."""
         self._seen_here: set[str] = set()
-        """Fingerprints of these."""
+        """Fingerprints of what is kept here, written or not."""
+        self._soon = Alarm(self.give, clock.monotonic, clock.call_later)
 
     def __len__(self) -> int:
         return len(self.kept) + len(self.unwritable)
@@ -78,39 +99,26 @@ class Pushing:
             return Stored("", -score, data)
         return Stored(self._hosts.host_of(request), priority_of(request), data)
 
-    def push(self, request: Request, fingerprint: str) -> bool | None:
-        """Whether *request* may be due at once; None if it was seen before."""
+    def push(self, request: Request, fingerprint: str) -> bool:
+        """Whether *request* is new as far as this worker knows; others may have seen it."""
+        if fingerprint in self._seen_here:
+            return False
         try:
             data = self._serialization.written(request)
         except Exception as error:  # noqa: BLE001 - any serializer may be in use
-            return self._keep_unwritable(request, fingerprint, error)
-        host = self._hosts.host_of(request)
-        return self._push(Stored(host, priority_of(request), data, fingerprint))
-
-    def _keep_unwritable(self, request: Request, fingerprint: str, error: Exception) -> bool | None:
-        """The server may be away: what was seen is remembered here, too."""
+            if fingerprint and not self._session.is_new(self.seen_key, fingerprint):
+                return False
+            self._log.cannot_be_written(request, error)
+            self.unwritable.append(request)
+        else:
+            host = self._hosts.host_of(request)
+            stored = Stored(host, priority_of(request), data, fingerprint)
+            self.kept.append((stored, None if self._failed else request))
+            if not self._failed:
+                self._soon.set(self._session.now())
         if fingerprint:
-            was_seen = fingerprint in self._seen_here
             self._seen_here.add(fingerprint)
-            if was_seen or not self._session.is_new(self.seen_key, fingerprint):
-                return None
-        self._log.cannot_be_written(request, error)
-        self.unwritable.append(request)
         return True
-
-    def _push(self, stored: Stored) -> bool | None:
-        if not self.kept:
-            try:
-                is_due = self._session.push([stored], self.seen_key)[0]
-            except ServerError:
-                pass
-            else:
-                if is_due is not None:
-                    self._recent.append((self._session.now(), stored))
-                return is_due
-        self.kept.append(stored)
-        self._log.kept()
-        return False
 
     def done_with_pages_until(self, moment: float) -> None:
         """The engine is done with all pages that it got before."""
@@ -119,24 +127,47 @@ class Pushing:
 
     def push_again(self) -> None:
         """The server has lost data: what unfinished pages have yielded nobody else would find."""
-        self.kept.extend(stored for _, stored in self._recent)
+        self.kept.extend((stored, None) for _, stored in self._recent)
         self._recent.clear()
 
-    def try_again(self) -> None:
-        """Gives the server a part of what was kept."""
-        self._give(self.MOST)
+    def clear(self) -> None:
+        """Drops all that is kept."""
+        self.kept.clear()
+        self._seen_here.clear()
 
-    def give_all(self) -> None:
-        """Gives the server all that was kept."""
-        self._give(len(self.kept))
+    def give_at_once(self) -> None:
+        """Gives the server what is kept, unless it has just been away."""
+        if not self._failed:
+            self.give()
 
-    def _give(self, most: int) -> None:
-        left = max(0, len(self.kept) - most)
-        while len(self.kept) > left:
-            batch = list(islice(self.kept, min(self.AT_ONCE, len(self.kept) - left)))
+    def give(self, most: int = MOST) -> None:
+        """Gives the server what is kept, if it is there."""
+        self._soon.cancel()
+        while self.kept and most > 0:
+            batch = list(islice(self.kept, min(self.AT_ONCE, most)))
             try:
-                self._session.push(batch, self.seen_key)
+                answers = self._session.push([stored for stored, _ in batch], self.seen_key)
             except ServerError:
+                self._keep()
                 return
-            for _ in batch:
+            most -= len(batch)
+            self._failed = max(0, self._failed - len(batch))
+            for (stored, request), is_due in zip(batch, answers, strict=True):
                 self.kept.popleft()
+                self._seen_here.discard(stored.fingerprint)
+                if is_due is not None:
+                    self._recent.append((self._session.now(), stored))
+                    self.on_given(is_due)
+                elif request is not None:
+                    self.on_seen(request)
+
+    def close(self) -> None:
+        """Gives the server all that is kept."""
+        self.give(len(self.kept))
+
+    def _keep(self) -> None:
+        """The server is away, maybe for long: what is written takes the least memory."""
+        if not self._failed:
+            self.kept = deque((stored, None) for stored, _ in self.kept)
+        self._log.kept(len(self.kept) - self._failed)
+        self._failed = len(self.kept)

@@ -56,9 +56,10 @@ class QueueLog:
             self._told_back = True
             self._log(logging.INFO, "The queue of requests can be used again")
 
-    def kept(self) -> None:
-        """A request is kept in memory until the server is back."""
-        self._stats.inc_value(stats.SHARED_QUEUE_KEPT)
+    def kept(self, number: int) -> None:
+        """So many more requests are kept in memory until the server is back."""
+        if number:
+            self._stats.inc_value(stats.SHARED_QUEUE_KEPT, number)
 
     def lost(self, number: int) -> None:
         """The crawl ends while the server is away."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .host_queue import Exchange, State, Taken
     from .host_states import HostState, HostStates
     from .leases import Leases
-    from .pushing import Serialization
+    from .pushing import Pushing, Serialization
     from .queue_log import QueueLog
     from .session import Session
 
@@ -193,10 +193,13 @@ class Taking:
         session: Session,
         hosts: HostStates,
         leases: Leases,
+        pushing: Pushing,
         serialization: Serialization,
         log: QueueLog,
     ) -> None:
         crawl = Crawl.of(crawler)
+        self._pushing = pushing
+        pushing.on_given = self._was_given
         self._now = crawl.clock.monotonic
         self._session = session
         self._leases = leases
@@ -212,6 +215,8 @@ class Taking:
         """The next request that may be sent; None if there is none now. The engine is woken when
         there may be one.
         """
+        if not self._in_hand.ready:
+            self._pushing.give_at_once()
         if self._now() >= (self._refill_at if self._in_hand.ready else self._ask_at):
             self._ask_for_more()
         if not self._in_hand.ready:
@@ -246,22 +251,17 @@ class Taking:
         """Whether it was not asked for some time how many it has."""
         return self._now() > self._waiting_at + self.LONGEST_WAIT
 
-    def pushed(self, *, due: bool) -> None:
-        """The server, or what waits for it, has got another request, which may be *due*."""
-        self._waiting += 1
-        if due:
-            self._ask_at = 0.0
-
     def exchange(self, most: int = 0, unknown: int = 0) -> None:
-        """See :meth:`.Session.exchange`."""
+        """See :meth:`.Session.exchange`. Before, the server gets what pages have yielded."""
         self._leases.collect_ended()
+        self._pushing.give_at_once()
         told, now = self._session.exchange(most, unknown), self._now()
         if told is None:
             self._ask_at = now + self.LONGEST_WAIT
         else:
             for each in told.taken:
                 self._receive(each)
-            self._note_wait(told, now)
+            self._note_wait(told, now, asked=most > 0)
             self._session.make_sure()
         self._alarm.set(self._ask_at)
 
@@ -305,12 +305,20 @@ class Taking:
         self.exchange(self._demand.beyond(self._in_hand.ready), new_hosts)
         self._refill_at = self._now() + Demand.REFILL_SECONDS
 
-    def _note_wait(self, told: Exchange, now: float) -> None:
+    def _was_given(self, due: bool) -> None:
+        """The server has got another request, which may be *due*."""
+        self._waiting += 1
+        if due:
+            self.wake_in(0.0)
+            self._ask_at = 0.0
+
+    def _note_wait(self, told: Exchange, now: float, *, asked: bool) -> None:
         if told.waiting is None:
             self._ask_at = now  # it got as much as it could take
             return
         wait = inf if told.wait is None else told.wait
-        self._ask_at = now + min(wait, self.LONGEST_WAIT)
+        ask_at = now + min(wait, self.LONGEST_WAIT)
+        self._ask_at = ask_at if asked else min(self._ask_at, ask_at)
         self._waiting, self._waiting_at = told.waiting, now
 
     def _receive(self, taken: Taken) -> None:

@@ -75,8 +75,11 @@ class Worker:
         self._leases = Leases(crawler, session, self._hosts)
         self._pace = QueuePace(session, self._leases, crawl.settings.workers)
         serialization = Serialization(compat.spider_of(crawler), serializer)
-        self.pushing = Pushing(session, self._hosts, serialization, self._log)
-        self._taking = Taking(crawler, session, self._hosts, self._leases, serialization, self._log)
+        log, hosts = self._log, self._hosts
+        self.pushing = Pushing(session, hosts, serialization, log, crawl.clock)
+        self._taking = Taking(
+            crawler, session, hosts, self._leases, self.pushing, serialization, log
+        )
         session.on_flush = self._taking.exchange
         self._feeding = Feeding(crawler, crawl.clock)
         self._standstill = Standstill(session, self._log, self._now)
@@ -116,12 +119,8 @@ class Worker:
     # For the queue and the duplicate filter
 
     def push(self, request: Request, fingerprint: str = "") -> bool:
-        """Whether *request* is new."""
-        due = self.pushing.push(request, fingerprint)
-        if due is None:
-            return False
-        self._taking.pushed(due=due)
-        return True
+        """Whether *request* is new, see :meth:`.Pushing.push`."""
+        return self.pushing.push(request, fingerprint)
 
     def use_seen(self, key: str) -> None:
         """*key*: the set of fingerprints of what was seen."""
@@ -169,7 +168,7 @@ class Worker:
             self._log.not_cleared(others)
         elif others == 0:
             self._taking.clear()
-            self.pushing.kept.clear()
+            self.pushing.clear()
             self._session.attempt(self._session.queue.clear)
 
     def clear_seen(self, key: str) -> None:
@@ -231,7 +230,7 @@ class Worker:
         self._leases.collect_ended()
         if at_once or self._session.has_news:
             self._taking.exchange()
-        self.pushing.try_again()
+        self.pushing.give()
         oldest = min((lease.since for lease in self._leases), default=self._now())
         self.pushing.done_with_pages_until(oldest)
         self._standstill.look(
@@ -277,7 +276,7 @@ class Worker:
         self._look(at_once=True)
         while self.stranded:
             self._push_stranded(self.stranded.pop())
-        self.pushing.give_all()
+        self.pushing.close()
         self._taking.close()
         self._session.leave()
 

@@ -62,8 +62,8 @@ def test_what_is_left_is_told_at_the_end(session: Session, client: Any) -> None:
 def kept(session: Session, number: int) -> Pushing:
     """As many requests were added while the server was away."""
     no: Any = None  # asked for what is added from now on
-    pushing = Pushing(session, no, no, no)
-    pushing.kept.extend(Stored("a.example", 0.0, b"%d" % each) for each in range(number))
+    pushing = Pushing(session, no, no, no, Clock())
+    pushing.kept.extend((Stored("a.example", 0.0, b"%d" % each), None) for each in range(number))
     return pushing
 
 
@@ -72,7 +72,7 @@ def test_what_was_kept_is_given_in_parts_that_keep_nobody_waiting(
 ) -> None:
     pushing = kept(session, 2 * Pushing.MOST + 1)
     for left in (Pushing.MOST + 1, 1, 0, 0):
-        pushing.try_again()
+        pushing.give()
         assert len(pushing.kept) == left
     waiting = client.zrange("{crew:requests}:host:a.example", 0, -1)
     assert [each[8:] for each in waiting] == [b"%d" % each for each in range(2 * Pushing.MOST + 1)]
@@ -80,6 +80,6 @@ def test_what_was_kept_is_given_in_parts_that_keep_nobody_waiting(
 
 def test_all_that_was_kept_is_given_at_the_end(session: Session, client: Any) -> None:
     pushing = kept(session, 2 * Pushing.MOST + 1)
-    pushing.give_all()
+    pushing.close()
     assert not pushing.kept
     assert client.zcard("{crew:requests}:host:a.example") == 2 * Pushing.MOST + 1
