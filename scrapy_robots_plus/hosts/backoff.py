@@ -1,4 +1,4 @@
-"""Backs off when a host asks for it with Retry-After (RFC 9110 10.2.3), or refuses requests."""
+"""Reads Retry-After (RFC 9110 10.2.3), and names what ends the wait of a request."""
 
 from __future__ import annotations
 
@@ -18,15 +18,10 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from .quota import Left, Quota
-    from .throttle import Throttle
+    from .quota import Left
 
 BUSY = frozenset({TOO_MANY_REQUESTS, 503})
 """What a host answers that gets too many requests."""
-SLOWLY = 0.1
-"""The part of the wait that is kept between requests after it."""
-GONE = 0.05
-"""Seconds; a delay that has decayed below this ends."""
 
 
 class HeldAtClosing(IgnoreRequest):
@@ -81,59 +76,3 @@ def is_handled(crawler: Crawler, request: Request, status: int) -> bool:
     if handled is None:
         handled = handled_statuses(crawler.settings, crawler.spider)
     return handled is None or status in handled
-
-
-class Backoff:
-    """The delay of one slot after a Retry-After: a pause, then a slow start, then as before.
-
-    If its host refuses requests, the pause and the delay of a throttle, if they are longer. Outside
-    visiting hours there is a pause too.
-
-    Times are by the clock of downloader slots.
-    """
-
-    def __init__(self) -> None:
-        self._until = self._delay = 0.0
-        self.throttle: Throttle | None = None
-        """None if its host was not slowed down."""
-        self.quota: Quota | None = None
-        """None if its host has not said what is left of a limit."""
-
-    @property
-    def until(self) -> float:
-        """When the pause ends."""
-        until = self._until if self.throttle is None else max(self._until, self.throttle.until)
-        return until if self.quota is None else max(until, self.quota.due_at)
-
-    @property
-    def delay(self) -> float:
-        """Seconds between requests after that."""
-        return self._delay if self.throttle is None else max(self._delay, self.throttle.gap)
-
-    def holds(self, now: float) -> bool:
-        """Whether there is a pause or a longer delay than usual."""
-        return bool(self.delay) or self.until > now
-
-    def is_on(self, now: float) -> bool:
-        """The same, or whether there may soon be one again."""
-        quota = self.quota is not None and self.quota.is_on(now)
-        return quota or self.holds(now) or (self.throttle is not None and self.throttle.is_on)
-
-    def leave_alone(self, seconds: float, now: float) -> None:
-        """No requests for *seconds* from *now*, then a slow start."""
-        self.shut_for(seconds, now)
-        self._delay = max(self._delay, seconds * SLOWLY)
-
-    def shut_for(self, seconds: float, now: float) -> None:
-        """No requests for *seconds* from *now*, then as before."""
-        self._until = max(self._until, now + seconds)
-
-    def went_well(self, now: float) -> None:
-        """An answer that neither asks for a pause nor refuses: the delay halves."""
-        if now >= self._until:
-            self._delay = self._delay / 2 if self._delay / 2 >= GONE else 0.0
-
-    def end(self) -> None:
-        """Back to the usual delay."""
-        self._until = self._delay = 0.0
-        self.throttle = self.quota = None

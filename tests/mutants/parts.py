@@ -182,7 +182,7 @@ PARTS = (
         tests=(
             "crawl/test_alarm.py",
             "hosts/test_*.py",
-            *(f"!hosts/test_{each}.py" for each in ("backoff", "given_up", "slowing", "throttle")),
+            *(f"!hosts/test_{each}.py" for each in ("given_up", "slowing", "throttle")),
         ),
     ),
     of_crawl(
