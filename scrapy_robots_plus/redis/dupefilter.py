@@ -67,7 +67,8 @@ class RobotsDupeFilter(RFPDupeFilter):  # type: ignore[misc] # it has no types
             return
         crawler = self._worker.crawler
         self.log(request, crawler.spider)
-        compat.stats_of(crawler).inc_value("scheduler/enqueued/redis", -1)
+        count_for_scrapy_redis = compat.stats_of(crawler).inc_value
+        count_for_scrapy_redis("scheduler/enqueued/redis", -1)
         crawler.signals.send_catch_log(
             signals.request_dropped, request=request, spider=crawler.spider
         )
