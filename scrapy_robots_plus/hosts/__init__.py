@@ -1,10 +1,16 @@
 """When may a host be asked?
 
-``queue.py`` is Scrapy's queue of requests; ``hosts.py`` knows whose turn is next, and which event
-ends the wait of the others; ``host.py`` is one of them. ``pace.py`` says when the next request to a
-host may leave: a pure state machine, to which everything that delays the host is an event.
-``line.py`` holds the requests that wait for it, ``door.py`` stands between the downloader and its
-handlers, where each request waits for its moment. ``book.py`` says who leaves next of several
-crawls; ``shared_pace.py`` asks it. ``throttle.py`` says what is a refusal, and finds the pace of a
-host that refuses requests; ``slowing.py`` acts on it.
+| question | file |
+| --- | --- |
+| what does Scrapy's scheduler see? | ``queue.py`` |
+| where does a request wait, and which event ends it? | ``hosts.py``; ``host.py`` is one host |
+| when may the next request to a host leave? | ``pace.py``: ``Pace.due_at``, a pure state machine |
+| from which moment does a delay count? | ``departures.py`` |
+| what keeps it, for redirects, retries and other queues, too? | ``door.py``, ``line.py`` |
+| which of several crawls goes next? | ``book.py``; ``shared_pace.py`` asks it |
+| what if a host refuses requests? | ``slowing.py``; ``throttle.py`` finds its pace |
+| what if it says what is left of its limit? | ``quota.py`` |
+| when is a robots.txt fetched? | ``discovery.py``, ``fetch_order.py`` |
+| what does the queue ask of the crawl, and tell it? | ``known.py`` |
+| where are the requests themselves? | ``in_memory.py``, ``lanes.py``, ``stored_lanes.py`` |
 """

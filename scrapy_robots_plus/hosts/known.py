@@ -62,7 +62,7 @@ class Outlook(NamedTuple):
 
 
 class Told(Protocol):
-    """Hears what happens: :class:`.Hosts`."""
+    """Hears what happens: :class:`.Hosts`, which says what each of these means."""
 
     def came_back(self, request: Request) -> None: ...
 
@@ -220,6 +220,11 @@ class KnownWithPolicies(Known):
         return Address(origin, self._slot_chosen_for(request) or origin.host)
 
     def origin_state(self, origin: Origin) -> OriginState | None:
+        """None if the policy is unknown and must be fetched.
+
+        The door keeps its delay from now on: so a host has it before its first request is handed
+        out, and another one as soon as the robots.txt asks for another.
+        """
         policy = self._policies.usable(origin)
         state = self._just_fetched.get(origin) if policy is None else self._state_under(policy)
         if state is not None and state.delay:
