@@ -46,6 +46,19 @@ class OriginState(NamedTuple):
 _OPEN = OriginState()
 
 
+def state_under(policy: Policy, agents: Agents, given_up: GivenUp, now: float) -> OriginState:
+    """What *policy* says of its origin, for the agent that most requests are sent as."""
+    policy.paces.enforce(agents.default_under(policy.settings))
+    if policy.origin in given_up:
+        return OriginState(given_up=True)
+    if policy.denies_as_unreachable:
+        return OriginState(unreachable=True, again_at=now + policy.fresh_for)
+    if not policy.is_paced:
+        return _OPEN
+    opens_in = policy.opens_in
+    return OriginState(policy.delay or 0.0, opens_at=opens_in and now + opens_in)
+
+
 class Outlook(NamedTuple):
     """When the next request of a lane may leave, as far as known."""
 
@@ -232,15 +245,7 @@ class KnownWithPolicies(Known):
         return state
 
     def _state_under(self, policy: Policy) -> OriginState:
-        policy.paces.enforce(self._agents.default_under(policy.settings))
-        if policy.origin in self._given_up:
-            return OriginState(given_up=True)
-        if policy.denies_as_unreachable:
-            return OriginState(unreachable=True, again_at=self.clock() + policy.fresh_for)
-        if not policy.is_paced:
-            return _OPEN
-        opens_in = policy.opens_in
-        return OriginState(policy.delay or 0.0, opens_at=opens_in and self.clock() + opens_in)
+        return state_under(policy, self._agents, self._given_up, self.clock())
 
     def policy_was_used(self, origin: Origin) -> None:
         self._just_fetched.pop(origin, None)

@@ -9,6 +9,7 @@ from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import chosen_slot, origin_of
 from scrapy_robots_plus.hosts.given_up import GivenUp
+from scrapy_robots_plus.hosts.known import state_under
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.policies import LEAST_PAUSE, Policies
 
@@ -97,14 +98,15 @@ class HostStates:
         return now < since + self._crawl.settings.defer
 
     def _state_under(self, policy: Policy, own: float) -> HostState:
-        policy.paces.enforce(self._crawl.get(Agents).default_under(policy.settings))
-        if policy.origin in self._crawl.get(GivenUp):
-            return HostState()
-        if policy.denies_as_unreachable:
-            wait = max(policy.fresh_for, LEAST_PAUSE) if self.defers(policy.origin) else 0.0
-            return HostState(closed_for=wait)
+        get, now = self._crawl.get, self._crawl.clock.monotonic()
+        known = state_under(policy, get(Agents), get(GivenUp), now)
+        if known.unreachable:
+            deferred = self.defers(policy.origin)
+            return HostState(closed_for=max(known.again_at - now, LEAST_PAUSE) if deferred else 0.0)
         self._unreachable_since.pop(policy.origin, None)
-        return HostState(max(policy.delay or 0.0, own), policy.opens_in)
+        if known.given_up:
+            return HostState()
+        return HostState(max(known.delay, own), max(known.opens_at - now, 0.0))
 
     def _slot_of(self, request: Request) -> str:
         return compat.slot_key(self._downloader, request)
