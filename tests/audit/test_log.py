@@ -29,7 +29,7 @@ from tests.audit.logs import (
     write,
 )
 
-ROOT = Path(__file__).parent.parent.parent.parent
+ROOT = Path(__file__).parent.parent.parent
 
 
 def test_a_crawl_is_written_with_its_beginning_and_end(tmp_path: Path) -> None:
