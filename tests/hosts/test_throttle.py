@@ -83,14 +83,16 @@ def test_pages_that_are_always_503_cost_seconds_and_no_other_page(
 
 @pytest.mark.parametrize("at_once", [1, 4, 16])
 def test_dead_pages_that_answer_slowly_are_no_limit_found_by_luck(at_once: int) -> None:
-    slow = {"at_once": at_once, "seconds": (0.3, 2.0)}
+    slow = 0.3, 2.0
     for seed in range(60):
         ours, own = (
-            virtual_crawl(Dead(range(50, 70)), 100, seed=seed, own=own, **slow)
+            virtual_crawl(
+                Dead(range(50, 70)), 100, seed=seed, own=own, at_once=at_once, seconds=slow
+            )
             for own in (False, True)
         )
         assert len(ours.got) == len(own.got) == 80
-        assert ours.seconds <= 1.15 * own.seconds + MOST_LONGER + slow["seconds"][1]
+        assert ours.seconds <= 1.15 * own.seconds + MOST_LONGER + slow[1]
 
 
 @pytest.mark.parametrize("at_once", [1, 8])
