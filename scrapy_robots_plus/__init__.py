@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         RobotsOverrideError,
         RobotsUnreachable,
         RobotsUseDisallowed,
+        RobotsWalled,
     )
     from .crawl.signals import (
         request_disallowed,
@@ -73,6 +74,7 @@ _HOMES = {
     "RobotsSitemapSpider": "pages.sitemap_spider",
     "RobotsUnreachable": "crawl.exceptions",
     "RobotsUseDisallowed": "crawl.exceptions",
+    "RobotsWalled": "crawl.exceptions",
     "StoreError": "storage.base",
     "Verdict": "protocol.verdict",
     "drop_nofollow": "pages.link_rel",
@@ -108,6 +110,7 @@ __all__ = [
     "RobotsSitemapSpider",
     "RobotsUnreachable",
     "RobotsUseDisallowed",
+    "RobotsWalled",
     "StoreError",
     "Verdict",
     "__version__",

@@ -160,6 +160,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_SHARED_PACE", "sqlite:", "'sqlite:' needs a path; expected 'process', 'off', "),
     ("ROBOTS_WORKERS", 0, "expected a whole number of crawls between 1 and 100,000"),
     ("ROBOTS_VISIT_TIME", "night", "expected 'ignore' or 'obey'"),
+    ("ROBOTS_WALLS", "climb", "expected 'report' or 'stop'"),
     ("ROBOTS_SUMMARY_FILE", "robots-%(spider)s.json", FILE_NAME),
     ("ROBOTS_SUMMARY_FILE", "100% robots.json", FILE_NAME),
     ("ROBOTS_SUMMARY_FILE", "robots-%s.json", FILE_NAME),

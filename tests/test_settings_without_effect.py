@@ -36,6 +36,7 @@ CASES: list[tuple[str, Any, dict[str, Any], str]] = [
     ),
     ("ROBOTS_GIVE_UP_AFTER", 2, {"ROBOTS_BACKOFF_MAX": 0}, "ROBOTS_BACKOFF_MAX is 0"),
     ("ROBOTS_VISIT_TIME", "obey", OFF, "ROBOTSTXT_OBEY is False"),
+    ("ROBOTS_WALLS", "stop", OFF, "ROBOTSTXT_OBEY is False"),
     ("ROBOTS_SITEMAPS", True, OFF, "ROBOTSTXT_OBEY is False"),
     ("ROBOTS_CLEAN_PARAM", True, OFF, "ROBOTSTXT_OBEY is False"),
 ]

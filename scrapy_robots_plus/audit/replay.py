@@ -132,6 +132,7 @@ class Decided(NamedTuple):
 UNREPLAYED = {
     Reason.CLOSING.value: "the spider closed before its robots.txt was read",
     Reason.GIVEN_UP.value: "its host was given up, whatever its robots.txt says",
+    Reason.WALLED.value: "its site refused pages, whatever its robots.txt says",
 }
 """Why verdicts for these reasons say nothing of a robots.txt."""
 

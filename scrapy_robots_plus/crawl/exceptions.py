@@ -20,14 +20,16 @@ def denial_of(verdict: Verdict) -> str:
         return "Skipped for a preference of its site"
     if verdict.reason is Reason.GIVEN_UP:
         return "Given up"
+    if verdict.reason is Reason.WALLED:
+        return "Walled off"
     return "Forbidden by robots.txt"
 
 
 class RobotsIgnored(IgnoreRequest):
     """A request was dropped for its robots.txt: a :exc:`~scrapy_robots_plus.RobotsDisallowed`, a
     :exc:`~scrapy_robots_plus.RobotsUnreachable` or a
-    :exc:`~scrapy_robots_plus.RobotsUseDisallowed`. Or its host was given up: a
-    :exc:`~scrapy_robots_plus.RobotsGivenUp`.
+    :exc:`~scrapy_robots_plus.RobotsUseDisallowed`. Or its host was given up or refuses
+    pages: a :exc:`~scrapy_robots_plus.RobotsGivenUp`, a :exc:`~scrapy_robots_plus.RobotsWalled`.
 
     It is an :exc:`~scrapy.exceptions.IgnoreRequest`, as Scrapy's own middleware raises.
     """
@@ -52,6 +54,10 @@ class RobotsUnreachable(RobotsIgnored):
 
 class RobotsGivenUp(RobotsIgnored):
     """The host has answered nothing but 429, and is given up (``ROBOTS_GIVE_UP_AFTER``)."""
+
+
+class RobotsWalled(RobotsIgnored):
+    """The site refuses pages that its robots.txt allows, and ``ROBOTS_WALLS`` is ``stop``."""
 
 
 class RobotsUseDisallowed(RobotsIgnored):
@@ -101,5 +107,7 @@ def exception_for(url: str, verdict: Verdict) -> RobotsIgnored:
         return RobotsUseDisallowed(url, verdict)
     if verdict.reason is Reason.GIVEN_UP:
         return RobotsGivenUp(url, verdict)
+    if verdict.reason is Reason.WALLED:
+        return RobotsWalled(url, verdict)
     kind = RobotsUnreachable if verdict.reason.is_unread else RobotsDisallowed
     return kind(url, verdict)

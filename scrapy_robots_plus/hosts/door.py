@@ -20,6 +20,8 @@ from scrapy_robots_plus.crawl.requests import (
 )
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.tally import Tally
+from scrapy_robots_plus.protocol.standing import Site, Standing
+from scrapy_robots_plus.settings.options import OnWall
 
 from .backoff import BUSY, HeldAtClosing, HeldAtGivingUp, left_said, wait_asked_for
 from .given_up import GivenUp
@@ -92,6 +94,8 @@ class Door:
         self._trim_at = 0.0
         self._closing_since = inf
         self.walls = Walls(crawler, settings)
+        if settings.walls is OnWall.STOP:
+            self.walls.subscribe(self._wall_off)
         self._quotas: Recent[str, Quota] = Recent(settings.cache_size)
         """Of hosts that have said what is left of a limit."""
         start = self._closing_watch.start
@@ -355,6 +359,14 @@ class Door:
 
         self._open().slots.fail_queued(HeldAtGivingUp, is_of_it)
         line.fail(HeldAtGivingUp, is_of_it)
+
+    def _wall_off(self, origin: Origin, site: Site, _: str) -> None:
+        """Requests to a walled site fail, but for a few that try whether it is open again."""
+        if site.standing is not Standing.WALLED:
+            self._given_up.open(origin)
+        elif self._settings.for_origin(origin).obey:
+            self._given_up.wall_off(origin)
+            self._drop(origin)
 
     def _fail_waiting(self) -> None:
         """The spider closes: no host that is left alone, or has a long delay, keeps it open."""

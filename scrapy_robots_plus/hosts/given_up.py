@@ -1,10 +1,11 @@
-"""Hosts that are not asked any more because they answer nothing but 429."""
+"""Hosts that are not asked any more: they answer nothing but 429, or wall off the crawl."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.recent import Recent
+from scrapy_robots_plus.protocol.verdict import Reason
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -18,12 +19,16 @@ class GivenUp:
     """Origins by the time when they are tried again; the oldest are forgotten if too many."""
 
     SECONDS = 3_600.0
-    """Until an origin is tried again."""
+    """Until an origin is tried again; the longest pause between two tries of a walled one."""
+    FIRST = 60.0
+    """Until a walled origin is tried again; each pause is twice as long as the one before."""
 
     def __init__(self, size: int, clock: Now) -> None:
         """*clock*: monotonic seconds."""
         self._clock = clock
         self._until: Recent[Origin, float] = Recent(size)
+        self._pauses: Recent[Origin, float] = Recent(size)
+        """Of walled ones."""
 
     @classmethod
     def of_crawl(cls, crawl: Crawl) -> Self:
@@ -34,9 +39,35 @@ class GivenUp:
             return False
         until = self._until.get(origin)
         if until is not None and until <= self._clock():
-            del self._until[origin]
+            if origin not in self._pauses:
+                del self._until[origin]
             return False
         return until is not None
+
+    def refuses(self, origin: Origin, *, again: bool) -> bool:
+        """Whether a request that is about to be sent is not. Of a walled origin, one may try it.
+        *again*: it was asked about before, and not refused.
+        """
+        if origin in self:
+            return not (again and origin in self._pauses)
+        if origin in self._pauses and not again:
+            self.wall_off(origin)
+        return False
+
+    def reason(self, origin: Origin) -> Reason:
+        """Why its requests fail."""
+        return Reason.WALLED if origin in self._pauses else Reason.GIVEN_UP
+
+    def wall_off(self, origin: Origin) -> None:
+        """One request may try *origin* after a pause."""
+        pause = min(2 * self._pauses.get(origin, self.FIRST / 2), self.SECONDS)
+        self._pauses.put(origin, pause)
+        self._until.put(origin, self._clock() + pause)
+
+    def open(self, origin: Origin) -> None:
+        """*origin* is walled no more."""
+        if self._pauses.pop(origin, None) is not None:
+            self._until.pop(origin, None)
 
     def add(self, origin: Origin) -> None:
         self._until.put(origin, self._clock() + self.SECONDS)

@@ -44,6 +44,8 @@ class Reason(str, Enum):
     """The Crawl-delay is over ``ROBOTS_CRAWL_DELAY_MAX``, so the host is skipped."""
     GIVEN_UP = "given_up", "the host of {} has answered nothing but 429"
     """The host has refused ``ROBOTS_GIVE_UP_AFTER`` requests in a row, and is given up."""
+    WALLED = "walled", "the site refuses pages that {} allows"
+    """The site refuses pages that its robots.txt allows, and ``ROBOTS_WALLS`` is ``stop``."""
     CLOSING = "closing", "the spider closed before {} was read"
     """The spider closed before the robots.txt was read."""
     AI_PREFERENCE = "ai_preference", "the site does not want it used so"

@@ -76,12 +76,12 @@ class Refused:
         return None if self.policy is None else _override_of(self.policy)
 
 
-def given_up_refusal(origin: Origin, policy: Policy | None) -> Refused:
-    """What happens to requests to *origin* while its host is given up."""
+def given_up_refusal(origin: Origin, policy: Policy | None, reason: Reason) -> Refused:
+    """What happens to requests to *origin* while its host is given up, or walled."""
     url = origin.robots_url if policy is None else policy.record.url
     override = None if policy is None else policy.settings.override
     label = None if override is None else override.label
-    verdict = Verdict(False, Reason.GIVEN_UP, robots_url=url, override=label)
+    verdict = Verdict(False, reason, robots_url=url, override=label)
     return Refused(verdict, policy)
 
 
@@ -161,8 +161,8 @@ class Judge:
         self._policies.mark_used(origin)
         verdict = policy.judged(_url_to_judge(request, origin, policy), agent)
         if verdict.allowed:
-            if origin in self._given_up:
-                return given_up_refusal(origin, policy)
+            if self._given_up.refuses(origin, again=again):
+                return given_up_refusal(origin, policy, self._given_up.reason(origin))
             return Passes(policy, verdict)
         if policy.denies_as_unreachable and self._holds(origin, policy):
             copy = self._requeue.copy_for_scheduler(request, origin)

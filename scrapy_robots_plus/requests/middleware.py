@@ -23,6 +23,7 @@ from scrapy_robots_plus.crawl.own_errors import is_of_this_package
 from scrapy_robots_plus.crawl.requests import asks_for_sitemaps, origin_to_ask
 from scrapy_robots_plus.hosts.backoff import HeldAtClosing, HeldAtGivingUp
 from scrapy_robots_plus.hosts.door import Door
+from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.judging import objection_of
 from scrapy_robots_plus.origins.policies import Policies
@@ -98,6 +99,7 @@ class RobotsMiddleware:
 
             self._equal_urls = EqualUrls(crawler, self.settings)
         self._pacing = crawl.get(Door) if enforces else None
+        self._given_up = crawl.get(GivenUp)
         crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
         if self._agents.fixed is None or not enforces:
             crawler.signals.connect(self._append_last_process_request, signals.spider_opened)
@@ -266,7 +268,8 @@ class RobotsMiddleware:
         origin = origin_to_ask(request)
         if origin is not None and isinstance(exception, HeldAtGivingUp):
             settings = self._checked_settings(request, origin)
-            refused = given_up_refusal(origin, self.policies.usable(origin, settings))
+            policy, reason = self.policies.usable(origin, settings), self._given_up.reason(origin)
+            refused = given_up_refusal(origin, policy, reason)
             agent = self._agents.judged_by(request, settings)
             self._refuse(request, origin, agent, refused, again=True, because=exception)
         if origin is not None:

@@ -41,6 +41,7 @@ from .options import (
     ContentUse,
     Mode,
     OnVisitTime,
+    OnWall,
     PageAction,
     Politeness,
     SitemapScope,
@@ -263,6 +264,17 @@ class Declared:
     host is given up: its requests are denied with the reason `given_up`. An answer of another kind
     starts the count again. With 0 no host is given up. See [backing off](backing-off.md#giving-up).
     """
+    walls: OnWall = setting(
+        "ROBOTS_WALLS",
+        one_of(OnWall),
+        default="report",
+        example="stop",
+        needs=(Need("ROBOTSTXT_OBEY", lambda its: its.obey),),
+    )
+    """What happens when a site refuses pages that its robots.txt allows, or puts a challenge in
+    their place. `report` shows it. `stop` lets its requests fail with `RobotsWalled`, but for one
+    that tries it again after a minute, two minutes, and so on up to an hour. See
+    [walls](walls.md#stopping)."""
     visit_time: OnVisitTime = setting(
         "ROBOTS_VISIT_TIME",
         one_of(OnVisitTime),

@@ -30,6 +30,15 @@ class OnVisitTime(str, Enum):
     """The host's requests wait in the queue for its visiting hours."""
 
 
+class OnWall(str, Enum):
+    """What is done about a site that refuses pages which its robots.txt allows."""
+
+    REPORT = "report"
+    """It is shown."""
+    STOP = "stop"
+    """Its requests fail."""
+
+
 class PageAction(str, Enum):
     """What is done about a directive by which a page speaks of itself."""
 

@@ -12,6 +12,7 @@ from scrapy_robots_plus import (
     RobotsGivenUp,
     RobotsUnreachable,
     RobotsUseDisallowed,
+    RobotsWalled,
 )
 from scrapy_robots_plus.audit.replay import UNREPLAYED
 from scrapy_robots_plus.commands.diff import _WORDS
@@ -28,6 +29,7 @@ DENY = {
     Reason.UNREACHABLE: RobotsUnreachable,
     Reason.CRAWL_DELAY: RobotsDisallowed,
     Reason.GIVEN_UP: RobotsGivenUp,
+    Reason.WALLED: RobotsWalled,
     Reason.CLOSING: RobotsUnreachable,
     Reason.AI_PREFERENCE: RobotsUseDisallowed,
 }
@@ -53,6 +55,7 @@ def test_the_exception_of_a_denial(reason: Reason) -> None:
     denied = {
         Reason.AI_PREFERENCE: "Skipped for a preference of its site",
         Reason.GIVEN_UP: "Given up",
+        Reason.WALLED: "Walled off",
     }.get(reason, "Forbidden by robots.txt")
     assert str(error) == f"{denied}: {URL} ({words})"
 

@@ -12,7 +12,9 @@ import pytest_twisted
 import scrapy
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from scrapy_robots_plus.audit.entries import FileEntry, StandingEntry
+from scrapy_robots_plus import Origin, Reason, RobotsWalled
+from scrapy_robots_plus.audit.entries import FileEntry, StandingEntry, VerdictEntry
+from scrapy_robots_plus.hosts.given_up import GivenUp
 from tests.audit.logs import entries_in
 from tests.commands.running import Robots
 from tests.crawling import StepSpider, crawl, stat
@@ -227,3 +229,101 @@ async def test_a_challenge_may_be_set_to_allow_all(sites: Sites) -> None:
     host = sites.host(page)
     await crawl(host.url("/a"), ROBOTS_STATUS_POLICY={"challenge": "allow"})
     assert host.fetched == ["/a"]
+
+
+# Stopping
+
+STOP: dict[str, Any] = {"ROBOTS_WALLS": "stop"}
+
+
+class PatientSpider(StepSpider):
+    pause = 0.02
+
+
+@pytest.mark.parametrize("queue", ["RobotsPriorityQueue", "Scrapy's"])
+@pytest_twisted.ensureDeferred
+async def test_a_walled_site_is_asked_rarely_until_it_is_open_again(
+    sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, queue: str
+) -> None:
+    monkeypatch.setattr(GivenUp, "FIRST", 0.3)
+    host, log = sites.host(RULES), tmp_path / "audit.jsonl"
+    urls = pages(host, 100, then_good(CHALLENGE, 4))
+    settings: dict[str, Any] = {**STOP, "ROBOTS_AUDIT_LOG": str(log)}
+    if queue != "RobotsPriorityQueue":
+        settings["SCHEDULER_PRIORITY_QUEUE"] = "scrapy.pqueues.ScrapyPriorityQueue"
+    crawler = await crawl(*urls, spider=PatientSpider, **settings)
+    errors = list(crawler.spider.failures.values())
+    walled = [error for error in errors if isinstance(error, RobotsWalled)]
+    assert [type(error) for error in errors if error not in walled] == [HttpError] * 4
+    assert len(walled) > 2
+    assert stat(crawler, "robotstxt/forbidden/walled") == len(walled)
+    assert str(walled[0]).startswith("Walled off: http://")
+    # Two pages decide; the third and the fourth are probes, after one pause and one twice as long.
+    assert len(host.fetched) == 100 - len(walled)
+    assert host.gaps[1] >= 0.3
+    assert host.gaps[2] >= 0.6
+    assert host.gaps[3] >= 1.2
+    assert len(crawler.spider.got) == len(host.fetched) - 4 > 0
+    assert standings(crawler) == {"walled": 1, "open": 1}
+    verdicts = [each for each in entries_in(log) if isinstance(each, VerdictEntry)]
+    assert {each.reason for each in verdicts} == {"walled"}
+    assert Robots(tmp_path)("replay", log).status == 0
+
+
+@pytest_twisted.ensureDeferred
+async def test_requests_that_wait_fail_and_those_of_other_sites_do_not(sites: Sites) -> None:
+    host, other = sites.host(RULES + "Crawl-delay: 0.2\n"), sites.host(RULES)
+    urls, others = pages(host, 40, CHALLENGE), [other.url(f"/{each}") for each in range(40)]
+    crawler = await crawl(*urls, *others, **STOP)
+    walled = [e for e in crawler.spider.failures.values() if isinstance(e, RobotsWalled)]
+    assert len(host.fetched) == 40 - len(walled) < 10
+    assert len(crawler.spider.got) == 40
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"ROBOTS_WALLS": "report"},
+        {**STOP, "ROBOTSTXT_OBEY": False, "ROBOTS_CRAWL_DELAY_OBEY": True},
+        {**STOP, "ROBOTS_MODE": "observe"},
+        {**STOP, "HTTPERROR_ALLOWED_CODES": [403]},
+    ],
+)
+@pytest_twisted.ensureDeferred
+async def test_nothing_is_dropped(sites: Sites, settings: dict[str, Any]) -> None:
+    host = sites.host(RULES)
+    crawler = await crawl(*pages(host, 12, CHALLENGE), **settings)
+    assert len(host.fetched) == 12
+    assert stat(crawler, "robotstxt/forbidden") == 0
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_site_that_is_not_obeyed_is_asked_on(sites: Sites) -> None:
+    host = sites.host(RULES)
+    overrides = {host.address: {"obey": False, "reason": "our own site"}}
+    await crawl(*pages(host, 12, CHALLENGE), **STOP, ROBOTS_OVERRIDES=overrides)
+    assert len(host.fetched) == 12
+
+
+def test_pauses_grow_up_to_an_hour() -> None:
+    now = 0.0
+    given_up, origin = GivenUp(10, lambda: now), Origin("http", "a.example", 80)
+    given_up.wall_off(origin)
+    pauses = []
+    for _ in range(9):
+        began = now
+        while given_up.refuses(origin, again=False):
+            assert origin in given_up
+            now += 1
+        pauses.append(now - began)
+        assert given_up.refuses(origin, again=False)  # one tries it
+        assert not given_up.refuses(origin, again=True)  # and is judged once more
+    assert pauses == [60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]
+    assert given_up.reason(origin) is Reason.WALLED
+    given_up.open(origin)
+    assert origin not in given_up
+    assert not given_up.refuses(origin, again=False)
+    given_up.add(origin)
+    given_up.open(origin)
+    assert given_up.refuses(origin, again=True)
+    assert given_up.reason(origin) is Reason.GIVEN_UP
