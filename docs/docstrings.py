@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SOURCE = re.compile(
     r"RFC\s+\d|Scrapy|ROBOTS_|ROBOTSTXT_|urllib|Internet-Draft|PEP \d|robotstxt|\bsettings\b|Google"
+    r"|W3C"
 )
 """What a name goes by: where that is laid down."""
 _UNIT = re.compile(r"\bseconds?\b|\boctets\b|\bbytes\b", re.IGNORECASE)

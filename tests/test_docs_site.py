@@ -38,6 +38,7 @@ LINKED = {
     "rslstandard.org",
     "www.rfc-editor.org",
     "www.sitemaps.org",
+    "www.w3.org",
     "yandex.com",
 }
 """Hosts that pages link to. One more is put in by somebody who has looked at it."""

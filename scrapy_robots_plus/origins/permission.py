@@ -21,8 +21,9 @@ USES = (*CURRENT.labels, *(uses_of((), each)[0] for each in ContentUse))
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """What :meth:`Policies.may` knows. It is true unless the page must not be fetched, or somebody
-    objects to its use: an unknown preference restricts nothing."""
+    """What :meth:`~scrapy_robots_plus.origins.policies.Policies.may` knows. It is true unless the
+    page must not be fetched (RFC 9309), or somebody objects to its use: an unknown preference
+    restricts nothing."""
 
     url: str
     """The page, as a request would have it."""

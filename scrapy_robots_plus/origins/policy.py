@@ -7,7 +7,8 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.access import Access, is_definite
-from scrapy_robots_plus.protocol.preferences import combine, tdm_file
+from scrapy_robots_plus.protocol.preferences import combine
+from scrapy_robots_plus.protocol.preferences.tdm import tdm_file
 from scrapy_robots_plus.protocol.printable import printable
 
 from . import judging

@@ -26,7 +26,7 @@ class Origin(NamedTuple):
     port: int
     """That of the scheme, 80 or 443, if the URL names none."""
     path: str = ROBOTS_TXT
-    """The file of the origin that is meant: ``/robots.txt``, or :data:`TDMREP`."""
+    """The file of the origin: ``/robots.txt``, or W3C's ``/.well-known/tdmrep.json``."""
 
     @classmethod
     def of(cls, url: str | SplitResult | ParseResult) -> Origin | None:

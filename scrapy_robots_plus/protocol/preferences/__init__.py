@@ -4,7 +4,7 @@ from .combined import Contradiction, Preferences, combine
 from .in_file import FilePreferences, statements_in
 from .on_page import directive_statements, signal_header, usage_header
 from .statements import Preference, Source, Statement
-from .tdm import TdmFile, tdm_file, tdm_statements
+from .tdm import TdmFile, tdm_statements
 from .vocabulary import AIPREF_05, AIPREF_08, CURRENT, VOCABULARIES, Category, Vocabulary
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "directive_statements",
     "signal_header",
     "statements_in",
-    "tdm_file",
     "tdm_statements",
     "usage_header",
 ]

@@ -40,7 +40,7 @@ class _Rule(NamedTuple):
 
 
 class TdmFile:
-    """A ``/.well-known/tdmrep.json``: the first rule in it whose location matches a URL counts.
+    """A ``/.well-known/tdmrep.json`` (W3C's TDMRep): the first rule whose location matches counts.
 
     A location is a path as in a robots.txt, with ``*`` and ``$``. What is no list of rules has
     none; a rule without a location that begins with ``/`` or ``*`` matches nothing, and one whose
@@ -87,7 +87,7 @@ def tdm_statements(
 ) -> tuple[Statement, ...]:
     """What headers or meta tags of these values say: *source* is which of both. Never raises.
 
-    If one of several values reserves, that counts.
+    Goes by W3C's TDMRep. If one of several values reserves, that counts.
     """
     values = [part.strip() for each in reservations for part in each.split(",")]
     policy = next((each.strip() for each in policies if each.strip()), None)

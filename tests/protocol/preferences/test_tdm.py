@@ -16,10 +16,10 @@ from scrapy_robots_plus.protocol.preferences import (
     Statement,
     TdmFile,
     combine,
-    tdm_file,
     tdm_statements,
     usage_header,
 )
+from scrapy_robots_plus.protocol.preferences.tdm import tdm_file
 from tests.protocol.worst_cases import seconds
 
 ALLOW, DISALLOW, UNKNOWN = Preference.ALLOW, Preference.DISALLOW, Preference.UNKNOWN
