@@ -9,7 +9,7 @@ import pytest
 import pytest_twisted
 
 from tests.crawl.stamping import StampSpider, StampStepSpider
-from tests.crawling import crawl, stat
+from tests.crawling import crawl, names_rules, stat
 from tests.sites import TDMREP, answer, half, hang, hang_up, redirect, validated
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def site(sites: Sites, tdmrep: Reply | None = None, robots: Reply | str = "") ->
     return host
 
 
+@names_rules
 @pytest.mark.parametrize("robots", ["", "User-agent: *\nDisallow: /closed\n", answer("", 404)])
 @pytest_twisted.ensureDeferred
 async def test_what_it_reserves_is_not_fetched_with_skip(sites: Sites, robots: Any) -> None:
@@ -78,6 +79,7 @@ async def test_nobody_asks_for_it_where_no_use_is_declared(sites: Sites) -> None
     assert (asked(host), asked(other)) == (1, 0)
 
 
+@names_rules
 @pytest.mark.parametrize("rules", ["Disallow: /", "Disallow: /.well-known/"])
 @pytest_twisted.ensureDeferred
 async def test_nobody_asks_for_it_if_the_rules_disallow_it(sites: Sites, rules: str) -> None:
@@ -111,6 +113,7 @@ NO_FILES: dict[str, tuple[Reply, str]] = {
 }
 
 
+@names_rules
 @pytest.mark.parametrize("kind", NO_FILES)
 @pytest_twisted.ensureDeferred
 async def test_what_is_no_such_file_says_nothing_and_fails_nothing(sites: Sites, kind: str) -> None:

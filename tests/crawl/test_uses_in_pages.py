@@ -12,7 +12,7 @@ from scrapy_robots_plus.pages.headers import licenses_in_headers, said_in_header
 from scrapy_robots_plus.pages.metas import MOST_OCTETS, metas_in, said_in_metas
 from scrapy_robots_plus.protocol.preferences import combine
 from tests.crawl.stamping import StampSpider
-from tests.crawling import crawl
+from tests.crawling import crawl, names_rules
 from tests.sites import answer
 
 if TYPE_CHECKING:
@@ -154,6 +154,7 @@ def test_odd_links_take_linear_time(repeated: str) -> None:
     licenses_in_headers(response)
 
 
+@names_rules
 @pytest_twisted.ensureDeferred
 async def test_licences_of_the_site_and_the_page_are_in_the_stamp(sites: Sites) -> None:
     host = sites.host("License: https://x.example/site.xml\n")
