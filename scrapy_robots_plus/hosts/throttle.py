@@ -130,6 +130,8 @@ class Throttle:
         """Different requests refused since something was answered."""
         self._is_429 = False
         self._asked = 0.0
+        self._is_first = False
+        """Whether the refusal after the last answer at the pace was the first of its request."""
         self._recovers = False
         """Whether it has answered a request that it had refused."""
         self._refused_again = 0
@@ -215,7 +217,9 @@ class Throttle:
         elif sent_in != self.phase:
             return Refusal.KNOWN
         else:
-            self._again(now, says_more)
+            if self._answers:
+                self._is_first = is_first
+            self._again(now, is_sure=is_sure)
             if not self.is_on:
                 return Refusal.KNOWN
         self._answered_since = 0
@@ -389,7 +393,7 @@ class Throttle:
         is_less = refused * also < fast * answered
         return is_less and _likelier_different(refused, answered, fast, also) >= certainty
 
-    def _again(self, now: float, says_more: bool) -> None:
+    def _again(self, now: float, *, is_sure: bool) -> None:
         """A request of this phase was refused."""
         if self._answers:
             self._weigh(refused=True)
@@ -398,8 +402,9 @@ class Throttle:
             in_vain = self._is_in_vain(self._wait)
         else:
             self._too_early(now - self._phase_began)
-            # If only pages that never recover are left, a limit that was found explains nothing.
-            is_ban = (self._helps and says_more) or self._bans
+            # No ban, though it has a limit: only pages answer 503 that did so before, and none recovers.
+            is_page = not (is_sure or self._recovers or self._is_first)
+            is_ban = self._bans or (self._helps and not is_page)
             room = (self.IN_VAIN if is_ban else self.ON_TRIAL) - self.FIRST_WAIT - self._in_vain
             in_vain = room < (self.LEAST_WAIT if is_ban else self._wait)
             in_vain |= not is_ban and self._is_in_vain(self._wait)
