@@ -402,7 +402,7 @@ class Throttle:
             in_vain = self._is_in_vain(self._wait)
         else:
             self._too_early(now - self._phase_began)
-            # No ban, though it has a limit: only pages answer 503 that did so before, and none recovers.
+            # No ban, though it has a limit: pages that answer 503 again, and never recover.
             is_page = not (is_sure or self._recovers or self._is_first)
             is_ban = self._bans or (self._helps and not is_page)
             room = (self.IN_VAIN if is_ban else self.ON_TRIAL) - self.FIRST_WAIT - self._in_vain
@@ -480,7 +480,9 @@ class Throttle:
         if self._goal is None:
             self.gap *= self.SHRINKS_BLINDLY
             return
-        impatience = (1 + self._crept / self.PATIENCE) ** 2
+        # The longer it stays shut after a refusal, the less one more is worth.
+        costs = max(self._wait / max(2 * self.gap, self.FIRST_WAIT), 1.0)
+        impatience = (1 + self._crept / self.PATIENCE) ** 2 / costs
         step = min(self.CREEPS * (impatience + self.gap), self.LARGEST_STEP) * self.gap
         approach = (self.gap - self._goal) * self.APPROACHES
         if approach <= step:

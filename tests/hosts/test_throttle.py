@@ -233,6 +233,15 @@ def test_a_ban_that_grows_gets_no_fewer_pages() -> None:
         assert len(ours.got) >= len(own.got)
 
 
+@pytest.mark.parametrize("pages", [240, 400, 1000])
+def test_the_longer_a_ban_lasts_the_less_often_its_limit_is_tried(pages: int) -> None:
+    for seed in range(5):
+        done = virtual_crawl(GrowingBan(2), pages, seed=seed)
+        assert len(done.got) == pages
+        assert done.seconds <= 1.45 * pages / 2
+        assert done.share <= 0.07
+
+
 # No limit
 
 
