@@ -26,9 +26,6 @@ UNITS_others = $(addprefix --ignore=, tests/crawl tests/hosts tests/commands $(U
 # MEASURE=yes counts the lines that these run, for `make coverage`.
 MEASURED = $(addprefix test-units-, protocol stores)
 $(MEASURED): RUN = $(if $(MEASURE),$(BIN)/coverage run -m,$(BIN)/python -m)
-# What depends on names that are private to Scrapy, or that it changes.
-VERSIONED = $(addprefix tests/crawl/test_, audit.py closing.py coming_from_scrapy.py defer.py \
-	download_handlers.py http_cache.py jobs.py queue.py reactor_modes.py request_overrides.py retry_after.py store.py)
 # Read from files of the repository: they fail where the sdist lacks one.
 OF_FILES = $(addprefix tests/, settings $(addprefix test_, ci.py docs_pages.py docs_site.py layers.py one_home.py \
 	package.py readme.py sample_project.py samples.py) crawl/test_gate.py)
@@ -43,7 +40,7 @@ SIDE_BY_SIDE = $(BIN)/python -m tests.side_by_side $(MAKE_COMMAND)
 
 .PHONY: help demo cluster-demo docs test test-units test-crawls test-select test-select-all \
 	rest \
-	test-oldest test-oldest-asyncio test-oldest-select test-parsers test-upstream test-next test-packages test-sdist coverage mutants \
+	test-oldest test-oldest-select test-parsers test-upstream test-next test-packages test-sdist coverage mutants \
 	stress lint style types build comparison tables clean \
 	always
 
@@ -58,11 +55,10 @@ cluster-demo: .venv/installed-dev ## four workers, offline, and what the hosts s
 	@cd sample_project && PYTHONPATH=.. ../$(BIN)/python -m robots_sample.cluster --picture ../build/cluster.svg
 
 # Crawls mostly wait, so these run side by side, in parts by the names of files and folders. Each takes about as much of
-# the processor as the others, so that none is left alone at the end. The environment of the oldest Scrapy is made
-# meanwhile.
-test: .venv/installed-dev ## the tests, and on the oldest Scrapy those that depend on its version
+# the processor as the others, so that none is left alone at the end.
+test: .venv/installed-dev ## the tests, on the newest Scrapy
 	@$(SIDE_BY_SIDE) $(addprefix test-crawls-,$(PARTS)) $(addprefix test-units-,$(UNITS)) \
-		test-select test-oldest-asyncio
+		test-select
 
 test-units: .venv/installed-dev ## a part of them: all but crawls
 	@$(SIDE_BY_SIDE) $(addprefix test-units-,$(UNITS))
@@ -73,17 +69,14 @@ test-units-%: .venv/installed-dev
 test-crawls: .venv/installed-dev ## a part of them: crawls, with the asyncio reactor
 	@$(SIDE_BY_SIDE) $(addprefix test-crawls-,$(PARTS))
 
-test-oldest: .venv-oldest/installed-dev ## crawls on the oldest Scrapy: those that `make test` leaves out
+test-oldest: .venv-oldest/installed-dev ## crawls on the oldest Scrapy
 	@$(SIDE_BY_SIDE) $(OLDEST_PARTS)
-
-test-oldest-asyncio: .venv-oldest/installed-dev ## a part of them: what may differ by version of Scrapy
-	$(OLDEST)/python -m $(PYTEST) --reactor=asyncio $(VERSIONED)
 
 test-crawls-%: .venv/installed-dev
 	$(RUN) $(PYTEST) --reactor=asyncio $(call part,$*)
 
 test-oldest-%: .venv-oldest/installed-dev
-	$(OLDEST)/python -m $(PYTEST) --reactor=asyncio $(filter-out $(VERSIONED),$(call part,$*))
+	$(OLDEST)/python -m $(PYTEST) --reactor=asyncio $(call part,$*)
 
 # What may differ by reactor; the others have their turn in test-select-all.
 test-select: .venv/installed-dev ## a part of them: crawls, with another reactor
