@@ -91,7 +91,7 @@ def test_list_has_a_line_for_each_origin(robots: Robots) -> None:
 def test_list_for_machines(alone: Robots, three: list[RobotsRecord]) -> None:
     done = alone("cache", "list", "--json", *STORE)
     for found, record in zip(done.json, three, strict=True):
-        expected = {**line_of(record), "size": len(record.body)}
+        expected = {**line_of(record), "v": 1, "size": len(record.body)}
         del expected["body"]
         age = found.pop("age")
         assert NOW - record.fetched_at <= age <= time.time() - record.fetched_at
