@@ -13,9 +13,11 @@ PYTEST = pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
 # Crawls in this process. Left out is what has processes of its own for each reactor, or no crawl.
 CRAWLS = tests/crawl tests/hosts $(addprefix --ignore=tests/crawl/test_, \
 	lost_requests.py queue_properties.py reactor_modes.py slow_connections.py)
-PARTS = folders s n-p q-r t-z a-c d-i j-m
-# The files of a part, by the letters that they begin with; those in folders wait most.
-part = $(if $(filter folders,$1),tests/crawl/hints tests/crawl/shared_queue tests/hosts,$(wildcard tests/crawl/test_[$1]*.py))
+PARTS = hosts workers s n-p q-r t-z a-c d-i j-m
+# The files of a part, by the letters that they begin with; those of workers wait most.
+part = $(or $(part_$1),$(wildcard tests/crawl/test_[$1]*.py))
+part_hosts = tests/hosts tests/crawl/hints
+part_workers = tests/crawl/shared_queue
 UNITS = others protocol commands-p-z commands-a-o stores files
 UNITS_commands-a-o = $(wildcard tests/commands/test_[a-o]*.py)
 UNITS_commands-p-z = $(wildcard tests/commands/test_[p-z]*.py)

@@ -114,11 +114,10 @@ def make_crawler(**overrides: Any) -> Any:
 class Scenario:
     """One run: what was asked, and what each request came to."""
 
-    def __init__(self, cache_size: int) -> None:
+    def __init__(self, cache_size: int, **settings: Any) -> None:
         self.now = 0.0
-        self.crawler = make_crawler(
-            ROBOTS_CACHE_SIZE=cache_size, ROBOTS_STORE_MAX=cache_size, ROBOTS_FETCH_RETRIES=1
-        )
+        sizes = {"ROBOTS_CACHE_SIZE": cache_size, "ROBOTS_STORE_MAX": cache_size}
+        self.crawler = make_crawler(ROBOTS_FETCH_RETRIES=1, **sizes, **settings)
         clock = Clock(wall=lambda: self.now, monotonic=lambda: self.now, jitter=lambda: 0.5)
         self.middleware = middleware.RobotsMiddleware(self.crawler, clock)
         self.running: list[Deferred[None]] = []

@@ -23,6 +23,7 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from scrapy_robots_plus.compat import ClosingWatch, Courier, run_in_background
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
+from scrapy_robots_plus.origins.retrieval import Retrieval
 from scrapy_robots_plus.origins.sharing import one_process, workers
 from scrapy_robots_plus.origins.sharing.lease import Leases
 from scrapy_robots_plus.protocol.origin import Origin
@@ -197,7 +198,17 @@ async def settle(scenario: Scenario, answers: Iterable[int]) -> None:
 
 
 async def look_up(scenario: Scenario) -> None:
-    await scenario.middleware.policies.stored(Origin("http", "site1.example", 80))
+    policies = scenario.middleware.policies
+    await policies.stored(Origin("http", "site1.example", 80))
+    await policies.may("http://host1.example/open", "train-ai")
+
+
+def is_of_tdmrep(site: str) -> bool:
+    """Whether only a crawl that declares a use comes there."""
+    lines, first = inspect.getsourcelines(Retrieval._tdmrep)
+    module, line = site.split()[0].split(":")
+    is_inside = module == "retrieval" and first <= int(line) < first + len(lines)
+    return is_inside or "self._tdmrep" in site
 
 
 @pytest.mark.parametrize(
@@ -210,7 +221,8 @@ async def look_up(scenario: Scenario) -> None:
 async def test_no_leak_no_hung_waiter_no_lost_request(
     injector: Injector, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scenario = Scenario(cache_size=2)
+    uses = {"ROBOTS_AI_USES": ["train-ai"]} if is_of_tdmrep(injector.site) else {}
+    scenario = Scenario(cache_size=2, **uses)
     engine = scenario.crawler.engine
     if injector.site.startswith("workers:"):
         monkeypatch.setattr(workers, "FIRST_PAUSE", 0.002)

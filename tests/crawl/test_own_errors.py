@@ -359,10 +359,10 @@ async def test_a_sitemap_spider_says_which_name_of_scrapy_it_lacks(
 @pytest.mark.parametrize(
     "path",
     [
-        "workers.worker:Worker.next",
-        "workers.worker:Worker.push",
-        "workers.taking:Taking.next",
-        "workers.pushing:Pushing.push",
+        "redis.worker:Worker.next",
+        "redis.worker:Worker.push",
+        "redis.taking:Taking.next",
+        "redis.pushing:Pushing.push",
         "requests.judge:Judge.judge",
     ],
     ids=lambda path: path.partition(":")[2],

@@ -260,9 +260,9 @@ async def test_a_walled_site_is_asked_rarely_until_it_is_open_again(
     assert str(walled[0]).startswith("Walled off: http://")
     # Two pages decide; the third and the fourth are probes, after one pause and one twice as long.
     assert len(host.fetched) == 100 - len(walled)
-    assert host.gaps[1] >= 0.3
-    assert host.gaps[2] >= 0.6
-    assert host.gaps[3] >= 1.2
+    assert host.gaps[1] >= 0.98 * 0.3  # a busy server notes a request late
+    assert host.gaps[2] >= 0.98 * 0.6
+    assert host.gaps[3] >= 0.98 * 1.2
     assert len(crawler.spider.got) == len(host.fetched) - 4 > 0
     assert standings(crawler) == {"walled": 1, "open": 1}
     verdicts = [each for each in entries_in(log) if isinstance(each, VerdictEntry)]

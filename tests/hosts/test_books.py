@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.hosts import book_in_file, book_on_server, machine_clock
 from scrapy_robots_plus.hosts.book import Book, BookError, Entry
-from scrapy_robots_plus.hosts.book_in_file import BookInFile
 from scrapy_robots_plus.hosts.book_on_server import BookOnServer
 from scrapy_robots_plus.hosts.machine_clock import THIS_MACHINE, MachineClock
 from scrapy_robots_plus.hosts.shared_pace import open_book
@@ -28,6 +27,14 @@ from tests.redis_server import RedisServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+
+class BookInFile(book_in_file.BookInFile):
+    """Closes its file when nobody has it any more, as crawls do when they end."""
+
+    def __del__(self) -> None:
+        self.close()
+
 
 A, B, C = "a", "b", "c"
 HOST = "site.example"

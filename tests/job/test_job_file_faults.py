@@ -49,7 +49,7 @@ def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path: Path, path: Path, r
         told, _ = worker.communicate()
     assert worker.returncode == 3, "the limit was not reached"
     assert told.startswith(f"{path}: ")
-    assert "Make room" in told or "Mend the cause" in told
+    assert "Make room" in told or "Fix the cause" in told
     with start(path, log) as worker:
         worker.wait()
     assert worker.returncode == 0

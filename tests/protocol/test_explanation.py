@@ -259,7 +259,8 @@ def test_a_host_that_is_given_up_is_named() -> None:
 def test_reasons_are_what_stats_are_named_by() -> None:
     assert [f"{reason}" for reason in Reason] == [
         *("rule", "no_rule", "no_group", "robots_txt", "unavailable", "unreachable"),
-        *("crawl_delay", "given_up", "closing", "ai_preference", "not_obeyed", "not_http"),
+        *("crawl_delay", "given_up", "walled", "closing", "ai_preference", "not_obeyed"),
+        "not_http",
     ], "the names of stats and the values in audit logs: add one, and change none"
 
 

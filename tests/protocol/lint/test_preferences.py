@@ -181,12 +181,15 @@ class TestOpposites:
             ("Content-Usage: search=y", "Content-Signal: search=yes"),
             ("Content-Usage: search=n", "Content-Usage: search=n"),
             ("Content-Signal: search=yes", "Content-Signal: ai-input=no"),
-            ("Content-Signal: use=full", "Content-Signal: use=reference"),
         ],
     )
     def test_lines_that_go_together(self, first: str, second: str) -> None:
         assert found(first, second) == []
         assert found(second, first) == []
+
+    def test_of_two_levels_of_use_one_denies_what_the_other_allows(self) -> None:
+        lines = ("Content-Signal: use=full", "Content-Signal: use=reference")
+        assert codes(*lines) == [(2, "opposite-preferences")]
 
     def test_what_is_unknown_is_not_the_opposite(self) -> None:
         lines = ("Content-Usage: search=n", "Content-Usage: search=x")
