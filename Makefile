@@ -13,18 +13,19 @@ PYTEST = pytest -o cache_dir=.pytest_cache/$@ $(AGAIN)
 # Crawls in this process. Left out is what has processes of its own for each reactor, or no crawl.
 CRAWLS = tests/crawl tests/hosts $(addprefix --ignore=tests/crawl/test_, \
 	lost_requests.py queue_properties.py reactor_modes.py slow_connections.py)
-PARTS = hosts workers s n-p q-r t-z a-c d-i j-m
+PARTS = hosts workers f c no p q-r s t-z ab deg-i j-m
 # The files of a part, by the letters that they begin with; those of workers wait most.
 part = $(or $(part_$1),$(wildcard tests/crawl/test_[$1]*.py))
 part_hosts = tests/hosts tests/crawl/hints
 part_workers = tests/crawl/shared_queue
-UNITS = others protocol commands-p-z commands-a-o stores files
+UNITS = others-a-m others-n-z protocol commands-p-z commands-a-o stores files
 UNITS_commands-a-o = $(wildcard tests/commands/test_[a-o]*.py)
 UNITS_commands-p-z = $(wildcard tests/commands/test_[p-z]*.py)
 UNITS_protocol = tests/protocol
 UNITS_stores = $(addprefix tests/, origins redis settings storage)
 UNITS_files = tests/audit tests/job
-UNITS_others = $(addprefix --ignore=, tests/crawl tests/hosts tests/commands $(UNITS_protocol) $(UNITS_stores) $(UNITS_files))
+UNITS_others-a-m = $(wildcard tests/test_[a-m]*.py)
+UNITS_others-n-z = $(wildcard tests/test_[n-z]*.py)
 # MEASURE=yes counts the lines that these run, for `make coverage`.
 MEASURED = $(addprefix test-units-, protocol stores)
 $(MEASURED): RUN = $(if $(MEASURE),$(BIN)/coverage run -m,$(BIN)/python -m)
@@ -59,8 +60,7 @@ cluster-demo: .venv/installed-dev ## four workers, offline, and what the hosts s
 # Crawls mostly wait, so these run side by side, in parts by the names of files and folders. Each takes about as much of
 # the processor as the others, so that none is left alone at the end.
 test: .venv/installed-dev ## the tests, on the newest Scrapy
-	@$(SIDE_BY_SIDE) $(addprefix test-crawls-,$(PARTS)) $(addprefix test-units-,$(UNITS)) \
-		test-select
+	@$(SIDE_BY_SIDE) $(addprefix test-crawls-,$(PARTS)) $(addprefix test-units-,$(UNITS))
 
 test-units: .venv/installed-dev ## a part of them: all but crawls
 	@$(SIDE_BY_SIDE) $(addprefix test-units-,$(UNITS))
@@ -81,7 +81,7 @@ test-oldest-%: .venv-oldest/installed-dev
 	$(OLDEST)/python -m $(PYTEST) --reactor=asyncio $(call part,$*)
 
 # What may differ by reactor; the others have their turn in test-select-all.
-test-select: .venv/installed-dev ## a part of them: crawls, with another reactor
+test-select: .venv/installed-dev ## crawls with another reactor: those that may differ
 	$(RUN) $(PYTEST) --reactor=default $(addprefix tests/crawl/test_, gate.py failures.py \
 		faults_at_every_await.py interleavings.py crawl_delay.py cut_bodies.py defer.py fetch_time.py closing.py \
 		queue.py retry_after.py)
@@ -134,7 +134,7 @@ test-python-%:
 
 # None of it changes an environment that another one uses.
 rest: .venv/installed-docs .venv/installed-dev .venv-oldest/installed-dev ## what `.ci/run` does after `make test`, side by side
-	@$(SIDE_BY_SIDE) test-python-3.13 types $(OLDEST_PARTS) coverage style docs
+	@$(SIDE_BY_SIDE) test-python-3.13 types test-select $(OLDEST_PARTS) coverage style docs
 
 # MUTANTS="origins --seed 1" names a folder and repeats a run.
 mutants: .venv/installed-mutants ## changes the package at random, and counts what its tests notice

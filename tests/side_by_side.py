@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-AT_ONCE = 16
+AT_ONCE = 20
 """Crawls mostly wait, so this may be more than there are processors."""
 SECONDS = 1200
 """For each target."""

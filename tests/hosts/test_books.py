@@ -583,7 +583,7 @@ def test_a_change_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "kind"),
     [
-        ("sqlite:a b.db", BookInFile),
+        ("sqlite:a b.db", book_in_file.BookInFile),
         ("redis://127.0.0.1:6379/0", BookOnServer),
         ("rediss://127.0.0.1:6379/0", BookOnServer),
         ("unix:///run/redis.sock", BookOnServer),
