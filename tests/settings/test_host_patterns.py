@@ -186,3 +186,10 @@ def test_patterns_are_equal_by_what_they_hold() -> None:
     assert (len(one), list(one.values()), len(HostPatterns())) == (2, [1, 2], 0)
     with pytest.raises(TypeError, match="unhashable"):
         hash(one)
+
+
+def test_its_items_are_its_patterns_with_their_values() -> None:
+    assert [*HostPatterns([("a.example", 1), ("*.b.example", 2)]).items()] == [
+        ("a.example", 1),
+        ("*.b.example", 2),
+    ]

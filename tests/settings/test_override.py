@@ -11,7 +11,7 @@ from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.dialect import GOOGLE, RFC9309, Dialect, Names
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.status_policy import PRESETS
-from scrapy_robots_plus.settings.options import AiPolicy
+from scrapy_robots_plus.settings.options import AiPolicy, ContentUse
 from scrapy_robots_plus.settings.override import Override
 from scrapy_robots_plus.storage.record import RobotsRecord
 
@@ -136,3 +136,9 @@ def test_as_json_uses_are_as_they_are_read() -> None:
         "ai_policy": "skip",
         "ai_tokens": ["Google-Extended"],
     }
+
+
+def test_a_use_is_shown_by_its_word() -> None:
+    content_use = ContentUse.FULL
+    shown = Override(content_use=content_use, given={"content_use": content_use}).as_json()
+    assert shown == {"content_use": "full"}

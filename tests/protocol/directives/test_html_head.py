@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol.directives.html_head import Meta, robots_metas
+from scrapy_robots_plus.protocol.directives.html_head import LICENSE, Meta, robots_metas
 from tests.protocol.worst_cases import loop, takes_less
 
 NOINDEX = "<meta name=robots content=noindex>"
@@ -248,3 +248,19 @@ class TestWhateverIsServed:
     def test_it_takes_linear_time(self, start: str, piece: str, unit: float) -> None:
         text = start + piece * (40_000 // len(piece))
         assert takes_less(lambda: metas(text, xml=True), 10 * unit)
+
+
+@pytest.mark.parametrize(
+    ("link", "found"),
+    [
+        ('<link rel=license type="application/rsl+xml" href=/l.xml>', ["/l.xml"]),
+        ('<link rel="next license" type="Application/RSL+XML" href="/l">', ["/l"]),
+        ('<link rel=license type="application/rsl+xml">', [""]),
+        ('<link rel=license href="/l">', []),
+        ('<link rel=next type="application/rsl+xml" href="/l">', []),
+    ],
+)
+def test_links_to_licences_are_among_those_asked_for(link: str, found: list[str]) -> None:
+    read = robots_metas(f"<head>{link}{NOINDEX}", ("foobot", LICENSE))
+    assert [each.content for each in read if each.name == LICENSE] == found
+    assert metas(link) == []

@@ -256,3 +256,14 @@ def test_time_grows_with_the_length(repeated: str) -> None:
         return seconds(lambda: TdmFile(body).statements("/" + "a" * 500))
 
     assert read(4_000) < 40 * max(read(400), 0.0005)
+
+
+def test_a_file_without_a_rule_is_false() -> None:
+    assert not tdm_file(b"[]")
+    assert tdm_file(json.dumps([rule("/a")]).encode())
+
+
+def test_what_is_known_only_with_the_page() -> None:
+    of_pages = {source for source in Source if source.is_of_page}
+    assert Source.TDM_FILE not in of_pages
+    assert {Source.TDM_HEADER, Source.TDM_META} < of_pages
