@@ -37,6 +37,7 @@ def rows(printed: str) -> list[dict[str, str]]:
     """Of all tables."""
     split = [re.split(r"  +", line) for line in printed.splitlines() if "  " in line]
     head = split[0]
+    assert {len(row) for row in split} == {len(head)}, printed
     return [dict(zip(head, row, strict=True)) for row in split if row != head]
 
 

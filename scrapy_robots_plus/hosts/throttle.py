@@ -269,7 +269,8 @@ class Throttle:
             of_host = refusal is not Refusal.OF_PAGE or self._helps
             return of_host and before < self.FORGIVEN
         # At full speed one more try is cheap, unless other tries have come to nothing.
-        return self.was_in_vain and before == 1 and self._refused_again <= self.SEVERAL
+        was_on = self.phase > 1
+        return was_on and before == 1 and self._refused_again <= self.SEVERAL
 
     def _speed_up(self) -> None:
         """There was another answer: if the host is not slowed down, that ends."""

@@ -108,6 +108,16 @@ def test_dead_pages_cost_a_number_of_further_tries_that_does_not_grow(
         assert ours.sent <= own.sent + 40
 
 
+@pytest.mark.parametrize("at_once", [1, 8])
+@pytest.mark.parametrize("number", [7, 10])
+def test_pages_that_are_refused_now_and_then_are_got(number: int, at_once: int) -> None:
+    for seed in range(50):
+        for pages in (100, 240):
+            assert (
+                len(virtual_crawl(EveryNth(number), pages, seed=seed, at_once=at_once).got) == pages
+            )
+
+
 @pytest.mark.parametrize("pages", [12, 100])
 def test_pages_that_are_503_twice_are_got(pages: int) -> None:
     for done in compare(lambda _: Dead(range(12), 503, 2), pages, seeds=5):
