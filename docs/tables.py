@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.audit.entries import ENTRIES, fields_of
-from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.requests import FETCH_META, PAGE_META
+from scrapy_robots_plus.crawl import requests, stats
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.lint import Code
 from scrapy_robots_plus.protocol.status_policy import PRESETS
@@ -26,7 +25,8 @@ from scrapy_robots_plus.settings.reading import PRESETS as POLITENESS
 from . import rooms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+    from types import ModuleType
     from typing import Any
 
     from scrapy_robots_plus.audit.entries import Entry
@@ -58,15 +58,29 @@ def docs_of(declaring: type) -> dict[str, str]:
     for each in reversed(tuple(ours)):
         (declared,) = ast.parse(textwrap.dedent(inspect.getsource(each))).body
         assert isinstance(declared, ast.ClassDef)
-        for attribute, below in pairwise(declared.body):
-            match attribute, below:
-                case (
-                    ast.AnnAssign(target=ast.Name(id=name))
-                    | ast.Assign(targets=[ast.Name(id=name)]),
-                    ast.Expr(value=ast.Constant(value=str(text))),
-                ):
-                    found[name] = " ".join(text.split())
+        found.update(_docs_below(declared.body))
     return found
+
+
+def _docs_below(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
+    """The names that are assigned to, each with the docstring below it."""
+    for attribute, below in pairwise(body):
+        match attribute, below:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                yield name, " ".join(text.split())
+
+
+def described_in(module: ModuleType) -> dict[str, dict[str, str]]:
+    """The values of the constants of a module, with the docstrings below them, under the comments
+    that begin its sections."""
+    _, *parts = re.split(r"^# (.+)\n$", inspect.getsource(module), flags=re.MULTILINE)
+    return {
+        title: {getattr(module, name): doc for name, doc in _docs_below(ast.parse(text).body)}
+        for title, text in zip(parts[::2], parts[1::2], strict=True)
+    }
 
 
 def between(page: Path, name: str) -> str:
@@ -164,6 +178,12 @@ def shown(value: object) -> str:
     return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
+_FIXED = re.findall(r"^    (\w+|\"\w+\"): \w+,  # (.+)$", inspect.getsource(requests), re.MULTILINE)
+PAGE_META, FETCH_META, _ = described_in(requests).values()
+for (_, _does), (_key, _value) in zip(_FIXED, requests.FIXED_FETCH_META.items(), strict=True):
+    FETCH_META[_key] = f"`{_value}`: {_does}"
+
+
 def page_meta_table() -> str:
     return _meta_table(PAGE_META)
 
@@ -222,14 +242,17 @@ def politeness_table() -> str:
     return table(("setting", *(f"`{name.value}`" for name in POLITENESS)), rows)
 
 
+STATS_BY_SECTION = described_in(stats)
+
+
 def stats_tables() -> str:
     return "\n\n".join(
-        f"## {heading}\n\n{_of_keys(keys)}" for heading, keys in stats.SECTIONS.items()
+        f"## {heading}\n\n{_of_keys(keys)}" for heading, keys in STATS_BY_SECTION.items()
     )
 
 
-def _of_keys(keys: list[str]) -> str:
-    return table(("key", "counts"), [(f"`{key}`", stats.MEANINGS[key]) for key in keys])
+def _of_keys(keys: dict[str, str]) -> str:
+    return table(("key", "counts"), [(f"`{key}`", counts) for key, counts in keys.items()])
 
 
 def codes_table() -> str:

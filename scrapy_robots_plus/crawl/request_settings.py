@@ -12,6 +12,7 @@ from scrapy_robots_plus.settings.errors import WrongPartsError
 
 from .exceptions import RobotsOverrideError
 from .recent import Recent
+from .requests import MEANT_FOR_META_KEY, OVERRIDE_META_KEY
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 logger = logging.getLogger(__name__)
-
-OVERRIDE_META_KEY = "robots_override"
-MEANT_FOR_META_KEY = "robots_override_for"
 
 _REMEMBERED = 256
 """Overrides of requests whose settings are kept."""

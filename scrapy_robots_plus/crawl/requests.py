@@ -1,6 +1,6 @@
 """What a request says: its meta keys, its origin, its downloader slot, and whether it is ours.
 
-The tables of docs/meta-keys.md are made from the descriptions of the keys.
+The tables of docs/meta-keys.md are made from the docstrings and comments of the keys.
 """
 
 from __future__ import annotations
@@ -17,135 +17,83 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 
-from .request_settings import MEANT_FOR_META_KEY, OVERRIDE_META_KEY
+# Keys of spiders' requests
 
-PAGE_META: dict[str, str] = {}
-"""What each key does that is read or set on the requests of spiders."""
-FETCH_META: dict[str, str] = {}
-"""What each key does that is set on requests for robots.txt."""
-FIXED_FETCH_META: dict[str, Any] = {}
-"""Keys with the same value for all of these requests; they override ROBOTS_FETCH_META."""
+DONT_OBEY_META_KEY = "dont_obey_robotstxt"
+"""Read. `True` sends the request without asking robots.txt for its rules. If the host's Crawl-delay
+is known, the request still waits for it."""
+SLOT_META_KEY = compat.SLOT_META_KEY
+"""Read, and set by Scrapy: the downloader slot. One that you set is kept; one that a redirect took
+along from another host is removed."""
+REDIRECT_META_KEY = "redirect_urls"
+"""Read; set by Scrapy. Tells whether `download_slot` is left over from another host, which
+redirected to this one."""
+START_META_KEY = "is_start_request"
+"""Read; set by Scrapy. If all start requests are denied, the crawl closes with the reason
+`robotstxt_denied`."""
+OVERRIDE_META_KEY = "robots_override"
+"""Read. What is different for this request, with the keys of `ROBOTS_OVERRIDES`. See
+[overrides](overrides.md#one-request)."""
+MEANT_FOR_META_KEY = "robots_override_for"
+"""Set beside `robots_override`: the origin that it is for. Leave it alone."""
+PUT_BACK_META_KEY = "robots_put_back"
+"""Set on requests that go back to the scheduler, and removed when they come again: the
+`dont_filter` that they had before. Leave it alone."""
+STAMP_META_KEY = "robots"
+"""Set: what robots.txt said of the request when it was sent, and what the site wants done with the
+page. See [preferences](preferences.md#the-stamp)."""
+SITEMAPS_META_KEY = "robots_sitemaps"
+"""Read, on requests for a robots.txt; set by `RobotsSitemapSpider`. `True` sends nothing: the
+response has the Sitemap lines of the file that the crawl has read anyway. See
+[sitemaps](sitemaps.md)."""
+SCHEDULED_META_KEY = "robots_scheduled"
+"""Set with `ROBOTS_CLEAN_PARAM` on requests that go to the scheduler, and removed before they are
+sent. Leave it alone."""
+NOFOLLOW_META_KEY = "robots_nofollow"
+"""Set: `True` on requests that a callback makes of a page with `nofollow`, if `ROBOTS_NOFOLLOW` is
+`observe`. See [page-level directives](page-directives.md)."""
+REFUSED_META_KEY = "robots_refused"
+"""Set on requests that were answered 429 or 503: how many times. Leave it alone."""
+HANDLED_META_KEY = "handle_httpstatus_list"
+"""Read; Scrapy's. A request that lists the status of a refusal is retried as after any error."""
+HANDLES_ALL_META_KEY = "handle_httpstatus_all"
+"""Read; Scrapy's. The same."""
+MAX_RETRIES_META_KEY = "max_retry_times"
+"""Set beside `robots_refused`: Scrapy's limit of retries, which goes up by one with each refusal of
+the host, up to five."""
 
+# Keys of robots.txt requests
 
-def _of_pages(key: str, does: str) -> str:
-    PAGE_META[key] = does
-    return key
+TAP_META_KEY = "robots_fetch"
+"""Marks a request for robots.txt, and holds the state of its download. Your own middlewares can
+look for it. Whoever replaces the request has to keep it."""
+FETCH_SLOT_META_KEY = compat.SLOT_META_KEY
+"""A slot for each robots.txt, so that it does not wait behind pages. `ROBOTS_FETCH_META` can name
+another. Not in a Scrapy with throttling scopes, which has `dont_throttle`."""
+IMPERSONATE_META_KEY = "impersonate_curl_options"
+"""What scrapy-impersonate has for `download_maxsize`. `ROBOTS_FETCH_META` can replace it."""
+TIMEOUT_META_KEY = "download_timeout"
+"""What is left of `ROBOTS_FETCH_TIMEOUT`."""
+MAXSIZE_META_KEY = "download_maxsize"
+"""Twice `ROBOTS_FETCH_MAX_BYTES`. It is 0 for handlers that can be stopped while they download;
+these are stopped at the limit itself."""
 
+# Those with a value that nothing changes
 
-def _of_fetches(key: str, does: str) -> str:
-    FETCH_META[key] = does
-    return key
-
-
-def _fixed(key: str, value: object, does: str) -> None:
-    FIXED_FETCH_META[_of_fetches(key, f"`{value}`: {does}")] = value
-
-
-DONT_OBEY_META_KEY = _of_pages(
-    "dont_obey_robotstxt",
-    "Read. `True` sends the request without asking robots.txt for its rules. If the host's "
-    "Crawl-delay is known, the request still waits for it.",
-)
-_of_pages(
-    compat.SLOT_META_KEY,
-    "Read, and set by Scrapy: the downloader slot. One that you set is kept; one that a redirect "
-    "took along from another host is removed.",
-)
-REDIRECT_META_KEY = _of_pages(
-    "redirect_urls",
-    "Read; set by Scrapy. Tells whether `download_slot` is left over from another host, which "
-    "redirected to this one.",
-)
-START_META_KEY = _of_pages(
-    "is_start_request",
-    "Read; set by Scrapy. If all start requests are denied, the crawl closes with the reason "
-    "`robotstxt_denied`.",
-)
-_of_pages(
-    OVERRIDE_META_KEY,
-    "Read. What is different for this request, with the keys of `ROBOTS_OVERRIDES`. See "
-    "[overrides](overrides.md#one-request).",
-)
-_of_pages(
-    MEANT_FOR_META_KEY,
-    "Set beside `robots_override`: the origin that it is for. Leave it alone.",
-)
-PUT_BACK_META_KEY = _of_pages(
-    "robots_put_back",
-    "Set on requests that go back to the scheduler, and removed when they come again: the "
-    "`dont_filter` that they had before. Leave it alone.",
-)
-STAMP_META_KEY = _of_pages(
-    "robots",
-    "Set: what robots.txt said of the request when it was sent, and what the site wants done with "
-    "the page. See [preferences](preferences.md#the-stamp).",
-)
-SITEMAPS_META_KEY = _of_pages(
-    "robots_sitemaps",
-    "Read, on requests for a robots.txt; set by `RobotsSitemapSpider`. `True` sends nothing: the "
-    "response has the Sitemap lines of the file that the crawl has read anyway. See "
-    "[sitemaps](sitemaps.md).",
-)
-SCHEDULED_META_KEY = _of_pages(
-    "robots_scheduled",
-    "Set with `ROBOTS_CLEAN_PARAM` on requests that go to the scheduler, and removed before they "
-    "are sent. Leave it alone.",
-)
-
-NOFOLLOW_META_KEY = _of_pages(
-    "robots_nofollow",
-    "Set: `True` on requests that a callback makes of a page with `nofollow`, if `ROBOTS_NOFOLLOW` "
-    "is `observe`. See [page-level directives](page-directives.md).",
-)
-
-REFUSED_META_KEY = _of_pages(
-    "robots_refused",
-    "Set on requests that were answered 429 or 503: how many times. Leave it alone.",
-)
-HANDLED_META_KEY = _of_pages(
-    "handle_httpstatus_list",
-    "Read; Scrapy's. A request that lists the status of a refusal is retried as after any error.",
-)
-HANDLES_ALL_META_KEY = _of_pages("handle_httpstatus_all", "Read; Scrapy's. The same.")
-MAX_RETRIES_META_KEY = _of_pages(
-    "max_retry_times",
-    "Set beside `robots_refused`: Scrapy's limit of retries, which goes up by one with each "
-    "refusal of the host, up to five.",
-)
-
-TAP_META_KEY = _of_fetches(
-    "robots_fetch",
-    "Marks a request for robots.txt, and holds the state of its download. Your own middlewares "
-    "can look for it. Whoever replaces the request has to keep it.",
-)
-"""Holds the ``Tap`` of the download (``origins/fetching/body_tap.py``)."""
-_of_fetches(
-    compat.SLOT_META_KEY,
-    "A slot for each robots.txt, so that it does not wait behind pages. `ROBOTS_FETCH_META` can "
-    "name another. Not in a Scrapy with throttling scopes, which has `dont_throttle`.",
-)
-IMPERSONATE_META_KEY = _of_fetches(
-    "impersonate_curl_options",
-    "What scrapy-impersonate has for `download_maxsize`. `ROBOTS_FETCH_META` can replace it.",
-)
-TIMEOUT_META_KEY = _of_fetches("download_timeout", "What is left of `ROBOTS_FETCH_TIMEOUT`.")
-MAXSIZE_META_KEY = _of_fetches(
-    "download_maxsize",
-    "Twice `ROBOTS_FETCH_MAX_BYTES`. It is 0 for handlers that can be stopped while they download; "
-    "these are stopped at the limit itself.",
-)
-_fixed(DONT_OBEY_META_KEY, True, "a robots.txt is not subject to itself.")
-_fixed("is_robotstxt_request", True, "the mark of newer versions of Scrapy for these requests.")
-_fixed("dont_throttle", True, "its own limits hold, not those of pages, in a Scrapy with scopes.")
-_fixed("allow_offsite", True, "robots.txt may be outside `allowed_domains`.")
-_fixed("dont_redirect", True, "redirects are followed by this package, at most five.")
-_fixed("handle_httpstatus_all", True, "any status is an answer.")
-_fixed("dont_retry", True, "retries are left to `ROBOTS_FETCH_RETRIES`.")
-_fixed("dont_cache", True, "Scrapy's HTTP cache is asked by this package itself.")
-_fixed("dont_merge_cookies", True, "no cookies are sent or kept.")
-_fixed("autothrottle_dont_adjust_delay", True, "AutoThrottle learns from pages alone.")
-_fixed("download_fail_on_dataloss", True, "a file that is cut off is a failure.")
-_fixed("download_warnsize", 0, "no warning about large files.")
+FIXED_FETCH_META: dict[str, Any] = {
+    DONT_OBEY_META_KEY: True,  # a robots.txt is not subject to itself.
+    "is_robotstxt_request": True,  # the mark of newer versions of Scrapy for these requests.
+    "dont_throttle": True,  # its own limits hold, not those of pages, in a Scrapy with scopes.
+    "allow_offsite": True,  # robots.txt may be outside `allowed_domains`.
+    "dont_redirect": True,  # redirects are followed by this package, at most five.
+    "handle_httpstatus_all": True,  # any status is an answer.
+    "dont_retry": True,  # retries are left to `ROBOTS_FETCH_RETRIES`.
+    "dont_cache": True,  # Scrapy's HTTP cache is asked by this package itself.
+    "dont_merge_cookies": True,  # no cookies are sent or kept.
+    "autothrottle_dont_adjust_delay": True,  # AutoThrottle learns from pages alone.
+    "download_fail_on_dataloss": True,  # a file that is cut off is a failure.
+    "download_warnsize": 0,  # no warning about large files.
+}
 
 _NOT_HTTP = re.compile(r"(?!https?:)[a-z][a-z0-9+-]*:(?!\d+(?:[/?#]|$))", re.IGNORECASE)
 """Matches the start of ``mailto:someone``, but not ``localhost:8080/``, which lacks a scheme."""
@@ -218,7 +166,7 @@ def slot_is_left_over(request: Request) -> bool:
     The downloader writes the slot into the meta, and a redirect copies it to other hosts. A slot
     with the name of the redirecting host is such a left-over; any other was chosen.
     """
-    key = request.meta.get(compat.SLOT_META_KEY)
+    key = request.meta.get(SLOT_META_KEY)
     before = request.meta.get(REDIRECT_META_KEY)
     if key is None or not before:
         return False
@@ -230,5 +178,5 @@ def slot_is_left_over(request: Request) -> bool:
 
 def chosen_slot(request: Request) -> str | None:
     """The slot in the meta, unless it is a left-over."""
-    key: str | None = request.meta.get(compat.SLOT_META_KEY)
+    key: str | None = request.meta.get(SLOT_META_KEY)
     return None if key is None or slot_is_left_over(request) else key

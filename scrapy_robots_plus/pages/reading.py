@@ -9,8 +9,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.exceptions import RobotsOverrideError
 from scrapy_robots_plus.crawl.log import crawl_log
-from scrapy_robots_plus.crawl.request_settings import OVERRIDE_META_KEY
-from scrapy_robots_plus.crawl.requests import origin_to_ask
+from scrapy_robots_plus.crawl.requests import OVERRIDE_META_KEY, origin_to_ask
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.protocol.printable import printable
 

@@ -10,9 +10,9 @@ import pytest
 import pytest_twisted
 from scrapy import signals
 
+from docs.tables import FETCH_META, PAGE_META
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import requests
-from scrapy_robots_plus.crawl.requests import FETCH_META, PAGE_META
 from tests.crawling import make_crawler, run
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 import pytest_twisted
 from prometheus_client.parser import text_string_to_metric_families
 
-from scrapy_robots_plus.crawl import stats
+from docs.tables import STATS_BY_SECTION
 from tests.crawling import ProbeSpider, crawl
 from tests.samples import block_with, settings_of
 from tests.sites import Sites, answer, hang_up
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 CLOSED = "User-agent: *\nDisallow: /private/\n"
 Labels = frozenset[tuple[str, str]]
+KEYS = [key for keys in STATS_BY_SECTION.values() for key in keys]
 
 
 def example() -> dict[str, Any]:
@@ -70,10 +71,10 @@ async def test_the_example_writes_what_the_stats_say(sites: Sites, tmp_path: Pat
 
 
 def test_each_stat_is_counted_by_its_label_and_never_twice() -> None:
-    counted = dict.fromkeys((key.replace("<", "").replace(">", "") for key in stats.MEANINGS), 1)
+    counted = dict.fromkeys((key.replace("<", "").replace(">", "") for key in KEYS), 1)
     found = samples(example()["prometheus_text"](counted, "probe"))
     assert len(found) == len(counted) - 2  # without the sums of the reasons
-    labelled = {key.partition("<") for key in stats.MEANINGS if "<" in key}
+    labelled = {key.partition("<") for key in KEYS if "<" in key}
     labels = {prefix: label.removesuffix(">") for prefix, _, label in labelled}
     assert example()["LABELS"] == labels
 

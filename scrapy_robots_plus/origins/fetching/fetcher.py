@@ -15,6 +15,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
 from scrapy_robots_plus.crawl.requests import (
+    FETCH_SLOT_META_KEY,
     FIXED_FETCH_META,
     IMPERSONATE_META_KEY,
     MAXSIZE_META_KEY,
@@ -219,9 +220,7 @@ class Fetcher:
         refused = 2 * settings.fetch_max_bytes
         meta: dict[str, Any] = {
             # Its own slot: in that of the pages it would wait behind them, a Crawl-delay each.
-            **(
-                {compat.SLOT_META_KEY: f"robots.txt of {Origin.of(url)}"} if self._has_slots else {}
-            ),
+            **({FETCH_SLOT_META_KEY: f"robots.txt of {Origin.of(url)}"} if self._has_slots else {}),
             IMPERSONATE_META_KEY: {"MAXFILESIZE_LARGE": refused},
             **settings.fetch_meta,
             **FIXED_FETCH_META,
