@@ -20,7 +20,7 @@ from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.lint import Code
 from scrapy_robots_plus.protocol.status_policy import PRESETS
 from scrapy_robots_plus.settings.declared import DECLARED, Declared
-from scrapy_robots_plus.settings.reading import PRESETS as POLITENESS
+from scrapy_robots_plus.settings.robots_settings import PRESETS as POLITENESS
 
 from . import rooms
 
@@ -164,11 +164,10 @@ Type: {declared.check.type}. Default: `{default}`. Example: `{example}`"""
 
 
 def _needs(declared: Setting[Any, Any]) -> str:
-    """What other settings must be, which a crawl warns of."""
-    if not declared.needs:
+    """What another setting must be, which a crawl warns of."""
+    if declared.need is None:
         return ""
-    others = " and ".join(f"`{need.name}`" for need in declared.needs)
-    return f" It has no effect without {others}; a crawl warns of that."
+    return f" It has no effect without `{declared.need.name}`; a crawl warns of that."
 
 
 def shown(value: object) -> str:

@@ -10,8 +10,7 @@ from scrapy.settings import Settings
 from scrapy_robots_plus import RobotsSettingsError
 from scrapy_robots_plus.settings.declared import DECLARED
 from scrapy_robots_plus.settings.options import Politeness
-from scrapy_robots_plus.settings.reading import PRESETS
-from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+from scrapy_robots_plus.settings.robots_settings import PRESETS, RobotsSettings
 
 FIELDS = {declared.name: field for field, declared in DECLARED.items()}
 

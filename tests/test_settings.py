@@ -21,8 +21,7 @@ from scrapy_robots_plus.protocol.status_policy import PRESETS
 from scrapy_robots_plus.settings.checks import number, whole_number
 from scrapy_robots_plus.settings.declared import DECLARED, Declared, names
 from scrapy_robots_plus.settings.options import OnVisitTime, TooLong
-from scrapy_robots_plus.settings.reading import dialect_in, unknown_settings
-from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings, dialect_in, unknown_settings
 
 from .crawling import crawl, make_crawler, run
 from .sites import Sites

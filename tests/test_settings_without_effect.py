@@ -55,7 +55,7 @@ def test_both_are_named(name: str, value: Any, others: dict[str, Any], because: 
 
 
 def test_each_need_has_a_case() -> None:
-    needs = {(each.name, need.name) for each in DECLARED.values() for need in each.needs}
+    needs = {(each.name, each.need.name) for each in DECLARED.values() if each.need}
     assert {(name, because.partition(" is ")[0]) for name, _, _, because in CASES} == needs
 
 

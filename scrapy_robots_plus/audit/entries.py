@@ -441,12 +441,6 @@ def from_fields(line: Mapping[str, Any]) -> Entry | None:
     return None if entry is None else entry(**read_fields(entry, line))
 
 
-def dialect_to_json(dialect: Dialect) -> dict[str, Any]:
-    """All fields of *dialect*."""
-    values = {each.name: getattr(dialect, each.name) for each in fields(dialect)}
-    return {name: each.value if isinstance(each, Enum) else each for name, each in values.items()}
-
-
 def dialect_from_json(value: str | Mapping[str, Any]) -> Dialect:
     """The dialect with these fields, or with this name. Raises ValueError if there is none.
 

@@ -7,8 +7,8 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.settings.checks import WrongPartsError
 from scrapy_robots_plus.settings.declared import request_override
-from scrapy_robots_plus.settings.errors import WrongPartsError
 
 from .exceptions import RobotsOverrideError
 from .recent import Recent

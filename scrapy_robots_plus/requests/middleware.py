@@ -33,8 +33,10 @@ from scrapy_robots_plus.pages.sitemap_feed import SitemapFeed
 from scrapy_robots_plus.pages.sitemaps import Sitemaps
 from scrapy_robots_plus.pages.stamp import remove_stamp
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.settings.reading import report_unknown_settings
-from scrapy_robots_plus.settings.robots_settings import report_settings_without_effect
+from scrapy_robots_plus.settings.robots_settings import (
+    report_settings_without_effect,
+    report_unknown_settings,
+)
 
 from .audit_mode import AuditMode
 from .judge import Judge, Passes, Refused, Requeued, Unasked, given_up_refusal

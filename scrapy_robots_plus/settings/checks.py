@@ -14,10 +14,11 @@ from functools import partial
 from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from scrapy_robots_plus.protocol.dialect import Dialect, dialect_named
 from scrapy_robots_plus.protocol.preferences import CURRENT
+from scrapy_robots_plus.protocol.printable import cut
 from scrapy_robots_plus.protocol.product_token import has_product_token
 from scrapy_robots_plus.protocol.rfc9309 import EXPIRY
 from scrapy_robots_plus.protocol.status_policy import StatusTable, status_table
@@ -25,7 +26,7 @@ from scrapy_robots_plus.storage import check_sqlite_uri, check_store_uri
 from scrapy_robots_plus.storage.redis.url import check_redis_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from enum import Enum
 
 _W = TypeVar("_W")
@@ -42,6 +43,36 @@ class Check(Generic[_W, _T]):
     read: Callable[[object], _T]
     """Returns the value to use. Raises ValueError saying what is expected."""
     unit: str = ""
+
+
+_MOST_OF_A_VALUE = 500
+"""How many characters of a value are shown."""
+
+
+class SettingProblem(NamedTuple):
+    """A wrong setting of a Scrapy project."""
+
+    name: str
+    """Its name, such as ``ROBOTS_TTL``."""
+    value: object
+    """Its value in the project, or that of the part."""
+    expected: str
+    """What is wrong, or what is expected."""
+    part: str = ""
+    """Which part of it, if it is a dict: ``['example.com']['obey']``."""
+
+    def __str__(self) -> str:
+        value = cut(repr(self.value), _MOST_OF_A_VALUE)
+        return f"{self.name}{self.part} = {value}: {self.expected}"
+
+
+class WrongPartsError(ValueError):
+    """A value that is a dict has wrong parts."""
+
+    def __init__(self, parts: Iterable[SettingProblem]) -> None:
+        self.parts = tuple(parts)
+        """Each of them, without the name of the setting."""
+        super().__init__("; ".join(map(str, self.parts)))
 
 
 DAY = EXPIRY

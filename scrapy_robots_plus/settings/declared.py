@@ -10,32 +10,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
-from .checks import (
-    DAY,
-    FOREVER,
-    Check,
-    ai_tokens,
-    ai_uses,
-    boolean,
-    boolean_or_none,
-    boolean_or_path,
-    dialect,
-    file_name,
-    headers,
-    item_field,
-    number,
-    one_of,
-    or_unset,
-    pair,
-    share,
-    shared_pace,
-    status_policy,
-    store_uri,
-    string_keyed,
-    user_agent,
-    warc_file,
-    whole_number,
-)
+from . import checks
+from .checks import DAY, FOREVER, Check
 from .options import (
     AiPolicy,
     ContentUse,
@@ -47,10 +23,10 @@ from .options import (
     SitemapScope,
     TooLong,
 )
-from .overrides import EXTRA_KEYS, override_from, overrides_from
+from .override import EXTRA_KEYS, override_from, overrides_from
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.status_policy import StatusTable
@@ -72,6 +48,16 @@ class Need:
     """Of the :class:`RobotsSettings` of a crawl, or of an override."""
 
 
+OBEYS = Need("ROBOTSTXT_OBEY", lambda its: its.obey)
+READS_FILES = Need("ROBOTSTXT_OBEY", lambda its: its.needs_file)
+IS_ON = Need("ROBOTSTXT_OBEY", lambda its: its.is_on)
+KEEPS_DELAYS = Need("ROBOTS_CRAWL_DELAY_OBEY", lambda its: its.keeps_delays)
+BACKS_OFF = Need("ROBOTS_BACKOFF_MAX", lambda its: its.backoff_max)
+HAS_USES = Need("ROBOTS_AI_USES", lambda its: its.uses)
+HAS_AUDIT_LOG = Need("ROBOTS_AUDIT_LOG", lambda its: its.audit_log)
+SECONDS = checks.number("seconds", 0, FOREVER)
+
+
 @dataclass(frozen=True)
 class Setting(Generic[_W, _T]):
     """The declaration of one setting."""
@@ -82,40 +68,34 @@ class Setting(Generic[_W, _T]):
     """As a user would write it; it is checked like any other value."""
     example: _W
     """Another value, as a user would write it."""
-    needs: tuple[Need, ...] = ()
-    """Without one of these, another value than the default has no effect."""
-    overridable: bool = False
+    need: Need | None
+    """Without this, another value than the default has no effect."""
+    overridable: bool
     """Whether it may differ for some hosts or requests, under the name of its field."""
 
 
 def setting(
-    name: str,
     check: Check[_W, _T],
     *,
     default: _W,
     example: _W,
     secret: bool = False,
-    needs: tuple[Need, ...] = (),
+    need: Need | None = None,
     overridable: bool = False,
 ) -> _T:
-    """A dataclass field that declares the setting *name*, of the type that *check* returns.
+    """A dataclass field that declares a setting of the type that *check* returns.
 
-    The docstring below it is a paragraph of Markdown for docs/settings.md. The README shows only
-    its first sentence.
+    Its name is ``ROBOTS_`` and that of the field. The docstring below it is a paragraph of Markdown
+    for docs/settings.md. The README shows only its first sentence.
 
-    *secret*: a password may be part of it, so that its value is left out of a ``repr``. *needs*:
-    what other settings must be, or it has no effect, which is warned of. *overridable*: it is a key
-    of ``ROBOTS_OVERRIDES`` too.
+    *secret*: a password may be part of it, so that its value is left out of a ``repr``. *need*:
+    what another setting must be, or it has no effect, which is warned of. *overridable*: it is a
+    key of ``ROBOTS_OVERRIDES`` too.
     """
-    declared = Setting(name, check, default, example, needs, overridable)
-    made: _T = field(metadata={"setting": declared}, repr=not secret)
+    made: _T = field(
+        metadata={"declared": (check, default, example, need, overridable)}, repr=not secret
+    )
     return made
-
-
-def declared_in(group: type) -> Iterator[tuple[str, Setting[Any, Any]]]:
-    """The settings that a dataclass declares, each with the name of its field."""
-    for item in fields(group):
-        yield item.name, item.metadata["setting"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,18 +104,18 @@ class Declared:
 
     # What is obeyed
 
-    obey: bool = setting("ROBOTSTXT_OBEY", boolean, default=True, example=False, overridable=True)
+    obey: bool = setting(checks.boolean, default=True, example=False, overridable=True)
     """Drop requests that robots.txt disallows. Scrapy's own default is `False`; the add-on sets it
     to `True` unless your project sets it. With `False` nothing is fetched and nothing dropped;
     delays are still honoured if `ROBOTS_CRAWL_DELAY_OBEY` is `True`."""
     user_agent: str | tuple[str, ...] | None = setting(
-        "ROBOTSTXT_USER_AGENT", user_agent, default=None, example="Foobot", overridable=True
+        checks.user_agent, default=None, example="Foobot", overridable=True
     )
     """The name of your crawler in robots.txt: a product token, a whole User-Agent header, or a list
     of names in order of preference. `Foobot,Barbot` is a list too. If unset, the User-Agent header
     of each request is used."""
     dialect: Dialect = setting(
-        "ROBOTS_DIALECT", dialect, default="RFC9309", example="GOOGLE", overridable=True
+        checks.dialect, default="RFC9309", example="GOOGLE", overridable=True
     )
     """How a file is read: `RFC9309`, `GOOGLE`, `GYM2008`, `MK1996`, `FIRST_MATCH`, or a
     `scrapy_robots_plus.protocol.Dialect`. See [dialects](dialects.md)."""
@@ -143,7 +123,6 @@ class Declared:
     # Overrides
 
     overrides: HostPatterns[Override] = setting(
-        "ROBOTS_OVERRIDES",
         Check("a dict of dicts, by host", lambda value: overrides_from(value, _override_keys())),
         default={},
         example={"intranet.example": {"obey": False, "reason": "our own site"}},
@@ -152,7 +131,7 @@ class Declared:
     `evidence`, `until`, `user_agent`, `dialect`, `status_policy`, `crawl_delay`, `default_delay`,
     `robots_txt`, `ai_uses`, `content_use`, `ai_policy`, `ai_tokens`, `nofollow`, `noindex`. See
     [overrides](overrides.md)."""
-    mode: Mode = setting("ROBOTS_MODE", one_of(Mode), default="obey", example="observe")
+    mode: Mode = setting(checks.one_of(Mode), default="obey", example="observe")
     """Whether robots.txt is enforced. `obey` does so. `observe` sends every request at once, and
     only counts and logs what would have been denied. See [observe mode](overrides.md#observe-mode).
     """
@@ -160,26 +139,19 @@ class Declared:
     # Failures
 
     status_policy: StatusTable = setting(
-        "ROBOTS_STATUS_POLICY",
-        status_policy,
+        checks.status_policy,
         default="rfc9309",
         example={"preset": "rfc9309", "403": "disallow", "timeout": "allow"},
         overridable=True,
     )
     """What a status or a failure means: `rfc9309`, `mk1996`, `fail-open`, `fail-closed`, or a dict
     that changes one of these. See [failures](failures.md)."""
-    defer: float = setting(
-        "ROBOTS_DEFER",
-        number("seconds", 0, FOREVER),
-        default=0,
-        example=3_600,
-        needs=(Need("ROBOTSTXT_OBEY", lambda its: its.obey),),
-    )
+    defer: float = setting(SECONDS, default=0, example=3_600, need=OBEYS)
     """How long requests to a host whose robots.txt cannot be read are kept in the queue, counted
     from the first failure to read it. Then they fail with `RobotsUnreachable`; with 0 they do so at
     once. See [failures](failures.md#how-long-it-is-remembered)."""
     retry_interval: tuple[float, float] = setting(
-        "ROBOTS_RETRY_INTERVAL", pair("seconds", 0, DAY), default=(60, 3_600), example=(10, 600)
+        checks.pair("seconds", 0, DAY), default=(60, 3_600), example=(10, 600)
     )
     """How long to wait before a robots.txt that cannot be read is fetched again: at first, and at
     most. The time doubles with each failure in a row. Up to a tenth of it is taken off at random,
@@ -188,65 +160,40 @@ class Declared:
     # Freshness
 
     ttl: tuple[float, float] = setting(
-        "ROBOTS_TTL",
-        pair("seconds", 1, DAY, "RFC 9309 2.4: no longer than 24 hours"),
+        checks.pair("seconds", 1, DAY, "RFC 9309 2.4: no longer than 24 hours"),
         default=(300, DAY),
         example=(300, 3_600),
     )
     """How long a robots.txt is fresh: at least, and at most. Between these limits its HTTP headers
     decide, or if they do not say, the dialect (`expiry` of a `Dialect`); with `RFC9309` it is a
     day. See [freshness](freshness.md)."""
-    stale_max: float = setting(
-        "ROBOTS_STALE_MAX", number("seconds", 0, FOREVER), default=30 * 86_400, example=86_400
-    )
+    stale_max: float = setting(SECONDS, default=30 * 86_400, example=86_400)
     """How long the last good copy is obeyed while the robots.txt cannot be read. See
     [freshness](freshness.md)."""
 
     # Delays
 
-    politeness: Politeness = setting(
-        "ROBOTS_POLITENESS", one_of(Politeness), default="default", example="gentle"
-    )
+    politeness: Politeness = setting(checks.one_of(Politeness), default="default", example="gentle")
     """Sets several settings together. `default` leaves each at its default. `gentle` keeps a second
     between the requests to any host, `archive` five. A setting that you set yourself takes
     precedence over the preset. See [presets](crawl-delay.md#presets)."""
-    default_delay: float = setting(
-        "ROBOTS_DEFAULT_DELAY",
-        number("seconds", 0, FOREVER),
-        default=0,
-        example=0.5,
-        overridable=True,
-    )
+    default_delay: float = setting(SECONDS, default=0, example=0.5, overridable=True)
     """The delay for hosts whose robots.txt names none, or that have no robots.txt. Like a
     Crawl-delay it is a minimum, but no maximum applies to it. See
     [Crawl-delay](crawl-delay.md#hosts-that-name-none)."""
-    crawl_delay_obey: bool | None = setting(
-        "ROBOTS_CRAWL_DELAY_OBEY", boolean_or_none, default=None, example=True
-    )
+    crawl_delay_obey: bool | None = setting(checks.boolean_or_none, default=None, example=True)
     """Whether to honour Crawl-delay; defaults to the value of `ROBOTSTXT_OBEY`. `True` together
     with `ROBOTSTXT_OBEY = False` honours delays and drops nothing. See
     [Crawl-delay](crawl-delay.md)."""
-    crawl_delay_max: float = setting(
-        "ROBOTS_CRAWL_DELAY_MAX",
-        number("seconds", 0, FOREVER),
-        default=60,
-        example=10,
-        needs=(Need("ROBOTS_CRAWL_DELAY_OBEY", lambda its: its.keeps_delays),),
-    )
+    crawl_delay_max: float = setting(SECONDS, default=60, example=10, need=KEEPS_DELAYS)
     """The longest Crawl-delay, in seconds, that is honoured as it is; 0 for no maximum.
     `ROBOTS_CRAWL_DELAY_TOO_LONG` says what happens to a longer one."""
     crawl_delay_too_long: TooLong = setting(
-        "ROBOTS_CRAWL_DELAY_TOO_LONG",
-        one_of(TooLong),
-        default="clamp",
-        example="skip",
-        needs=(Need("ROBOTS_CRAWL_DELAY_OBEY", lambda its: its.keeps_delays),),
+        checks.one_of(TooLong), default="clamp", example="skip", need=KEEPS_DELAYS
     )
     """If a Crawl-delay is longer than `ROBOTS_CRAWL_DELAY_MAX`, `clamp` shortens it to the maximum,
     and `skip` drops the requests to the host."""
-    backoff_max: float = setting(
-        "ROBOTS_BACKOFF_MAX", number("seconds", 0, FOREVER), default=300, example=60
-    )
+    backoff_max: float = setting(SECONDS, default=300, example=60)
     """The longest pause of a host that refuses requests: with 429, with Retry-After in a 429 or
     503, or with 503 to several different requests. The host is left alone for as long as it asks,
     or for a while, and then asked at the pace that it allows. A pace that does not make refusals
@@ -254,63 +201,41 @@ class Declared:
     nothing is left of its limit (RateLimit) is left alone, too. With 0 no host is left alone or
     slowed down. See [backing off](backing-off.md)."""
     give_up_after: int = setting(
-        "ROBOTS_GIVE_UP_AFTER",
-        whole_number("refusals", 0, 1_000_000),
-        default=10,
-        example=5,
-        needs=(Need("ROBOTS_BACKOFF_MAX", lambda its: its.backoff_max),),
+        checks.whole_number("refusals", 0, 1_000_000), default=10, example=5, need=BACKS_OFF
     )
     """After so many pauses in a row, each after refusals with 429 and longer than the one before, a
     host is given up: its requests are denied with the reason `given_up`. An answer of another kind
     starts the count again. With 0 no host is given up. See [backing off](backing-off.md#giving-up).
     """
-    walls: OnWall = setting(
-        "ROBOTS_WALLS",
-        one_of(OnWall),
-        default="report",
-        example="stop",
-        needs=(Need("ROBOTSTXT_OBEY", lambda its: its.obey),),
-    )
+    walls: OnWall = setting(checks.one_of(OnWall), default="report", example="stop", need=OBEYS)
     """What happens when a site refuses pages that its robots.txt allows, or puts a challenge in
     their place. `report` shows it. `stop` lets its requests fail with `RobotsWalled`, but for one
     that tries it again after a minute, two minutes, and so on up to an hour. See
     [walls](walls.md#stopping)."""
     visit_time: OnVisitTime = setting(
-        "ROBOTS_VISIT_TIME",
-        one_of(OnVisitTime),
-        default="ignore",
-        example="obey",
-        needs=(Need("ROBOTSTXT_OBEY", lambda its: its.needs_file),),
+        checks.one_of(OnVisitTime), default="ignore", example="obey", need=READS_FILES
     )
     """Whether a Visit-time in robots.txt is obeyed. `obey` sends requests to the host only in these
     hours, which are in UTC. `ignore` sends them at any time."""
     shared_pace: str = setting(
-        "ROBOTS_SHARED_PACE",
-        shared_pace,
-        default="process",
-        example="sqlite:/var/lib/pace.db",
-        secret=True,
+        checks.shared_pace, default="process", example="sqlite:/var/lib/pace.db", secret=True
     )
     """Which crawls with the same product token keep one delay together: those in one `process`,
     those in all processes that name the same SQLite file (`sqlite:PATH`) or the same Redis server
     (`redis://HOST:PORT/DB`, `rediss://`, `unix://`), or none (`off`). See [several crawls, one
     pace](shared-pace.md)."""
-    workers: int = setting(
-        "ROBOTS_WORKERS", whole_number("crawls", 1, 100_000), default=1, example=4
-    )
+    workers: int = setting(checks.whole_number("crawls", 1, 100_000), default=1, example=4)
     """How many crawls share a pace, or how many workers share a `RobotsQueue`. While the file or
     server that they share is unavailable, each of them keeps the delay this many times as long."""
 
     # The queue
 
     fetch_concurrency: int = setting(
-        "ROBOTS_FETCH_CONCURRENCY", whole_number("fetches", 1, 10_000), default=32, example=64
+        checks.whole_number("fetches", 1, 10_000), default=32, example=64
     )
     """How many robots.txt files are fetched at the same time. They do not count towards
     `CONCURRENT_REQUESTS`. Unusually slow fetches stop counting towards this limit."""
-    worker_lifetime: float = setting(
-        "ROBOTS_WORKER_LIFETIME", number("seconds", 1, 86_400), default=60, example=300
-    )
+    worker_lifetime: float = setting(checks.number("seconds", 1, 86_400), default=60, example=300)
     """With `RobotsQueue` for scrapy-redis: how long a worker may be silent before others get the
     requests that it has. It reports several times in that time, unless a callback keeps it busy for
     longer."""
@@ -318,14 +243,13 @@ class Declared:
     # Preferences
 
     ai_uses: tuple[str, ...] = setting(
-        "ROBOTS_AI_USES", ai_uses, default=[], example=["train-ai"], overridable=True
+        checks.ai_uses, default=[], example=["train-ai"], overridable=True
     )
     """What the crawl is for: a list of `train-ai`, `ai-use` and `search`. Pages whose site objects
     to one of them are counted, or skipped with `ROBOTS_AI_POLICY`. See
     [preferences](preferences.md#skipping)."""
     content_use: ContentUse | None = setting(
-        "ROBOTS_CONTENT_USE",
-        or_unset(one_of(ContentUse)),
+        checks.or_unset(checks.one_of(ContentUse)),
         default=None,
         example="reference",
         overridable=True,
@@ -334,29 +258,23 @@ class Declared:
     links, `full` reproduces. A site whose Content-Signal says `use=` something less objects, as to
     a use in `ROBOTS_AI_USES`. See [preferences](preferences.md#skipping)."""
     ai_policy: AiPolicy = setting(
-        "ROBOTS_AI_POLICY",
-        one_of(AiPolicy),
-        default="observe",
-        example="skip",
-        needs=(Need("ROBOTS_AI_USES", lambda its: its.uses),),
-        overridable=True,
+        checks.one_of(AiPolicy), default="observe", example="skip", need=HAS_USES, overridable=True
     )
     """What happens to pages whose site objects to a use in `ROBOTS_AI_USES` or to
     `ROBOTS_CONTENT_USE`. `observe` counts them. `skip` drops the request if robots.txt or
     tdmrep.json says so, and the page if it says so itself. See
     [preferences](preferences.md#skipping)."""
     ai_tokens: tuple[str, ...] = setting(
-        "ROBOTS_AI_TOKENS",
-        ai_tokens,
+        checks.ai_tokens,
         default=[],
         example=["Google-Extended", "Applebot-Extended"],
-        needs=(Need("ROBOTSTXT_OBEY", lambda its: its.needs_file),),
+        need=READS_FILES,
         overridable=True,
     )
     """Names of groups in a robots.txt that stand for training, not for a crawler: what such a
     group disallows counts as `train-ai=n`."""
     item_field: str | None = setting(
-        "ROBOTS_ITEM_FIELD", or_unset(item_field), default=None, example="robots"
+        checks.or_unset(checks.item_field), default=None, example="robots"
     )
     """A field of items in which `response.meta["robots"]` of their page is stored. `None` stores it
     nowhere. `robots:json` stores it as text, `robots:columns` in fields of their own,
@@ -365,13 +283,13 @@ class Declared:
     # Page-level directives
 
     nofollow: PageAction = setting(
-        "ROBOTS_NOFOLLOW", one_of(PageAction), default="ignore", example="obey", overridable=True
+        checks.one_of(PageAction), default="ignore", example="obey", overridable=True
     )
     """What happens to requests that a callback yields from a page marked `nofollow` or `none`.
     `obey` drops them, `observe` sets `robots_nofollow` in their meta. See [page-level
     directives](page-directives.md)."""
     noindex: PageAction = setting(
-        "ROBOTS_NOINDEX", one_of(PageAction), default="ignore", example="obey", overridable=True
+        checks.one_of(PageAction), default="ignore", example="obey", overridable=True
     )
     """What happens to items that a callback yields from a page marked `noindex` or `none`, or whose
     `unavailable_after` is over. `obey` drops them, `observe` counts them and says so in
@@ -379,39 +297,31 @@ class Declared:
 
     # Fetching robots.txt
 
-    fetch_timeout: float = setting(
-        "ROBOTS_FETCH_TIMEOUT", number("seconds", 0.001, 86_400), default=15, example=30
-    )
+    fetch_timeout: float = setting(checks.number("seconds", 0.001, 86_400), default=15, example=30)
     """How long fetching a robots.txt may take: redirects, retries and body together."""
-    fetch_retries: int = setting(
-        "ROBOTS_FETCH_RETRIES", whole_number("retries", 0, 100), default=1, example=3
-    )
+    fetch_retries: int = setting(checks.whole_number("retries", 0, 100), default=1, example=3)
     """How many times a failed robots.txt request is sent again without waiting for
     `ROBOTS_RETRY_INTERVAL` (`DOWNLOAD_DELAY` still applies). Server errors (5xx) and network
     failures are retried. A timeout is not, unless the process itself stood still."""
     fetch_max_bytes: int = setting(
-        "ROBOTS_FETCH_MAX_BYTES",
-        whole_number("bytes", MAX_BYTES, 2**30, "RFC 9309 2.5: at least 500 KiB"),
+        checks.whole_number("bytes", MAX_BYTES, 2**30, "RFC 9309 2.5: at least 500 KiB"),
         default=MAX_BYTES,
         example=1_048_576,
     )
     """How much of a robots.txt is read. The rest is ignored."""
     fetch_meta: Mapping[str, Any] = setting(
-        "ROBOTS_FETCH_META",
-        string_keyed,
-        default={},
-        example={"proxy": "http://proxy.example:3128"},
+        checks.string_keyed, default={}, example={"proxy": "http://proxy.example:3128"}
     )
     """`Request.meta` of robots.txt requests, such as `proxy`, or what a download handler needs."""
     fetch_headers: Mapping[str, Any] = setting(
-        "ROBOTS_FETCH_HEADERS", headers, default={}, example={"Accept-Language": "en"}
+        checks.headers, default={}, example={"Accept-Language": "en"}
     )
     """HTTP headers of robots.txt requests."""
 
     # Storage
 
     store: str | None = setting(
-        "ROBOTS_STORE", store_uri, default=None, example="sqlite:robots.db", secret=True
+        checks.store_uri, default=None, example="sqlite:robots.db", secret=True
     )
     """Where robots.txt files are kept: `memory`, `sqlite:PATH` to have them in the next crawl too,
     or the URL of a Redis server that several machines share, such as
@@ -419,103 +329,79 @@ class Declared:
     crawl is started. If unset, a file in `JOBDIR`, or `memory` if there is no `JOBDIR`. See
     [stores](storage.md)."""
     store_max: int = setting(
-        "ROBOTS_STORE_MAX",
-        whole_number("records", 1, 1_000_000_000),
-        default=100_000,
-        example=1_000_000,
+        checks.whole_number("records", 1, 1_000_000_000), default=100_000, example=1_000_000
     )
     """How many records the store keeps, one for each origin. The least recently fetched are removed
     first. A Redis server has a limit of its own, `maxmemory`."""
     cache_size: int = setting(
-        "ROBOTS_CACHE_SIZE", whole_number("origins", 1, 100_000_000), default=10_000, example=50_000
+        checks.whole_number("origins", 1, 100_000_000), default=10_000, example=50_000
     )
     """How many origins are kept in memory. The least recently used are removed first."""
 
     # Sitemaps and Clean-param
 
-    sitemaps: bool = setting(
-        "ROBOTS_SITEMAPS",
-        boolean,
-        default=False,
-        example=True,
-        needs=(Need("ROBOTSTXT_OBEY", lambda its: its.needs_file),),
-    )
+    sitemaps: bool = setting(checks.boolean, default=False, example=True, need=READS_FILES)
     """Request the sitemaps that robots.txt files name, with the spider's `parse_sitemap` as
     callback. See [sitemaps](sitemaps.md)."""
     sitemaps_scope: SitemapScope = setting(
-        "ROBOTS_SITEMAPS_SCOPE", one_of(SitemapScope), default="any", example="site"
+        checks.one_of(SitemapScope), default="any", example="site"
     )
     """Which sitemaps are requested, for `ROBOTS_SITEMAPS` and by `RobotsSitemapSpider`: those on
     the `host` of the robots.txt, those on any host of the same `site`, which is the registrable
     domain, or `any`, as the protocol allows. IP addresses and hosts without a registrable domain
     are sites of their own."""
-    clean_param: bool = setting(
-        "ROBOTS_CLEAN_PARAM",
-        boolean,
-        default=False,
-        example=True,
-        needs=(Need("ROBOTSTXT_OBEY", lambda its: its.needs_file),),
-    )
+    clean_param: bool = setting(checks.boolean, default=False, example=True, need=READS_FILES)
     """Of URLs that a site's Clean-param lines call equal, request the first and drop the others.
     See [Clean-param and Host](clean-param.md)."""
 
     # Reporting
 
     summary_file: str | None = setting(
-        "ROBOTS_SUMMARY_FILE",
-        or_unset(file_name),
+        checks.or_unset(checks.file_name),
         default=None,
         example="summaries/%(name)s.json",
-        needs=(Need("ROBOTSTXT_OBEY", lambda its: its.is_on),),
+        need=IS_ON,
     )
     """A file to which a summary of the crawl is written as JSON when it ends. `%(name)s` stands for
     the name of the spider, `%(time)s` for the moment at which the crawl began, as in Scrapy's
     `FEEDS`. A relative path is relative to the folder in which the crawl is started. See [the end
     of a crawl](end-of-crawl.md)."""
     audit_log: str | None = setting(
-        "ROBOTS_AUDIT_LOG",
-        or_unset(file_name),
-        default=None,
-        example="audit.jsonl",
-        needs=(Need("ROBOTSTXT_OBEY", lambda its: its.is_on),),
+        checks.or_unset(checks.file_name), default=None, example="audit.jsonl", need=IS_ON
     )
     """A file to which each denial is appended as a line of JSON, with the rule that decided and its
     line. `%(name)s` and `%(time)s` stand for the spider's name and the start of the crawl, as in
     Scrapy's `FEEDS`. Several crawls may write to the same file. See [the audit log](audit-log.md).
     """
     audit_log_allowed: float = setting(
-        "ROBOTS_AUDIT_LOG_ALLOWED",
-        share,
-        default=False,
-        example=0.01,
-        needs=(Need("ROBOTS_AUDIT_LOG", lambda its: its.audit_log),),
+        checks.share, default=False, example=0.01, need=HAS_AUDIT_LOG
     )
     """Whether allowed requests are in the audit log too, when they are sent: `True`, `False`, or
     the share of them that is, from 0 to 1. The share is taken by a hash of the URL, so that a URL
     is logged in each crawl or in none."""
     audit_bodies: bool | str = setting(
-        "ROBOTS_AUDIT_BODIES",
-        boolean_or_path,
-        default=True,
-        example="robots-files",
-        needs=(Need("ROBOTS_AUDIT_LOG", lambda its: its.audit_log),),
+        checks.boolean_or_path, default=True, example="robots-files", need=HAS_AUDIT_LOG
     )
     """Whether the text of each robots.txt is stored beside the audit log, once and by its hash, so
     that verdicts can be recomputed: in the folder `audit.bodies` for `audit.jsonl`, or in the
     folder that you name."""
     audit_warc: str | None = setting(
-        "ROBOTS_AUDIT_WARC",
-        or_unset(warc_file),
-        default=None,
-        example="robots.warc.gz",
-        needs=(Need("ROBOTSTXT_OBEY", lambda its: its.is_on),),
+        checks.or_unset(checks.warc_file), default=None, example="robots.warc.gz", need=IS_ON
     )
     """A file to which all robots.txt requests and their answers are appended as WARC records,
     compressed if its name ends in `.gz`. Needs `pip install 'scrapy-robots-plus[warc]'`. `%(name)s`
     and `%(time)s` as in `ROBOTS_AUDIT_LOG`."""
 
 
-DECLARED = dict(declared_in(Declared))
+_SCRAPYS = {"obey": "ROBOTSTXT_OBEY", "user_agent": "ROBOTSTXT_USER_AGENT"}
+"""Settings that Scrapy has, too, by their fields."""
+
+DECLARED: dict[str, Setting[Any, Any]] = {
+    each.name: Setting(
+        _SCRAPYS.get(each.name, f"ROBOTS_{each.name.upper()}"), *each.metadata["declared"]
+    )
+    for each in fields(Declared)
+}
 """Every setting by the name of its field."""
 
 

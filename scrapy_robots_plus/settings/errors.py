@@ -3,46 +3,18 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.protocol.printable import cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from scrapy.crawler import Crawler
 
-_MOST_OF_A_VALUE = 500
-"""How many characters of a value are shown."""
-
-
-class SettingProblem(NamedTuple):
-    """A wrong setting of a Scrapy project."""
-
-    name: str
-    """Its name, such as ``ROBOTS_TTL``."""
-    value: object
-    """Its value in the project, or that of the part."""
-    expected: str
-    """What is wrong, or what is expected."""
-    part: str = ""
-    """Which part of it, if it is a dict: ``['example.com']['obey']``."""
-
-    def __str__(self) -> str:
-        value = cut(repr(self.value), _MOST_OF_A_VALUE)
-        return f"{self.name}{self.part} = {value}: {self.expected}"
-
-
-class WrongPartsError(ValueError):
-    """A value that is a dict has wrong parts."""
-
-    def __init__(self, parts: Iterable[SettingProblem]) -> None:
-        self.parts = tuple(parts)
-        """Each of them, without the name of the setting."""
-        super().__init__("; ".join(map(str, self.parts)))
+    from .checks import SettingProblem
 
 
 class RobotsSettingsError(UsageError, ValueError):
@@ -55,7 +27,7 @@ class RobotsSettingsError(UsageError, ValueError):
     def __init__(self, problems: Iterable[SettingProblem]) -> None:
         self.problems = tuple(problems)
         """Each wrong setting, a
-        :class:`~scrapy_robots_plus.settings.errors.SettingProblem`."""
+        :class:`~scrapy_robots_plus.settings.checks.SettingProblem`."""
         lines = [str(problem) for problem in self.problems]
         if len(lines) > 1:
             lines = [f"{len(lines)} settings are wrong:", *lines]

@@ -13,7 +13,6 @@ from scrapy_robots_plus.audit.entries import (
     CrawlEntry,
     VerdictEntry,
     dialect_from_json,
-    dialect_to_json,
 )
 from scrapy_robots_plus.audit.replay import (
     EXAMPLES,
@@ -27,6 +26,7 @@ from scrapy_robots_plus.audit.replay import (
 )
 from scrapy_robots_plus.protocol.dialect import DIALECTS, GOOGLE, RFC9309, dialect_named
 from scrapy_robots_plus.protocol.status_policy import PRESETS, status_table
+from scrapy_robots_plus.settings.override import dialect_to_json
 from tests.audit.logs import begin, verdict
 
 TEXT = "User-agent: *\nDisallow: /closed\n\nUser-agent: barbot\nDisallow: /\nCrawl-delay: 100\n"

@@ -17,7 +17,6 @@ from scrapy_robots_plus.audit.entries import (
     SaidEntry,
     StandingEntry,
     VerdictEntry,
-    dialect_to_json,
 )
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
@@ -28,6 +27,7 @@ from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.preferences import Preference
 from scrapy_robots_plus.protocol.product_token import product_tokens
 from scrapy_robots_plus.protocol.verdict import Reason
+from scrapy_robots_plus.settings.override import dialect_to_json
 from scrapy_robots_plus.settings.scrapys_own import parser_class
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from scrapy_robots_plus.protocol.preferences import FilePreferences
 from scrapy_robots_plus.protocol.product_token import as_names
 from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.rules.rules import Rules, allowed_by_compact_rules, deciding_line
-from scrapy_robots_plus.settings.reading import dialect_in
+from scrapy_robots_plus.settings.robots_settings import dialect_in
 
 from .hot_files import HotFiles
 
