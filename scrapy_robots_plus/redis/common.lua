@@ -182,16 +182,17 @@ local function release(host, hold, left_by)
   settle(host, pace)
 end
 
--- Puts a host where it belongs. Who held it may be gone, with its key; if not, it says so in time.
+-- Puts a host where it belongs. Who holds it may be gone, with its key. If only that it is alive was
+-- forgotten, it has time to say so: it may be found here before it is among the keys.
 -- Before the first release, a holder had no name.
 local function look_at(host)
   local pace = pace_of(host)
   local id, worker = string.match(pace.holder, '^(.*)@(.*)$')
-  if pace.holder == '' or id and call('HEXISTS', out_of(worker), id) == 1 and call('ZSCORE', WORKERS, worker) then
-    settle(host, pace)
-  else
-    release(host, pace.holder, now() + lifetime)
+  if pace.holder ~= '' and not (id and call('HEXISTS', out_of(worker), id) == 1) then
+    return release(host, pace.holder, now() + lifetime)
   end
+  if id then call('ZADD', WORKERS, 'NX', now() + lifetime, worker) end
+  settle(host, pace)
 end
 
 -- Adds a request to those of its host; whether it may be due at once

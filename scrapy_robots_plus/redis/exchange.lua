@@ -211,11 +211,11 @@ local function take_from(host, pace, share)
   for i = 1, #got, 2 do hand_out(host, got[i], got[i + 1], pace) end
   if #got > 0 and pace.delay ~= 0 then
     hold(host, pace)
-  elseif #got < 2 * number then
+  elseif call('EXISTS', requests_of(host)) == 1 then
+    change('due', now(), host)
+  else
     change('no_longer_due', host)
     change('idle', math.max(now(), next_of(pace)) + REMEMBERED, host)
-  else
-    change('due', now(), host)
   end
 end
 

@@ -43,6 +43,16 @@ def test_a_host_without_a_delay_gives_several_at_once(crew: Crew) -> None:
     assert names(take(worker)) == ["d", "e"]
 
 
+def test_nothing_waits_at_a_host_of_which_just_all_was_taken(crew: Crew) -> None:
+    worker = crew.worker("1")
+    make_known(worker, A)
+    worker.push(stored(A, "a", "b"))
+    assert len(take(worker, most=2)) == 2
+    assert worker.state().waiting == 0
+    told = worker.exchange(10)
+    assert (told.wait, told.waiting) == (None, 0)
+
+
 def test_hosts_without_a_delay_share_what_is_taken(crew: Crew) -> None:
     worker = crew.worker("1")
     for host in (A, B):
@@ -315,6 +325,23 @@ def test_a_host_is_free_though_the_server_has_forgotten_that_its_request_left(cr
     assert 0.5 < (wait or 0) <= 1.0  # nobody knows who else was sent there
     time.sleep(wait or 0)
     assert names(take(two)) == ["b"]
+
+
+def test_who_holds_a_host_is_known_though_all_that_were_alive_are_forgotten(crew: Crew) -> None:
+    """In whatever order the server tells its keys."""
+    one, two = crew.worker("1"), crew.worker("2")
+    hosts = [f"{number}.example" for number in range(20)]
+    for host in hosts:
+        make_known(one, host, 0.05)
+        one.push(stored(host, "a", "b"))
+    taken = take(one, most=20)
+    assert len(taken) == 20
+    crew.client.delete(one.keys.workers)
+    give_back_of_the_dead(two)
+    for each in taken:
+        tell(one, Report.left(each.id, each.host, 0.0, 0.05))
+    time.sleep(1.1)  # what is kept after a loss, far less than the life of a worker
+    assert names(take(one, most=20)) == ["b"] * 20
 
 
 def test_a_request_hands_its_turn_over_to_another_of_its_worker(crew: Crew) -> None:
