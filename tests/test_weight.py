@@ -28,9 +28,10 @@ UNUSED = (
     "redis",
     "robotparser",
     "storage.exchange",
-    "storage.redis.connection",
-    "storage.redis.reader",
-    "storage.sqlite",
+    "storage.redis_server",
+    "storage.redis_store",
+    "storage.sqlite_file",
+    "storage.sqlite_store",
 )
 """Rooms of which a crawl with the add-on and nothing else needs nothing."""
 PROGRAM = """
@@ -97,6 +98,6 @@ def test_what_settings_ask_for_is_imported(sites: Sites, tmp_path: Path) -> None
         ROBOTS_SHARED_PACE="sqlite:pace.db",
         ROBOTS_NOINDEX="obey",
     )
-    rooms = ("job.file", "job.queues", "storage.sqlite", "audit", "audit.recording")
+    rooms = ("job.file", "job.queues", "storage.sqlite_store", "audit", "audit.recording")
     for room in (*rooms, "hosts.book_in_file", "protocol.directives"):
         assert of(room, modules), room

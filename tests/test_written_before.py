@@ -23,7 +23,7 @@ from scrapy.http import TextResponse
 
 from scrapy_robots_plus.job import JobFileError
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.storage.opening import open_store
+from scrapy_robots_plus.storage import open_store
 from tests.commands.running import Robots
 from tests.crawling import crawl, stat
 from tests.redis_server import redis_server, scrapy_redis_may_warn

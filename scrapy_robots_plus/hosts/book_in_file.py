@@ -8,7 +8,7 @@ import sqlite3
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.storage.sqlite.file import FAULTS, identity, is_damage, pragma, set_aside
+from scrapy_robots_plus.storage.sqlite_file import FAULTS, identity, is_damage, pragma, set_aside
 
 from .book import BookError, Entry
 from .machine_clock import THIS_MACHINE
@@ -16,7 +16,7 @@ from .machine_clock import THIS_MACHINE
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.storage.sqlite.file import Identity
+    from scrapy_robots_plus.storage.sqlite_file import Identity
 
     from .machine_clock import MachineClock, Moment
 

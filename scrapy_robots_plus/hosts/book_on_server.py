@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from scrapy_robots_plus.storage.redis.connection import Server
+from scrapy_robots_plus.storage.redis_server import Server
 
 PREFIX = "robots:pace"
 """A key is ``{robots:pace:GROUP:HOST}``, all of it its hash tag. It expires when it is no
@@ -22,7 +22,7 @@ class BookOnServer:
     """All crawls with the same *group* share the book."""
 
     def __init__(self, url: str, group: str) -> None:
-        """*url*: as :func:`~scrapy_robots_plus.storage.redis.url.check_redis_url` accepts it."""
+        """*url*: as :func:`~scrapy_robots_plus.storage.redis_url.check_redis_url` accepts it."""
         self._server = Server(url)
         self._script = self._server.script(Path(__file__).with_name("book.lua"))
         self._group = group

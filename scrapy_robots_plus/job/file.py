@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from scrapy_robots_plus.protocol.counting import counted
-from scrapy_robots_plus.storage.sqlite.file import FAULTS, identity, is_damage
+from scrapy_robots_plus.storage.sqlite_file import FAULTS, identity, is_damage
 
 from .mending import (
     UNREADABLE,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from scrapy_robots_plus.storage.sqlite.file import Identity
+    from scrapy_robots_plus.storage.sqlite_file import Identity
 
     from .schema import AsideRequest
 

@@ -14,7 +14,7 @@ from contextlib import closing, suppress
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scrapy_robots_plus.storage.sqlite.file import FAULTS, is_damage
+from scrapy_robots_plus.storage.sqlite_file import FAULTS, is_damage
 
 from .schema import Counts, Row, State, journal_of, migrate, note_of, read_counts, write_counts
 

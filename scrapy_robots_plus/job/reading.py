@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.storage.sqlite.file import FAULTS, identity, pragma
+from scrapy_robots_plus.storage.sqlite_file import FAULTS, identity, pragma
 
 from .fingerprints import DIGEST
 from .recent import read_recent, recent_of

@@ -19,7 +19,7 @@ from zlib import crc32
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.storage.sqlite.file import Identity
+    from scrapy_robots_plus.storage.sqlite_file import Identity
 
 Done = tuple[Any, ...]
 """A :class:`Step`, then what it was done with."""

@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from scrapy_robots_plus.storage.sqlite.file import FAULTS, is_damage, may_write, pragma, transaction
+from scrapy_robots_plus.storage.sqlite_file import FAULTS, is_damage, may_write, pragma, transaction
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -228,7 +228,7 @@ def connect(path: Path) -> sqlite3.Connection:
     """Opens the file at *path*, for this process alone. Creates or upgrades it.
 
     Raises JobFileError if it is in use, not ours, too new or not writable, and one of
-    :data:`~scrapy_robots_plus.storage.sqlite.file.FAULTS` if it is damaged.
+    :data:`~scrapy_robots_plus.storage.sqlite_file.FAULTS` if it is damaged.
     """
     _check_place(path)
     connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)

@@ -17,8 +17,8 @@ from scrapy_robots_plus.protocol.access import says_unavailable
 from scrapy_robots_plus.protocol.freshness import span_of_use
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage import StoreError, open_store
+from scrapy_robots_plus.storage.base import Trust
 from scrapy_robots_plus.storage.memory import MemoryStore
-from scrapy_robots_plus.storage.trust import Trust
 
 from .decide import access_at, as_meant_under, held_to
 from .fetching.own_network import OwnNetwork
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
     from scrapy_robots_plus.storage import Store
     from scrapy_robots_plus.storage.record import RobotsRecord
-    from scrapy_robots_plus.storage.redis.connection import Server
+    from scrapy_robots_plus.storage.redis_server import Server
 
 logger = crawl_log(__name__)
 
@@ -56,7 +56,7 @@ class Archive:
     crawls that run at the same time; the next crawl fetches the file again.
 
     It never returns a record older than the last one saved, even if the store failed to save that
-    (:class:`~scrapy_robots_plus.storage.trust.Trust`). What is asked of it is done in the order of
+    (:class:`~scrapy_robots_plus.storage.base.Trust`). What is asked of it is done in the order of
     asking: at once, or, in a store on a server, by a thread that the crawl does not wait for.
     """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from scrapy_robots_plus.storage.redis.connection import Server
+from scrapy_robots_plus.storage.redis_server import Server
 
 _THEIR_SECONDS = 30
 """How long scrapy-redis waits for an answer unless ``REDIS_PARAMS`` says otherwise."""

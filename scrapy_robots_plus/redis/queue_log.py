@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from scrapy_robots_plus.storage.redis.connection import ServerError
+    from scrapy_robots_plus.storage.redis_server import ServerError
 
 logger = logging.getLogger(__name__)
 

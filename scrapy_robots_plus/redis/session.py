@@ -11,7 +11,7 @@ from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.protocol.product_token import product_tokens
-from scrapy_robots_plus.storage.redis.connection import ServerAwayError, ServerError
+from scrapy_robots_plus.storage.redis_server import ServerAwayError, ServerError
 
 from .host_queue import HostQueue, Loss
 from .link import Link

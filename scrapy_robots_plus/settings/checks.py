@@ -23,7 +23,7 @@ from scrapy_robots_plus.protocol.product_token import has_product_token
 from scrapy_robots_plus.protocol.rfc9309 import EXPIRY
 from scrapy_robots_plus.protocol.status_policy import StatusTable, status_table
 from scrapy_robots_plus.storage import check_sqlite_uri, check_store_uri
-from scrapy_robots_plus.storage.redis.url import check_redis_url
+from scrapy_robots_plus.storage.redis_url import check_redis_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from scrapy_robots_plus.protocol.freshness import Limits
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.storage.redis.url import without_password
+from scrapy_robots_plus.storage.redis_url import without_password
 
 from .checks import SettingProblem, WrongPartsError
 from .declared import DECLARED, Declared, names

@@ -1,4 +1,4 @@
-"""The interface of all stores, and the exceptions they raise."""
+"""The interface of all stores, the exceptions they raise, and what is believed after these."""
 
 from __future__ import annotations
 
@@ -33,6 +33,10 @@ class StoreDamagedError(StoreError):
 
     Only readers raise it: a store sets the damaged file aside and begins a new one.
     """
+
+
+class CodecError(StoreError, ValueError):
+    """The bytes are not a record, or the record cannot be encoded."""
 
 
 class Standing(NamedTuple):
@@ -82,11 +86,14 @@ class StoreReader(ABC):
     epoch.
     """
 
-    @abstractmethod
     def get(self, origin: Origin) -> RobotsRecord | None:
         """The record of *origin*; None if there is none, or none that can be trusted."""
+        try:
+            return self._found(str(origin))
+        except CodecError as error:
+            self._distrust(origin, error)
+            return None
 
-    @abstractmethod
     def scan(self, after: str = "") -> Iterator[Scanned]:
         """Goes through all records by origin, in the order of its text, in constant memory.
 
@@ -95,6 +102,25 @@ class StoreReader(ABC):
         store is kept for the reader. So a record that is there all the time is returned once, and
         one that is added or deleted meanwhile once or not at all.
         """
+        for name in self._names(after):
+            try:
+                record = self._found(name)
+            except CodecError as error:  # noqa: PERF203 - each by itself
+                yield Scanned(name, None, str(error))
+            else:
+                if record is not None:
+                    yield Scanned(name, record)
+
+    @abstractmethod
+    def _found(self, name: str) -> RobotsRecord | None:
+        """The record of the origin *name*. Raises CodecError if it cannot be trusted."""
+
+    @abstractmethod
+    def _names(self, after: str) -> Iterator[str]:
+        """The names of all origins that come after *after*, in order."""
+
+    def _distrust(self, origin: Origin, error: CodecError) -> None:  # noqa: B027
+        """Says that the record of *origin* cannot be trusted, where others may have changed it."""
 
     @abstractmethod
     def faults(self) -> Iterator[str]:
@@ -177,3 +203,60 @@ def checked_maximum(max_records: int) -> int:
     if max_records < 1:
         raise ValueError(f"max_records = {max_records!r}: expected a whole number of at least 1")
     return max_records
+
+
+MOST_ORIGINS = 50_000
+"""Origins that are remembered individually: some 10 MB."""
+
+
+class Trust:
+    """A crawl never falls back to rules older than those it has seen, stored or not.
+
+    If the store could not take a record, the stored one of that origin is out of date. It is not
+    believed until the crawl has stored a newer one. If that happens to too many origins, or the
+    file itself is lost, no record that was fetched before is believed.
+
+    Times are wall clock, in seconds since the epoch.
+    """
+
+    def __init__(self, most_origins: int = MOST_ORIGINS) -> None:
+        self._most_origins = most_origins
+        self._out_of_date: dict[Origin, bool] = {}
+        """For each origin, whether an outdated record may still be in the store."""
+        self._since = -inf
+        self._settle_before = -inf
+
+    def believes(self, record: RobotsRecord) -> bool:
+        """Whether *record*, found in the store, is at least as new as what the crawl has seen."""
+        return record.fetched_at >= self._since and record.origin not in self._out_of_date
+
+    def restore(self, origin: Origin) -> None:
+        """The store has the latest record of *origin*."""
+        self._out_of_date.pop(origin, None)
+
+    def withdraw(self, origin: Origin, now: float, *, deleted: bool = False) -> None:
+        """The store lacks the latest record of *origin*. *deleted*: it has no record of it.
+
+        Even then, another process that knows less may store an older record again.
+        """
+        if len(self._out_of_date) >= self._most_origins:
+            if any(self._out_of_date.values()):
+                self._settle_before = now
+            self.withdraw_all(now)
+        self._out_of_date[origin] = not deleted
+
+    def withdraw_all(self, now: float) -> None:
+        """Records stored until *now* may be lost, and replaced by older ones."""
+        self._since = now
+        self._out_of_date.clear()
+
+    def settle(self, store: Store) -> None:
+        """Removes outdated records from *store*, so that the next crawl fetches those files again.
+
+        Raises StoreError if the store still fails.
+        """
+        for origin, stored in list(self._out_of_date.items()):
+            if stored:
+                store.delete(origin)
+        if self._settle_before > -inf:
+            store.purge(self._settle_before)

@@ -31,6 +31,7 @@ from scrapy_robots_plus.protocol.access import Access, Failure, Outcome
 from scrapy_robots_plus.protocol.origin import ROBOTS_TXT, TDMREP, Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
+from .base import CodecError as CodecError
 from .base import Standing
 from .record import RobotsRecord
 
@@ -62,10 +63,6 @@ _DICTIONARY = (
     b'"lifetime": 86400.0, "origin": ["https", "www..com", 443], "outcome": 200, '
     b'"retry_in": 0.0, "sha256": "", "url": "https://www..com/robots.txt"}User-agent: *\n'
 )
-
-
-class CodecError(ValueError):
-    """The bytes are not a record, or the record cannot be encoded."""
 
 
 class NewerVersionError(CodecError):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from . import codec
-from .base import Scanned, Store, StoreError, checked_maximum
+from .base import Store, StoreError, checked_maximum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ class MemoryStore(Store):
     def __init__(self, max_records: int, max_body: int = MAX_BYTES) -> None:
         self._max_records = checked_maximum(max_records)
         self._max_body = max_body
-        self._encoded: OrderedDict[Origin, bytes] | None = OrderedDict()
+        self._encoded: OrderedDict[str, bytes] | None = OrderedDict()
         self.is_shared = False
         """Whether it ever held the records of another one too."""
 
@@ -45,19 +45,16 @@ class MemoryStore(Store):
             self._keep(origin, data)
 
     def get(self, origin: Origin) -> RobotsRecord | None:
-        encoded = self._open()
-        data = encoded.get(origin)
-        if data is None:
-            return None
-        encoded.move_to_end(origin)
-        return codec.decode(data, self._max_body)
+        if str(origin) in self._open():
+            self._open().move_to_end(str(origin))
+        return super().get(origin)
 
-    def scan(self, after: str = "") -> Iterator[Scanned]:
-        found = sorted((str(origin), origin) for origin in self._open() if str(origin) > after)
-        for name, origin in found:
-            data = self._open().get(origin)
-            if data is not None:
-                yield Scanned(name, codec.decode(data, self._max_body))
+    def _found(self, name: str) -> RobotsRecord | None:
+        data = self._open().get(name)
+        return None if data is None else codec.decode(data, self._max_body)
+
+    def _names(self, after: str) -> Iterator[str]:
+        return iter(sorted(name for name in self._open() if name > after))
 
     def faults(self) -> Iterator[str]:
         self._open()
@@ -65,12 +62,9 @@ class MemoryStore(Store):
 
     def put(self, record: RobotsRecord) -> bool:
         self._open()
-        try:
-            return self._keep(record.origin, codec.encode(record, self._max_body))
-        except codec.CodecError as error:
-            raise StoreError(str(error)) from error
+        return self._keep(str(record.origin), codec.encode(record, self._max_body))
 
-    def _keep(self, origin: Origin, data: bytes) -> bool:
+    def _keep(self, origin: str, data: bytes) -> bool:
         encoded = self._open()
         held = encoded.get(origin)
         if held is not None and codec.standing(held) > codec.standing(data):
@@ -82,7 +76,7 @@ class MemoryStore(Store):
         return True
 
     def delete(self, origin: Origin) -> None:
-        self._open().pop(origin, None)
+        self._open().pop(str(origin), None)
 
     def purge(self, before: float, after: float = inf, limit: int | None = None) -> int:
         encoded = self._open()
@@ -102,7 +96,7 @@ class MemoryStore(Store):
     def close(self) -> None:
         self._encoded = None
 
-    def _open(self) -> OrderedDict[Origin, bytes]:
+    def _open(self) -> OrderedDict[str, bytes]:
         if self._encoded is None:
             raise StoreError("the memory store is closed")
         return self._encoded

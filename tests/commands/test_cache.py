@@ -16,7 +16,7 @@ import pytest
 
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage.exchange import line_of
-from scrapy_robots_plus.storage.sqlite.store import SqliteStore
+from scrapy_robots_plus.storage.sqlite_store import SqliteStore
 
 from ..storage.records import never_read, origin, rules
 from .running import Robots

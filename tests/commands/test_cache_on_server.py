@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.storage.redis.store import RedisStore
+from scrapy_robots_plus.storage.redis_store import RedisStore
 
 from ..redis_server import RedisServer
 from ..storage.records import never_read, origin, rules

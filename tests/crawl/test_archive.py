@@ -16,9 +16,10 @@ from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.origins.archive import Archive
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-from scrapy_robots_plus.storage import StoreError, trust
+from scrapy_robots_plus.storage import StoreError
+from scrapy_robots_plus.storage.base import Trust
 from scrapy_robots_plus.storage.memory import MemoryStore
-from scrapy_robots_plus.storage.sqlite.store import SqliteStore
+from scrapy_robots_plus.storage.sqlite_store import SqliteStore
 from tests.crawl.scripted import make_crawler
 from tests.storage.records import START, never_read, origin, rules
 
@@ -260,7 +261,7 @@ def test_a_clock_that_is_set_back_brings_nothing_back(tmp_path: Path, store: str
 def test_too_much_to_remember_ends_the_trust_in_all(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trust.Trust.__init__, "__defaults__", (3,))
+    monkeypatch.setattr(Trust.__init__, "__defaults__", (3,))
     crawl = Crawl(f"sqlite:{file}")
     with SqliteStore(file, 100) as store:
         for number in range(1, 7):
@@ -344,7 +345,7 @@ class World:
         self.store = FlakyStore(1_000)
         self.crawl = Crawl()
         self.crawl.archive._store = self.store
-        self.crawl.archive._trust = trust.Trust(most_origins)
+        self.crawl.archive._trust = Trust(most_origins)
         self.answers: list[RobotsRecord] = []
         self.learnt: dict[int, int] = {}
         self.held: dict[int, RobotsRecord] = {}

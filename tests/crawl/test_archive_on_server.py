@@ -16,7 +16,7 @@ from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.origins import archive as archive_module
 from scrapy_robots_plus.origins.archive import Archive
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-from scrapy_robots_plus.storage.redis.store import RedisStore
+from scrapy_robots_plus.storage.redis_store import RedisStore
 from tests.crawl.scripted import make_crawler
 from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer

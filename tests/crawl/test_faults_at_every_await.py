@@ -27,7 +27,7 @@ from scrapy_robots_plus.origins.retrieval import Retrieval
 from scrapy_robots_plus.origins.sharing import one_process, workers
 from scrapy_robots_plus.origins.sharing.lease import Leases
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.storage.redis.connection import Server
+from scrapy_robots_plus.storage.redis_server import Server
 from tests.crawl.scripted import Scenario, turn
 from tests.redis_server import RedisServer
 

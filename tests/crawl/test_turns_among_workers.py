@@ -12,7 +12,7 @@ from scrapy_robots_plus.crawl.clock import Clock
 from scrapy_robots_plus.origins.sharing.lease import Leases
 from scrapy_robots_plus.origins.sharing.workers import FIRST_PAUSE, LONGEST_PAUSE, AmongWorkers
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.storage.redis.connection import Server, ServerAwayError
+from scrapy_robots_plus.storage.redis_server import Server, ServerAwayError
 from tests.redis_server import RedisServer
 
 from .hand_clock import HandClock

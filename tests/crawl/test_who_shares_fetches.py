@@ -22,7 +22,7 @@ from scrapy_robots_plus.origins.sharing.workers import AmongWorkers
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.storage.memory import MemoryStore
-from scrapy_robots_plus.storage.redis.connection import Server
+from scrapy_robots_plus.storage.redis_server import Server
 from tests.redis_server import RedisServer
 
 if TYPE_CHECKING:

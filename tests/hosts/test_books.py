@@ -21,7 +21,7 @@ from scrapy_robots_plus.hosts.book_on_server import BookOnServer
 from scrapy_robots_plus.hosts.machine_clock import THIS_MACHINE, MachineClock
 from scrapy_robots_plus.hosts.shared_pace import open_book
 from scrapy_robots_plus.settings.checks import shared_pace
-from scrapy_robots_plus.storage.redis.connection import ServerError
+from scrapy_robots_plus.storage.redis_server import ServerError
 from tests.hosts.simulation import Worker, World
 from tests.redis_server import RedisServer
 

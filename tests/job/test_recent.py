@@ -9,7 +9,7 @@ import pytest
 
 from scrapy_robots_plus.job import JobFile, recent
 from scrapy_robots_plus.job.recent import Recent, Step, read_recent, recent_of
-from scrapy_robots_plus.storage.sqlite.file import identity
+from scrapy_robots_plus.storage.sqlite_file import identity
 
 from .jobs import drain, kill_copy
 

@@ -91,8 +91,8 @@ PARTS = (
         (
             "storage/**/*.py",
             "!storage/record.py",
-            "!storage/redis/connection.py",
-            "!storage/redis/url.py",
+            "!storage/redis_server.py",
+            "!storage/redis_url.py",
         ),
         ("storage/test_*.py",),
         gate=0.95,
@@ -153,7 +153,7 @@ PARTS = (
     ),
     Part(
         "server",
-        sources=("storage/redis/connection.py", "storage/redis/url.py"),
+        sources=("storage/redis_server.py", "storage/redis_url.py"),
         tests=("storage/redis/test_*.py",),
         gate=0.90,
     ),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.origins.sharing.lease import Leases
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.storage.redis.connection import Server, ServerAwayError, ServerError
+from scrapy_robots_plus.storage.redis_server import Server, ServerAwayError, ServerError
 from tests.redis_server import RedisServer, wait_until
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import redis
 
 from scrapy_robots_plus.redis.host_queue import Stored
 from scrapy_robots_plus.redis.link import Link
-from scrapy_robots_plus.storage.redis.connection import ServerError
+from scrapy_robots_plus.storage.redis_server import ServerError
 from tests.redis_server import RedisServer
 
 from .workers import Crew, names, take

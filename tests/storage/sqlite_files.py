@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.storage.sqlite.store import SqliteStore
+from scrapy_robots_plus.storage.sqlite_store import SqliteStore
 
 from .records import START, origin, rules
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol.freshness import CLOCK_SKEW
 from scrapy_robots_plus.storage import Standing, StoreError, codec, open_reader, open_store
+from scrapy_robots_plus.storage import redis_store as reader_module
+from scrapy_robots_plus.storage import redis_store as store_module
 from scrapy_robots_plus.storage.base import SECONDS_OF_USE
-from scrapy_robots_plus.storage.redis import store as reader_module
-from scrapy_robots_plus.storage.redis import store as store_module
-from scrapy_robots_plus.storage.redis.store import MARK, RedisStore, key_of
+from scrapy_robots_plus.storage.redis_store import MARK, RedisStore, key_of
 from tests.redis_proxy import RedisProxy
 from tests.redis_server import RedisServer
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.storage import StoreError
-from scrapy_robots_plus.storage.sqlite import store as sqlite
-from scrapy_robots_plus.storage.sqlite import store as sqlite_rows
-from scrapy_robots_plus.storage.sqlite.store import SqliteStore
+from scrapy_robots_plus.storage import sqlite_store as sqlite
+from scrapy_robots_plus.storage import sqlite_store as sqlite_rows
+from scrapy_robots_plus.storage.sqlite_store import SqliteStore
 
 from .conformance import BoundedStoreConformance
 from .records import START, never_read, origin, rules

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.storage import StoreError
-from scrapy_robots_plus.storage.sqlite.store import SqliteStore
+from scrapy_robots_plus.storage.sqlite_store import SqliteStore
 
 from .sqlite_files import fill
 

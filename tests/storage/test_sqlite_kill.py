@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.storage.sqlite.store import SqliteStore
+from scrapy_robots_plus.storage.sqlite_store import SqliteStore
 
 from .records import START, origin
 from .writer import ORIGINS, expected, reported, start

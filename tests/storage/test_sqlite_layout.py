@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.storage import StoreError, codec
-from scrapy_robots_plus.storage.sqlite import file as sqlite_layout
-from scrapy_robots_plus.storage.sqlite.store import SqliteStore
+from scrapy_robots_plus.storage import sqlite_file as sqlite_layout
+from scrapy_robots_plus.storage.sqlite_store import SqliteStore
 
 from .records import START, origin, rules
 

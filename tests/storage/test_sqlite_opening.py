@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scrapy_robots_plus.storage import StoreError
+from scrapy_robots_plus.storage import sqlite_file as sqlite_file
+from scrapy_robots_plus.storage import sqlite_file as sqlite_layout
 from scrapy_robots_plus.storage.memory import MemoryStore
-from scrapy_robots_plus.storage.sqlite import file as sqlite_file
-from scrapy_robots_plus.storage.sqlite import file as sqlite_layout
-from scrapy_robots_plus.storage.sqlite.store import SqliteReader, SqliteStore
+from scrapy_robots_plus.storage.sqlite_store import SqliteReader, SqliteStore
 
 from .records import START, never_read, origin, rules
 
@@ -137,7 +137,7 @@ def test_a_damaged_record_is_dropped_and_told(path: Path, caplog: pytest.LogCapt
         assert len(store) == 0
     (message,) = caplog.messages
     assert message.startswith(f"{path}: the record of https://host1.example is deleted: the record")
-    assert caplog.records[0].name == "scrapy_robots_plus.storage.sqlite.store"
+    assert caplog.records[0].name == "scrapy_robots_plus.storage.sqlite_store"
 
 
 def test_a_record_of_a_newer_version_is_kept_for_it_and_told(
@@ -164,7 +164,7 @@ def test_a_file_that_is_set_aside_is_told(path: Path, caplog: pytest.LogCaptureF
     SqliteStore(path, 10).close()
     (message,) = caplog.messages
     aside = path.with_name("robots.db.damaged-2")
-    assert caplog.records[0].name == "scrapy_robots_plus.storage.sqlite.file"
+    assert caplog.records[0].name == "scrapy_robots_plus.storage.sqlite_file"
     assert message.startswith(f"{path} is damaged (database disk image is malformed)")
     assert message.endswith(f"); it is kept as {aside}, and a new one is created")
     assert aside.read_bytes() == damaged

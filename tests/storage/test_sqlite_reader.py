@@ -14,7 +14,7 @@ import pytest
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 from scrapy_robots_plus.storage import StoreDamagedError, StoreError, open_reader
-from scrapy_robots_plus.storage.sqlite.store import SqliteReader, SqliteStore
+from scrapy_robots_plus.storage.sqlite_store import SqliteReader, SqliteStore
 
 from .records import START, never_read, origin, rules
 from .sqlite_files import ROWS, fill
@@ -172,7 +172,7 @@ def test_a_damaged_record_is_named_and_left_alone(
     assert found[str(origin(4))].record is not None
     why = "too large, or not a record"
     assert caplog.messages == [f"{path}: the record of https://host1.example is ignored: {why}"]
-    assert [each.name for each in caplog.records] == ["scrapy_robots_plus.storage.sqlite.store"]
+    assert [each.name for each in caplog.records] == ["scrapy_robots_plus.storage.sqlite_store"]
     assert listing(path.parent) == before
 
 

@@ -15,8 +15,8 @@ from typing import IO
 import pytest
 
 from scrapy_robots_plus.storage import StoreError
-from scrapy_robots_plus.storage.sqlite import file as sqlite_file
-from scrapy_robots_plus.storage.sqlite.store import SqliteStore
+from scrapy_robots_plus.storage import sqlite_file as sqlite_file
+from scrapy_robots_plus.storage.sqlite_store import SqliteStore
 
 from .records import START, origin, rules
 from .writer import expected

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scrapy_robots_plus.storage import StoreError
-from scrapy_robots_plus.storage.sqlite.store import SqliteStore
+from scrapy_robots_plus.storage.sqlite_store import SqliteStore
 
 from .records import START, origin, rules
 from .sqlite_files import check, fill
@@ -80,7 +80,7 @@ def test_a_full_disk_loses_nothing(path: Path) -> None:
 LIMITED = """
 import resource, signal, sys
 from scrapy_robots_plus.storage import StoreError
-from scrapy_robots_plus.storage.sqlite.store import SqliteStore
+from scrapy_robots_plus.storage.sqlite_store import SqliteStore
 from tests.storage.records import origin, rules
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

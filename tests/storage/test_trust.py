@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_robots_plus.storage.base import StoreError
+from scrapy_robots_plus.storage.base import MOST_ORIGINS, StoreError, Trust
 from scrapy_robots_plus.storage.memory import MemoryStore
-from scrapy_robots_plus.storage.trust import MOST_ORIGINS, Trust
 
 from .records import origin, rules
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from redis import Redis
 
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.storage.redis.connection import Server
+    from scrapy_robots_plus.storage.redis_server import Server
 
 _RELEASE = Path(__file__).with_name("lease_release.lua")
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.storage.redis.connection import ServerError
+from scrapy_robots_plus.storage.redis_server import ServerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

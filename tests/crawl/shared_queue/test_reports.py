@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.redis.queue_log import QueueLog
-from scrapy_robots_plus.storage.redis.connection import ServerError
+from scrapy_robots_plus.storage.redis_server import ServerError
 from tests.crawling import make_crawler, stat
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scrapy_robots_plus.storage.redis.connection import (
+from scrapy_robots_plus.storage.redis_server import (
     FIRST_PAUSE,
     LONGEST_PAUSE,
     MissingRedisError,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.storage.redis.connection import Server, ServerAwayError, ServerError
+from scrapy_robots_plus.storage.redis_server import Server, ServerAwayError, ServerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

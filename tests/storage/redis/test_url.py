@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.storage.redis.url import (
+from scrapy_robots_plus.storage.redis_url import (
     check_redis_url,
     hidden,
     is_cluster,

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from scrapy_robots_plus.protocol.freshness import CLOCK_SKEW
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
-from scrapy_robots_plus.storage import codec
-from scrapy_robots_plus.storage.base import (
+
+from . import codec
+from .base import (
     SECONDS_OF_USE,
-    Scanned,
     Store,
     StoreError,
     StoreReader,
     checked_maximum,
 )
-
-from .connection import Server, ServerError
+from .redis_server import Server, ServerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +28,8 @@ if TYPE_CHECKING:
     from redis import Redis
 
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.storage.record import RobotsRecord
+
+    from .record import RobotsRecord
 
 _T = TypeVar("_T")
 
@@ -69,19 +69,6 @@ class RedisReader(StoreReader):
         self._closed = False
         self._warnings = 0
 
-    def get(self, origin: Origin) -> RobotsRecord | None:
-        try:
-            return self._found(str(origin))
-        except codec.CodecError as error:
-            self._warn(f"the record of {origin} is ignored: {error}")
-            return None
-
-    def scan(self, after: str = "") -> Iterator[Scanned]:
-        for name in self._names(after):
-            found = self._scanned(name)
-            if found is not None:
-                yield found
-
     def faults(self) -> Iterator[str]:
         self._ask(lambda client: client.ping())
         return iter(())
@@ -103,7 +90,6 @@ class RedisReader(StoreReader):
             raise StoreError(str(error)) from error
 
     def _found(self, name: str) -> RobotsRecord | None:
-        """The record of the origin *name*. Raises CodecError if it cannot be trusted."""
         most = codec.most_octets(self._max_body)
         try:
             data = self._read(key_of(name), most)  # one octet more than a record can have
@@ -120,13 +106,6 @@ class RedisReader(StoreReader):
             raise codec.CodecError("its key contradicts it")
         return record
 
-    def _scanned(self, name: str) -> Scanned | None:
-        try:
-            record = self._found(name)
-        except codec.CodecError as error:
-            return Scanned(name, None, str(error))
-        return None if record is None else Scanned(name, record)
-
     def _read(self, key: bytes, last: int) -> bytes:
         """What is under *key*, up to the octet with the number *last*."""
         return cast("bytes", self._ask(lambda client: client.getrange(key, 0, last)))
@@ -138,7 +117,6 @@ class RedisReader(StoreReader):
             yield key
 
     def _names(self, after: str = "") -> Iterator[str]:
-        """The names of all origins that come after *after*, in order."""
         while names := self._next_names(after):
             yield from names
             after = names[-1]
@@ -153,11 +131,13 @@ class RedisReader(StoreReader):
                 names = set(sorted(names)[:MOST_NAMES])
         return sorted(names)[:MOST_NAMES]
 
-    def _warn(self, what: str) -> None:
+    def _distrust(self, origin: Origin, error: codec.CodecError) -> None:
         self._warnings += 1
         if self._warnings <= _MOST_WARNINGS:
             last = "; what follows is not named" if self._warnings == _MOST_WARNINGS else ""
-            logger.warning("%s: %s%s", self.server.name, what, last)
+            logger.warning(
+                "%s: the record of %s is ignored: %s%s", self.server.name, origin, error, last
+            )
 
 
 MARK = "{robots}:store"
@@ -197,10 +177,7 @@ class RedisStore(RedisReader, Store):
         self._emptied = 0
 
     def put(self, record: RobotsRecord) -> bool:
-        try:
-            encoded = codec.encode(record, self._max_body)
-        except codec.CodecError as error:
-            raise StoreError(str(error)) from error
+        encoded = codec.encode(record, self._max_body)
         keys = [key_of(record.origin)]
         args: list[bytes | float] = [encoded, self._seconds_of(record), CLOCK_SKEW]
         return bool(self._ask(lambda client: self._put_script.ask(client, keys, args)))

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
-from scrapy_robots_plus.storage import codec
-from scrapy_robots_plus.storage.base import (
-    Scanned,
+
+from . import codec
+from . import sqlite_file as file
+from .base import (
     Standing,
     Store,
     StoreDamagedError,
@@ -24,13 +25,12 @@ from scrapy_robots_plus.storage.base import (
     checked_maximum,
 )
 
-from . import file
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.storage.record import RobotsRecord
+
+    from .record import RobotsRecord
 
 logger = logging.getLogger(__name__)
 
@@ -103,26 +103,6 @@ class SqliteReader(StoreReader):
         self._max_body = max_body
         self._connect()
 
-    def get(self, origin: Origin) -> RobotsRecord | None:
-        row = self._row(str(origin))
-        if row is None:
-            return None
-        try:
-            return self._record_in(row, str(origin))
-        except codec.CodecError as error:
-            self._distrust(origin, error)
-            return None
-
-    def scan(self, after: str = "") -> Iterator[Scanned]:
-        # Each statement is complete before a record is returned: a read transaction that stays open
-        # would keep other processes from emptying the log.
-        while origins := self._run(partial(_origins, after=after)):
-            for origin in origins:
-                row = self._row(origin)
-                if row is not None:
-                    yield self._scanned(row, origin)
-            after = origins[-1]
-
     def faults(self) -> Iterator[str]:
         return iter(self._run(_faults))
 
@@ -134,25 +114,24 @@ class SqliteReader(StoreReader):
             self._connection.close()
             self._connection = None
 
-    def _row(self, origin: str) -> Row | None:
-        values = codec.most_octets(self._max_body), origin
+    def _found(self, name: str) -> RobotsRecord | None:
+        values = codec.most_octets(self._max_body), name
         row: Row | None = self._run(lambda its: its.execute(_READ, values).fetchone())
-        return row
-
-    def _record_in(self, row: Row, origin: str) -> RobotsRecord:
-        """The record in the row of *origin*. Raises CodecError if it cannot be trusted."""
+        if row is None:
+            return None
         if row[3] is None:
             raise codec.CodecError("too large, or not a record")
         record = codec.decode(row[3], self._max_body)
-        if str(record.origin) != origin or Standing.of(record) != row[:3]:
+        if str(record.origin) != name or Standing.of(record) != row[:3]:
             raise codec.CodecError("its row contradicts it")
         return record
 
-    def _scanned(self, row: Row, origin: object) -> Scanned:
-        try:
-            return Scanned(str(origin), self._record_in(row, str(origin)))
-        except codec.CodecError as error:
-            return Scanned(str(origin), None, str(error))
+    def _names(self, after: str) -> Iterator[str]:
+        # Each statement is complete before a record is returned: a read transaction that stays open
+        # would keep other processes from emptying the log.
+        while origins := self._run(partial(_origins, after=after)):
+            yield from origins
+            after = origins[-1]
 
     # What a store does otherwise
 
@@ -246,10 +225,7 @@ class SqliteStore(SqliteReader, Store):
             raise StoreError(f"{self._path}: {error}") from error
 
     def put(self, record: RobotsRecord) -> bool:
-        try:
-            encoded = codec.encode(record, self._max_body)
-        except codec.CodecError as error:
-            raise StoreError(str(error)) from error
+        encoded = codec.encode(record, self._max_body)
         row = (str(record.origin), *Standing.of(record), encoded)
 
         def work(connection: sqlite3.Connection) -> bool:

@@ -1,4 +1,4 @@
-"""The file of a :class:`~scrapy_robots_plus.storage.sqlite.store.SqliteStore`.
+"""The file of a :class:`~scrapy_robots_plus.storage.sqlite_store.SqliteStore`.
 
 Is it ours? Which layout does it have? Is it damaged? A file that is not ours is never written to,
 moved or locked.
@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager, suppress
 from time import sleep
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.storage.base import StoreError
+from .base import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

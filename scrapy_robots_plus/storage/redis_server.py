@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from scrapy_robots_plus.protocol.printable import printable
 
-from .url import PIP, hidden, is_cluster, secrets_in
+from .redis_url import PIP, hidden, is_cluster, secrets_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,1 +1,0 @@
-"""The store in an SQLite file."""
