@@ -8,6 +8,8 @@ import re
 from itertools import product
 from pathlib import Path
 
+from . import next_scrapy
+
 ROOT = Path(__file__).parent.parent
 TOX = configparser.ConfigParser(interpolation=None)
 TOX.read(ROOT / "tox.ini")
@@ -56,6 +58,10 @@ def test_commands_are_those_of_the_makefile() -> None:
     named = values("commands") | set(re.findall(r"entry: (.*)", PRE_COMMIT))
     assert {command.partition(" ")[0] for command in named} == {"make"}
     assert {command.partition(" ")[2] for command in named} <= targets()
+
+
+def test_what_runs_on_the_next_scrapy_is_there() -> None:
+    assert [path for path in next_scrapy.TESTS if not (ROOT / path).exists()] == []
 
 
 def test_what_tox_installs_is_named_in_one_place() -> None:

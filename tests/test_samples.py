@@ -8,6 +8,7 @@ from __future__ import annotations
 import doctest
 import logging
 import re
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +19,7 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy_robots_plus import RobotsDisallowed, RobotsMiddleware
 
 from .crawling import ProbeSpider, crawl, make_crawler, names_rules, run
+from .redis_server import RedisServer, scrapy_redis_may_warn
 from .samples import (
     FOLLOWED,
     PAGES,
@@ -69,6 +71,7 @@ def test_sessions_run(page: Path) -> None:
         names = session.globs
 
 
+@scrapy_redis_may_warn
 @pytest.mark.parametrize("block", SETTINGS)
 @pytest_twisted.ensureDeferred
 async def test_settings_are_taken(
@@ -76,12 +79,13 @@ async def test_settings_are_taken(
 ) -> None:
     for package in set(re.findall(r"\bscrapy_(?!robots_plus)\w+", block)):
         pytest.importorskip(package)
-    if "scrapy_redis" in block:
-        pytest.skip("needs a Redis server")
     monkeypatch.chdir(tmp_path)  # where a store would be
     host = sites.host(CLOSED)
-    defined = defined_by(block, proxy=host.origin)
-    await crawl(host.url("/"), **settings_of(defined))
+    settings = settings_of(defined_by(block, proxy=host.origin))
+    with ExitStack() as stack:
+        if "REDIS_URL" in settings:
+            settings["REDIS_URL"] = stack.enter_context(RedisServer()).url
+        await crawl(host.url("/"), **settings)
     assert "/private/" not in host.fetched
     assert len(host.hits) > 0
 
