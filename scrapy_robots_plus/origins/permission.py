@@ -9,7 +9,7 @@ from scrapy_robots_plus.protocol.preferences import CURRENT, Preference
 from scrapy_robots_plus.settings.options import ContentUse, uses_of
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.protocol.preferences import Preferences, Statement
+    from scrapy_robots_plus.protocol.preferences import Statement
     from scrapy_robots_plus.protocol.verdict import Verdict
 
 NOT_READ = "not_read"
@@ -40,14 +40,3 @@ class Permission:
 
     def __bool__(self) -> bool:
         return self.verdict.allowed and self.preference != Preference.DISALLOW.value
-
-
-def permission(
-    url: str, use: str, preferences: Preferences, verdict: Verdict, reads_uses: bool
-) -> Permission:
-    """What *preferences* say of *use*; *reads_uses*: whether the robots.txt was read for it."""
-    statement = preferences.decisive(use)
-    said = any(each.category == use for each in preferences.statements)
-    nothing = Preference.UNKNOWN.value if said or reads_uses else NOT_READ
-    preference = nothing if statement is None else statement.preference.value
-    return Permission(url, use, preference, statement, preferences.statements, verdict)

@@ -16,14 +16,14 @@ from scrapy_robots_plus.crawl.own_errors import OwnErrors, is_of_this_package
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.protocol.preferences import combine
+from scrapy_robots_plus.protocol.preferences import Preference, combine
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from .agents import Agents
 from .decide import Lookup
-from .permission import NOT_READ, USES, Permission, permission
+from .permission import NOT_READ, USES, Permission
 from .retrieval import Retrieval
 from .views import Views
 
@@ -162,10 +162,12 @@ class Policies:
         if policy is None:
             return Permission(url, use, NOT_READ, None, (), verdict)
         agent = agent or self._agents.default_under(policy.settings)
-        said = policy.preferences(url, agent).statements
-        return permission(
-            url, use, combine((*said, *self.said.get(url, ()))), verdict, policy.reads_uses
-        )
+        said = combine((*policy.preferences(url, agent).statements, *self.said.get(url, ())))
+        statement = said.decisive(use)
+        is_read = policy.reads_uses or any(each.category == use for each in said.statements)
+        nothing = Preference.UNKNOWN.value if is_read else NOT_READ
+        preference = statement.preference.value if statement else nothing
+        return Permission(url, use, preference, statement, said.statements, verdict)
 
     def usable(self, origin: Origin, settings: RobotsSettings | None = None) -> Policy | None:
         """The policy of *origin* if it may answer now. Asking starts nothing.

@@ -14,7 +14,6 @@ from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.preferences import Preference, combine
 from scrapy_robots_plus.protocol.printable import printable
 
-from .headers import licenses_in_headers, said_in_headers
 from .stamp import add_preferences, mark_as_sent
 
 if TYPE_CHECKING:
@@ -35,6 +34,11 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
 logger = crawl_log(__name__)
+
+_HEADERS = frozenset(
+    b"Content-Usage Content-Signal X-Robots-Tag Tdm-Reservation Tdm-Policy Link".split()
+)
+"""Those that may say something of the use of a page."""
 
 MOST_ORIGINS = 10_000
 """Origins whose contradictions are told in the log. Those of others are only counted."""
@@ -104,15 +108,15 @@ class PagePreferences:
         sent = self._sent.get(request)
         if sent is None:
             return None
-        of_page, licenses = said_in_headers(response, sent.agent), licenses_in_headers(response)
-        if sent.policy.settings.ai_uses:
-            from .metas import said_in_metas
+        of_page: tuple[Statement, ...] = ()
+        licenses: list[str] = []
+        settings = sent.policy.settings
+        if settings.ai_uses or not _HEADERS.isdisjoint(response.headers):  # as in few crawls
+            from .statements import said_in
 
-            in_metas, linked = said_in_metas(response, sent.agent)
-            of_page += in_metas
-            licenses += linked
-        if sent.policy.settings.uses:
-            self._remember(request.url, of_page)
+            of_page, licenses = said_in(response, sent.agent, in_page=bool(settings.ai_uses))
+        if settings.uses and (of_page or request.url in self._said):
+            self._said.put(request.url, of_page)
         preferences = sent.policy.preferences(request.url, sent.agent)
         if of_page or licenses:
             preferences = combine((*preferences.statements, *of_page))
@@ -120,12 +124,6 @@ class PagePreferences:
             for listener in self.listeners:
                 listener(request, sent, of_page)
         return self._objection(sent, preferences) if preferences else None
-
-    def _remember(self, url: str, said: tuple[Statement, ...]) -> None:
-        if said:
-            self._said.put(url, said)
-        else:
-            self._said.pop(url, None)
 
     def _objection(self, sent: Sent, preferences: Preferences) -> Objection | None:
         self._count(sent.policy.origin, preferences)

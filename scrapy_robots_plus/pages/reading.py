@@ -13,7 +13,6 @@ from scrapy_robots_plus.crawl.requests import OVERRIDE_META_KEY, origin_to_ask
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.protocol.printable import printable
 
-from .headers import x_robots_tag
 from .page import Page
 from .stamp import put_page
 
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.protocol.directives import PageDirectives
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 logger = crawl_log(__name__)
@@ -60,6 +57,8 @@ class PageReader:
             return None
 
     def _read(self, response: Response, request: Request) -> Page | None:
+        from .statements import directives_of  # few crawls need it
+
         origin = origin_to_ask(request)
         settings = None if origin is None else self._settings_of(request, origin)
         if origin is None or settings is None or not settings.reads_pages:
@@ -77,12 +76,3 @@ class PageReader:
             return self._crawl.request_settings.of(request, origin)
         except RobotsOverrideError:  # reported when the request was sent
             return self._crawl.request_settings.of_origin(origin)
-
-
-def directives_of(response: Response, agent: AgentNames) -> PageDirectives:
-    """What the X-Robots-Tag headers and the robots meta tags of *response* ask of *agent*."""
-    from scrapy_robots_plus.protocol.directives import PageDirectives
-
-    from .metas import metas_in
-
-    return PageDirectives.of((*x_robots_tag(response), *metas_in(response, agent)), agent)

@@ -9,11 +9,8 @@ import pytest
 import pytest_twisted
 from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 
-from scrapy_robots_plus.pages import reading
-from scrapy_robots_plus.pages.headers import said_in_headers
-from scrapy_robots_plus.pages.metas import MOST_OCTETS
-from scrapy_robots_plus.pages.reading import directives_of
-from scrapy_robots_plus.protocol import directives
+from scrapy_robots_plus.pages import statements
+from scrapy_robots_plus.pages.statements import MOST_OCTETS, directives_of, said_in_headers
 from scrapy_robots_plus.protocol.directives import header_statements
 from tests.crawl.paging import TakingSpider, page, says
 from tests.crawling import crawl, stat
@@ -113,7 +110,7 @@ async def test_a_bug_of_ours_never_reaches_the_spider(
     def fail(*_: Any) -> None:
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr(reading, "directives_of", fail)
+    monkeypatch.setattr(statements, "directives_of", fail)
     host = sites.host()
     host.pages["/a"] = page(says("none"))
     with caplog.at_level(logging.ERROR):
@@ -147,7 +144,7 @@ def test_a_header_is_read_once_for_what_a_page_says_and_what_it_may_be_used_for(
         read.append(lines)
         return header_statements(lines)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(directives, "header_statements", noting)
+    monkeypatch.setattr(statements, "header_statements", noting)
     headers = {"X-Robots-Tag": "noai, once"}
     for _ in range(2):
         sent = Response("http://a.example/", headers=headers)

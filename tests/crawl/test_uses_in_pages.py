@@ -8,8 +8,13 @@ import pytest
 import pytest_twisted
 from scrapy.http import HtmlResponse, Response, TextResponse
 
-from scrapy_robots_plus.pages.headers import licenses_in_headers, said_in_headers
-from scrapy_robots_plus.pages.metas import MOST_OCTETS, metas_in, said_in_metas
+from scrapy_robots_plus.pages.statements import (
+    MOST_OCTETS,
+    directives_of,
+    licenses_in_headers,
+    said_in_headers,
+    said_in_metas,
+)
 from scrapy_robots_plus.protocol.preferences import combine
 from tests.crawl.stamping import StampSpider
 from tests.crawling import crawl, names_rules
@@ -101,7 +106,7 @@ def test_what_is_no_html_or_comes_too_late_is_not_read() -> None:
 
 def test_these_tags_are_no_directives_of_a_crawler() -> None:
     page = in_page(f'<meta name="tdm-reservation" content="noindex"><link {RSL} href="noindex">')
-    assert list(metas_in(page, "tdm-reservation")) == []
+    assert not directives_of(page, "tdm-reservation")
 
 
 LINKS: dict[str, list[str]] = {

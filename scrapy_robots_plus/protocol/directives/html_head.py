@@ -103,14 +103,15 @@ def _metas(text: str, xml: bool) -> Iterator[_Tag]:
                 return
             if tag.name == "meta" and "content" in tag.attributes:
                 yield tag
-            elif tag.name == "link" and _is_license(tag.attributes):
+            elif tag.name == "link" and is_license(tag.attributes):
                 address = tag.attributes.get("href", "")
                 yield tag._replace(attributes={"name": LICENSE, "content": address})
 
 
-def _is_license(attributes: dict[str, str]) -> bool:
-    kind, rels = attributes.get("type", ""), attributes.get("rel", "").lower().split()
-    return "license" in rels and kind.strip().lower() == "application/rsl+xml"
+def is_license(attributes: dict[str, str]) -> bool:
+    """Whether a link, of a page or a header, leads to a licence in RSL."""
+    kind = attributes.get("type", "").lower().partition(";")[0].strip()
+    return kind == "application/rsl+xml" and "license" in attributes.get("rel", "").lower().split()
 
 
 def _resolved(value: str) -> str:

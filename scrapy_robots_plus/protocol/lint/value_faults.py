@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.lines import Kind
 from scrapy_robots_plus.protocol.preferences import CURRENT, Preference
+from scrapy_robots_plus.protocol.preferences.in_file import in_form
 from scrapy_robots_plus.protocol.preferences.structured_fields import (
     StructuredFieldError,
     tokens_in,
 )
-from scrapy_robots_plus.protocol.preferences.usage_rules import in_form
 from scrapy_robots_plus.protocol.preferences.values import (
     SIGNAL_WORDS,
     USAGE_TOKENS,

@@ -1,10 +1,9 @@
 """What a site says about the use of its pages: by robots.txt, by headers, by directives."""
 
-from .combined import Contradiction, Preferences, combine
 from .in_file import FilePreferences, statements_in
-from .on_page import directive_statements, signal_header, usage_header
-from .statements import Preference, Source, Statement
+from .statements import Contradiction, Preference, Preferences, Source, Statement, combine
 from .tdm import TdmFile, tdm_statements
+from .values import directive_statements, signal_header, usage_header
 from .vocabulary import AIPREF_05, AIPREF_08, CURRENT, VOCABULARIES, Category, Vocabulary
 
 __all__ = [

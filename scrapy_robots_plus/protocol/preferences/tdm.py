@@ -16,8 +16,8 @@ from scrapy_robots_plus.protocol.rules.matcher import Matcher
 from scrapy_robots_plus.protocol.rules.pattern import NO_RANK, line_of, rank_of
 from scrapy_robots_plus.protocol.rules.rules import path_in_form
 
+from .in_file import in_form
 from .statements import Preference, Source, Statement
-from .usage_rules import in_form
 from .vocabulary import CURRENT, Vocabulary
 
 if TYPE_CHECKING:

@@ -1,0 +1,138 @@
+"""What a response says of itself, and of the use of its page: headers, meta tags, links."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from scrapy.http import HtmlResponse
+from w3lib.encoding import html_to_unicode
+
+from scrapy_robots_plus.protocol.directives import (
+    PageDirectives,
+    header_statements,
+    meta_statements,
+)
+from scrapy_robots_plus.protocol.directives.html_head import LICENSE, is_license, robots_metas
+from scrapy_robots_plus.protocol.preferences import (
+    Source,
+    directive_statements,
+    signal_header,
+    tdm_statements,
+    usage_header,
+)
+from scrapy_robots_plus.protocol.preferences.tdm import POLICY, RESERVATION
+from scrapy_robots_plus.protocol.product_token import names_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from scrapy.http import Response
+
+    from scrapy_robots_plus.protocol.directives import PageStatement
+    from scrapy_robots_plus.protocol.directives.html_head import Meta
+    from scrapy_robots_plus.protocol.preferences import Statement
+    from scrapy_robots_plus.protocol.product_token import AgentNames
+
+MOST_OCTETS = 262_144
+"""Of a page that are searched for meta tags."""
+
+_NOT_ASCII = (b"\0", b"\x1b$", b"\x1b(")
+"""What is in text of UTF-16, UTF-32 or ISO-2022, where an octet of ASCII may be half a character.
+"""
+_LINK = re.compile(r'<([^<>]*)>((?:[^,<"]|"[^"]*")*)')
+_PARAMETER = re.compile(r';\s*([a-z]+)\s*=\s*(?:"([^"]*)"|([^\s;]*))', re.IGNORECASE)
+
+
+def said_in(
+    response: Response, agent: AgentNames, *, in_page: bool
+) -> tuple[tuple[Statement, ...], list[str]]:
+    """What it says to *agent* of the use of its page, and the licences that it names; *in_page*:
+    in the page too, not in headers alone."""
+    said, linked = said_in_metas(response, agent) if in_page else ((), [])
+    in_headers = said_in_headers(response, agent)
+    return (*in_headers, *said), [*licenses_in_headers(response), *linked]
+
+
+def said_in_headers(response: Response, agent: AgentNames) -> tuple[Statement, ...]:
+    """What the headers Content-Usage, Content-Signal, X-Robots-Tag and tdm-reservation say to
+    *agent*."""
+    headers = response.headers
+    usage, signal = headers.getlist("Content-Usage"), headers.getlist("Content-Signal")
+    reserved, policies = headers.getlist(RESERVATION), headers.getlist(POLICY)
+    directives = PageDirectives.of(_x_robots_tag(response), agent).directives
+    is_image = (headers.get("Content-Type") or b"").strip().lower().startswith(b"image/")
+    return (
+        *(usage_header(usage) if usage else ()),
+        *(signal_header(signal) if signal else ()),
+        *directive_statements(directives, is_image=is_image),
+        *tdm_statements(Source.TDM_HEADER, map(_text, reserved), map(_text, policies)),
+    )
+
+
+def licenses_in_headers(response: Response) -> list[str]:
+    """The addresses, as served, of licences in RSL that Link headers name (RFC 8288;
+    https://rslstandard.org/rsl)."""
+    links = _text(b", ".join(response.headers.getlist("Link")))
+    return [
+        address
+        for address, said in (_LINK.findall(links) if "rsl" in links.lower() else ())
+        if is_license({name.lower(): a or b for name, a, b in reversed(_PARAMETER.findall(said))})
+    ]
+
+
+def _text(octets: bytes) -> str:
+    return octets.decode("latin-1")
+
+
+def said_in_metas(response: Response, agent: AgentNames) -> tuple[tuple[Statement, ...], list[str]]:
+    """What meta tags in the head of a page say to *agent* about uses, and the licences that the
+    page links to.
+
+    ``noimageai`` is an objection too, as nobody can tell the page from its images.
+    """
+    tags = _tags(response, agent, RESERVATION, POLICY, LICENSE)
+    found = PageDirectives.of(_directives(tags), agent).directives
+    reserved, policies, licenses = (
+        [each.content for each in tags if each.name == name]
+        for name in (RESERVATION, POLICY, LICENSE)
+    )
+    return (
+        *directive_statements(found, Source.META_ROBOTS, is_image=True),
+        *tdm_statements(Source.TDM_META, reserved, policies),
+    ), licenses
+
+
+def directives_of(response: Response, agent: AgentNames) -> PageDirectives:
+    """What the X-Robots-Tag headers and the robots meta tags of *response* ask of *agent*."""
+    in_page = _directives(_tags(response, agent))
+    return PageDirectives.of((*_x_robots_tag(response), *in_page), agent)
+
+
+def _x_robots_tag(response: Response) -> tuple[PageStatement, ...]:
+    """What the X-Robots-Tag headers of *response* say, to any crawler."""
+    return _read(tuple(response.headers.getlist("X-Robots-Tag")))
+
+
+@lru_cache(maxsize=16)  # several parts ask of a page, and most pages of a site say the same
+def _read(lines: tuple[bytes, ...]) -> tuple[PageStatement, ...]:
+    return header_statements(lines)
+
+
+def _directives(tags: Iterable[Meta]) -> Iterator[PageStatement]:
+    for name, content in tags:
+        if name not in (RESERVATION, POLICY, LICENSE):
+            yield from meta_statements(name, content)
+
+
+def _tags(response: Response, agent: AgentNames, *more: str) -> Iterable[Meta]:
+    """Those with the names of robots, of *agent*, and *more*; each once."""
+    if not isinstance(response, HtmlResponse):
+        return ()
+    kind = _text(response.headers.get("Content-Type") or b"")
+    body = response.body[:MOST_OCTETS]
+    page = html_to_unicode(kind, body)[1] if any(each in body for each in _NOT_ASCII) else body
+    names = (*chain(*names_of(agent)), *more)
+    return dict.fromkeys(robots_metas(page, names, xml="xhtml" in kind.lower()))
