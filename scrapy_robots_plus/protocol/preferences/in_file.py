@@ -23,21 +23,36 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.product_token import Agent
     from scrapy_robots_plus.protocol.robotstxt import RobotsTxt
 
-Said = dict[bytes, list[Statement]]
-"""Statements by path-pattern, in the dialect's form."""
-
 
 class UsageRules:
-    """Statements by path."""
+    """Which Content-Usage lines for a crawler are about a path.
+
+    The line with the most specific path counts, found by the same matcher as rules (RFC 9309
+    2.2.2). Lines with equal paths all count, and so do lines with other paths of that length that
+    match, as paths with wildcards may.
+    """
 
     __slots__ = ("_best", "_equals", "_patterns", "_said")
 
     def __init__(self, lines: Iterable[Line], dialect: Dialect, vocabulary: Vocabulary) -> None:
-        said = _by_path(lines, dialect, vocabulary)
+        said: dict[bytes, list[Statement]] = {}
+        for line in lines:  # one that says nothing still counts
+            path, value = usage_rule(line.value)
+            stated = of_line(line, Source.CONTENT_USAGE, usage(value, vocabulary).items())
+            said.setdefault(in_form(path, dialect), []).extend(stated)
         self._said = [first_of_each(each) for each in said.values()]
         self._patterns = [take_apart(path, dialect.wildcards) for path in said]
-        self._equals = _equally_long(said)
-        rules = [(path, rank_of(len(path), index, True)) for index, path in enumerate(said)]
+        self._equals: list[list[int]] = []
+        """For each path, those that others of its length may match beside: only where there are
+        wildcards, as a URL begins in one way."""
+        wild: dict[int, list[int]] = {
+            len(path): [] for path in said if b"*" in path or path.endswith(b"$")
+        }
+        rules = []
+        for index, path in enumerate(said):
+            rules.append((path, rank_of(len(path), index, True)))
+            self._equals.append(wild.get(len(path), []))
+            self._equals[-1].append(index)
         self._best = Matcher({}, rules, dialect.wildcards).best
 
     def statements(self, path: bytes) -> tuple[Statement, ...]:
@@ -45,45 +60,17 @@ class UsageRules:
         rank = self._best(path)
         if rank == NO_RANK:
             return ()
-        index = line_of(rank)
-        equals = self._equals.get(index)
-        if equals is None:
-            return self._said[index]
+        equals = self._equals[line_of(rank)]
+        if len(equals) == 1:
+            return self._said[equals[0]]
         places = Places(path)
         matching = (self._said[each] for each in equals if places.match(self._patterns[each]))
         return first_of_each(chain.from_iterable(matching))
 
 
-def _by_path(lines: Iterable[Line], dialect: Dialect, vocabulary: Vocabulary) -> Said:
-    """A line that says nothing still counts: it is what the more specific path says."""
-    said: Said = {}
-    for line in lines:
-        path, value = usage_rule(line.value)
-        stated = usage(value, vocabulary).items()
-        statements = of_line(line, Source.CONTENT_USAGE, stated)
-        said.setdefault(in_form(path, dialect), []).extend(statements)
-    return said
-
-
 def in_form(path: bytes, dialect: Dialect) -> bytes:
     """A path-pattern as rules have it: equal ones are equal octets (RFC 9309 2.2.2)."""
-    _, form = RULE_FORM[dialect.escapes]
-    return form(path)
-
-
-def _equally_long(said: Said) -> dict[int, list[int]]:
-    """Positions of paths that others of their length may match beside, each with all of those:
-    only where there are wildcards, as a URL begins in one way."""
-    by_length: dict[int, list[int]] = {}
-    for index, path in enumerate(said):
-        by_length.setdefault(len(path), []).append(index)
-    wild = {len(path) for path in said if b"*" in path or path.endswith(b"$")}
-    return {
-        index: indices
-        for length, indices in by_length.items()
-        if length in wild
-        for index in indices
-    }
+    return RULE_FORM[dialect.escapes][1](path)
 
 
 class FilePreferences:

@@ -8,24 +8,26 @@ set its ``COMPAT``, and refuses whole fields over a date that Python cannot repr
 
 from __future__ import annotations
 
-import binascii
 import re
-from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _SPACES = re.compile(rb" *")
 _BLANKS = re.compile(rb"[ \t]*")
 _KEY = re.compile(rb"[a-z*][a-z0-9_.*-]*")
-_TOKEN = re.compile(rb"[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]*")
-_NUMBER = re.compile(rb"-?(?:[0-9]{1,12}\.[0-9]{1,3}|[0-9]{1,15})")
-_STRING = re.compile(rb'"[^\x00-\x1f\x7f-\xff"\\]*(?:\\["\\][^\x00-\x1f\x7f-\xff"\\]*)*"')
-_BYTES = re.compile(rb":((?:[A-Za-z0-9+/]+={0,2})?):")
-_BOOLEAN = re.compile(rb"\?[01]")
-_DATE = re.compile(rb"@-?[0-9]{1,15}")
-_DISPLAY = re.compile(rb'%"((?:[^\x00-\x1f\x7f-\xff"%]|%[0-9a-f]{2})*)"')
+_ITEM = re.compile(
+    rb"""
+    (?P<token> [A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]* )
+    | -?(?: [0-9]{1,12}\.[0-9]{1,3} | [0-9]{1,15} )
+    | "[^\x00-\x1f\x7f-\xff"\\]*(?: \\["\\][^\x00-\x1f\x7f-\xff"\\]* )*"
+    | :(?: (?:[A-Za-z0-9+/]{4})* [A-Za-z0-9+/]{2,4} ={0,2} )?:
+    | \?[01]
+    | @-?[0-9]{1,15}
+    | %"(?P<text> (?: [^\x00-\x1f\x7f-\xff"%] | %[0-9a-f]{2} )* )"
+    """,
+    re.VERBOSE,
+)
+"""A bare item (4.2.3.1) of any type. Of octets, padding may be missing, and what does not fill the
+last one may be anything (4.2.7)."""
 
 
 class StructuredFieldError(ValueError):
@@ -123,14 +125,12 @@ class _Reader:
 
     def _bare_item(self) -> str | None:
         """4.2.3.1: the Token, if it is one."""
-        first = self._value[self._at : self._at + 1]
-        if first.isalpha() or first == b"*":
-            return self._take(_TOKEN).decode()
-        pattern, is_valid = _ITEMS.get(first, (_NUMBER, None))
-        match = self._match(pattern)
-        if is_valid and not is_valid(match[1]):
-            raise StructuredFieldError("octets or text that cannot be decoded")
-        return None
+        token, text = self._match(_ITEM).group("token", "text")
+        try:
+            unquote_to_bytes(text or b"").decode()  # 4.2.10
+        except UnicodeDecodeError:
+            raise StructuredFieldError(f"not UTF-8 before octet {self._at}") from None
+        return token.decode() if token else None
 
     def _ends(self) -> bool:
         return self._at == len(self._value)
@@ -150,32 +150,3 @@ class _Reader:
             raise StructuredFieldError(f"unexpected octet at {self._at}")
         self._at = match.end()
         return match
-
-
-def _is_base64(octets: bytes) -> bool:
-    """4.2.7: padding may be missing, and what does not fill an octet may be anything."""
-    data = octets.rstrip(b"=")
-    try:
-        binascii.a2b_base64(data + b"=" * (-len(data) % 4))
-    except binascii.Error:
-        return False
-    return True
-
-
-def _is_text(escaped: bytes) -> bool:
-    """4.2.10."""
-    try:
-        unquote_to_bytes(escaped).decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-_ITEMS: dict[bytes, tuple[re.Pattern[bytes], Callable[[bytes], bool] | None]] = {
-    b'"': (_STRING, None),
-    b":": (_BYTES, _is_base64),
-    b"?": (_BOOLEAN, None),
-    b"@": (_DATE, None),
-    b"%": (_DISPLAY, _is_text),
-}
-"""The types of items by their first octet, with what a regular expression cannot check."""

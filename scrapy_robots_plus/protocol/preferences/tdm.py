@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.protocol.dialect import RFC9309
 from scrapy_robots_plus.protocol.rules.matcher import Matcher
@@ -26,17 +26,7 @@ if TYPE_CHECKING:
 RESERVATION, POLICY = "tdm-reservation", "tdm-policy"
 
 _WORDS = {"1": Preference.DISALLOW, "0": Preference.ALLOW}
-_NUMBERS: dict[float, Preference] = {1: Preference.DISALLOW, 0: Preference.ALLOW}
 _LONGEST_NUMBER = 9
-
-
-class _Rule(NamedTuple):
-    """An object of the file, as far as it matters."""
-
-    location: bytes
-    reservation: Preference
-    policy: str | None
-    text: str
 
 
 class TdmFile:
@@ -48,29 +38,22 @@ class TdmFile:
     proportion to the length of the file.
     """
 
-    __slots__ = ("_best", "_rules")
+    __slots__ = ("_best", "_said")
 
-    def __init__(self, body: bytes) -> None:
-        self._rules = _rules_in(body)
-        paths = [
-            (_in_form(each.location), rank_of(0, index, True))
-            for index, each in enumerate(self._rules)
-        ]
+    def __init__(self, body: bytes, vocabulary: Vocabulary = CURRENT) -> None:
+        rules = _rules_in(body, vocabulary)
+        self._said = [said for _, said in rules]
+        paths = [(path, rank_of(0, index, True)) for index, (path, _) in enumerate(rules)]
         self._best = Matcher({}, paths, True).best
 
     def __bool__(self) -> bool:
-        return bool(self._rules)
+        return bool(self._said)
 
-    def statements(
-        self, url: str | bytes, vocabulary: Vocabulary = CURRENT
-    ) -> tuple[Statement, ...]:
+    def statements(self, url: str | bytes) -> tuple[Statement, ...]:
         """What the file says about the use of a URL, absolute or a path and query."""
         path = path_in_form(url, RFC9309).replace(b"*", b"%2A").replace(b"$", b"%24")
         rank = self._best(path)
-        if rank == NO_RANK:
-            return ()
-        rule = self._rules[line_of(rank)]
-        return _said(Source.TDM_FILE, rule.reservation, rule.text, rule.policy, vocabulary)
+        return () if rank == NO_RANK else self._said[line_of(rank)]
 
 
 @lru_cache(maxsize=32)
@@ -110,41 +93,33 @@ def _said(
     )
 
 
-def _in_form(location: bytes) -> bytes:
-    """A path-pattern as others are compared. Of ``*`` and ``$``, a location means those of a URL by
-    their escapes, or by a ``$`` that is not at its end."""
-    path = in_form(location, RFC9309)
-    return path[:-1].replace(b"$", b"%24") + path[-1:]
-
-
-def _rules_in(body: bytes) -> list[_Rule]:
+def _rules_in(body: bytes, vocabulary: Vocabulary) -> list[tuple[bytes, tuple[Statement, ...]]]:
+    """Paths, each with what is said of it."""
     try:
-        found = json.loads(body, parse_int=_number)
+        # Of a long number, which would take quadratic time, the beginning tells that it is no 1.
+        found = json.loads(body, parse_int=lambda digits: int(digits[:_LONGEST_NUMBER]))
         rules = found if isinstance(found, list) else []
-        return [_rule(each) for each in rules if isinstance(each, dict) and _is_path(each)]
+        return [
+            _rule(each["location"], each, vocabulary)
+            for each in rules
+            if isinstance(each, dict) and str(each.get("location")).startswith(("/", "*"))
+        ]
     except (ValueError, RecursionError):
         return []
 
 
-def _is_path(rule: dict[str, Any]) -> bool:
-    location = rule.get("location")
-    return isinstance(location, str) and location.startswith(("/", "*"))
-
-
-def _rule(served: dict[str, Any]) -> _Rule:
+def _rule(
+    location: str, served: dict[str, Any], vocabulary: Vocabulary
+) -> tuple[bytes, tuple[Statement, ...]]:
+    # Of * and $, a location means those of a URL by their escapes, or by a $ not at its end.
+    path = in_form(location.encode("utf-8", "surrogatepass"), RFC9309)
     reservation: Any = served.get(RESERVATION)
     policy = served.get(POLICY)
     # Not isinstance: a bool is an int.
-    said = _NUMBERS.get(reservation) if type(reservation) in (int, float) else None
+    is_number = type(reservation) in (int, float) and reservation in (0, 1)
+    said = _WORDS[str(int(reservation))] if is_number else Preference.UNKNOWN
+    policy = policy if isinstance(policy, str) and policy else None
     kept = {key: served[key] for key in ("location", RESERVATION, POLICY) if key in served}
-    return _Rule(
-        served["location"].encode("utf-8", "surrogatepass"),
-        said or Preference.UNKNOWN,
-        policy if isinstance(policy, str) and policy else None,
-        json.dumps(kept, ensure_ascii=False),
-    )
-
-
-def _number(digits: str) -> int:
-    """A number that is too long for any meaning would take quadratic time."""
-    return int(digits) if len(digits) <= _LONGEST_NUMBER else -1
+    text = json.dumps(kept, ensure_ascii=False)
+    escaped = path[:-1].replace(b"$", b"%24") + path[-1:]
+    return escaped, _said(Source.TDM_FILE, said, text, policy, vocabulary)

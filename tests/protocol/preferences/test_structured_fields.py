@@ -109,7 +109,8 @@ def test_an_error_says_where() -> None:
         b"a=y b=n": "no comma at octet 4",
         b"a=y,": "a comma ends the value",
         b"a=(1y)": "items of a list need a space between them",
-        b"a=:Y:": "octets or text that cannot be decoded",
+        b"a=:Y:": "unexpected octet at 2",
+        b"a=%\"%ff\"": "not UTF-8 before octet 8",
     }.items():
         with pytest.raises(StructuredFieldError) as failed:
             tokens_in(value)
