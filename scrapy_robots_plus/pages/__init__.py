@@ -1,6 +1,6 @@
 """What does a page ask, and what else does a robots.txt say of pages?
 
-``reading.py`` finds out what a page says of itself; because of it, ``consequences.py`` drops
+``reading.py`` finds out what a page says of itself; because of it, ``middleware.py`` drops
 requests and items. ``link_rel.py`` is for spiders, which look at the links themselves.
 ``page_preferences.py`` keeps what a site wants done with its pages, ``sitemaps.py`` which it names.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import NotConfigured
@@ -16,7 +17,7 @@ from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
-from .stamp import NOT_CHECKED, ItemStamp, copied, in_columns
+from .stamp import NOT_CHECKED, ItemStamp, in_columns
 
 if TYPE_CHECKING:
     from itemadapter import ItemAdapter
@@ -86,7 +87,7 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
         """What is stored, by the name of its field."""
         if self._form == "columns":
             return in_columns(stamp, self._field)
-        return {self._field: json.dumps(stamp) if self._form else self._kind(copied(stamp))}
+        return {self._field: json.dumps(stamp) if self._form else self._kind(deepcopy(stamp))}
 
     def _failed(self, kind: type, error: Exception) -> None:
         self._stats.inc_value(stats.ITEMS_NOT_STAMPED)

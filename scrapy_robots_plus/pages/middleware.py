@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy import Request, signals
+from scrapy.utils.log import logformatter_adapter
 
-from .consequences import Consequences
+from scrapy_robots_plus import compat
+from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.crawl.exceptions import RobotsNoindex
+from scrapy_robots_plus.crawl.requests import (
+    DONT_OBEY_META_KEY,
+    NOFOLLOW_META_KEY,
+    REDIRECT_META_KEY,
+)
+from scrapy_robots_plus.crawl.signals import request_not_followed
+from scrapy_robots_plus.origins.tally import Tally
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.settings.options import PageAction
+
 from .reading import PageReader
 
 if TYPE_CHECKING:
@@ -15,6 +30,12 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from typing_extensions import Self
+
+    from scrapy_robots_plus.protocol.directives import PageStatement
+
+    from .reading import Page
+
+logger = logging.getLogger(__name__)
 
 
 class RobotsPagesMiddleware:
@@ -60,3 +81,102 @@ class RobotsPagesMiddleware:
         finally:
             if page is not None:
                 self._consequences.finish(page)
+
+
+class Consequences:
+    """Drops and marks, counts, and tells those who want to know."""
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+        self._crawler = crawl.crawler
+        self._enforces = crawl.settings.enforces
+        self._stats = compat.stats_of(crawl.crawler)
+
+    def passes(self, output: Any, page: Page, response: Response) -> bool:
+        """Whether *output*, of the callback of *page*, goes on; False if it is dropped."""
+        if isinstance(output, Request):
+            return self._follows(output, page, response)
+        return output is None or self._keeps(output, page, response)
+
+    def finish(self, page: Page) -> None:
+        """The callback of *page* is done."""
+        if page.requests or page.items:
+            for listener in self._crawl.page_listeners:
+                listener(page)
+            page.requests = page.items = 0
+
+    def _follows(self, request: Request, page: Page, response: Response) -> bool:
+        nofollow = page.nofollow
+        if nofollow is None and NOFOLLOW_META_KEY not in request.meta:
+            return True
+        if _is_for_the_same_page(request, response):
+            return True
+        if nofollow is None or request.meta.get(DONT_OBEY_META_KEY):
+            request.meta.pop(NOFOLLOW_META_KEY, None)  # it may have come with the meta of the page
+            return True
+        page.requests += 1
+        if page.settings.on_nofollow is PageAction.OBSERVE:
+            self._stats.inc_value(stats.NOFOLLOW_MARKED)
+            request.meta[NOFOLLOW_META_KEY] = True
+            return True
+        self._stats.inc_value(stats.NOFOLLOW_DROPPED)
+        self._crawl.get(Tally).not_followed += 1
+        self._say("followed", request, nofollow, response)
+        if self._enforces:  # the signal says that a request was dropped
+            self._crawler.signals.send_catch_log(
+                request_not_followed, request=request, response=response, statement=nofollow
+            )
+        return not self._enforces
+
+    def _keeps(self, item: Any, page: Page, response: Response) -> bool:
+        noindex = page.noindex
+        if noindex is None:
+            return True
+        page.items += 1
+        if page.settings.on_noindex is PageAction.OBSERVE:
+            self._stats.inc_value(stats.NOINDEX_MARKED)
+            return True
+        self._stats.inc_value(stats.NOINDEX_DROPPED)
+        self._crawl.get(Tally).not_indexed += 1
+        if self._enforces:
+            self._tell_of_drop(item, RobotsNoindex(page.url, noindex), response)
+        else:
+            self._say("kept", item, noindex, response)
+        return not self._enforces
+
+    def _tell_of_drop(self, item: Any, exception: RobotsNoindex, response: Response) -> None:
+        """As Scrapy tells of an item that a pipeline has dropped."""
+        spider = self._crawler.spider
+        formatter = self._crawler.logformatter
+        line = None if spider is None else formatter.dropped(item, exception, response, spider)
+        if line is not None:
+            logger.log(*logformatter_adapter(line), extra={"spider": spider, "item": item})
+        sending = self._crawler.signals.send_catch_log_async(
+            signals.item_dropped, item=item, response=response, spider=spider, exception=exception
+        )
+        compat.run_in_background(sending)
+
+    def _say(self, done: str, what: object, said: PageStatement, response: Response) -> None:
+        logger.debug(
+            "%(would)s %(what)s, because %(page)s says %(said)s",
+            {
+                "would": f"Not {done}:" if self._enforces else f"Would not be {done}:",
+                "what": printable(what),
+                "page": printable(response),
+                "said": said.describe(),
+            },
+            extra={"spider": self._crawler.spider},
+        )
+
+
+def _is_for_the_same_page(request: Request, response: Response) -> bool:
+    """Whether it asks for the page again, as a retry does; that is no link."""
+    asked = response.request
+    urls = [response.url]
+    if asked is not None:
+        urls += [asked.url, *asked.meta.get(REDIRECT_META_KEY, ())]
+    return _without_fragment(request.url) in map(_without_fragment, urls)
+
+
+def _without_fragment(url: str) -> str:
+    return url.partition("#")[0]

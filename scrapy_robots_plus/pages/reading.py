@@ -1,7 +1,8 @@
-"""Reads what responses say of themselves."""
+"""Reads what responses say of themselves, each once."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -12,8 +13,8 @@ from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.requests import OVERRIDE_META_KEY, origin_to_ask
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.settings.options import PageAction
 
-from .page import Page
 from .stamp import put_page
 
 if TYPE_CHECKING:
@@ -21,10 +22,41 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from scrapy_robots_plus.crawl.crawl import Crawl
+    from scrapy_robots_plus.protocol.directives import PageDirectives, PageStatement
     from scrapy_robots_plus.protocol.origin import Origin
+    from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 logger = crawl_log(__name__)
+
+
+@dataclass(slots=True)
+class Page:
+    """One response, read for one crawler."""
+
+    url: str
+    origin: Origin
+    agent: AgentNames
+    settings: RobotsSettings
+    directives: PageDirectives
+    read_at: float
+    """Seconds since 1970."""
+    requests: int = 0
+    """Those that were dropped or marked."""
+    items: int = 0
+    """Those that were dropped or marked."""
+
+    @property
+    def nofollow(self) -> PageStatement | None:
+        """Why its links are not to be followed; None if they may be, or nobody asks."""
+        asks = self.settings.on_nofollow is not PageAction.IGNORE
+        return self.directives.against_following() if asks else None
+
+    @property
+    def noindex(self) -> PageStatement | None:
+        """Why it is not to be used; None if it may be, or nobody asks."""
+        asks = self.settings.on_noindex is not PageAction.IGNORE
+        return self.directives.against_indexing(self.read_at) if asks else None
 
 
 class PageReader:

@@ -112,13 +112,6 @@ def in_columns(stamp: dict[str, Any], field: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def copied(value: Any) -> Any:
-    """A stamp, or a part of one, that shares nothing with *value* that can be changed."""
-    if isinstance(value, dict):
-        return {key: copied(part) for key, part in value.items()}
-    return [copied(part) for part in value] if isinstance(value, list) else value
-
-
 def stamp_of(verdict: Verdict) -> dict[str, Any]:
     """The stamp of a request with this *verdict*, as far as no file decided."""
     rule = verdict.rule

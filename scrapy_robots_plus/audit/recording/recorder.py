@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.hosts.downloader import ActiveRequests
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.origins.retrieval import Retrieved
-    from scrapy_robots_plus.pages.page import Page
     from scrapy_robots_plus.pages.page_preferences import Sent
+    from scrapy_robots_plus.pages.reading import Page
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.preferences import Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames

@@ -110,7 +110,7 @@ def test_an_error_says_where() -> None:
         b"a=y,": "a comma ends the value",
         b"a=(1y)": "items of a list need a space between them",
         b"a=:Y:": "unexpected octet at 2",
-        b"a=%\"%ff\"": "not UTF-8 before octet 8",
+        b'a=%"%ff"': "not UTF-8 before octet 8",
     }.items():
         with pytest.raises(StructuredFieldError) as failed:
             tokens_in(value)
