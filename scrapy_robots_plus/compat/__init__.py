@@ -69,6 +69,7 @@ from .slots import new_slot as new_slot
 from .slots import scopes_key as scopes_key
 from .slots import set_slot_jitter as set_slot_jitter
 from .slots import slot_clock as slot_clock
+from .slots import slot_finder as slot_finder
 from .slots import slot_jitter as slot_jitter
 from .slots import slot_key as slot_key
 from .slots import slot_of as slot_of

@@ -12,5 +12,5 @@
 | what if it says what is left of its limit? | ``quota.py`` |
 | when is a robots.txt fetched? | ``discovery.py``, ``fetch_order.py`` |
 | what does the queue ask of the crawl, and tell it? | ``known.py`` |
-| where are the requests themselves? | ``in_memory.py``, ``lanes.py``, ``stored_lanes.py`` |
+| where are the requests themselves? | ``lanes.py``, ``stored_lanes.py`` |
 """

@@ -77,7 +77,7 @@ class Discovery:
 
     def grow(self, lane: Lane) -> None:
         """A lane that was added has received another request."""
-        size = len(lane)
+        size = lane.count
         if size & (size - 1) == 0:  # it has doubled
             self._fetch_order.grow(lane)
 

@@ -90,7 +90,8 @@ class Door:
         self._handed_over: Callable[[str, Request], None] = lambda _, __: None
         self._doorway: Doorway | None = None
         """None until a host has a pace, so that a crawl without delays pays nothing."""
-        self._lines: OrderedDict[str, HostLine] = OrderedDict()
+        self.lines: OrderedDict[str, HostLine] = OrderedDict()
+        """By host: of those that have a pace."""
         self._trim_at = 0.0
         self._closing_since = inf
         self.walls = Walls(crawler, settings)
@@ -127,7 +128,7 @@ class Door:
         if slot_is_left_over(request):
             del request.meta[compat.SLOT_META_KEY]
         delay, opens_in = policy.delay or 0.0, policy.opens_in
-        line = self._lines.get(origin.host) if self._lines else None
+        line = self.lines.get(origin.host) if self.lines else None
         if line is None:
             if not (delay or opens_in):
                 return
@@ -135,7 +136,7 @@ class Door:
         now = self._clock.monotonic()
         line.pace.keep(origin, delay)
         line.pace.expect(now)
-        self._lines.move_to_end(origin.host)
+        self.lines.move_to_end(origin.host)
         self._closing_watch.start()
         if opens_in:
             line.pace.shut_for(opens_in, now)
@@ -149,13 +150,8 @@ class Door:
 
     def pace_of(self, host: str) -> Pace | None:
         """The pace of the host with this name; None if nothing delays it."""
-        line = self._lines.get(host)
+        line = self.lines.get(host)
         return None if line is None else line.pace
-
-    def due_at(self, host: str) -> float:
-        """When another request to *host* should come; infinity while one stands here."""
-        line = self._lines.get(host)
-        return -inf if line is None else line.due_at()
 
     def subscribe(
         self, changed: Callable[[str], None], handed_over: Callable[[str, Request], None]
@@ -237,14 +233,14 @@ class Door:
             self.walls.answered(request, response, origin, is_used_up=is_used_up)
         if wait:
             self._stats.inc_value(stats.RETRY_AFTER)
-        line = self._lines.get(host)
+        line = self.lines.get(host)
         is_refused = False
         if origin is not None and self._slowing.is_on:
             sent_in = None if line is None else line.pace.phase_of(request)
             is_refused = self._slowing.hear(request, response, origin, sent_in, wait)
         if origin is not None and wait and origin not in self._given_up:
             self._line(host).pace.leave_alone(wait, now)
-        line = self._lines.get(host)
+        line = self.lines.get(host)
         if line is not None:
             if wait or is_refused:
                 self._pause(line, now)
@@ -263,7 +259,7 @@ class Door:
             return False
         quota = quota or Quota(self._settings.backoff_max)
         self._quotas.put(host, quota)
-        line = self._lines.get(host)
+        line = self.lines.get(host)
         under_way = 0 if line is None else line.pace.beside(request)
         is_used_up = quota.heard(left, now, under_way, is_refused=response.status in BUSY)
         if is_used_up:
@@ -287,14 +283,14 @@ class Door:
     # The lines
 
     def _line_of(self, request: Request) -> HostLine | None:
-        origin = valid_origin_of(request) if self._lines else None
-        return None if origin is None else self._lines.get(origin.host)
+        origin = valid_origin_of(request) if self.lines else None
+        return None if origin is None else self.lines.get(origin.host)
 
     def _line(self, host: str) -> HostLine:
         """The line of *host*, made if there is none."""
-        line = self._lines.get(host)
+        line = self.lines.get(host)
         if line is None:
-            line = self._lines[host] = HostLine(host, self._open())
+            line = self.lines[host] = HostLine(host, self._open())
         return line
 
     def _open(self) -> Doorway:
@@ -325,23 +321,23 @@ class Door:
         line.look()
         if line.is_empty:
             line.give_back()
-            self._lines.pop(line.host, None)
+            self.lines.pop(line.host, None)
         self._changed(line.host)
 
     def _trim(self) -> None:
         """Forgets hosts that need no pace, if there are too many."""
-        if len(self._lines) <= self._settings.cache_size:
+        if len(self.lines) <= self._settings.cache_size:
             return
         now = self._clock.monotonic()
         if now < self._trim_at:
             return
         self._trim_at = now + self.TRIM_SECONDS
-        for line in list(self._lines.values()):
-            if len(self._lines) <= self._settings.cache_size:
+        for line in list(self.lines.values()):
+            if len(self.lines) <= self._settings.cache_size:
                 return
             if line.is_empty and not line.pace.is_needed(now):
                 line.forget()
-                del self._lines[line.host]
+                del self.lines[line.host]
 
     # The end of waiting
 
@@ -372,11 +368,11 @@ class Door:
         """The spider closes: no host that is left alone, or has a long delay, keeps it open."""
         now = self._clock.monotonic()
         self._closing_since = min(self._closing_since, now)
-        for line in list(self._lines.values()):
+        for line in list(self.lines.values()):
             line.fail_at_closing(HeldAtClosing, self._closing_since + self.DRAINS_SECONDS)
 
     async def _spider_closed(self) -> None:
-        for line in self._lines.values():
+        for line in self.lines.values():
             line.give_back()
         closed = self._pace.close()
         if closed is not None:

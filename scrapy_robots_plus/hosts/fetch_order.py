@@ -30,12 +30,12 @@ class FetchOrder:
 
     def add(self, lane: Lane) -> None:
         self._by_order.push((lane.priority, lane.order), lane)
-        if len(lane) > 1:  # most have one: these are in one heap only
+        if lane.count > 1:  # most have one: these are in one heap only
             self.grow(lane)
 
     def grow(self, lane: Lane) -> None:
         """The lane has at least twice as many requests as when it was added."""
-        size = len(lane).bit_length()
+        size = lane.count.bit_length()
         self._by_size.push((lane.priority, -size, lane.order), lane)
 
     def pop(self) -> Lane | None:

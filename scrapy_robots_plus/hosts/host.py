@@ -5,6 +5,7 @@ A lane is the requests that go to one origin through one downloader slot.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -70,31 +71,6 @@ class Address(NamedTuple):
         return cls(None, name) if origin is None else cls(origin, slot or origin.host)
 
 
-class Requests(Protocol):
-    """The requests of a lane, in the order of ``ScrapyPriorityQueue``."""
-
-    def __len__(self) -> int: ...
-
-    @property
-    def priority(self) -> int:
-        """The priority of the next request; the lowest number is the most urgent."""
-
-    def push(self, request: Request) -> None:
-        """Raises ValueError if the request cannot be written to disk, OSError if none can."""
-
-    def pop(self) -> Request | None:
-        """The next request that can be read; None if none is left."""
-
-    def peek(self) -> Request | None:
-        """The next request, left in the queue; None if the queue cannot tell."""
-
-    def priorities(self) -> list[int]:
-        """Those that have requests."""
-
-    def close(self) -> list[int]:
-        """Closes the files; returns the priorities that have requests."""
-
-
 class LaneQueue(Protocol):
     """The queue that a lane belongs to."""
 
@@ -110,15 +86,14 @@ class LaneQueue(Protocol):
         """Takes the next request out of *lane*; None if none can be read."""
 
 
-class Lane:
-    """Requests in the order of Scrapy's own queue, and the data to choose among lanes."""
+class Lane(ABC):
+    """Requests in the order of ``ScrapyPriorityQueue``, and the data to choose among lanes."""
 
-    __slots__ = ("_waits", "address", "host", "order", "queue", "requests", "ticket")
+    __slots__ = ("_waits", "address", "host", "order", "queue", "ticket")
 
-    def __init__(self, address: Address, queue: LaneQueue, requests: Requests) -> None:
+    def __init__(self, address: Address, queue: LaneQueue) -> None:
         self.address = address
         self.queue = queue
-        self.requests = requests
         self.host: Host | None = None
         """The host that it is in; None while it waits elsewhere."""
         self._waits = State.EMPTY
@@ -128,31 +103,52 @@ class Lane:
         """Changes with the state: a heap entry with another ticket is out of date."""
 
     @property
+    @abstractmethod
+    def count(self) -> int:
+        """How many requests it holds."""
+
+    @property
+    @abstractmethod
+    def priority(self) -> int:
+        """The priority of the next request; the lowest number is the most urgent."""
+
+    @abstractmethod
+    def push(self, request: Request) -> None:
+        """Raises ValueError if the request cannot be written to disk, OSError if none can."""
+
+    @abstractmethod
+    def pop(self) -> Request | None:
+        """The next request that can be read; None if none is left, or none may go now."""
+
+    @abstractmethod
+    def peek(self) -> Request | None:
+        """The next request, left in the queue; None if the queue cannot tell."""
+
+    @abstractmethod
+    def priorities(self) -> list[int]:
+        """Those that have requests."""
+
+    def close(self) -> list[int]:
+        """Closes the files; returns the priorities that have requests."""
+        return self.priorities()
+
+    def __len__(self) -> int:
+        return self.count
+
+    @property
     def state(self) -> State:
         """What it waits for: that of its host if it is in one."""
         return self._waits if self.host is None else self.host.state
 
     @property
-    def priority(self) -> int:
-        """The priority of the next request; the lowest number is the most urgent."""
-        return self.requests.priority
-
-    @property
     def rank(self) -> tuple[int, int, int]:
         """Its place among the lanes of its host."""
-        return self.queue.number, self.requests.priority, self.order
-
-    def __len__(self) -> int:
-        return len(self.requests)
+        return self.queue.number, self.priority, self.order
 
     def waits(self, state: State, ticket: int) -> None:
         """It is in no host, but in *state*."""
         self._waits = state
         self.ticket = ticket
-
-    def next_request(self) -> Request | None:
-        """The next request, left in the queue; None if the queue cannot tell."""
-        return self.requests.peek()
 
 
 class Host:

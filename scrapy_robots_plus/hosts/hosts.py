@@ -56,6 +56,11 @@ if TYPE_CHECKING:
     from .host import Lane, LaneQueue
 
 
+READY, LATER, FULL, AT_DOOR, POLICY, HELD, REFUSED, IDLE, EMPTY = State
+"""By short names: several are looked at for each request, and those of an Enum take ten times as
+long to find."""
+
+
 def hosts_of(crawler: Crawler) -> Hosts:
     """Those of the crawl, which its queues share."""
     hosts = hosts_in_use(crawler)
@@ -133,7 +138,7 @@ class Hosts:
     def grew(self, lane: Lane, *, is_urgent: bool) -> None:
         """*lane* has received another request; *is_urgent*: it goes before the others."""
         self.discovery.request_came_in()
-        if lane.state is State.POLICY:
+        if lane.state is POLICY:
             if is_urgent:
                 self.discovery.add(lane)
             else:
@@ -141,7 +146,7 @@ class Hosts:
         elif is_urgent and lane.host is not None:
             lane.ticket = self.number()
             lane.host.add(lane)
-            if lane.host.state is State.READY:
+            if lane.host.state is READY:
                 self._settle(lane.host)
 
     def woke(self, lane: Lane) -> None:
@@ -155,7 +160,7 @@ class Hosts:
         """Whether nothing is about to happen to the lane: neither a fetch, nor a refusal."""
         origin = lane.address.origin
         fetching = origin is not None and self.known.is_fetching(origin)
-        return not fetching and lane.state not in (State.REFUSED, State.EMPTY)
+        return not fetching and lane.state not in (REFUSED, EMPTY)
 
     def falls_asleep(self, lane: Lane) -> None:
         """The lane is no longer known; only the file of the job holds it."""
@@ -169,7 +174,7 @@ class Hosts:
             if lanes[1:]:
                 self._also_awaiting[origin] = lanes[1:]
             self._outages.sleeps(origin)
-        if host is not None and (host.state is State.READY or host.next_lane() is None):
+        if host is not None and (host.state is READY or host.next_lane() is None):
             self._settle(host)
 
     def name_of(self, request: Request) -> str:
@@ -186,7 +191,7 @@ class Hosts:
         """The request of *queue* that may be next, left there."""
         first = self._ready.first()
         lane = first[1].next_lane() if first is not None else None
-        return lane.next_request() if lane is not None and lane.queue is queue else None
+        return lane.peek() if lane is not None and lane.queue is queue else None
 
     def defers(self, origin: Origin) -> bool:
         """Whether requests to *origin* are kept even though its robots.txt cannot be read."""
@@ -224,11 +229,12 @@ class Hosts:
         if host is not None:
             host.out -= 1
             host.has_left(request)
-            self._look(host)
+            if host.state is not READY:
+                self._look(host)
         # It may have gone to another slot than was foreseen, or past the scheduler: that slot, too,
         # may be due sooner than it was while the request was under way.
         taken = self._hosts.get(request.meta.get(SLOT_META_KEY, ""))
-        if taken is not None and taken is not host:
+        if taken is not None and taken is not host and taken.state is not READY:
             self._look(taken)
 
     def handed_over(self, name: str, request: Request) -> None:
@@ -241,7 +247,7 @@ class Hosts:
     def changed(self, name: str) -> None:
         """The host with this name may be due at another moment than it was."""
         host = self._hosts.get(name)
-        if host is not None and host.state in (State.LATER, State.AT_DOOR):
+        if host is not None and host.state in (LATER, AT_DOOR):
             self._look(host)
 
     # Handing out
@@ -268,24 +274,23 @@ class Hosts:
     def _next(self, number: int) -> Host | Lane | None:
         """What is to be looked at next: a host, or a lane whose requests fail."""
         self._turns += 1
-        heaps: tuple[TicketHeap[Any], ...] = (self._ready, self._refused)
-        for heap in heaps if self._turns % self.REFUSALS_EVERY else reversed(heaps):
-            first = heap.first()
-            if first is not None and first[0][0] == number:
-                item: Host | Lane | None = heap.pop()
-                return item
-        return None
+        first: TicketHeap[Any] = self._ready
+        second: TicketHeap[Any] = self._refused
+        if second and not self._turns % self.REFUSALS_EVERY:
+            first, second = second, first
+        item: Host | Lane | None = first.pop(number)
+        return second.pop(number) if item is None and second else item
 
     def _choose(self, host: Host) -> Lane | None:
         """The lane of *host* to go now. If there is none, puts the host where an event finds it."""
         self.ready -= 1  # it is in no heap any more
-        host.state = State.IDLE
+        host.state = IDLE
         lane = host.next_lane()
         if lane is None:
             self._settle(host)
             return None
         state, moment = self._by_policy(lane)
-        if state is not State.READY or self.known.host_of(lane) != host.name:
+        if state is not READY or self.known.host_of(lane) != host.name:
             self._put(lane, state, moment)
             self._settle(host)
             return None
@@ -293,7 +298,7 @@ class Hosts:
 
     def _to_refuse(self, lane: Lane) -> Lane | None:
         state, moment = self._by_policy(lane)
-        if state is State.REFUSED:
+        if state is REFUSED:
             return lane
         self._put(lane, state, moment)
         return None
@@ -312,12 +317,12 @@ class Hosts:
         if lane.address.origin is not None:
             self.known.policy_was_used(lane.address.origin)
         lane.order = lane.ticket = next(self._numbers)
-        if not len(lane.requests):
+        if not lane.count:
             self._left(lane)
         elif request is None:
             return None  # the job's file has failed
         elif host is None:
-            self._put(lane, State.REFUSED, 0.0)
+            self._put(lane, REFUSED, 0.0)
         else:
             host.add(lane)
         if host is not None:
@@ -334,15 +339,15 @@ class Hosts:
         if host.out >= outlook.most and (outlook.gap or self.lanes > 1):
             # A host that has the crawl to itself blocks no other: it may fill the downloader, which
             # sends no more at a time than the slot allows.
-            self._move(host, State.FULL)
+            self._move(host, FULL)
             return False
         due_at = max(host.not_before, outlook.due_at)
         if due_at <= self._clock():
             return True
         if due_at == inf:
-            self._move(host, State.AT_DOOR)
-        elif host.state is not State.LATER or due_at != host.due_at:
-            self._move(host, State.LATER)
+            self._move(host, AT_DOOR)
+        elif host.state is not LATER or due_at != host.due_at:
+            self._move(host, LATER)
             host.due_at = due_at
             self._later.push(due_at, host)
             if self.asked is None:
@@ -351,29 +356,28 @@ class Hosts:
 
     def _look(self, host: Host) -> None:
         """Something has happened that may let *host*, which is not ready, go."""
-        if host.state in (State.LATER, State.AT_DOOR):
+        if host.state in (LATER, AT_DOOR):
             lane = host.next_lane()
             stays = lane is not None and self.known.host_of(lane) == host.name
             if lane is not None and stays and not self._is_due(host, lane):
                 return
-        if host.state is not State.READY:
-            self._settle(host)
+        self._settle(host)
 
     def _settle(self, host: Host) -> None:
         """*host* may be chosen if it has lanes."""
         lane = host.next_lane()
         if lane is None:
-            self._move(host, State.IDLE)
+            self._move(host, IDLE)
             if not host.out and self._hosts.get(host.name) is host:
                 del self._hosts[host.name]
             return
-        self._move(host, State.READY)
+        self._move(host, READY)
         self._ready.push((lane.queue.number, lane.priority, host.order), host)
         if lane.queue is not self.asked:
             self.known.wake()
 
     def _move(self, host: Host, state: State) -> None:
-        self.ready += (state is State.READY) - (host.state is State.READY)
+        self.ready += (state is READY) - (host.state is READY)
         host.state = state
         host.ticket = next(self._numbers)
 
@@ -391,21 +395,21 @@ class Hosts:
         self._put(lane, *self._by_policy(lane))
 
     def _put(self, lane: Lane, state: State, moment: float) -> None:
-        if state is State.READY:
+        if state is READY:
             host = self._host_of(lane)
             if lane.host is not None:
                 lane.host.remove(lane)
             lane.ticket = self.number()
             host.add(lane)
-            if host.state in (State.IDLE, State.READY):
+            if host.state in (IDLE, READY):
                 self._settle(host)
             return
         self._take_out(lane, state)
-        if state is State.HELD:
+        if state is HELD:
             self._later.push(moment, lane)
             if self.asked is None:
                 self.alarm.set(moment)
-        elif state is State.REFUSED:
+        elif state is REFUSED:
             self._refused.push((lane.queue.number, lane.ticket), lane)
             if lane.queue is not self.asked:
                 self.known.wake()
@@ -415,7 +419,7 @@ class Hosts:
     def _left(self, lane: Lane) -> None:
         """*lane* holds no more requests, or is asleep."""
         self.lanes -= 1
-        self._take_out(lane, State.EMPTY)
+        self._take_out(lane, EMPTY)
 
     def _take_out(self, lane: Lane, state: State) -> None:
         """*lane* waits in *state* from now on, in no host."""
@@ -427,23 +431,23 @@ class Hosts:
         """READY as far as robots.txt is concerned; or HELD until a moment, REFUSED, POLICY."""
         origin = lane.address.origin
         if origin is None:
-            return State.READY, 0.0
+            return READY, 0.0
         known = self.known.origin_state(origin)
         if known is None:
-            return State.POLICY, 0.0
+            return POLICY, 0.0
         if known.given_up:
-            return State.REFUSED, 0.0
+            return REFUSED, 0.0
         if known.unreachable:
             now = self._clock()
             until = self._kept_until(origin, now)
             if now >= until:
-                return State.REFUSED, 0.0
+                return REFUSED, 0.0
             self.known.policy_was_used(origin)
-            return State.HELD, min(max(known.again_at, now + LEAST_PAUSE), until)
+            return HELD, min(max(known.again_at, now + LEAST_PAUSE), until)
         self._outages.over(origin)
         if known.opens_at and known.opens_at > self._clock():
-            return State.HELD, known.opens_at
-        return State.READY, 0.0
+            return HELD, known.opens_at
+        return READY, 0.0
 
     def _kept_until(self, origin: Origin, now: float) -> float:
         """Until when requests to *origin* are kept while its robots.txt cannot be read."""

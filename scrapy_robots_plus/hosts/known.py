@@ -107,6 +107,8 @@ class Known:
         """When this many hosts are ready, other policies are fetched less eagerly."""
         self.defer: float | None = None
         """Seconds for which requests to unreachable origins are kept; None refuses them."""
+        self._slot_of = compat.slot_finder(self._downloader)
+        self._has_scopes = compat.has_throttler(crawl.crawler)
         self._is_told = isinstance(self._downloader, RobotsDownloader)
         self._slots_with_settings = self._crawler.settings.getdict("DOWNLOAD_SLOTS")
         self._usual: Outlook | None = None
@@ -126,7 +128,8 @@ class Known:
         return Address(None, slot or compat.slot_key(self._downloader, request))
 
     def _slot_chosen_for(self, request: Request) -> str | None:
-        return compat.scopes_key(self._downloader, request) or chosen_slot(request)
+        scopes = compat.slot_key(self._downloader, request) if self._has_scopes else None
+        return scopes or chosen_slot(request)
 
     # Policies: not called, unless a lane of a resumed job has an origin
 
@@ -157,7 +160,7 @@ class Known:
     def outlook(self, lane: Lane) -> Outlook:
         """When the next request of the lane may leave."""
         key = lane.address.slot
-        slot = compat.slot_of(self._downloader, key)
+        slot = self._slot_of(key)
         if slot is None:
             if key in self._slots_with_settings:
                 return self._outlook_for_new_slot(key)
@@ -205,7 +208,7 @@ class KnownWithPolicies(Known):
         self._policies = crawl.get(Policies)
         self._given_up = crawl.get(GivenUp)
         self._agents = crawl.get(Agents)
-        self._pacing = crawl.get(Door)
+        self._door = crawl.get(Door)
         self._just_fetched: dict[Origin, OriginState] = {}
         """Not policies, which take ten times the memory: a million hosts may wait for one slot."""
         self.defer = crawl.settings.defer or None
@@ -215,7 +218,7 @@ class KnownWithPolicies(Known):
 
     def tell(self, hosts: Told) -> None:
         super().tell(hosts)
-        self._pacing.subscribe(hosts.changed, hosts.handed_over)
+        self._door.subscribe(hosts.changed, hosts.handed_over)
 
         def fetch_ended(origin: Origin, policy: Policy | None) -> None:
             if policy is not None and hosts.awaits(origin):
@@ -241,7 +244,7 @@ class KnownWithPolicies(Known):
         policy = self._policies.usable(origin)
         state = self._just_fetched.get(origin) if policy is None else self._state_under(policy)
         if state is not None and state.delay:
-            self._pacing.keep(origin, state.delay)
+            self._door.keep(origin, state.delay)
         return state
 
     def _state_under(self, policy: Policy) -> OriginState:
@@ -259,19 +262,19 @@ class KnownWithPolicies(Known):
 
     def fetch(self, origin: Origin, lane: Lane) -> None:
         # For Scrapy's robots_parsed; a queue class of the project may be unable to show one.
-        request = lane.next_request() or Request(origin.robots_url)
+        request = lane.peek() or Request(origin.robots_url)
         self._policies.prefetch(origin, request)
 
     def host_of(self, lane: Lane) -> str:
         origin, slot = lane.address
-        paced = origin is not None and self._pacing.pace_of(origin.host) is not None
-        return origin.host if paced and origin is not None else slot
+        lines = self._door.lines
+        return origin.host if lines and origin is not None and origin.host in lines else slot
 
     def outlook(self, lane: Lane) -> Outlook:
         outlook, origin = super().outlook(lane), lane.address.origin
-        pace = None if origin is None else self._pacing.pace_of(origin.host)
-        if origin is None or pace is None:
+        lines = self._door.lines
+        line = lines.get(origin.host) if lines and origin is not None else None
+        if line is None:
             return outlook
-        due_at = max(outlook.due_at, self._pacing.due_at(origin.host))
-        gap = max(outlook.gap, pace.delay)
-        return outlook._replace(due_at=due_at, gap=gap, door_at=pace.due_at())
+        due_at, gap = max(outlook.due_at, line.due_at()), max(outlook.gap, line.pace.delay)
+        return outlook._replace(due_at=due_at, gap=gap, door_at=line.pace.due_at())

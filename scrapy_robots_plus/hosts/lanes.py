@@ -5,14 +5,18 @@ from __future__ import annotations
 import errno
 import logging
 import os
+from collections import deque
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy.pqueues import ScrapyPriorityQueue
+from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.request_fields import priority_of
+from scrapy_robots_plus.crawl.requests import START_META_KEY
 from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -25,12 +29,114 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.pqueues import QueueProtocol
 
-    from .host import LaneQueue, Requests
+    from .host import LaneQueue
 
 logger = logging.getLogger(__name__)
 
 Classes = tuple["type[QueueProtocol]", "type[QueueProtocol] | None"]
 """Of queues, that of start requests last; None if they are kept with the others."""
+
+
+_NEWEST_FIRST: dict[type | None, bool] = {FifoMemoryQueue: False, LifoMemoryQueue: True}
+
+
+class MemoryOrder(NamedTuple):
+    """Which of the requests of one priority goes first: the newest, or the oldest."""
+
+    newest_first: bool
+    newest_start_first: bool | None
+    """Of start requests; None if they are kept with the others."""
+
+    @classmethod
+    def of(cls, queue: type, start_queue: type | None) -> MemoryOrder | None:
+        """That of two of Scrapy's own queue classes; None if one is of another kind."""
+        if queue not in _NEWEST_FIRST or start_queue not in (None, *_NEWEST_FIRST):
+            return None
+        return cls(_NEWEST_FIRST[queue], _NEWEST_FIRST.get(start_queue))
+
+
+class LaneInMemory(Lane):
+    """For Scrapy's own kinds of queues, in a fraction of their memory.
+
+    Most lanes of a broad crawl hold a few requests, of one priority: these are a list.
+    """
+
+    __slots__ = ("_next", "_order", "_others", "_rank", "count", "priority")
+    count: int
+    priority: int
+
+    FEW = 16
+    """Up to this many requests, taking the first out of a list costs next to nothing."""
+
+    def __init__(self, address: Address, queue: LaneQueue, order: MemoryOrder) -> None:
+        super().__init__(address, queue)
+        self._order = order
+        self.count = self.priority = 0
+        self._rank = 0
+        """Twice the priority, and one more for start requests: these go after the others."""
+        self._next: list[Request] | deque[Request] = []
+        """The requests with the lowest rank."""
+        self._others: dict[int, list[Request] | deque[Request]] | None = None
+        """Those of other ranks, if there are any."""
+
+    def push(self, request: Request) -> None:
+        rank = -2 * priority_of(request)
+        if self._order.newest_start_first is not None and request.meta.get(START_META_KEY):
+            rank += 1
+        others = self._others or {}
+        if not self.count:
+            self._begin(rank, self._next)
+        elif rank < self._rank:
+            others[self._rank] = self._next
+            self._begin(rank, [])
+        if rank == self._rank:
+            held = self._next = self._roomy(self._next, rank)
+        else:
+            held = others[rank] = self._roomy(others.get(rank, []), rank)
+        held.append(request)
+        self._others = others or None
+        self.count += 1
+
+    def pop(self) -> Request | None:
+        if not self.count:
+            return None
+        self.count -= 1
+        held = self._next
+        if self._is_newest_first(self._rank):
+            request = held.pop()
+        else:
+            request = held.popleft() if isinstance(held, deque) else held.pop(0)
+        if not held and self._others:
+            rank = min(self._others)
+            self._begin(rank, self._others.pop(rank))
+        return request
+
+    def peek(self) -> Request | None:
+        if not self.count:
+            return None
+        return self._next[-1 if self._is_newest_first(self._rank) else 0]
+
+    def priorities(self) -> list[int]:
+        ranks = [self._rank, *(self._others or ())] if self.count else []
+        return sorted({rank >> 1 for rank in ranks})
+
+    def close(self) -> list[int]:
+        """Empties the lane."""
+        priorities = self.priorities()
+        self.count, self._next, self._others = 0, [], None
+        return priorities
+
+    def _begin(self, rank: int, held: list[Request] | deque[Request]) -> None:
+        self._rank, self.priority, self._next = rank, rank >> 1, held
+
+    def _roomy(
+        self, held: list[Request] | deque[Request], rank: int
+    ) -> list[Request] | deque[Request]:
+        is_full = len(held) == self.FEW and not self._is_newest_first(rank)
+        return deque(held) if is_full else held
+
+    def _is_newest_first(self, rank: int) -> bool | None:
+        return self._order[rank & (self._order[1] is not None)]
 
 
 class Lanes:
@@ -41,11 +147,12 @@ class Lanes:
     changes = 0
     """A number that changes with :meth:`state`."""
 
-    def __init__(self, queue: LaneQueue, requests: Callable[[Address], Requests]) -> None:
-        """*requests* makes those of a new lane."""
-        self._queue = queue
-        self._requests = requests
+    def __init__(self, make: Callable[[Address], Lane]) -> None:
+        """*make* makes a new lane."""
+        self._make = make
         self._lanes: dict[Address, Lane] = {}
+        self.get = self._lanes.get
+        """The lane at an address; None if there is none yet."""
 
     def __iter__(self) -> Iterator[Lane]:
         return iter(self._lanes.values())
@@ -53,22 +160,18 @@ class Lanes:
     def __contains__(self, address: object) -> bool:
         return address in self._lanes
 
-    def get(self, address: Address) -> Lane | None:
-        """The lane at *address*; None if there is none yet."""
-        return self._lanes.get(address)
-
     def new(self, address: Address, request: Request) -> Lane:
         """A lane with its first request.
 
         Raises what Scrapy's disk queues raise if it cannot be written.
         """
-        requests = self._requests(address)
+        lane = self._make(address)
         try:
-            requests.push(request)
+            lane.push(request)
         except BaseException:
-            requests.close()
+            lane.close()
             raise
-        lane = self._lanes[address] = Lane(address, self._queue, requests)
+        self._lanes[address] = lane
         return lane
 
     def remove(self, lane: Lane) -> None:
@@ -77,12 +180,12 @@ class Lanes:
 
     def state(self) -> dict[str, list[int]]:
         """The priorities that have requests, by lane."""
-        open_now = {lane.address.name: lane.requests.priorities() for lane in self}
+        open_now = {lane.address.name: lane.priorities() for lane in self}
         return {name: found for name, found in open_now.items() if found}
 
     def close(self) -> dict[str, list[int]]:
         """Closes all; returns the priorities that have requests, by lane."""
-        closed = {lane.address.name: lane.requests.close() for lane in self}
+        closed = {lane.address.name: lane.close() for lane in self}
         self._lanes.clear()
         return {name: priorities for name, priorities in closed.items() if priorities}
 
@@ -96,7 +199,8 @@ class LanesInFiles(Lanes):
 
     def __init__(self, queue: LaneQueue, crawler: Crawler, classes: Classes, folder: str) -> None:
         """*folder*: that of the job's queue; empty for queues in memory."""
-        super().__init__(queue, self._open)
+        super().__init__(self._open)
+        self._queue = queue
         self._crawler = crawler
         self._classes = classes
         self._folder = folder
@@ -119,17 +223,17 @@ class LanesInFiles(Lanes):
         for name, priorities in (state or {}).items():
             address = Address.named(name)
             try:
-                requests = self._open(address, [int(priority) for priority in priorities])
+                lane = self._open(address, [int(priority) for priority in priorities])
             except Exception as error:  # noqa: BLE001 - files may hold anything, and so may the state
                 self.lost(address, None, error)
                 continue
-            if len(requests):
-                lane = self._lanes[address] = Lane(address, self._queue, requests)
+            if len(lane):
+                self._lanes[address] = lane
                 resumed(lane)
 
     def remove(self, lane: Lane) -> None:
         super().remove(lane)
-        lane.requests.close()
+        lane.close()
         with suppress(OSError):  # in memory, or the queues have left files behind
             Path(self._path(lane.address)).rmdir()
 
@@ -146,11 +250,11 @@ class LanesInFiles(Lanes):
         self.files += more
         self.changes += bool(more)
 
-    def _open(self, address: Address, priorities: Iterable[int] = ()) -> Requests:
+    def _open(self, address: Address, priorities: Iterable[int] = ()) -> Lane:
         """*priorities*: those for which an earlier run has left requests."""
         if self._most is not None and self.files >= self._most:
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-        return _RequestsInFiles(self, address, priorities)
+        return _LaneInFiles(address, self._queue, self, priorities)
 
     def make_queue(self, address: Address, priorities: Iterable[int]) -> ScrapyPriorityQueue:
         """Scrapy's own, for the requests of one lane."""
@@ -164,57 +268,60 @@ class LanesInFiles(Lanes):
         return f"{self._folder}/{compat.path_safe(address.name)}"
 
 
-class _RequestsInFiles:
-    """Those of one lane."""
+class _LaneInFiles(Lane):
+    __slots__ = ("_files", "_lanes", "_requests")
 
-    def __init__(self, lanes: LanesInFiles, address: Address, priorities: Iterable[int]) -> None:
+    def __init__(
+        self, address: Address, queue: LaneQueue, lanes: LanesInFiles, priorities: Iterable[int]
+    ) -> None:
+        super().__init__(address, queue)
         self._lanes = lanes
-        self._address = address
-        self._queue = lanes.make_queue(address, priorities)
+        self._requests = lanes.make_queue(address, priorities)
         self._files = 0
         self._count_files()
 
-    def __len__(self) -> int:
-        return len(self._queue)
+    @property
+    def count(self) -> int:
+        return len(self._requests)
 
     @property
     def priority(self) -> int:
-        return compat.best_priority(self._queue)
+        return compat.best_priority(self._requests)
 
     def push(self, request: Request) -> None:
         try:
-            self._queue.push(request)
+            self._requests.push(request)
         finally:
             self._count_files()
 
     def pop(self) -> Request | None:
-        held, request, failure = len(self), None, None
+        held, request, failure = self.count, None, None
         try:
-            request = self._queue.pop()
+            request = self._requests.pop()
         except Exception as error:  # noqa: BLE001 - files may hold anything
             failure = error
         if request is None and held:
             self.close()
-            self._queue = self._lanes.make_queue(self._address, ())
-            self._lanes.lost(self._address, held, failure)
+            self._requests = self._lanes.make_queue(self.address, ())
+            self._lanes.lost(self.address, held, failure)
         self._count_files()
         return request
 
     def peek(self) -> Request | None:
-        return compat.next_request(self._queue)
+        return compat.next_request(self._requests)
 
     def priorities(self) -> list[int]:
-        return compat.priorities_of(self._queue)
+        return compat.priorities_of(self._requests)
 
     def close(self) -> list[int]:
         priorities = self.priorities()
         with suppress(Exception):  # one that is damaged
-            self._queue.close()
+            self._requests.close()
         self._lanes.opened(-self._files)
         self._files = 0
         return priorities
 
     def _count_files(self) -> None:
-        files = compat.count_parts(self._queue)
+        files = compat.count_parts(self._requests)
         self._lanes.opened(files - self._files)
         self._files = files

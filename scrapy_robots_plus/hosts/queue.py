@@ -9,13 +9,11 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.own_errors import OwnErrors, guarded, is_of_this_package
-from scrapy_robots_plus.crawl.request_fields import priority_of
 from scrapy_robots_plus.protocol.printable import printable
 
 from .host import Address
 from .hosts import hosts_of
-from .in_memory import MemoryOrder, RequestsInMemory
-from .lanes import Lanes, LanesInFiles
+from .lanes import LaneInMemory, Lanes, LanesInFiles, MemoryOrder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -74,11 +72,11 @@ class RobotsPriorityQueue:
         classes: Any = (downstream_queue_cls, start_queue_cls)
         order = None if key else MemoryOrder.of(*classes)
         if order is not None:
-            self._lanes = Lanes(self, lambda _: RequestsInMemory(order))
+            self._lanes = Lanes(lambda address: LaneInMemory(address, self, order))
         elif _keeps_a_job(downstream_queue_cls):
-            from .stored_lanes import stored_lanes
+            from .stored_lanes import StoredLanes
 
-            self._lanes = self._stored = stored_lanes(self, hosts, crawler, classes)
+            self._lanes = self._stored = StoredLanes(self, hosts, crawler, classes)
         else:
             self._lanes = in_files = LanesInFiles(self, crawler, classes, key)
             in_files.resume(startprios, self._resumed)
@@ -118,7 +116,7 @@ class RobotsPriorityQueue:
         Scrapy's scraper does not recover from other exceptions (2.14 to 2.19).
         """
         try:
-            lane, is_new, is_urgent = self._put(request)
+            lane, before = self._put(request)
         except Exception as error:  # cannot be written, too many open files, a full disk
             if is_of_this_package(error):
                 OwnErrors.of(self.crawler).tell("the queue", error)
@@ -130,29 +128,29 @@ class RobotsPriorityQueue:
                 self._not_on_disk(error)
             raise ValueError(str(error)) from error
         self._length += 1
-        self._was_put(lane, is_new=is_new, is_urgent=is_urgent)
+        self._was_put(lane, before)
 
-    def _put(self, request: Request) -> tuple[Lane | None, bool, bool]:
-        """The lane that has *request* now, whether it is new, and whether it may be more urgent.
+    def _put(self, request: Request) -> tuple[Lane | None, int | None]:
+        """The lane that has *request* now, and its priority before; None if it is new.
 
-        None if the lane is asleep, and the request with it.
+        No lane if it is asleep, and the request with it.
         """
         address = self._hosts.known.address(request)
         lane = self._lanes.get(address)
         if lane is None:
-            return self._lanes.new(address, request), True, True
-        most_urgent = lane.priority
-        lane.requests.push(request)
-        return lane, False, -priority_of(request) < most_urgent
+            return self._lanes.new(address, request), None
+        before = lane.priority
+        lane.push(request)
+        return lane, before
 
     @guarded("the queue")
-    def _was_put(self, lane: Lane | None, *, is_new: bool, is_urgent: bool) -> None:
+    def _was_put(self, lane: Lane | None, before: int | None) -> None:
         if lane is None:
             self._hosts.discovery.request_came_in()
-        elif is_new:
+        elif before is None:
             self._hosts.enter(lane)
         else:
-            self._hosts.grew(lane, is_urgent=is_urgent)
+            self._hosts.grew(lane, is_urgent=lane.priority < before)
 
     def pop(self) -> Request | None:
         """The next request of a ready host; None if none is ready now.
@@ -161,7 +159,7 @@ class RobotsPriorityQueue:
         """
         self._hosts.asked = self
         try:
-            request = self._pop()
+            return self._pop()
         except Exception as error:  # noqa: BLE001 - Scrapy would never ask again
             OwnErrors.of(self.crawler).tell("the queue", error)
             if self._taken is not None:
@@ -170,7 +168,6 @@ class RobotsPriorityQueue:
         finally:
             self._hosts.asked = None
             self._taken = None
-        return request
 
     @guarded("the queue")
     def peek(self) -> Request | None:
@@ -214,30 +211,30 @@ class RobotsPriorityQueue:
         self._hosts.enter(lane)
 
     def _pop(self) -> Request | None:
-        if self._stored is not None and not self._stored.prepare():
+        stored = self._stored
+        if stored is None:
+            self._hosts.begin(self)
+            return self._hosts.pop(self) if self._length else None  # none with a job, nearly always
+        if not stored.prepare():
             return None
         self._hosts.begin(self)
-        if not len(self):  # with a job, the queue in memory nearly always
+        if not stored.held:
             return None
-        if self._stored is not None:
-            self._stored.prefer_urgent(self._hosts.most_urgent)
+        stored.prefer_urgent(self._hosts.most_urgent)
         request = self._hosts.pop(self)
-        if self._stored is None:
-            return request
         if request is not None:
-            self._stored.handed_out()
-        elif self._stored.find_ready(self._hosts.known.clock()):
+            stored.handed_out()
+        elif stored.find_ready(self._hosts.known.clock()):
             self._hosts.known.wake()
-        elif self._stored.next_change is not None:
-            self._exchange.set(self._stored.next_change)
+        elif stored.next_change is not None:
+            self._exchange.set(stored.next_change)
         return request
 
     def take(self, lane: Lane) -> Request | None:
         """Takes the next request out of *lane*; None if none can be read."""
-        requests = lane.requests
-        held = len(requests)
-        request = self._taken = requests.pop()
-        left = len(requests)
+        held = lane.count
+        request = self._taken = lane.pop()
+        left = lane.count
         self._length -= held - left
         if not left:
             self._lanes.remove(lane)

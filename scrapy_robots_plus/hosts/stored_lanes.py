@@ -6,12 +6,13 @@ from heapq import nlargest
 from math import inf
 from typing import TYPE_CHECKING
 
+from scrapy_robots_plus.crawl.request_fields import priority_of
+from scrapy_robots_plus.crawl.requests import START_META_KEY
 from scrapy_robots_plus.job import FILE_NAME
 from scrapy_robots_plus.job.job import Job
 from scrapy_robots_plus.job.renaming import name_lanes
 
 from .host import Address, Lane, State
-from .stored_requests import StoredOrder, StoredRequests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,19 +30,62 @@ IN_ONE_FILE: dict[str, list[int]] = {FILE_NAME: []}
 """The state of a job whose requests are in one file, whichever lanes there are."""
 
 
-def stored_lanes(
-    queue: LaneQueue,
-    hosts: Hosts,
-    crawler: Crawler,
-    classes: tuple[type[JobQueue], type[JobQueue] | None],
-) -> StoredLanes:
-    """Those of the job of *crawler*; *classes*: of its queues, that of start requests last.
+class StoredLane(Lane):
+    """One that is awake: how many requests of each priority it has is in memory."""
 
-    Raises JobFileError if the file of the job cannot be used.
-    """
-    job = Job.of(crawler)
-    name_lanes(job, "hosts", hosts.name_of)
-    return StoredLanes(queue, hosts, StoredOrder(job, *classes))
+    __slots__ = ("_counts", "_lanes", "_next", "count", "name", "priority")
+    count: int
+    priority: int
+
+    def __init__(self, address: Address, name: str, lanes: StoredLanes, contents: Contents) -> None:
+        """*contents*: what the file holds of it."""
+        super().__init__(address, lanes.queue)
+        self.name = name
+        self._lanes = lanes
+        self._counts = contents
+        self.count = sum(contents.values())
+        self._find_next()
+
+    def push(self, request: Request) -> None:
+        place = self._lanes.add(self.name, request)
+        self._counts[place] = self._counts.get(place, 0) + 1
+        self.count += 1
+        if self._next is None or place < self._next:
+            self._find_next()
+
+    def pop(self) -> Request | None:
+        while (place := self._next) is not None:
+            priority, starts = place
+            newest = self._lanes.newest_first[starts]
+            request = self._lanes.job.take(self.name, priority, starts=starts, newest=newest)
+            if request is not None:
+                self._took(place, 1)
+                return request
+            if self._lanes.job.is_held_up:
+                return None
+            self._took(place, self._counts[place])  # the others could not be read
+        return None
+
+    def peek(self) -> Request | None:
+        if self._next is None:
+            return None
+        priority, starts = self._next
+        newest = self._lanes.newest_first[starts]
+        return self._lanes.job.peek(self.name, priority, starts=starts, newest=newest)
+
+    def priorities(self) -> list[int]:
+        return sorted({priority for priority, _ in self._counts})
+
+    def _took(self, place: tuple[int, bool], number: int) -> None:
+        self.count -= number
+        self._counts[place] -= number
+        if not self._counts[place]:
+            del self._counts[place]
+            self._find_next()
+
+    def _find_next(self) -> None:
+        self._next = min(self._counts, default=None)
+        self.priority = self._next[0] if self._next else 0
 
 
 class StoredLanes:
@@ -61,12 +105,26 @@ class StoredLanes:
     LEAST_PAUSE = 1.0
     """Shortest pause in seconds."""
 
-    def __init__(self, queue: LaneQueue, hosts: Hosts, order: StoredOrder) -> None:
-        self._queue = queue
+    def __init__(
+        self,
+        queue: LaneQueue,
+        hosts: Hosts,
+        crawler: Crawler,
+        classes: tuple[type[JobQueue], type[JobQueue] | None],
+    ) -> None:
+        """*classes*: of the job's queues, that of start requests last.
+
+        Raises JobFileError if the file of the job cannot be used.
+        """
+        self.queue = queue
         self._hosts = hosts
-        self._order = order
-        self._job = order.job
-        self._lanes: dict[str, Lane] = {}
+        self.job = Job.of(crawler)
+        name_lanes(self.job, "hosts", hosts.name_of)
+        self._classes = classes[0], classes[1] or classes[0]
+        self._has_starts = classes[1] is not None
+        self.newest_first = [each.newest_first for each in self._classes]
+        """Whether the newest request goes first; of start requests last."""
+        self._lanes: dict[str, StoredLane] = {}
         self._most_urgent_asleep = -inf if self.asleep else inf
         """No lane that is asleep has a more urgent priority."""
         self._pause = self.LEAST_PAUSE
@@ -79,21 +137,31 @@ class StoredLanes:
         return iter(self._lanes.values())
 
     def __contains__(self, address: Address) -> bool:
-        return address.name in self._lanes or self._job.lanes.holds(address.name)
+        return address.name in self._lanes or self.job.lanes.holds(address.name)
 
     @property
     def held(self) -> int:
         """How many requests wait."""
-        return self._job.lanes.held
+        return self.job.lanes.held
 
     @property
     def asleep(self) -> int:
         """How many lanes are asleep."""
-        return self._job.lanes.asleep
+        return self.job.lanes.asleep
+
+    def add(self, lane: str, request: Request) -> tuple[int, bool]:
+        """Writes *request*; returns its priority, and whether it is kept as a start request.
+
+        Raises ValueError if it cannot be written.
+        """
+        starts = self._has_starts and bool(request.meta.get(START_META_KEY))
+        priority = -priority_of(request)
+        self.job.add(lane, priority, request, self._classes[starts].dumps, starts=starts)
+        return priority, starts
 
     def stays_in_memory(self, request: Request, error: Exception) -> None:
         """*request* could not be written."""
-        self._job.stays_in_memory(request, error)
+        self.job.stays_in_memory(request, error)
 
     @property
     def room(self) -> int:
@@ -110,13 +178,13 @@ class StoredLanes:
         """
         name = address.name
         if self.room <= 0:
-            priority, _ = self._order.add(name, request)
+            priority, _ = self.add(name, request)
             self._most_urgent_asleep = min(self._most_urgent_asleep, priority)
             return None
-        contents = self._job.lanes.contents(name) if self.asleep else {}
+        contents = self.job.lanes.contents(name) if self.asleep else {}
         lane = self._awake(name, address, contents)
         try:
-            lane.requests.push(request)
+            lane.push(request)
         except BaseException:
             if not len(lane):
                 del self._lanes[name]
@@ -124,7 +192,7 @@ class StoredLanes:
                 self._hosts.woke(lane)
             raise
         finally:
-            self._job.lanes.wake_one(name)
+            self.job.lanes.wake_one(name)
         return lane
 
     def remove(self, lane: Lane) -> None:
@@ -147,7 +215,7 @@ class StoredLanes:
 
     def prepare(self) -> bool:
         """Wakes some lanes if there is room. Returns whether a request may be handed out now."""
-        if self._job.is_held_up:
+        if self.job.is_held_up:
             return False
         at_once = min(self.AT_ONCE, self.MOST_AWAKE)
         if self.room >= at_once and self.asleep:
@@ -165,7 +233,7 @@ class StoredLanes:
     def find_ready(self, now: float) -> bool:
         """Nothing is ready at the moment *now*: wakes others. Returns whether it did."""
         if not self.asleep and not self._lanes and self.held:
-            self._job.lanes.search()
+            self.job.lanes.search()
         if not self.asleep:
             return False
         if self.room > 0:
@@ -194,7 +262,7 @@ class StoredLanes:
     def _wake(self, most: int) -> int:
         if most <= 0:
             return 0
-        rows = self._job.lanes.wake(most)
+        rows = self.job.lanes.wake(most)
         for name, _, contents in rows:
             if name not in self._lanes:  # unless the file was damaged, and mended
                 self._hosts.woke(self._awake(name, Address.named(name), contents))
@@ -202,8 +270,7 @@ class StoredLanes:
         return len(rows)
 
     def _awake(self, name: str, address: Address, contents: Contents) -> Lane:
-        requests = StoredRequests(self._order, name, contents)
-        lane = self._lanes[name] = Lane(address, self._queue, requests)
+        lane = self._lanes[name] = StoredLane(address, name, self, contents)
         return lane
 
     def _make_room(
@@ -218,7 +285,7 @@ class StoredLanes:
 
     def _forget(self, lane: Lane) -> None:
         del self._lanes[lane.address.name]
-        self._job.lanes.sleep(lane.address.name)
+        self.job.lanes.sleep(lane.address.name)
 
     def _is_less_urgent(self, lane: Lane) -> bool:
         return lane.priority > self._most_urgent_asleep

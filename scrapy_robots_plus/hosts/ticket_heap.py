@@ -46,11 +46,17 @@ class TicketHeap(Generic[_Item]):
             self._drop_outdated()
         heappush(self._entries, (order, item.ticket, item))
 
-    def pop(self) -> _Item | None:
-        """Removes and returns the first item; None if there is none."""
+    def pop(self, group: int | None = None) -> _Item | None:
+        """Removes and returns the first item; None if there is none, or if its order, a tuple, does
+        not begin with *group*.
+        """
         while self._entries:
-            _, ticket, item = heappop(self._entries)
-            if item.ticket == ticket:
+            order, ticket, item = self._entries[0]
+            is_valid = item.ticket == ticket
+            if is_valid and group is not None and order[0] != group:
+                return None
+            heappop(self._entries)
+            if is_valid:
                 return item
         return None
 

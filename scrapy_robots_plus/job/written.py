@@ -7,18 +7,21 @@ import pickle
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from scrapy import Request
 from scrapy.utils.request import request_from_dict
 
 from scrapy_robots_plus.crawl.request_fields import unusual_fields_of
 
 if TYPE_CHECKING:
-    from scrapy import Request, Spider
+    from scrapy import Spider
 
 _PICKLED = b"\x80"
 """How every pickle begins. What is marshalled is a dict, which begins otherwise."""
 
 _VERBATIM = "verbatim_url"
 """The key of ``Request.meta`` that keeps a URL as it is. Older versions of Scrapy ignore it."""
+
+_FIELDS = frozenset(Request.attributes)
 
 Dumps = Callable[[Any], bytes]
 """Turns the fields of a request into bytes."""
@@ -51,10 +54,14 @@ def read(data: bytes, spider: Spider) -> Request:
     """
     fields = pickle.loads(data) if data.startswith(_PICKLED) else marshal.loads(data)  # noqa: S301, S302
     meta = fields.get("meta") or {}
-    if "_class" in fields or _VERBATIM in meta:
+    if _VERBATIM in meta or not fields.keys() <= _FIELDS:
         return request_from_dict(fields, spider=spider)
+    for each in ("callback", "errback"):
+        if fields.get(each):
+            fields[each] = getattr(spider, fields[each])
     # Its URL was made safe when it was made. To do so again would take as long as all the rest.
-    request = request_from_dict({**fields, "meta": {**meta, _VERBATIM: True}}, spider=spider)
+    fields["meta"] = {**meta, _VERBATIM: True}
+    request = Request(**fields)
     del request.meta[_VERBATIM]
     return request
 

@@ -130,7 +130,8 @@ class Crawl:
 
     def due_in(self, host: str) -> float:
         """Seconds until a request may be handed over; 0 if it may."""
-        return max(0.0, self.pacing.due_at(host) - self.now)
+        line = self.pacing.lines.get(host)
+        return 0.0 if line is None else max(0.0, line.due_at() - self.now)
 
     @staticmethod
     def _host(url: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy import Request
 
 from scrapy_robots_plus.hosts.host import Address, State
-from scrapy_robots_plus.hosts.in_memory import MemoryOrder, RequestsInMemory
+from scrapy_robots_plus.hosts.lanes import LaneInMemory, MemoryOrder
 from scrapy_robots_plus.hosts.lanes import Lanes as InMemory
 from scrapy_robots_plus.protocol.origin import Origin
 
@@ -25,7 +25,7 @@ class Lanes:
 
     def __init__(self) -> None:
         order = MemoryOrder(newest_first=True, newest_start_first=None)
-        self.open = InMemory(self, lambda _: RequestsInMemory(order))
+        self.open = InMemory(lambda address: LaneInMemory(address, self, order))
         self._numbers = count(1)
 
     def __len__(self) -> int:
@@ -36,7 +36,7 @@ class Lanes:
 
     def take(self, lane: Lane) -> Request | None:
         """As a queue does for those who choose."""
-        request = lane.requests.pop()
+        request = lane.pop()
         if not len(lane):
             self.open.remove(lane)
         return request
@@ -52,7 +52,7 @@ class Lanes:
 
     def add(self, lane: Lane, requests: int, priority: int = 0) -> None:
         for _ in range(requests):
-            lane.requests.push(self.request(lane.address.slot, priority))
+            lane.push(self.request(lane.address.slot, priority))
 
     @staticmethod
     def request(name: str, priority: int = 0) -> Request:

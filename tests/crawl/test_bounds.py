@@ -153,7 +153,7 @@ async def test_of_twice_the_hosts_no_more_is_kept(
     more = await crawl_of(sites, 2 * hosts, tmp_path)
     grown = {key: (some.get(key, 0), size) for key, size in more.items() if size > some.get(key, 0)}
     assert {key: sizes for key, sizes in grown.items() if sizes[1] > KEPT + OF_THE_CRAWL} == {}
-    assert {"Tally._rows", "Policies._recent", "Door._lines"} <= set(more)
+    assert {"Tally._rows", "Policies._recent", "Door.lines"} <= set(more)
 
 
 @pytest_twisted.ensureDeferred

@@ -223,7 +223,7 @@ def test_an_error_in_any_method_stays_with_its_lane(
             queue.push(page(host, number))
     monkeypatch.setattr(FailingQueue, "fails", method)
     for lane in queue:
-        lane.next_request()
+        lane.peek()
     queue.peek()
     handed_out = {queue.pop().url for _ in range(18)}
     assert sum("host0" not in url for url in handed_out) >= 12

@@ -40,7 +40,7 @@ async def test_hosts_that_asked_for_patience_are_forgotten(sites: Sites) -> None
     last.pages["/"] = after(2.5, answer("x"))
     crawler = await crawl(*[h.url("/") for h in [*hosts, last]], ROBOTS_CACHE_SIZE=2)
     middleware = crawler.get_downloader_middleware(RobotsMiddleware)
-    assert len(middleware.crawl.get(Door)._lines) <= 2
+    assert len(middleware.crawl.get(Door).lines) <= 2
 
 
 @pytest_twisted.ensureDeferred

@@ -12,7 +12,8 @@ from scrapy import Request
 from scrapy.pqueues import ScrapyPriorityQueue
 from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
-from scrapy_robots_plus.hosts.in_memory import MemoryOrder, RequestsInMemory
+from scrapy_robots_plus.hosts.host import Address
+from scrapy_robots_plus.hosts.lanes import LaneInMemory, MemoryOrder
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 
 from .world import Host, World
@@ -24,7 +25,7 @@ KINDS: list[Any] = [FifoMemoryQueue, LifoMemoryQueue]
 def opened(kind: Any, start_kind: Any = None) -> Any:
     order = MemoryOrder.of(kind, start_kind)
     assert order is not None
-    return RequestsInMemory(order)
+    return LaneInMemory(Address(None, ""), CRAWLER, order)
 
 
 def request(number: int, priority: int = 0, *, start: bool = False) -> Request:
@@ -41,7 +42,7 @@ STEPS = st.lists(st.one_of(st.none(), PUSHES, st.lists(PUSHES, min_size=20, max_
 def test_the_order_is_that_of_scrapys_queue(kind: Any, start_kind: Any, steps: list[Any]) -> None:
     ours = opened(kind, start_kind)
     theirs: Any = ScrapyPriorityQueue.from_crawler(CRAWLER, kind, "", start_queue_cls=start_kind)
-    assert isinstance(ours, RequestsInMemory)
+    assert isinstance(ours, LaneInMemory)
     pushed = 0
     for step in [*steps, *[None] * 20 * (len(steps) + 1)]:
         for priority, start in [] if step is None else step if isinstance(step, list) else [step]:

@@ -239,7 +239,7 @@ class World(HandClock):
     def fetch(self, asked: Origin, lane: Lane) -> None:
         host = self.host_at(asked)
         assert not host.fetching
-        assert lane.next_request() is not None
+        assert lane.peek() is not None
         host.fetching = True
         self.budget.take(asked)
 

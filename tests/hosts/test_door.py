@@ -247,7 +247,7 @@ def test_a_request_that_fails_may_have_left_until_then() -> None:
     request = crawl.send("a.example")
     crawl.now += 3.0
     assert of_another_crawl(crawl, 2.0) == pytest.approx(0.2)  # it may leave yet: look again soon
-    line = crawl.pacing._lines["a.example"]
+    line = crawl.pacing.lines["a.example"]
     assert line.pace.failed(request, crawl.now)
     line.changed()
     assert of_another_crawl(crawl, 2.0) == 2.0
