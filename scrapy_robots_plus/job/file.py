@@ -112,8 +112,12 @@ class JobFile:
         self._failure: JobFileError | None = None
         losses = list[str]()
         finish_replacing(self.path)
-        while not self._has_begun(losses):
-            pass
+        try:
+            while not self._has_begun(losses):
+                pass
+        except BaseException:
+            self._let_go()
+            raise
         self.was_killed = self._job.was_killed
         """Whether the last run did not close the file."""
         self.troubles[:0] = [f"In an earlier run, {what}. {_ACCEPT}" for what in losses]
@@ -406,9 +410,12 @@ class JobFile:
         if self._connection is not None:
             with suppress(AttributeError, *FAULTS):
                 self._job.give_up()
+        self._let_go()
+        return failure
+
+    def _let_go(self) -> None:
         self._recent.close()
         self._disconnect()
-        return failure
 
     def _disconnect(self) -> None:
         if self._connection is not None:

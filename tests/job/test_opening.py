@@ -81,3 +81,18 @@ def test_a_file_that_cannot_be_opened_is_let_go(path: Path) -> None:
             connect(path)
     with closing(sqlite3.connect(path, timeout=0)) as another:
         another.execute("BEGIN EXCLUSIVE")
+
+
+def test_a_job_is_let_go_if_it_is_interrupted_while_it_is_opened(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    JobFile(path).close()
+    with monkeypatch.context() as patched:
+        patched.setattr("scrapy_robots_plus.job.requests.JobRequests.resume", fails)
+        with pytest.raises(KeyboardInterrupt) as raised:
+            JobFile(path)
+    JobFile(path).close()
+    assert raised.tb is not None  # it would keep what was open
