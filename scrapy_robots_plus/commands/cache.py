@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections import Counter
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from math import inf
@@ -26,19 +25,15 @@ from scrapy_robots_plus.storage import (
 )
 from scrapy_robots_plus.storage.exchange import fields_of, line_of
 
-from .output import Output, Style, WrongUsageError
+from .output import Style, WrongUsageError
 from .subcommand import JSON, Exit, Subcommand, argument
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Callable, Iterator
 
     from scrapy_robots_plus.protocol.freshness import Limits
     from scrapy_robots_plus.storage import Store, StoreReader
     from scrapy_robots_plus.storage.record import RobotsRecord
-
-    from .output import Output
-    from .project import Project
 
 _T = TypeVar("_T")
 
@@ -65,34 +60,36 @@ STORE = (
 )
 
 
-def uri_of(arguments: Namespace, project: Project) -> str:
-    """The store to use. Raises WrongUsageError if there is none to choose."""
-    if arguments.jobdir is not None:
-        return uri_in_job(arguments.jobdir)
-    if arguments.store is not None:
-        try:
-            return check_store_uri(arguments.store)
-        except ValueError as error:
-            raise WrongUsageError(f"--store: {error}") from error
-    if project.robots.store is None:
-        raise WrongUsageError(
-            "expected --store URI or --jobdir FOLDER, as the project has neither a ROBOTS_STORE "
-            "nor a JOBDIR with a store"
-        )
-    return project.robots.store
+class OfStore(Subcommand):
+    """What all of them need."""
 
+    @property
+    def _uri(self) -> str:
+        """The store to use. Raises WrongUsageError if there is none to choose."""
+        if self.given.jobdir is not None:
+            return uri_in_job(self.given.jobdir)
+        if self.given.store is not None:
+            try:
+                return check_store_uri(self.given.store)
+            except ValueError as error:
+                raise WrongUsageError(f"--store: {error}") from error
+        if self.project.robots.store is None:
+            raise WrongUsageError(
+                "expected --store URI or --jobdir FOLDER, as the project has neither a "
+                "ROBOTS_STORE nor a JOBDIR with a store"
+            )
+        return self.project.robots.store
 
-def opened_to_read(arguments: Namespace, project: Project) -> StoreReader:
-    """The store, which must be there. Raises StoreError or WrongUsageError."""
-    return open_reader(uri_of(arguments, project), project.robots.fetch_max_bytes)
+    def opened_to_read(self) -> StoreReader:
+        """The store, which must be there. Raises StoreError or WrongUsageError."""
+        return open_reader(self._uri, self.project.robots.fetch_max_bytes)
 
-
-def opened_to_change(arguments: Namespace, project: Project) -> Store:
-    """The store, made if it is not there. Raises StoreError or WrongUsageError."""
-    uri = uri_of(arguments, project)
-    if uri == "memory":
-        raise StoreError("the store 'memory' ends with its crawl")
-    return open_store(uri, _NO_MAXIMUM, project.robots.fetch_max_bytes)
+    def opened_to_change(self) -> Store:
+        """The store, made if it is not there. Raises StoreError or WrongUsageError."""
+        uri = self._uri
+        if uri == "memory":
+            raise StoreError("the store 'memory' ends with its crawl")
+        return open_store(uri, _NO_MAXIMUM, self.project.robots.fetch_max_bytes)
 
 
 def origin_in(text: str) -> Origin:
@@ -151,27 +148,27 @@ _HEADINGS = ("STATUS", "ACCESS", "FETCHED (UTC)", "AGE", "FRESH FOR", "BYTES", "
 _STYLES = {"rules": Style.PLAIN, "unavailable": Style.FAINT, "unreachable": Style.UNSURE}
 
 
-class List(Subcommand):
+class List(OfStore):
     """In the order of the origins, as it comes: nothing is collected."""
 
     help = "List what a store keeps, a line for each origin"
     details = "Exit status: 0; 1 if a record cannot be trusted; 2 if the store cannot be read."
     arguments = (STORE, JSON)
 
-    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
-        now, limits, status = time.time(), project.robots.limits, Exit.OK
-        with opened_to_read(arguments, project) as store:
-            if not arguments.json:
-                output.line((_COLUMNS.format(*_HEADINGS) + "ORIGIN", Style.BOLD))
+    def run(self) -> int:
+        now, limits, status = time.time(), self.project.robots.limits, Exit.OK
+        with self.opened_to_read() as store:
+            if not self.as_json:
+                self.output.line((_COLUMNS.format(*_HEADINGS) + "ORIGIN", Style.BOLD))
             for each in store.scan():
                 if each.record is None:
-                    output.error(f"{each.origin}: {each.fault}")
+                    self.output.error(f"{each.origin}: {each.fault}")
                     status = Exit.FOUND
-                elif arguments.json:
-                    output.json(_fields(each.record, now, limits))
+                elif self.as_json:
+                    self.output.json(_fields(each.record, now, limits))
                 else:
                     columns = _COLUMNS.format(*_values(each.record, now, limits))
-                    output.line((columns, _STYLES[each.record.access.value]), each.origin)
+                    self.output.line((columns, _STYLES[each.record.access.value]), each.origin)
         return status
 
 
@@ -196,7 +193,7 @@ def _fields(record: RobotsRecord, now: float, limits: Limits) -> dict[str, objec
     }
 
 
-class Show(Subcommand):
+class Show(OfStore):
     """All that is known of an origin."""
 
     help = "Show one record of a store, and the text of its robots.txt"
@@ -212,20 +209,31 @@ class Show(Subcommand):
         JSON,
     )
 
-    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
-        with opened_to_read(arguments, project) as store:
-            records = list(_found(arguments.origin, store))
+    def run(self) -> int:
+        with self.opened_to_read() as store:
+            records = list(_found(self.given.origin, store))
         if not records:
-            output.error(f"the store has no record of {arguments.origin}")
+            self.output.error(f"the store has no record of {self.given.origin}")
             return Exit.UNDECIDED
         for number, record in enumerate(records):
-            if arguments.json:
-                output.json(line_of(record))
+            if self.as_json:
+                self.output.json(line_of(record))
                 continue
             if number:
-                output.line()
-            _print(record, project.robots.limits, output)
+                self.output.line()
+            self._print(record)
         return Exit.OK
+
+    def _print(self, record: RobotsRecord) -> None:
+        self.output.line((record.origin, Style.BOLD))
+        for name, value in _facts(record, time.time(), self.project.robots.limits):
+            self.output.line((f"{name:10} ", Style.FAINT), value)
+        if record.body:
+            self.output.line()
+            text = record.body.decode("utf-8", "backslashreplace").rstrip("\r\n")
+            # Only these end a line of a robots.txt (RFC 9309 2.2); splitlines() knows more.
+            for line in re.split("\r\n|\r|\n", text):
+                self.output.line(line)
 
 
 def _found(text: str, store: StoreReader) -> Iterator[RobotsRecord]:
@@ -233,24 +241,7 @@ def _found(text: str, store: StoreReader) -> Iterator[RobotsRecord]:
         origins = [origin_in(text)]
     else:
         origins = [Origin("https", text.lower(), 443), Origin("http", text.lower(), 80)]
-    for origin in origins:
-        record = store.get(origin)
-        if record is not None:
-            yield record
-
-
-def _print(record: RobotsRecord, limits: Limits, output: Output) -> None:
-    output.line((record.origin, Style.BOLD))
-    for name, value in _facts(record, time.time(), limits):
-        output.line((f"{name:10} ", Style.FAINT), value)
-    if not record.body:
-        return
-    output.line()
-    # Only these end a line of a robots.txt (RFC 9309 2.2); splitlines() knows more.
-    for line in re.split(
-        "\r\n|\r|\n", record.body.decode("utf-8", "backslashreplace").rstrip("\r\n")
-    ):
-        output.line(line)
+    return filter(None, map(store.get, origins))
 
 
 def _facts(record: RobotsRecord, now: float, limits: Limits) -> Iterator[tuple[str, str]]:
@@ -270,7 +261,7 @@ def _facts(record: RobotsRecord, now: float, limits: Limits) -> Iterator[tuple[s
         yield "header", f"{name}: {header}"
 
 
-class Verify(Subcommand):
+class Verify(OfStore):
     """Each record with its checksum and the hash of its text, and the file as SQLite sees it."""
 
     help = "Check every record of a store, and the store itself"
@@ -280,31 +271,26 @@ class Verify(Subcommand):
     )
     arguments = (STORE,)
 
-    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
-        counts: Counter[str] = Counter()
+    def run(self) -> int:
+        records = faults = 0
         try:
-            with opened_to_read(arguments, project) as store:
-                for fault in _faults(store, counts, output):
-                    counts["wrong"] += 1
-                    output.line((fault, Style.BAD))
+            with self.opened_to_read() as store:
+                self.output.progress("checking the file")
+                for fault in store.faults():
+                    faults += 1
+                    self.output.line((fault, Style.BAD))
+                for each in store.scan():
+                    records += 1
+                    if each.record is None:
+                        faults += 1
+                        self.output.line((f"{each.origin}: {each.fault}", Style.BAD))
+                    if records % PROGRESS_EVERY == 0:
+                        self.output.progress(f"{records:,} records")
         except StoreDamagedError as error:
-            counts["wrong"] += 1
-            output.line((error, Style.BAD))
-        output.line(
-            f"{counted(counts['records'], 'record')} checked, {counted(counts['wrong'], 'fault')}"
-        )
-        return Exit.FOUND if counts["wrong"] else Exit.OK
-
-
-def _faults(store: StoreReader, counts: Counter[str], output: Output) -> Iterator[str]:
-    output.progress("checking the file")
-    yield from store.faults()
-    for each in store.scan():
-        counts["records"] += 1
-        if each.record is None:
-            yield f"{each.origin}: {each.fault}"
-        if counts["records"] % PROGRESS_EVERY == 0:
-            output.progress(f"{counts['records']:,} records")
+            faults += 1
+            self.output.line((error, Style.BAD))
+        self.output.line(f"{counted(records, 'record')} checked, {counted(faults, 'fault')}")
+        return Exit.FOUND if faults else Exit.OK
 
 
 _AGE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(s|min|h|d|w)")
@@ -336,7 +322,7 @@ _BATCH = 1_000
 """Records that are deleted between two looks at the progress."""
 
 
-class Purge(Subcommand):
+class Purge(OfStore):
     """Some hundred records at a time: a crawl that uses the store goes on."""
 
     help = "Delete records from a store: by default those that no crawl can use any more"
@@ -362,42 +348,35 @@ class Purge(Subcommand):
         STORE,
     )
 
-    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
-        if arguments.all != arguments.yes:
+    def run(self) -> int:
+        if self.given.all != self.given.yes:
             raise WrongUsageError("--all and --yes are used together")
-        origins = [origin_in(each) for each in arguments.origin or ()]
-        before, after = _span(arguments, project)
-        with opened_to_read(arguments, project) as reader:
+        origins = [origin_in(each) for each in self.given.origin or ()]
+        before, after = self._span()
+        with self.opened_to_read() as reader:
             len(reader)  # a store that is missing or damaged is left alone
-        with opened_to_change(arguments, project) as store:
+        deleted = 0
+        with self.opened_to_change() as store:
             held = len(store)
-            if origins:
-                deleted = sum(patiently(partial(_delete, store, each)) for each in origins)
-            else:
-                deleted = _purge(store, before, after, output)
-            output.line(f"{deleted:,} of {counted(held, 'record')} deleted")
+            for origin in origins:
+                deleted += patiently(partial(_delete, store, origin))
+            while not origins and (found := patiently(partial(store.purge, before, after, _BATCH))):
+                deleted += found
+                self.output.progress(f"{deleted:,} records deleted")
+            self.output.line(f"{deleted:,} of {counted(held, 'record')} deleted")
         return Exit.OK
 
-
-def _span(arguments: Namespace, project: Project) -> tuple[float, float]:
-    """Records from outside of it are deleted."""
-    now = time.time()
-    if arguments.all:
-        return inf, inf
-    if arguments.before is None:
-        return span_of_use(now, project.robots.limits)
-    before = moment_in(arguments.before, now)
-    if before > now:
-        raise WrongUsageError("--before: the time is in the future; see --all")
-    return before, inf
-
-
-def _purge(store: Store, before: float, after: float, output: Output) -> int:
-    deleted = 0
-    while found := patiently(partial(store.purge, before, after, _BATCH)):
-        deleted += found
-        output.progress(f"{deleted:,} records deleted")
-    return deleted
+    def _span(self) -> tuple[float, float]:
+        """Records from outside of it are deleted."""
+        now = time.time()
+        if self.given.all:
+            return inf, inf
+        if self.given.before is None:
+            return span_of_use(now, self.project.robots.limits)
+        before = moment_in(self.given.before, now)
+        if before > now:
+            raise WrongUsageError("--before: the time is in the future; see --all")
+        return before, inf
 
 
 def _delete(store: Store, origin: Origin) -> bool:

@@ -15,21 +15,17 @@ from scrapy_robots_plus.storage import Standing
 from scrapy_robots_plus.storage.exchange import LineError, line_of, most_characters, record_in
 from scrapy_robots_plus.whole_file import whole_file
 
-from .cache import PROGRESS_EVERY, STORE, opened_to_change, opened_to_read, patiently
+from .cache import PROGRESS_EVERY, STORE, OfStore, patiently
 from .output import Output, reading
-from .subcommand import Exit, Subcommand, argument, standard_input
+from .subcommand import Exit, argument, standard_input
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Iterator
 
     from scrapy_robots_plus.storage import Store, StoreReader
-    from scrapy_robots_plus.storage.record import RobotsRecord
-
-    from .project import Project
 
 
-class Export(Subcommand):
+class Export(OfStore):
     """A file is complete when it appears."""
 
     help = "Write all records of a store as lines of JSON"
@@ -44,32 +40,31 @@ class Export(Subcommand):
         STORE,
     )
 
-    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
-        with opened_to_read(arguments, project) as store:
-            if arguments.file is None:
-                return _export(store, output, output)
-            with whole_file(Path(arguments.file), "ascii") as stream:
-                return _export(store, Output(stream), output)
+    def run(self) -> int:
+        with self.opened_to_read() as store:
+            if self.given.file is None:
+                return self._export(store, self.output)
+            with whole_file(Path(self.given.file), "ascii") as stream:
+                return self._export(store, Output(stream))
 
-
-def _export(store: StoreReader, target: Output, output: Output) -> Exit:
-    status = Exit.OK
-    for count, each in enumerate(store.scan()):
-        if each.record is None:
-            output.error(f"{each.origin} is left out: {each.fault}")
-            status = Exit.FOUND
-        else:
-            target.json(line_of(each.record))
-        if count % PROGRESS_EVERY == 0:
-            output.progress(f"{count:,} records")
-    return status
+    def _export(self, store: StoreReader, target: Output) -> Exit:
+        status = Exit.OK
+        for count, each in enumerate(store.scan()):
+            if each.record is None:
+                self.output.error(f"{each.origin} is left out: {each.fault}")
+                status = Exit.FOUND
+            else:
+                target.json(line_of(each.record))
+            if count % PROGRESS_EVERY == 0:
+                self.output.progress(f"{count:,} records")
+        return status
 
 
 _NAMED = 20
 """Wrong lines that are named; the others are only counted."""
 
 
-class Import(Subcommand):
+class Import(OfStore):
     """Each record as a whole or not at all, and of two the newer stays: doing it again, or half of
     it, does no harm. So a wrong line is left out, and the rest imported.
     """
@@ -84,50 +79,46 @@ class Import(Subcommand):
         STORE,
     )
 
-    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
-        longest = project.robots.fetch_max_bytes
-        with _opened(arguments.file) as stream, opened_to_change(arguments, project) as store:
-            counts = _import(_lines(stream, most_characters(longest)), store, longest, output)
+    def run(self) -> int:
+        longest = self.project.robots.fetch_max_bytes
+        with _opened(self.given.file) as stream, self.opened_to_change() as store:
+            counts = self._import(_lines(stream, most_characters(longest)), store, longest)
             held = len(store)
-        output.line(
+        self.output.line(
             f"{counted(counts['stored'], 'record')} imported, {counts['older']:,} newer in the "
             f"store, {counted(counts['wrong'], 'line')} left out"
         )
-        most = project.robots.store_max
+        most = self.project.robots.store_max
         if held > most and not store.remote:
-            output.error(
+            self.output.error(
                 f"The store has {held:,} records; a crawl with ROBOTS_STORE_MAX = {most:,} drops "
                 "those above, the least recently fetched first."
             )
         return Exit.FOUND if counts["wrong"] else Exit.OK
 
-
-def _import(
-    lines: Iterator[tuple[int, bytes]], store: Store, longest: int, output: Output
-) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    latest = time.time() + CLOCK_SKEW
-    for number, line in lines:
-        try:
-            record = _checked(record_in(line, longest), latest)
-        except LineError as error:
-            counts["wrong"] += 1
-            if counts["wrong"] <= _NAMED:
-                output.error(f"line {number:,}: {error}")
-            elif counts["wrong"] == _NAMED + 1:
-                output.error("more lines are wrong; they are counted")
-            continue
-        stored = patiently(partial(store.put, record))
-        counts["stored" if stored else "older"] += 1
-        if number % PROGRESS_EVERY == 0:
-            output.progress(f"{number:,} lines")
-    return counts
-
-
-def _checked(record: RobotsRecord, latest: float) -> RobotsRecord:
-    if Standing.of(record).touched_at > latest:
-        raise LineError("its time is in the future: no correct record could replace it")
-    return record
+    def _import(
+        self, lines: Iterator[tuple[int, bytes]], store: Store, longest: int
+    ) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        latest = time.time() + CLOCK_SKEW
+        for number, line in lines:
+            try:
+                record = record_in(line, longest)
+                if Standing.of(record).touched_at > latest:
+                    text = "its time is in the future: no correct record could replace it"
+                    raise LineError(text)
+            except LineError as error:
+                counts["wrong"] += 1
+                if counts["wrong"] <= _NAMED:
+                    self.output.error(f"line {number:,}: {error}")
+                elif counts["wrong"] == _NAMED + 1:
+                    self.output.error("more lines are wrong; they are counted")
+                continue
+            stored = patiently(partial(store.put, record))
+            counts["stored" if stored else "older"] += 1
+            if number % PROGRESS_EVERY == 0:
+                self.output.progress(f"{number:,} lines")
+        return counts
 
 
 def _lines(stream: BinaryIO, longest: int) -> Iterator[tuple[int, bytes]]:

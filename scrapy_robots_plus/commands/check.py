@@ -9,19 +9,13 @@ from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.retrieval import Retrieval
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
-from .project import cut_in_words
 from .subcommand import AGENT, DIALECT, FILE, JSON, Exit, Subcommand, read_file
 from .urls import STYLES, TURN, URLS, Urls, asked_ahead, fields_of, origin_of, word_for
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.storage.record import RobotsRecord
-
-    from .output import Output
-    from .project import Project
 
 
 class Check(Subcommand):
@@ -34,34 +28,26 @@ class Check(Subcommand):
     )
     arguments = (*URLS, AGENT, DIALECT, FILE, JSON)
 
-    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
-        urls, report = Urls(arguments), _Report(arguments, project, output)
-        if arguments.file is not None:
-            report.judge_by_file(urls, arguments.file)
-            return report.status
+    def run(self) -> int:
+        self._counts: Counter[str] = Counter()
+        urls = Urls(self.given)
+        if self.given.file is not None:
+            self._judge_by_file(urls, self.given.file)
+            return self._status
 
         async def work(crawl: Crawl) -> int:
-            crawl.get(Retrieval).subscribe(lambda found: report.note(found.record))
-            async for url in asked_ahead(urls.arriving(), crawl.get(Policies)):
+            policies = crawl.get(Policies)
+            crawl.get(Retrieval).subscribe(lambda found: self._note(found.record))
+            async for url in asked_ahead(urls.arriving(), policies):
                 try:
-                    report.add(url, await crawl.get(Policies).verdict(url, project.named_agent))
+                    self._add(url, await policies.verdict(url, self.project.named_agent))
                 except ValueError as error:
-                    report.add(url, error)
-            return report.status
+                    self._add(url, error)
+            return self._status
 
-        return project.ask(work)
+        return self.project.ask(work)
 
-
-class _Report:
-    """Prints the answers, and counts them."""
-
-    def __init__(self, arguments: Namespace, project: Project, output: Output) -> None:
-        self._as_json = arguments.json
-        self._project = project
-        self._output = output
-        self._counts: Counter[str] = Counter()
-
-    def judge_by_file(self, urls: Urls, name: str) -> None:
+    def _judge_by_file(self, urls: Urls, name: str) -> None:
         """Adds an answer for each of *urls*, by the rules in the file *name*."""
         body = read_file(name)
         policy: Policy | None = None
@@ -69,18 +55,18 @@ class _Report:
             try:
                 requested, origin = origin_of(url)
             except ValueError as error:
-                self.add(url, error)
+                self._add(url, error)
                 continue
             if origin is None:
-                self.add(url, Verdict(allowed=True, reason=Reason.NOT_HTTP))
+                self._add(url, Verdict(allowed=True, reason=Reason.NOT_HTTP))
                 continue
             if policy is None:
-                record = self._project.record_of(body, name, origin)
-                policy = self._project.policy_of(record)
-                self.note(record)
-            self.add(url, policy.verdict(requested, self._project.agent))
+                record = self.project.record_of(body, name, origin)
+                policy = self.project.policy_of(record)
+                self._note(record)
+            self._add(url, policy.verdict(requested, self.project.agent))
 
-    def add(self, url: str, answer: Verdict | ValueError) -> None:
+    def _add(self, url: str, answer: Verdict | ValueError) -> None:
         """Prints a verdict, or why *url* is not a URL."""
         if isinstance(answer, Verdict):
             word, why, fields = word_for(answer), answer.describe(), fields_of(answer)
@@ -88,20 +74,21 @@ class _Report:
             word, why = "undecided", str(answer)
             fields = {"result": word, "problem": why}
         self._counts[word] += 1
-        if self._as_json:
-            self._output.json({"url": url, **fields})
+        if self.as_json:
+            self.output.json({"url": url, **fields})
         else:
-            self._output.line((f"{word:9} ", STYLES[word]), url, f"  ({why})")
+            self.output.line((f"{word:9} ", STYLES[word]), url, f"  ({why})")
         if self._counts.total() % TURN == 0:
-            self._output.progress(", ".join(f"{n:,} {word}" for word, n in self._counts.items()))
+            self.output.progress(", ".join(f"{n:,} {word}" for word, n in self._counts.items()))
 
-    def note(self, record: RobotsRecord) -> None:
+    def _note(self, record: RobotsRecord) -> None:
         """Says on standard error if the end of a file was not read."""
-        if text := cut_in_words(record, self._project.robots):
-            self._output.error(text)
+        if record.is_cut:
+            most = f"{self.project.robots.fetch_max_bytes:,} bytes (ROBOTS_FETCH_MAX_BYTES)"
+            self.output.error(f"{record.url} is longer than {most}; the rest is ignored")
 
     @property
-    def status(self) -> Exit:
+    def _status(self) -> Exit:
         if self._counts["undecided"]:
             return Exit.UNDECIDED
         return Exit.FOUND if self._counts["denied"] else Exit.OK

@@ -30,7 +30,6 @@ from .subcommand import (
 from .urls import site_of
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Iterator
 
     from scrapy_robots_plus.crawl.crawl import Crawl
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.storage.record import RobotsRecord
 
-    from .output import Output
     from .project import Project
 
 STORED = "store:"
@@ -97,14 +95,15 @@ def file_copy(name: str) -> Copy:
     return Copy(name, "", Access.RULES, True, read_file(name), None)
 
 
-def stored_copy(name: str, project: Project, uri: str | None) -> Copy:
-    """What the store *uri* has of the site in *name*; the store stays as it is.
+def stored_copy(name: str, project: Project) -> Copy:
+    """What the store of the project has of the site in *name*; the store stays as it is.
 
     Raises UnreadableError if it has nothing, StoreError if there is none or it cannot be read.
     """
     origin = site_in(name.removeprefix(STORED))
     if origin is None:
         raise WrongUsageError(f"{name}: expected a site, such as {STORED}https://site.example")
+    uri = project.robots.store
     if uri is None or uri == "memory":
         raise WrongUsageError(f"{name}: ROBOTS_STORE names no store that outlives a crawl")
     with open_reader(uri, project.robots.fetch_max_bytes) as store:
@@ -113,11 +112,6 @@ def stored_copy(name: str, project: Project, uri: str | None) -> Copy:
         raise UnreadableError(f"{name}: the store {shown(uri)} has no copy of it")
     today = access_of(record.outcome, project.robots.status_policy)
     return _copy(name, replace(record, access=today), project)
-
-
-async def site_copy(name: str, origin: Origin, crawl: Crawl, project: Project) -> Copy:
-    """What the site has now. Raises UnreadableError if the user stops it."""
-    return _copy(name, (await obtain(origin, crawl)).record, project)
 
 
 def _copy(name: str, record: RobotsRecord, project: Project) -> Copy:
@@ -154,57 +148,52 @@ class Diff(Subcommand):
         JSON,
     )
 
-    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
-        names = arguments.before, arguments.after
+    def run(self) -> int:
+        given, project = self.given, self.project
+        names = given.before, given.after
         if names == ("-", "-"):
             raise WrongUsageError("only one of A and B can be standard input")
-        dialect, dialect_of_b = project.robots.dialect, _dialect_of_b(arguments, project)
-        copies = _copies(names, project)
-        most = project.robots.fetch_max_bytes
-        before, after = copies[0].read(dialect, most), copies[1].read(dialect_of_b, most)
+        dialect_of_a = dialect_of_b = project.robots.dialect
+        if given.dialect_b is not None:
+            try:
+                dialect_of_b = dialect_named(given.dialect_b)
+            except ValueError as error:
+                raise WrongUsageError(f"--dialect-b: {error}") from error
+        copies, most = self._copies(names), project.robots.fetch_max_bytes
+        before, after = copies[0].read(dialect_of_a, most), copies[1].read(dialect_of_b, most)
         found = difference(before, after, project.agent)
-        if arguments.json:
-            output.json(fields_of(found, copies, project.agent))
+        if self.as_json:
+            self.output.json(fields_of(found, copies, project.agent))
         else:
-            for line in in_words(found, copies, project.agent, most=None if arguments.all else 20):
-                output.line(*line)
+            for line in in_words(found, copies, project.agent, most=None if given.all else 20):
+                self.output.line(*line)
         if not all(copy.is_known for copy in copies):
             return Exit.UNDECIDED
         if differs(found, copies):
             return Exit.FOUND
         return Exit.OK if found.complete else Exit.UNDECIDED
 
+    def _copies(self, names: tuple[str, str]) -> Copies:
+        """Both copies. Sites are asked last, and both in one crawl."""
+        project = self.project
+        sites = {name: site for name in names if (site := site_in(name)) is not None}
+        copies = {
+            name: stored_copy(name, project) if name.startswith(STORED) else file_copy(name)
+            for name in names
+            if name not in sites
+        }
 
-def _copies(names: tuple[str, str], project: Project) -> tuple[Copy, Copy]:
-    """Both copies. Sites are asked last, and both in one crawl."""
-    sites = {name: site for name in names if (site := site_in(name)) is not None}
-    uri = project.robots.store
-    copies = {
-        name: stored_copy(name, project, uri) if name.startswith(STORED) else file_copy(name)
-        for name in names
-        if name not in sites
-    }
+        async def work(crawl: Crawl) -> int:
+            for name, site in sites.items():
+                copies[name] = _copy(name, (await obtain(site, crawl)).record, project)
+            return Exit.OK
 
-    async def work(crawl: Crawl) -> int:
-        for name, site in sites.items():
-            copies[name] = await site_copy(name, site, crawl, project)
-        return Exit.OK
-
-    if sites:
-        # What the site has now, whatever a store has of it; and the store stays as it is.
-        project.settings.set("ROBOTS_STORE", "memory", "cmdline")
-        project.ask(work)
-    before, after = names
-    return copies[before], copies[after]
-
-
-def _dialect_of_b(arguments: Namespace, project: Project) -> Dialect:
-    if arguments.dialect_b is None:
-        return project.robots.dialect
-    try:
-        return dialect_named(arguments.dialect_b)
-    except ValueError as error:
-        raise WrongUsageError(f"--dialect-b: {error}") from error
+        if sites:
+            # What the site has now, whatever a store has of it; and the store stays as it is.
+            project.settings.set("ROBOTS_STORE", "memory", "cmdline")
+            project.ask(work)
+        before, after = names
+        return copies[before], copies[after]
 
 
 _WORDS = {

@@ -11,7 +11,7 @@ from scrapy_robots_plus.protocol.clean_param import CleanParams
 from scrapy_robots_plus.protocol.freshness import source_of_lifetime
 from scrapy_robots_plus.report.progress import duration
 
-from .output import Output, Style
+from .output import Style
 from .project import obtain
 from .subcommand import (
     AGENT,
@@ -26,7 +26,6 @@ from .subcommand import (
 from .urls import STYLES, fields_of, site_of
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Iterator
 
     from scrapy_robots_plus.crawl.crawl import Crawl
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol import Dialect
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.storage.record import RobotsRecord
-
-    from .project import Project
 
 SITEMAPS_SHOWN = 10
 
@@ -58,22 +55,24 @@ class Explain(Subcommand):
         JSON,
     )
 
-    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
-        url, origin = site_of(arguments.url)
+    def run(self) -> int:
+        url, origin = site_of(self.given.url)
 
         def explained(
             agent: AgentNames, policy: Policy, record: RobotsRecord, *, is_file: bool
         ) -> int:
             found = explanation(url, agent, policy, record, is_file=is_file)
-            if arguments.json:
-                output.json(found)
+            if self.as_json:
+                self.output.json(found)
             else:
                 for title, style, text in _in_words(found):
-                    output.line((f"{title:11} ", style), text)
-            return _status(found["result"])
+                    self.output.line((f"{title:11} ", style), text)
+            statuses = {"allowed": Exit.OK, "denied": Exit.FOUND}
+            return statuses.get(found["result"], Exit.UNDECIDED)
 
-        if arguments.file is not None:
-            record = project.record_of(read_file(arguments.file), arguments.file, origin)
+        project, file = self.project, self.given.file
+        if file is not None:
+            record = project.record_of(read_file(file), file, origin)
             return explained(project.agent, project.policy_of(record), record, is_file=True)
 
         async def work(crawl: Crawl) -> int:
@@ -82,10 +81,6 @@ class Explain(Subcommand):
             return explained(agent, policy, record, is_file=not policy.settings.needs_file)
 
         return project.ask(work)
-
-
-def _status(word: str) -> Exit:
-    return {"allowed": Exit.OK, "denied": Exit.FOUND}.get(word, Exit.UNDECIDED)
 
 
 def _in_words(found: dict[str, Any]) -> Iterator[tuple[str, Style, str]]:

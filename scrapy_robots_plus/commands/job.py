@@ -28,48 +28,47 @@ from .scrapys_files import SEEN, fingerprints_in, parts_in
 from .subcommand import JSON, Exit, Subcommand, argument
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Iterator
 
     from scrapy_robots_plus.job import AsideRequest, Overview
 
-    from .output import Output
-    from .project import Project
-
 
 FOLDER = argument("folder", metavar="JOBDIR", help="the folder of the job")
-"""For :func:`folder_of`."""
 
 
-def folder_of(arguments: Namespace) -> Path:
-    """Raises WrongUsageError if it does not exist."""
-    folder = Path(arguments.folder).absolute()
-    if not folder.is_dir():
-        raise WrongUsageError(f"{arguments.folder}: expected the folder of a job (JOBDIR)")
-    return folder
+class _OfJob(Subcommand):
+    """What all of them need."""
 
+    @property
+    def folder(self) -> Path:
+        """Raises WrongUsageError if it does not exist."""
+        folder = Path(self.given.folder).absolute()
+        if not folder.is_dir():
+            raise WrongUsageError(f"{self.given.folder}: expected the folder of a job (JOBDIR)")
+        return folder
 
-def file_of(arguments: Namespace) -> Path:
-    """The file of the job. Raises WrongUsageError if it has none."""
-    path = folder_of(arguments) / FILE_NAME
-    if not path.exists():
-        raise WrongUsageError(
-            f"{arguments.folder} has no {FILE_NAME}: expected the JOBDIR of a crawl with the "
-            "add-on. For one that keeps its requests as Scrapy does, see scrapy robots job convert"
-        )
-    return path
+    @property
+    def path(self) -> Path:
+        """The file of the job. Raises WrongUsageError if it has none."""
+        path = self.folder / FILE_NAME
+        if not path.exists():
+            raise WrongUsageError(
+                f"{self.given.folder} has no {FILE_NAME}: expected the JOBDIR of a crawl with the "
+                "add-on. For one that keeps its requests as Scrapy does, see scrapy robots job "
+                "convert"
+            )
+        return path
 
-
-@contextmanager
-def opened(path: Path, output: Output) -> Iterator[JobFile]:
-    """The job, as the next run would resume it. Raises UnreadableError."""
-    try:
-        with JobFile(path) as file:
-            for trouble in file.troubles:
-                output.error(trouble)
-            yield file
-    except JobFileError as error:
-        raise UnreadableError(str(error)) from error
+    @contextmanager
+    def opened(self) -> Iterator[JobFile]:
+        """The job, as the next run would resume it. Raises UnreadableError."""
+        try:
+            with JobFile(self.path) as file:
+                for trouble in file.troubles:
+                    self.output.error(trouble)
+                yield file
+        except JobFileError as error:
+            raise UnreadableError(str(error)) from error
 
 
 def described(request: AsideRequest) -> str:
@@ -90,7 +89,7 @@ def size(octets: int) -> str:
 _HOSTS = 10
 
 
-class Show(Subcommand):
+class Show(_OfJob):
     """Counts, and each request if that is asked for."""
 
     help = "Show which requests a job keeps, how many, in which state, of which hosts"
@@ -112,32 +111,35 @@ class Show(Subcommand):
         JSON,
     )
 
-    def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
-        path = file_of(arguments)
+    def run(self) -> int:
+        path, host = self.path, self.given.host
         try:
-            found = overview(path, max(0, arguments.hosts))
-            held = _requests(path, arguments.host) if arguments.urls or arguments.host else None
+            found = overview(path, max(0, self.given.hosts))
+            held = _requests(path, host) if self.given.urls or host else None
         except JobFileError as error:
             raise UnreadableError(f"{error} ({size(path.stat().st_size)})") from error
-        if arguments.json:
+        if self.as_json:
             requests = {} if held is None else {"requests": held}
-            output.json({**_fields(path, found), **requests})
+            self.output.json({**_fields(path, found), **requests})
         else:
-            _print(path, found, output)
-            _print_requests(held or [], output)
+            self._print(path, found, held or [])
         return Exit.FOUND if found.set_aside else Exit.OK
 
-
-def _print(path: Path, found: Overview, output: Output) -> None:
-    output.line((str(path), Style.BOLD))
-    for name, value in _facts(path, found):
-        output.line((f"  {name:<14}", Style.NAME), value)
-    for title, lines in (("Most requests", _hosts(found)), ("Set aside", _aside(found))):
-        if lines:
-            output.line()
-            output.line((title, Style.BOLD))
-        for line in lines:
-            output.line(f"  {line}")
+    def _print(self, path: Path, found: Overview, held: list[dict[str, object]]) -> None:
+        self.output.line((str(path), Style.BOLD))
+        for name, value in _facts(path, found):
+            self.output.line((f"  {name:<14}", Style.NAME), value)
+        lists = {
+            "Most requests": [f"{number:>9,} {name}" for name, number in found.largest],
+            "Set aside": list(map(described, found.set_aside)),
+            "Requests": [f"{each['state']:<10} {each['url']}" for each in held],
+        }
+        for title, lines in lists.items():
+            if lines:
+                self.output.line()
+                self.output.line((title, Style.BOLD))
+            for line in lines:
+                self.output.line(f"  {line}")
 
 
 def _requests(path: Path, host: str | None) -> list[dict[str, object]]:
@@ -157,14 +159,6 @@ def _host_of(url: str) -> str | None:
         return None
 
 
-def _print_requests(requests: list[dict[str, object]], output: Output) -> None:
-    if requests:
-        output.line()
-        output.line(("Requests", Style.BOLD))
-    for each in requests:
-        output.line(f"  {each['state']:<10} {each['url']}")
-
-
 def _facts(path: Path, found: Overview) -> Iterator[tuple[str, str]]:
     yield "last run", "was closed" if found.was_closed else "was killed, or is not yet resumed"
     yield "waiting", f"{counted(found.waiting, 'request')} to {counted(found.lanes, 'host')}"
@@ -177,14 +171,6 @@ def _facts(path: Path, found: Overview) -> Iterator[tuple[str, str]]:
         yield "lost", f'{loss}. "scrapy robots job accept" ends this message'
     yield "seen", counted(found.fingerprints, "fingerprint")
     yield "size", f"{size(path.stat().st_size)}, {size(found.free)} of it free"
-
-
-def _hosts(found: Overview) -> list[str]:
-    return [f"{number:>9,} {name}" for name, number in found.largest]
-
-
-def _aside(found: Overview) -> list[str]:
-    return [described(request) for request in found.set_aside]
 
 
 def _fields(path: Path, found: Overview) -> dict[str, object]:
@@ -207,7 +193,7 @@ def _fields(path: Path, found: Overview) -> dict[str, object]:
     }
 
 
-class Retry(Subcommand):
+class Retry(_OfJob):
     """They wait at their old places, as if they had never been under way at a kill."""
 
     help = "Give the requests that were set aside back to the job"
@@ -216,32 +202,32 @@ class Retry(Subcommand):
     )
     arguments = (FOLDER,)
 
-    def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
-        with opened(file_of(arguments), output) as file:
+    def run(self) -> int:
+        with self.opened() as file:
             given_back = file.retry()
         for request in given_back:
-            output.line(described(request))
-        output.line(f"{counted(len(given_back), 'request')} will be sent again")
+            self.output.line(described(request))
+        self.output.line(f"{counted(len(given_back), 'request')} will be sent again")
         return Exit.OK
 
 
-class Accept(Subcommand):
+class Accept(_OfJob):
     """The requests stay lost; the damaged files stay where they are."""
 
     help = "Stop reporting requests that were lost when the file was damaged"
     details = "Exit status: 0; 2 if the job is in use or cannot be read."
     arguments = (FOLDER,)
 
-    def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
-        with opened(file_of(arguments), output) as file:
+    def run(self) -> int:
+        with self.opened() as file:
             losses = file.accept_losses()
         for loss in losses:
-            output.line(loss)
-        output.line(f"{counted(len(losses), 'message')} will not come again")
+            self.output.line(loss)
+        self.output.line(f"{counted(len(losses), 'message')} will not come again")
         return Exit.OK
 
 
-class Shrink(Subcommand):
+class Shrink(_OfJob):
     """Crawls use free space again, so this is for jobs that will not grow as large again."""
 
     help = "Make the file of a job as small as what it holds"
@@ -251,13 +237,13 @@ class Shrink(Subcommand):
     )
     arguments = (FOLDER,)
 
-    def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
-        path = file_of(arguments)
+    def run(self) -> int:
+        path = self.path
         before = path.stat().st_size
-        output.progress("copying the file")
-        with opened(path, output) as file:
+        self.output.progress("copying the file")
+        with self.opened() as file:
             file.shrink()
-        output.line(f"{size(before)} before, {size(path.stat().st_size)} now")
+        self.output.line(f"{size(before)} before, {size(path.stat().st_size)} now")
         return Exit.OK
 
 
@@ -268,7 +254,7 @@ _EVERY = 1_000
 """Requests and fingerprints in a transaction, and from one look at the progress to the next."""
 
 
-class Convert(Subcommand):
+class Convert(_OfJob):
     """The new file takes its name when it is complete, and only then the old ones move."""
 
     help = "Put a job that keeps its requests in files, as Scrapy does, into one file"
@@ -278,26 +264,52 @@ class Convert(Subcommand):
     )
     arguments = (FOLDER,)
 
-    def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
-        folder = folder_of(arguments)
+    def run(self) -> int:
+        folder = self.folder
         _check(folder)
         path = folder / FILE_NAME
         part_of(path).unlink(missing_ok=True)
         try:
-            counts = _convert(folder, part_of(path), output)
+            counts = self._convert(folder, part_of(path))
         except JobFileError as error:
             raise UnreadableError(str(error)) from error
         replace(path)
         _move(folder)
-        output.line(
+        self.output.line(
             f"{counted(counts['requests'], 'request')} and "
             f"{counted(counts['seen'], 'fingerprint')} are in {FILE_NAME}; the old files are in "
             f"{KEPT_IN}"
         )
         if counts["lost"]:
-            output.error(f"{counted(counts['lost'], 'request')} or more cannot be read")
+            self.output.error(f"{counted(counts['lost'], 'request')} or more cannot be read")
             return Exit.FOUND
         return Exit.OK
+
+    def _convert(self, folder: Path, path: Path) -> Counter[str]:
+        counts: Counter[str] = Counter()
+
+        def lost(number: int) -> None:
+            counts["lost"] += number
+
+        def count(what: str) -> None:
+            counts[what] += 1
+            if counts[what] % _EVERY == 0:
+                file.commit()
+                seen = f"{counts['seen']:,} fingerprints"
+                self.output.progress(f"{counts['requests']:,} requests, {seen}")
+
+        with JobFile(path) as file:
+            separates_hosts = False
+            for part in parts_in(folder):
+                separates_hosts |= bool(part.lane)
+                for data in part.requests(lost):
+                    file.add(part.lane, part.priority, data, starts=part.starts)
+                    count("requests")
+            for fingerprint in fingerprints_in(folder):
+                file.see(fingerprint)
+                count("seen")
+            file.set_note(NAMED_BY, "slots" if separates_hosts else "none")
+        return counts
 
 
 def _check(folder: Path) -> None:
@@ -317,33 +329,6 @@ def _process_with(path: Path) -> str | None:
             if os.path.samefile(link, path):
                 return link.parts[2]
     return None
-
-
-def _convert(folder: Path, path: Path, output: Output) -> Counter[str]:
-    counts: Counter[str] = Counter()
-
-    def lost(number: int) -> None:
-        counts["lost"] += number
-
-    with JobFile(path) as file:
-        separates_hosts = False
-        for part in parts_in(folder):
-            separates_hosts |= bool(part.lane)
-            for data in part.requests(lost):
-                file.add(part.lane, part.priority, data, starts=part.starts)
-                _count(counts, "requests", file, output)
-        for fingerprint in fingerprints_in(folder):
-            file.see(fingerprint)
-            _count(counts, "seen", file, output)
-        file.set_note(NAMED_BY, "slots" if separates_hosts else "none")
-    return counts
-
-
-def _count(counts: Counter[str], what: str, file: JobFile, output: Output) -> None:
-    counts[what] += 1
-    if counts[what] % _EVERY == 0:
-        file.commit()
-        output.progress(f"{counts['requests']:,} requests, {counts['seen']:,} fingerprints")
 
 
 def _move(folder: Path) -> None:

@@ -19,12 +19,9 @@ from .subcommand import JSON, Exit, Subcommand, argument
 from .urls import URLS, Urls, asked_ahead
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from scrapy_robots_plus.crawl.crawl import Crawl
 
     from .output import Output
-    from .project import Project
 
 _SHOWN = 200
 """Characters of what a site says that are in the table."""
@@ -50,8 +47,9 @@ class Permissions(Subcommand):
         JSON,
     )
 
-    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
-        urls, use = Urls(arguments), arguments.use
+    def run(self) -> int:
+        project, output = self.project, self.output
+        urls, use = Urls(self.given), self.given.use
         level = use.partition("=")[2]
         declared = {
             "ROBOTS_AI_USES": [] if level else [use],
@@ -60,7 +58,7 @@ class Permissions(Subcommand):
         }
         for name, value in declared.items():
             project.settings.set(name, value, "cmdline")
-        show = output.json if arguments.json else None
+        show = output.json if self.as_json else None
         counts: Counter[tuple[str, str]] = Counter()
         problems = 0
 
@@ -80,7 +78,7 @@ class Permissions(Subcommand):
             at_once = crawl.crawler.settings.getint("CONCURRENT_REQUESTS")
             running: deque[Any] = deque()
             async for url in asked_ahead(urls.arriving(), crawl.get(Policies)):
-                row = _row(url, use, crawl, pages=not arguments.no_pages)
+                row = _row(url, use, crawl, pages=not self.given.no_pages)
                 running.append(compat.run_in_background(row))
                 if len(running) >= at_once:
                     add(await compat.wait_for(running.popleft()))

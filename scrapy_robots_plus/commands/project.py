@@ -168,16 +168,6 @@ class AskingSpider(Spider):
             yield request
 
 
-def cut_in_words(record: RobotsRecord, settings: RobotsSettings) -> str | None:
-    """That the end of the file was not read; None if all of it was."""
-    if not record.is_cut:
-        return None
-    most = settings.fetch_max_bytes
-    return (
-        f"{record.url} is longer than {most:,} bytes (ROBOTS_FETCH_MAX_BYTES); the rest is ignored"
-    )
-
-
 class Obtained(NamedTuple):
     """A policy, and the record that it was made of: policies do without the text."""
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy_robots_plus.audit.bodies import Bodies, BodyError
 from scrapy_robots_plus.audit.chain import State, place
-from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
+from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, FileEntry, VerdictEntry
 from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS
 from scrapy_robots_plus.audit.replay import (
     UNREPLAYED,
@@ -23,25 +25,24 @@ from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.dialect import dialect_named
 from scrapy_robots_plus.protocol.status_policy import status_table
 
-from .logs import EXITS, LOGS, SHOWN, LogCheck, TextFolders, Verification
+from .logs import EXITS, LOGS, SHOWN, LogCommand
 from .output import Style, WrongUsageError
-from .subcommand import JSON, Exit, Subcommand, agent_name, argument
+from .subcommand import JSON, Exit, agent_name, argument
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from pathlib import Path
 
     from scrapy_robots_plus.audit.reading import Read
     from scrapy_robots_plus.audit.replay import Group
 
-    from .output import Output
-    from .project import Project
-
 _FOLDERS = 100
 """Folders of texts whose parsed files are kept."""
 
+_TEXTS = 10_000
+"""Texts that are remembered as checked; further ones may be checked twice."""
 
-class Replay(Subcommand):
+
+class Replay(LogCommand):
     """In constant memory. What counts is the settings in the log, not those of the project."""
 
     help = "Re-evaluate every request in an audit log, or check the log"
@@ -69,29 +70,54 @@ class Replay(Subcommand):
         JSON,
     )
 
-    def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
-        run = Verification if arguments.verify else _Replaying
-        return run(arguments, output).run()
+    def run(self) -> int:
+        return self._verify() if self.given.verify else self._replay()
 
+    def _texts_of(self, crawl: CrawlEntry) -> Bodies | None:
+        """The folder of the robots.txt files that *crawl* has kept; None if it kept none."""
+        if self.given.bodies:
+            return Bodies(Path(self.given.bodies))
+        beside = Path(self.given.logs[0]).parent
+        return None if crawl.bodies is None else Bodies(beside / crawl.bodies)
 
-class _Replaying:
-    """Decides again about each request."""
+    # Checks the chain and the texts, and says what the last line is
 
-    def __init__(self, arguments: Namespace, output: Output) -> None:
-        self._output = output
-        self._as_json = arguments.json
-        self._changes = _changes(arguments)
-        self._check = LogCheck(arguments, output)
-        self._folders = TextFolders(arguments)
+    def _verify(self) -> int:
+        texts: Recent[str, Bodies | None] = Recent(MOST_OPEN_CRAWLS)
+        checked: Recent[tuple[Path, str], bool] = Recent(_TEXTS)
+        for read in self.read():
+            match read.entry:
+                case CrawlEntry() as crawl:
+                    texts.put(crawl.crawl, self._texts_of(crawl))
+                case FileEntry(sha256=digest) | VerdictEntry(sha256=digest) if digest is not None:
+                    folder = texts.get(read.entry.crawl)
+                    if folder is None or (folder.folder, digest) in checked:
+                        continue
+                    checked.put((folder.folder, digest), True)
+                    try:
+                        folder.get(digest)
+                    except BodyError as error:
+                        self.damage(read, f"its robots.txt: {error}")
+        if self.as_json:
+            self.output.json(self.state_fields())
+        else:
+            last = self.reader.last
+            self.print_damages()
+            self.print_state()
+            self.output.line(f"the last is number {last.number}, its hash is {last.hash}")
+        return EXITS[self.state]
+
+    # Decides again about each request
+
+    def _replay(self) -> int:
+        self._changes = _changes(self.given)
         self._crawls: Recent[str, CrawlReplay] = Recent(MOST_OPEN_CRAWLS)
         """Those without an end so far; killed crawls have none."""
         self._differences = Differences()
         self._undecided: Counter[str] = Counter()
         self._files: Recent[Path | None, ParsedFiles] = Recent(_FOLDERS)
         """By folder of the texts."""
-
-    def run(self) -> int:
-        for read in self._check.read():
+        for read in self.read():
             match read.entry:
                 case CrawlEntry() as crawl:
                     self._begin(read, crawl)
@@ -99,16 +125,15 @@ class _Replaying:
                     self._decide(read, verdict)
                 case EndEntry(crawl=name):
                     self._crawls.pop(name, None)
-        if self._as_json:
+        if self.as_json:
             self._print_json()
         else:
             self._print()
-        state = self._check.state
-        if state in (State.CUT, State.DAMAGED):
-            return EXITS[state]
+        if self.state in (State.CUT, State.DAMAGED):
+            return EXITS[self.state]
         if self._undecided:
             return Exit.UNDECIDED
-        return Exit.FOUND if self._differences.total else EXITS[state]
+        return Exit.FOUND if self._differences.total else EXITS[self.state]
 
     def _begin(self, read: Read, entry: CrawlEntry) -> None:
         try:
@@ -141,7 +166,7 @@ class _Replaying:
             self._undecided["other reasons"] += 1
 
     def _files_of(self, entry: CrawlEntry) -> ParsedFiles:
-        bodies = self._folders.of(entry)
+        bodies = self._texts_of(entry)
         folder = None if bodies is None else bodies.folder
         if folder not in self._files:
             self._files.put(folder, ParsedFiles(bodies))
@@ -150,8 +175,8 @@ class _Replaying:
     # What is printed
 
     def _print(self) -> None:
-        found, output = self._differences, self._output
-        self._check.print_damages()
+        found, output = self._differences, self.output
+        self.print_damages()
         for why, count in self._undecided.most_common(SHOWN):
             output.line(("undecided", Style.UNSURE), f"  {count:,} x {why}")
         groups = list(found.groups())
@@ -164,23 +189,23 @@ class _Replaying:
         output.line(
             f"{counted(found.verdicts, 'verdict')}, {found.total:,} {differ}{_parts(found)}"
         )
-        if self._check.state is not State.WHOLE:
-            self._check.print_state()
+        if self.state is not State.WHOLE:
+            self.print_state()
 
     def _print_group(self, group: Group) -> None:
         style = Style.GOOD if group.after.allowed else Style.BAD
-        self._output.line(
+        self.output.line(
             f"{group.count:,} x {group.origin}: {group.before} -> ", (str(group.after), style)
         )
         for each in group.examples:
             where = place(each.line, each.log)
-            self._output.line((f"    {where}: {each.url}", Style.FAINT))
+            self.output.line((f"    {where}: {each.url}", Style.FAINT))
 
     def _print_json(self) -> None:
         for group in self._differences.groups():
-            self._output.json(_fields(group))
+            self.output.json(_fields(group))
         found = self._differences
-        self._output.json(
+        self.output.json(
             {
                 "verdicts": found.verdicts,
                 "differ": found.total,
@@ -188,7 +213,7 @@ class _Replaying:
                 "now_allowed": found.allowed,
                 "other_reason": found.others,
                 "undecided_because": dict(self._undecided),
-                **self._check.fields(),
+                **self.state_fields(),
             }
         )
 

@@ -19,15 +19,12 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.host_patterns import HostPatterns, plain_pattern
 from scrapy_robots_plus.whole_file import whole_file
 
-from .logs import EXITS, LOGS, LogCheck
+from .logs import EXITS, LOGS, LogCommand
 from .output import UnreadableError, WrongUsageError
-from .subcommand import Subcommand, argument
+from .subcommand import argument
 
 if TYPE_CHECKING:
     from argparse import Namespace
-
-    from .output import Output
-    from .project import Project
 
 _STANDARD_OUTPUT = "-"
 _MAKER = "scrapy-robots-plus"
@@ -35,7 +32,7 @@ _BEGINNING = 2_000
 """Octets of a page in which its maker is named."""
 
 
-class Report(Subcommand):
+class Report(LogCommand):
     """Sums up the log in constant memory, then writes the page at once."""
 
     help = "Write an HTML report of an audit log: what was allowed and denied, and why"
@@ -75,46 +72,59 @@ class Report(Subcommand):
         (
             argument(
                 "--json",
-                dest="as_json",
+                dest="as_objects",
                 action="store_true",
                 help="print the same as JSON, one object per line, and write no page",
             ),
             argument(
                 "--csv",
-                dest="as_csv",
                 action="store_true",
                 help="print the table of sites as CSV, and write no page",
             ),
         ),
     )
 
-    def run(self, arguments: Namespace, project: Project, output: Output) -> int:  # noqa: ARG002
-        target = arguments.output
-        prints = arguments.as_json or arguments.as_csv
-        selection = _selection(arguments)
-        if target != _STANDARD_OUTPUT and not prints:
-            for log in arguments.logs:
-                _check_target(Path(target), Path(log))
-        # The page says of each crawl how it ended.
+    unshown = State.UNFINISHED  # the page says of each crawl how it ended
+
+    def run(self) -> int:
+        given, target = self.given, Path(self.given.output)
+        selection, is_page = _selection(given), not (given.as_objects or given.csv)
+        if is_page and given.output != _STANDARD_OUTPUT:
+            for log in given.logs:
+                _check_target(target, Path(log))
         summary = Summary(is_part=selection.is_part)
-        check = LogCheck(arguments, output, unshown=State.UNFINISHED)
-        for entry in selection.of(read.entry for read in check.read()):
+        for entry in selection.of(read.entry for read in self.read()):
             summary.add(entry)
-        about = _about(arguments, check, selection)
-        for damage in check.damages:
-            output.error(damage if damage.log else f"{arguments.logs[0]}: {damage}")
-        if arguments.as_json:
+        about = self._about(selection)
+        for damage in self.damages:
+            self.output.error(damage if damage.log else f"{given.logs[0]}: {damage}")
+        if given.as_objects:
             for line in lines(summary, title_of(summary, about)):
-                output.json(line)
-        elif arguments.as_csv:
-            output.write(_csv(summary))
-        elif target == _STANDARD_OUTPUT:
-            output.write(page(summary, about))
+                self.output.json(line)
+        elif given.csv:
+            self.output.write(_csv(summary))
+        elif given.output == _STANDARD_OUTPUT:
+            self.output.write(page(summary, about))
         else:
-            _write(Path(target), page(summary, about))
+            _write(target, page(summary, about))
             totals = summary.totals
-            output.line(f"{target}: {totals.denied:,} denied, {totals.allowed_in_words}")
-        return EXITS[check.state]
+            self.output.line(f"{target}: {totals.denied:,} denied, {totals.allowed_in_words}")
+        return EXITS[self.state]
+
+    def _about(self, selection: Selection) -> Log:
+        reader = self.reader
+        return Log(
+            names=tuple(Path(log).name for log in self.given.logs),
+            lines=reader.lines,
+            state=self.state,
+            damages=tuple(map(str, self.damages)),
+            damaged=self.damaged,
+            last_hash=reader.last.hash if reader.is_readable else None,
+            made_at=time.time(),
+            made_by=f"{_MAKER} {__version__}",
+            title=self.given.title,
+            selection=selection.words,
+        )
 
 
 def _csv(summary: Summary) -> str:
@@ -166,21 +176,6 @@ def _moment(text: str, *, at_end: bool = False) -> float:
 
 
 _DAY = 86_400.0
-
-
-def _about(arguments: Namespace, check: LogCheck, selection: Selection) -> Log:
-    return Log(
-        names=tuple(Path(log).name for log in arguments.logs),
-        lines=check.lines,
-        state=check.state,
-        damages=tuple(map(str, check.damages)),
-        damaged=check.count,
-        last_hash=check.last_hash,
-        made_at=time.time(),
-        made_by=f"{_MAKER} {__version__}",
-        title=arguments.title,
-        selection=selection.words,
-    )
 
 
 def _check_target(target: Path, log: Path) -> None:

@@ -15,48 +15,44 @@ from scrapy_robots_plus.settings.errors import RobotsSettingsError
 from scrapy_robots_plus.storage import StoreError
 
 from .output import Output, UnreadableError, WrongUsageError
-from .project import Project
 from .subcommand import Exit, Group
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scrapy.settings import Settings
 
-    from .subcommand import Subcommand
+    from .subcommand import Members
 
 
-def subcommands() -> tuple[Subcommand | Group, ...]:
+def subcommands() -> Members:
     """All of them, in the order of the help. Imported here: Scrapy loads this module at the start
     of each of its commands."""
-    from .cache import List, Purge, Verify
-    from .cache import Show as ShowRecord
-    from .cache_lines import Export, Import
+    from . import cache, cache_lines, job
     from .check import Check
     from .diff import Diff
     from .explain import Explain
-    from .job import Accept, Convert, Retry, Shrink
-    from .job import Show as ShowJob
     from .permissions import Permissions
     from .plan import Plan
     from .replay import Replay
     from .report import Report
     from .show import Show
 
-    cache = Group(
+    of_caches = Group(
         "cache",
-        help="Inspect and maintain a store of robots.txt files",
-        details="A store can be looked at while crawls use it.",
-        subcommands=(List(), ShowRecord(), Export(), Import(), Purge(), Verify()),
+        "Inspect and maintain a store of robots.txt files",
+        "A store can be looked at while crawls use it.",
+        (
+            *(cache.List, cache.Show, cache_lines.Export, cache_lines.Import),
+            *(cache.Purge, cache.Verify),
+        ),
     )
-    job = Group(
+    of_jobs = Group(
         "job",
-        help="Inspect and maintain the requests that a job keeps in its folder",
-        details="No crawl may use the job meanwhile.",
-        subcommands=(ShowJob(), Retry(), Accept(), Convert(), Shrink()),
+        "Inspect and maintain the requests that a job keeps in its folder",
+        "No crawl may use the job meanwhile.",
+        (job.Show, job.Retry, job.Accept, job.Convert, job.Shrink),
     )
-    plain = (Check(), Explain(), Show(), Diff(), Plan(), Permissions())
-    return *plain, cache, job, Replay(), Report()
+    alone = (Check, Explain, Show, Diff, Plan, Permissions)
+    return *alone, of_caches, of_jobs, Replay, Report
 
 
 class RobotsCommand(ScrapyCommand):
@@ -80,27 +76,22 @@ class RobotsCommand(ScrapyCommand):
         sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
         self._add(subcommands(), parser, "scrapy robots")
 
-    def _add(
-        self,
-        members: Sequence[Subcommand | Group],
-        parser: argparse.ArgumentParser,
-        program: str,
-    ) -> None:
+    def _add(self, members: Members, parser: argparse.ArgumentParser, program: str) -> None:
         added = parser.add_subparsers(
             title="Subcommands", metavar="SUBCOMMAND", required=True, prog=program
         )
         for member in members:
-            name = f"{program} {member.name}"
+            name = member.name if isinstance(member, Group) else member.__name__.lower()
             own = added.add_parser(
-                member.name,
+                name,
                 help=member.help,
                 description=f"{member.help}. {member.details}".strip(),
                 formatter_class=argparse.HelpFormatter,
             )
             if isinstance(member, Group):
-                self._add(member.subcommands, own, name)
+                self._add(member.members, own, f"{program} {name}")
                 continue
-            own.set_defaults(run=member, parser=own, program=name)
+            own.set_defaults(subcommand=member, parser=own, program=f"{program} {name}")
             member.add_arguments(own)
             own.usage = own.format_usage().partition(": ")[2]  # without Scrapy's options
             super().add_options(own)
@@ -113,10 +104,12 @@ class RobotsCommand(ScrapyCommand):
             cast("Settings", self.settings).set("LOG_LEVEL", "WARNING", "cmdline")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002
+        from .project import Project
+
         output = Output()
         try:
             project = Project(cast("Settings", self.settings), opts)
-            self.exitcode = opts.run.run(opts, project, output)
+            self.exitcode = opts.subcommand(opts, project, output).run()
             output.flush()
         except BrokenPipeError:
             _close_pipes()

@@ -27,7 +27,6 @@ from .subcommand import (
 from .urls import site_of
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Iterator
 
     from scrapy_robots_plus.crawl.crawl import Crawl
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.storage.record import RobotsRecord
 
-    from .output import Output
     from .project import Project
 
 _LINE = 4096
@@ -75,11 +73,11 @@ class Show(Subcommand):
         JSON,
     )
 
-    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
-        sources = [*map(_source, arguments.sources), *arguments.file]
+    def run(self) -> int:
+        self._status = Exit.OK
+        sources = [*map(_source, self.given.sources), *self.given.file]
         if not sources:
             raise WrongUsageError("expected sites or files")
-        report = _Report(project, output, as_json=arguments.json)
         origins = [source for source in sources if not isinstance(source, str)]
 
         async def work(crawl: Crawl) -> int:
@@ -87,58 +85,46 @@ class Show(Subcommand):
                 compat.run_in_background(crawl.get(Policies).obtain(origin))
             for source in sources:
                 if isinstance(source, str):
-                    report.add_file(source)
+                    self._add_file(source)
                 else:
-                    report.add(await _fetched(source, crawl, project))
-            return report.status
+                    self._add(await _fetched(source, crawl, self.project))
+            return self._status
 
         if origins:
-            return project.ask(work)
-        for name in (*arguments.sources, *arguments.file):
-            report.add_file(name)
-        return report.status
+            return self.project.ask(work)
+        for name in (*self.given.sources, *self.given.file):
+            self._add_file(name)
+        return self._status
 
-
-def _source(argument: str) -> Origin | str:
-    """The origin of a URL, or the name of a file."""
-    return site_of(argument)[1] if "://" in argument else argument
-
-
-class _Report:
-    """Prints files, and keeps the exit status."""
-
-    def __init__(self, project: Project, output: Output, *, as_json: bool) -> None:
-        self._project = project
-        self._output = output
-        self._as_json = as_json
-        self.status = Exit.OK
-
-    def add_file(self, name: str) -> None:
+    def _add_file(self, name: str) -> None:
         """Prints a file on this disk; one that cannot be read is told on standard error."""
         try:
             body = read_file(name)
         except UnreadableError as error:
             hint = "" if Path(name).exists() else "; a site begins with https:// or http://"
-            self._output.error(f"scrapy robots show: {error}{hint}")
-            self.status = Exit.UNDECIDED
+            self.output.error(f"scrapy robots show: {error}{hint}")
+            self._status = Exit.UNDECIDED
         else:
-            robots = self._project.robots
+            robots = self.project.robots
             linted = lint(body, robots.dialect, max_bytes=robots.fetch_max_bytes)
-            self.add(Shown({"robots_url": name, "size": len(body)}, linted))
+            self._add(Shown({"robots_url": name, "size": len(body)}, linted))
 
-    def add(self, shown: Shown) -> None:
+    def _add(self, shown: Shown) -> None:
         """Prints a file."""
-        agent = self._project.agent
-        if self._as_json:
-            self._output.json(fields_of(shown.heading, shown.linted, agent))
+        agent = self.project.agent
+        if self.as_json:
+            self.output.json(fields_of(shown.heading, shown.linted, agent))
         else:
             for line in listing(shown.heading, shown.linted, agent):
-                self._output.line(*line)
+                self.output.line(*line)
         found = shown.linted is not None and shown.linted.findings
-        self.status = max(
-            self.status,
-            Exit.UNDECIDED if shown.is_unread else Exit.FOUND if found else Exit.OK,
-        )
+        status = Exit.UNDECIDED if shown.is_unread else Exit.FOUND if found else Exit.OK
+        self._status = max(self._status, status)
+
+
+def _source(argument: str) -> Origin | str:
+    """The origin of a URL, or the name of a file."""
+    return site_of(argument)[1] if "://" in argument else argument
 
 
 async def _fetched(origin: Origin, crawl: Crawl, project: Project) -> Shown:

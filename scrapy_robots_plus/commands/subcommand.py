@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from argparse import ArgumentTypeError
-from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
 
     from .output import Output
     from .project import Project
+
+    Members = tuple["type[Subcommand] | Group", ...]
 
 
 class Exit(IntEnum):
@@ -44,8 +45,7 @@ class Exit(IntEnum):
     """Nobody reads the output any more."""
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(NamedTuple):
     """An argument of a subcommand, as :meth:`argparse.ArgumentParser.add_argument` takes it."""
 
     flags: tuple[str, ...]
@@ -58,7 +58,7 @@ def argument(*flags: str, **options: Any) -> Argument:
 
 
 class Subcommand(ABC):
-    """One subcommand; ``scrapy robots NAME -h`` shows its *help* and *details*.
+    """One subcommand, made for one use; ``scrapy robots NAME -h`` shows its *help* and *details*.
 
     Its name is that of the class, in lower case.
     """
@@ -70,13 +70,21 @@ class Subcommand(ABC):
     arguments: ClassVar[tuple[Argument | tuple[Argument, ...], ...]]
     """Its own ones; of those in one tuple, at most one may be given."""
 
-    @property
-    def name(self) -> str:
-        return type(self).__name__.lower()
+    def __init__(self, given: Namespace, project: Project, output: Output) -> None:
+        """*given*: the arguments that the user has given."""
+        self.given = given
+        self.project = project
+        self.output = output
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    @property
+    def as_json(self) -> bool:
+        """``--json``."""
+        return bool(getattr(self.given, "json", False))
+
+    @classmethod
+    def add_arguments(cls, parser: ArgumentParser) -> None:
         """Adds its own arguments; the options of all Scrapy commands are there already."""
-        for each in self.arguments:
+        for each in cls.arguments:
             if isinstance(each, Argument):
                 parser.add_argument(*each.flags, **each.options)
                 continue
@@ -85,7 +93,7 @@ class Subcommand(ABC):
                 group.add_argument(*one.flags, **one.options)
 
     @abstractmethod
-    def run(self, arguments: Namespace, project: Project, output: Output) -> int:
+    def run(self) -> int:
         """Does it; returns the exit status (:class:`Exit`).
 
         May raise WrongUsageError, UnreadableError, StoreError or RobotsSettingsError, which end the
@@ -101,7 +109,7 @@ class Group(NamedTuple):
     """One line, without a full stop."""
     details: str
     """A paragraph that follows it."""
-    subcommands: tuple[Subcommand, ...]
+    members: Members
     """All of them, in the order of the help."""
 
 

@@ -11,16 +11,18 @@ from scrapy.utils.gz import gunzip
 from scrapy.utils.sitemap import Sitemap
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.commands.output import UnreadableError
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin
 
+from .output import UnreadableError
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
 
-    from scrapy_robots_plus.commands.output import Output
     from scrapy_robots_plus.crawl.crawl import Crawl
+
+    from .output import Output
 
 MOST_FILES = 10_000
 """Sitemaps that are read for one command."""
