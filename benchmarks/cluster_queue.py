@@ -17,8 +17,7 @@ from scrapy import Request
 from scrapy_redis import picklecompat
 from store_records import record
 
-from scrapy_robots_plus.redis.host_queue import HostQueue, Stored
-from scrapy_robots_plus.redis.reports import Report
+from scrapy_robots_plus.redis.host_queue import HostQueue, Report, Stored
 from scrapy_robots_plus.storage import open_store
 from tests.redis_server import RedisServer
 

@@ -128,12 +128,12 @@ def test_crawl_imports_nothing_by_a_name_in_a_string() -> None:
 PURE = (
     "audit.[!r]*|audit.re[!c]*|audit.rows",
     "hosts.book|hosts.departures|hosts.pace|hosts.throttle",
-    "hosts.host|hosts.fetch_order|hosts.outage_starts|hosts.ticket_heap",
+    "hosts.host|hosts.discovery|hosts.outage_starts|hosts.ticket_heap",
     "job.file|job.fingerprints|job.mending|job.reading|job.recent|job.requests|job.schema",
     "origins.decide|origins.delay|origins.judging|origins.source",
     "protocol*",
     "hosts.book*|hosts.departures|origins.sharing.lease",
-    "redis.host_queue|redis.keys|redis.link|redis.reports",
+    "redis.host_queue|redis.link",
     "settings.host_patterns|settings.options|settings.override",
     "storage*",
 )

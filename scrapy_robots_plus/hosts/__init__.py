@@ -10,7 +10,7 @@
 | which of several crawls goes next? | ``book.py``; ``shared_pace.py`` asks it |
 | what if a host refuses requests? | ``slowing.py``; ``throttle.py`` finds its pace |
 | what if it says what is left of its limit? | ``quota.py`` |
-| when is a robots.txt fetched? | ``discovery.py``, ``fetch_order.py`` |
+| when is a robots.txt fetched? | ``discovery.py`` |
 | what does the queue ask of the crawl, and tell it? | ``known.py`` |
 | where are the requests themselves? | ``lanes.py``, ``stored_lanes.py`` |
 """

@@ -41,7 +41,7 @@ from scrapy_robots_plus.origins.policies import LEAST_PAUSE
 
 from .discovery import Discovery
 from .host import Host, State
-from .known import Known, KnownWithPolicies
+from .known import Known
 from .outage_starts import OutageStarts
 from .ticket_heap import TicketHeap
 
@@ -67,7 +67,7 @@ def hosts_of(crawler: Crawler) -> Hosts:
     if hosts is None:
         crawl = Crawl.of(crawler)
         crawl.check_names()
-        hosts = Hosts((KnownWithPolicies if crawl.holds_requests else Known)(crawl))
+        hosts = Hosts(Known(crawl))
         crawler.signals.connect(hosts.alarm.cancel, signals.spider_closed)
         crawl.readiness = hosts
     return hosts

@@ -14,18 +14,19 @@ from scrapy_robots_plus.origins.fetching.budget import FetchBudget
 from scrapy_robots_plus.origins.policies import Policies
 
 from .door import Door
-from .downloader import RobotsDownloader
+from .downloader import ActiveRequests, RobotsDownloader
 from .given_up import GivenUp
 from .host import Address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
 
     from .host import Lane
+    from .line import HostLine
 
 
 class OriginState(NamedTuple):
@@ -89,7 +90,7 @@ class Told(Protocol):
 
 
 class Known:
-    """What a crawl knows of its downloader. Times are seconds by its monotonic clock.
+    """What a crawl knows of its policies and its downloader. Times are by its monotonic clock.
 
     Without :class:`RobotsMiddleware`, or in observe mode, there are no policies to wait for, only
     slots.
@@ -99,67 +100,114 @@ class Known:
         self._crawl = crawl
         self._crawler = crawl.crawler
         self._downloader = compat.engine_of(crawl.crawler).downloader
+        self._has_policies = crawl.holds_requests
         self.clock = crawl.clock.monotonic
         self.call_later = crawl.clock.call_later
-        self.budget = self._make_budget()
         total = self._crawler.settings.getint("CONCURRENT_REQUESTS")
         self.enough: float = 2 * total if total > 0 else inf
         """When this many hosts are ready, other policies are fetched less eagerly."""
+        self.budget = FetchBudget(1, 1, self.clock, self.call_later)
         self.defer: float | None = None
         """Seconds for which requests to unreachable origins are kept; None refuses them."""
+        self._lines: Mapping[str, HostLine] = {}
+        self._just_fetched: dict[Origin, OriginState] = {}
+        """Not policies, which take ten times the memory: a million hosts may wait for one slot."""
+        if self._has_policies:
+            self.budget = crawl.get(FetchBudget)
+            self.defer = crawl.settings.defer or None
+            self._policies = crawl.get(Policies)
+            self._door = crawl.get(Door)
+            self._lines = self._door.lines
         self._slot_of = compat.slot_finder(self._downloader)
         self._has_scopes = compat.has_throttler(crawl.crawler)
-        self._is_told = isinstance(self._downloader, RobotsDownloader)
         self._slots_with_settings = self._crawler.settings.getdict("DOWNLOAD_SLOTS")
         self._usual: Outlook | None = None
         """For a slot that has no settings of its own and is not there yet."""
-
-    def _make_budget(self) -> FetchBudget:
-        return FetchBudget(1, 1, self.clock, self.call_later)
 
     def tell(self, hosts: Told) -> None:
         """Tells *hosts* what happens, from now on."""
         if isinstance(self._downloader, RobotsDownloader):
             self._downloader.active.subscribe(hosts.came_back)
+        if not self._has_policies:
+            return
+        self._door.subscribe(hosts.changed, hosts.handed_over)
+
+        def fetch_ended(origin: Origin, policy: Policy | None) -> None:
+            if policy is not None and hosts.awaits(origin):
+                # Whatever its lifetime and the size of the cache: one request may use it.
+                self._just_fetched[origin] = self._state_under(policy)
+            answered = policy is not None and not policy.denies_as_unreachable
+            hosts.fetch_ended(origin, answered=answered)
+
+        self._policies.subscribe(fetch_ended)
 
     def address(self, request: Request) -> Address:
         """The lane that *request* belongs to."""
-        slot = self._slot_chosen_for(request)
-        return Address(None, slot or compat.slot_key(self._downloader, request))
-
-    def _slot_chosen_for(self, request: Request) -> str | None:
+        origin = self._crawl.origin_to_wait_for(request) if self._has_policies else None
         scopes = compat.slot_key(self._downloader, request) if self._has_scopes else None
-        return scopes or chosen_slot(request)
+        slot = scopes or chosen_slot(request)
+        if origin is None:
+            return Address(None, slot or compat.slot_key(self._downloader, request))
+        return Address(origin, slot or origin.host)
 
-    # Policies: not called, unless a lane of a resumed job has an origin
+    # Policies
 
-    def origin_state(self, origin: Origin) -> OriginState | None:  # noqa: ARG002
-        """None if the policy is unknown and must be fetched."""
-        return _OPEN
+    def origin_state(self, origin: Origin) -> OriginState | None:
+        """None if the policy is unknown and must be fetched.
+
+        The door keeps its delay from now on: so a host has it before its first request is handed
+        out, and another one as soon as the robots.txt asks for another.
+        """
+        if not self._has_policies:  # a resumed job may have had some
+            return _OPEN
+        policy = self._policies.usable(origin)
+        state = self._just_fetched.get(origin) if policy is None else self._state_under(policy)
+        if state is not None and state.delay:
+            self._door.keep(origin, state.delay)
+        return state
+
+    def _state_under(self, policy: Policy) -> OriginState:
+        get = self._crawl.get
+        return state_under(policy, get(Agents), get(GivenUp), self.clock())
 
     def policy_was_used(self, origin: Origin) -> None:
         """A just fetched policy was used: from now on it counts only while it is fresh."""
+        self._just_fetched.pop(origin, None)
 
     def may_fetch(self) -> bool:
         """Whether the crawl is neither paused nor about to close."""
-        return False
+        engine = compat.engine_of(self._crawler)
+        return not (engine.paused or compat.is_closing(self._crawler))
 
-    def is_fetching(self, origin: Origin) -> bool:  # noqa: ARG002
+    def is_fetching(self, origin: Origin) -> bool:
         """Whether the policy of *origin* is on its way."""
-        return False
+        return self._policies.is_fetching(origin)
 
     def fetch(self, origin: Origin, lane: Lane) -> None:
         """Starts to fetch a policy for the lane. At the end comes :meth:`.Hosts.fetch_ended`."""
+        # For Scrapy's robots_parsed; a queue class of the project may be unable to show one.
+        request = lane.peek() or Request(origin.robots_url)
+        self._policies.prefetch(origin, request)
 
     # The downloader
 
     def host_of(self, lane: Lane) -> str:
         """The host that the lane waits for, or the slot if nothing delays its host."""
-        return lane.address.slot
+        origin, slot = lane.address
+        if self._lines and origin is not None and origin.host in self._lines:
+            return origin.host
+        return slot
 
     def outlook(self, lane: Lane) -> Outlook:
         """When the next request of the lane may leave."""
-        key = lane.address.slot
+        outlook, origin = self._outlook_of_slot(lane.address.slot), lane.address.origin
+        line = self._lines.get(origin.host) if self._lines and origin is not None else None
+        if line is None:
+            return outlook
+        due_at, gap = max(outlook.due_at, line.due_at()), max(outlook.gap, line.pace.delay)
+        return outlook._replace(due_at=due_at, gap=gap, door_at=line.pace.due_at())
+
+    def _outlook_of_slot(self, key: str) -> Outlook:
         slot = self._slot_of(key)
         if slot is None:
             if key in self._slots_with_settings:
@@ -187,7 +235,7 @@ class Known:
         *last*: the last request handed out, if it has not been checked yet.
         """
         active = self._downloader.active
-        if not self._is_told:
+        if not isinstance(active, ActiveRequests):
             return [request for request in out if request not in active]
         # The downloader reports the requests that reached it. A scheduler may drop one on its way
         # there: if the last one handed out is not there by now, it never will be.
@@ -198,83 +246,3 @@ class Known:
     def wake(self) -> None:
         """Makes the engine ask for requests."""
         compat.wake_engine(self._crawler)
-
-
-class KnownWithPolicies(Known):
-    """With the policies of the middleware."""
-
-    def __init__(self, crawl: Crawl) -> None:
-        super().__init__(crawl)
-        self._policies = crawl.get(Policies)
-        self._given_up = crawl.get(GivenUp)
-        self._agents = crawl.get(Agents)
-        self._door = crawl.get(Door)
-        self._just_fetched: dict[Origin, OriginState] = {}
-        """Not policies, which take ten times the memory: a million hosts may wait for one slot."""
-        self.defer = crawl.settings.defer or None
-
-    def _make_budget(self) -> FetchBudget:
-        return self._crawl.get(FetchBudget)
-
-    def tell(self, hosts: Told) -> None:
-        super().tell(hosts)
-        self._door.subscribe(hosts.changed, hosts.handed_over)
-
-        def fetch_ended(origin: Origin, policy: Policy | None) -> None:
-            if policy is not None and hosts.awaits(origin):
-                # Whatever its lifetime and the size of the cache: one request may use it.
-                self._just_fetched[origin] = self._state_under(policy)
-            answered = policy is not None and not policy.denies_as_unreachable
-            hosts.fetch_ended(origin, answered=answered)
-
-        self._policies.subscribe(fetch_ended)
-
-    def address(self, request: Request) -> Address:
-        origin = self._crawl.origin_to_wait_for(request)
-        if origin is None:
-            return super().address(request)
-        return Address(origin, self._slot_chosen_for(request) or origin.host)
-
-    def origin_state(self, origin: Origin) -> OriginState | None:
-        """None if the policy is unknown and must be fetched.
-
-        The door keeps its delay from now on: so a host has it before its first request is handed
-        out, and another one as soon as the robots.txt asks for another.
-        """
-        policy = self._policies.usable(origin)
-        state = self._just_fetched.get(origin) if policy is None else self._state_under(policy)
-        if state is not None and state.delay:
-            self._door.keep(origin, state.delay)
-        return state
-
-    def _state_under(self, policy: Policy) -> OriginState:
-        return state_under(policy, self._agents, self._given_up, self.clock())
-
-    def policy_was_used(self, origin: Origin) -> None:
-        self._just_fetched.pop(origin, None)
-
-    def may_fetch(self) -> bool:
-        engine = compat.engine_of(self._crawler)
-        return not (engine.paused or compat.is_closing(self._crawler))
-
-    def is_fetching(self, origin: Origin) -> bool:
-        return self._policies.is_fetching(origin)
-
-    def fetch(self, origin: Origin, lane: Lane) -> None:
-        # For Scrapy's robots_parsed; a queue class of the project may be unable to show one.
-        request = lane.peek() or Request(origin.robots_url)
-        self._policies.prefetch(origin, request)
-
-    def host_of(self, lane: Lane) -> str:
-        origin, slot = lane.address
-        lines = self._door.lines
-        return origin.host if lines and origin is not None and origin.host in lines else slot
-
-    def outlook(self, lane: Lane) -> Outlook:
-        outlook, origin = super().outlook(lane), lane.address.origin
-        lines = self._door.lines
-        line = lines.get(origin.host) if lines and origin is not None else None
-        if line is None:
-            return outlook
-        due_at, gap = max(outlook.due_at, line.due_at()), max(outlook.gap, line.pace.delay)
-        return outlook._replace(due_at=due_at, gap=gap, door_at=line.pace.due_at())

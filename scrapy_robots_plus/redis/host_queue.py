@@ -7,19 +7,99 @@ from importlib.resources import files
 from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .keys import Keys
-from .reports import encoded
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from redis.commands.core import Script
 
-    from .reports import Report
-
-
+_LONGEST = 3.2e9
+"""Seconds: a hundred years."""
 GRACE = 1.0
 """Seconds within which each worker comes to a server that has lost data. See ``common.lua``."""
+
+
+class Keys:
+    """All begin with the *key* of scrapy-redis's queue, and lie in its hash slot.
+
+    So a script may touch all of them in a Redis Cluster, too
+    (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags).
+    """
+
+    def __init__(self, key: str) -> None:
+        opening = key.find("{")
+        has_hash_tag = opening >= 0 and key.find("}", opening) > opening + 1
+        self.base = base = key if has_hash_tag else f"{{{key}}}"
+        self.due = f"{base}:due"
+        """Sorted set: the hosts whose pace is known, by when they may be asked next."""
+        self.new = f"{base}:new"
+        """The same of the hosts whose pace is unknown."""
+        self.pace = f"{base}:pace"
+        """Hash: of each host its delay, when it may be asked next, and what holds it."""
+        self.workers = f"{base}:workers"
+        """Sorted set: the workers, by how long each is taken to be alive."""
+        self.aside = f"{base}:aside"
+        """List: requests that no worker could read."""
+        self.lost = f"{base}:lost"
+        """String: how many requests were lost with their keys."""
+        self.terms = f"{base}:terms"
+        """Hash: settings that must be equal in all workers, as the first of them has them."""
+        self.clock = f"{base}:clock"
+        """String: when the time was last written, and how far ahead of the server's it is."""
+
+    def out(self, worker: str) -> str:
+        """Hash: the requests that a worker has."""
+        return f"{self.base}:out:{worker}"
+
+
+class Report(NamedTuple):
+    """Written as the arguments of ``exchange.lua``, which says what each does.
+
+    Times are seconds.
+    """
+
+    arguments: tuple[bytes | str | int, ...]
+
+    @classmethod
+    def ended(cls, id_: bytes) -> Report:
+        """The request was dealt with. It does not hold its host."""
+        return cls(("ended", id_))
+
+    @classmethod
+    def freed(cls, id_: bytes, host: str) -> Report:
+        """The request was dealt with, and was not sent. If it holds its host, that is free."""
+        return cls(("freed", id_, encoded(host)))
+
+    @classmethod
+    def back(cls, id_: bytes) -> Report:
+        """The request is given back: it was not sent."""
+        return cls(("back", id_))
+
+    @classmethod
+    def aside(cls, id_: bytes) -> Report:
+        """The request cannot be read."""
+        return cls(("aside", id_))
+
+    @classmethod
+    def pace(cls, id_: bytes, host: str, delay: float) -> Report:
+        """*delay* seconds are to be kept between requests to *host*.
+
+        If that is none, the request no longer holds the host.
+        """
+        return cls(("pace", id_, encoded(host), _milliseconds(delay)))
+
+    @classmethod
+    def left(cls, id_: bytes, host: str, ago: float, delay: float) -> Report:
+        """The request was sent *ago* seconds ago, and the next may be *delay* seconds after it.
+
+        If *ago* is below 0, it may be under way for that many more seconds.
+        """
+        passed = int(min(max(ago, -_LONGEST), _LONGEST) * 1000 // 1)
+        return cls(("left", id_, encoded(host), passed, _milliseconds(delay)))
+
+    @classmethod
+    def pause(cls, host: str, seconds: float) -> Report:
+        """Nothing is to be sent to *host* for *seconds* from now."""
+        return cls(("pause", encoded(host), _milliseconds(seconds)))
 
 
 class Stored(NamedTuple):
@@ -270,6 +350,16 @@ class HostQueue:
 def _text(name: str) -> str:
     folder = files(__package__)
     return "\n".join(folder.joinpath(f"{each}.lua").read_text("utf-8") for each in ("common", name))
+
+
+def encoded(host: str) -> bytes:
+    """*host* in UTF-8. It may be the name of a slot, which may hold any characters."""
+    return host.encode("utf-8", "surrogatepass")
+
+
+def _milliseconds(seconds: float) -> int:
+    """Rounded up, so that no delay is too short."""
+    return -int(-min(max(seconds, 0.0), _LONGEST) * 1000 // 1)
 
 
 def _score(priority: float) -> str:

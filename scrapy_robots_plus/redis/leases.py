@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
 
-from .reports import Report, encoded
+from .host_queue import Report, encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

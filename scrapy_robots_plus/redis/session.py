@@ -13,9 +13,8 @@ from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.protocol.product_token import product_tokens
 from scrapy_robots_plus.storage.redis_server import ServerAwayError, ServerError
 
-from .host_queue import HostQueue, Loss
+from .host_queue import HostQueue, Loss, Report
 from .link import Link
-from .reports import Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -14,8 +14,8 @@ from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.hosts.downloader import RobotsDownloader
 from scrapy_robots_plus.origins.policies import Policies
 
+from .host_queue import Report
 from .leases import Lease
-from .reports import Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

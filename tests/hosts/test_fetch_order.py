@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.hosts.fetch_order import FetchOrder
+from scrapy_robots_plus.hosts.discovery import FetchOrder
 from tests.crawl.lanes import Lanes
 
 if TYPE_CHECKING:

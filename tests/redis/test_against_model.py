@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from scrapy_robots_plus.redis.host_queue import Stored
-from scrapy_robots_plus.redis.reports import Report
+from scrapy_robots_plus.redis.host_queue import Report, Stored
 
 from .model import Model
 from .workers import HOUR, Crew, give_back_of_the_dead

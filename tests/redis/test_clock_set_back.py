@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scrapy_robots_plus.redis.reports import Report
+from scrapy_robots_plus.redis.host_queue import Report
 
 from .workers import HOUR, MARK, Crew, make_known, names, stored, take, tell
 

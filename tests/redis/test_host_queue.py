@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from redis.exceptions import RedisError
 
-from scrapy_robots_plus.redis.host_queue import HostQueue, Loss, Stored
-from scrapy_robots_plus.redis.keys import Keys
-from scrapy_robots_plus.redis.reports import Report
+from scrapy_robots_plus.redis.host_queue import HostQueue, Keys, Loss, Report, Stored
 
 from .workers import HOUR, MARK, Crew, give_back_of_the_dead, make_known, names, stored, take, tell
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from scrapy_robots_plus.redis.host_queue import HostQueue, Stored
-from scrapy_robots_plus.redis.reports import Report
+from scrapy_robots_plus.redis.host_queue import HostQueue, Report, Stored
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.redis.host_queue import Taken
