@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PAGE = (ROOT / "docs" / "tutorial.md").read_text()
+COOKBOOK = (ROOT / "docs" / "cookbook.md").read_text()
 BLOCK = re.compile(
     r"^(?P<before>[^\n]+)\n\n```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
@@ -85,6 +86,9 @@ def follow(page: str, folder: Path) -> None:
         else:
             write(folder, block["before"], block["text"])
     assert commands == 10
+    (nightly,) = re.findall(r"&& (scrapy crawl .*)$", COOKBOOK, re.MULTILINE)
+    printed_by(nightly, folder)
+    assert "Spider closed (finished)" in (folder / "crawl.log").read_text()
     assert (folder / "report.html").stat().st_size > 0
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
+import subprocess
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -27,6 +29,7 @@ from tests.audit.logs import (
     write,
 )
 from tests.examples import tried
+from tests.samples import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,6 +88,24 @@ def test_parts_together_are_one_whole_log(
     parts = rotated(tmp_path, rotate)
     assert found_in(*parts) == (State.WHOLE, [])
     assert found_in(*reversed(parts)) == (State.WHOLE, [])
+
+
+def test_logrotate_as_the_cookbook_sets_it_up(tmp_path: Path) -> None:
+    program = shutil.which("logrotate") or pytest.skip("needs logrotate")
+    (sample,) = (each for each in blocks("text", "docs/cookbook.md") if "compress" in each)
+    config, path = tmp_path / "logrotate.conf", tmp_path / "audit.jsonl"
+    config.write_text(sample.replace("/srv/crawler", str(tmp_path)))
+    config.chmod(0o600)
+    log = open_log(path)
+    for number in range(3):
+        add(log, number)
+        subprocess.run([program, "--force", "--state", tmp_path / "state", config], check=True)
+    finish(log)
+    packed = sorted(tmp_path.glob("audit.jsonl.*.gz"))
+    assert len(packed) == 2
+    for part in packed:
+        part.with_suffix("").write_bytes(gzip.decompress(part.read_bytes()))
+    assert found_in(path, *(tmp_path / f"audit.jsonl.{n}" for n in (1, 2, 3))) == (State.WHOLE, [])
 
 
 @WAYS
