@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.audit.entries import ENTRIES, fields_of
 from scrapy_robots_plus.crawl import requests, stats
-from scrapy_robots_plus.protocol.access import Access
+from scrapy_robots_plus.protocol.access import PRESETS, Access
 from scrapy_robots_plus.protocol.lint import Code
-from scrapy_robots_plus.protocol.status_policy import PRESETS
 from scrapy_robots_plus.settings.declared import DECLARED, Declared
 from scrapy_robots_plus.settings.robots_settings import PRESETS as POLITENESS
 
@@ -74,11 +73,15 @@ def _docs_below(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
 
 
 def described_in(module: ModuleType) -> dict[str, dict[str, str]]:
-    """The values of the constants of a module, with the docstrings below them, under the comments
+    """The constants of a module that are text, with the docstrings below them, under the comments
     that begin its sections."""
     _, *parts = re.split(r"^# (.+)\n$", inspect.getsource(module), flags=re.MULTILINE)
     return {
-        title: {getattr(module, name): doc for name, doc in _docs_below(ast.parse(text).body)}
+        title: {
+            getattr(module, name): doc
+            for name, doc in _docs_below(ast.parse(text).body)
+            if isinstance(getattr(module, name), str)
+        }
         for title, text in zip(parts[::2], parts[1::2], strict=True)
     }
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .hosts.downloader import RobotsDownloader
     from .hosts.queue import RobotsPriorityQueue
     from .origins.changes import RobotsChange
-    from .origins.parsers.our_parser import RobotsParser
+    from .origins.our_parser import RobotsParser
     from .origins.policy import Policy
     from .pages.items import RobotsItemMiddleware
     from .pages.link_rel import FOLLOWED_LINKS, drop_nofollow
@@ -68,7 +68,7 @@ _HOMES = {
     "RobotsNoindex": "crawl.exceptions",
     "RobotsOverrideError": "crawl.exceptions",
     "RobotsPagesMiddleware": "pages.middleware",
-    "RobotsParser": "origins.parsers.our_parser",
+    "RobotsParser": "origins.our_parser",
     "RobotsPriorityQueue": "hosts.queue",
     "RobotsSettingsError": "settings.errors",
     "RobotsSitemapSpider": "pages.sitemap_spider",

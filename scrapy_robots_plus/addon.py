@@ -11,7 +11,7 @@ from scrapy.utils.python import global_object_name
 
 from .hosts.downloader import RobotsDownloader
 from .hosts.queue import RobotsPriorityQueue
-from .origins.parsers.our_parser import RobotsParser
+from .origins.our_parser import RobotsParser
 from .pages.items import RobotsItemMiddleware
 from .pages.middleware import RobotsPagesMiddleware
 from .report.extension import RobotsExtension

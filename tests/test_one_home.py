@@ -99,7 +99,8 @@ def test_each_store_has_to_conform() -> None:
 @pytest.mark.parametrize("field", DECLARED)
 def test_each_setting_does_something(field: str) -> None:
     others = (path for path in PACKAGE.rglob("*.py") if path.name != "declared.py")
-    assert any(re.search(rf"\.{field}\b", path.read_text()) for path in others), (
+    reads = re.compile(rf"\.{field}\b|DECLARED\[\"{field}\"\]")
+    assert any(reads.search(path.read_text()) for path in others), (
         f"no code reads settings.{field}: {DECLARED[field].name} changes nothing"
     )
 

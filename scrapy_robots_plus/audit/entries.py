@@ -14,7 +14,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
-from scrapy_robots_plus.protocol.moments import moment_of, rfc3339
+from scrapy_robots_plus.protocol.printable import moment_of, rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.protocol.counting import counted
+from scrapy_robots_plus.protocol.printable import counted
 
 from .chain import LONGEST_LINE, START, Checker, Damage, Line, State, parse, place
 from .entries import CrawlEntry, EndEntry, Entry, VerdictEntry, from_fields

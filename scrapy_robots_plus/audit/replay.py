@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.origins import judging
 from scrapy_robots_plus.origins.decide import access_under
-from scrapy_robots_plus.origins.delay import delay_of, longer_delay
+from scrapy_robots_plus.origins.judging import delay_of, longer_delay
 from scrapy_robots_plus.protocol import RobotsTxt
-from scrapy_robots_plus.protocol.access import Access, Failure
+from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure, status_table
 from scrapy_robots_plus.protocol.preferences import (
     FilePreferences,
     Source,
@@ -26,7 +26,6 @@ from scrapy_robots_plus.protocol.preferences import (
     usage_header,
 )
 from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
-from scrapy_robots_plus.protocol.status_policy import PRESETS, status_table
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.options import AiPolicy, TooLong, uses_of
 
@@ -36,12 +35,11 @@ from .entries import DONT_OBEY, dialect_from_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from scrapy_robots_plus.origins.delay import Delay
-    from scrapy_robots_plus.protocol.access import Outcome
+    from scrapy_robots_plus.origins.judging import Delay
+    from scrapy_robots_plus.protocol.access import Outcome, StatusTable
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.preferences import Preferences, Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.protocol.status_policy import StatusTable
 
     from .bodies import Bodies
     from .entries import CrawlEntry, VerdictEntry
@@ -86,7 +84,7 @@ class ParsedFiles:
             raise UndecidedError(str(error)) from None
 
 
-OUR_PARSER = "scrapy_robots_plus.origins.parsers.our_parser.RobotsParser"
+OUR_PARSER = "scrapy_robots_plus.origins.our_parser.RobotsParser"
 """``ROBOTSTXT_PARSER`` where rules have names."""
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from scrapy_robots_plus.protocol.moments import rfc3339
+from scrapy_robots_plus.protocol.printable import rfc3339
 from scrapy_robots_plus.protocol.sent_forms import target_of
 
 from .appending import Appender, NotALogError, append, cut_off, open_to_append, try_lock, unlock

@@ -9,12 +9,12 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, TypeVar
 
-from scrapy_robots_plus.origins.archive import uri_in_job
+from scrapy_robots_plus.origins.crawl_store import uri_in_job
 from scrapy_robots_plus.origins.decide import fresh_for, held_to
 from scrapy_robots_plus.origins.policy import answer_in
-from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.freshness import span_of_use
 from scrapy_robots_plus.protocol.origin import Origin
+from scrapy_robots_plus.protocol.printable import counted
 from scrapy_robots_plus.report.progress import duration
 from scrapy_robots_plus.storage import (
     StoreDamagedError,

@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.freshness import CLOCK_SKEW
+from scrapy_robots_plus.protocol.printable import counted
 from scrapy_robots_plus.storage import Standing
 from scrapy_robots_plus.storage.exchange import LineError, line_of, most_characters, record_in
 from scrapy_robots_plus.whole_file import whole_file

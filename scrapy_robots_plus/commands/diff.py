@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.origins.parsers.adapter import charset_of
+from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.protocol import Reason, RequestRate, RobotsTxt, VisitTime
-from scrapy_robots_plus.protocol.access import Access, is_definite
+from scrapy_robots_plus.protocol.access import Access, access_of, is_definite
 from scrapy_robots_plus.protocol.dialect import dialect_named
 from scrapy_robots_plus.protocol.difference import difference
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import target_of
-from scrapy_robots_plus.protocol.status_policy import access_of
 from scrapy_robots_plus.storage import open_reader, shown
 
 from .output import Style, UnreadableError, WrongUsageError

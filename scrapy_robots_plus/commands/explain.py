@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.origins.agents import Agents
-from scrapy_robots_plus.origins.parsers.adapter import charset_of
+from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.protocol import DIALECTS, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.clean_param import CleanParams
 from scrapy_robots_plus.protocol.freshness import source_of_lifetime

@@ -21,7 +21,7 @@ from scrapy_robots_plus.job import (
 from scrapy_robots_plus.job.queues import QUEUE_FOLDER
 from scrapy_robots_plus.job.renaming import NAMED_BY
 from scrapy_robots_plus.job.written import url_in
-from scrapy_robots_plus.protocol.counting import counted
+from scrapy_robots_plus.protocol.printable import counted
 
 from .output import Style, UnreadableError, WrongUsageError
 from .scrapys_files import SEEN, fingerprints_in, parts_in

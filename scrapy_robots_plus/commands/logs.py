@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.chain import Damage, State
 from scrapy_robots_plus.audit.reading import LogReader
-from scrapy_robots_plus.protocol.counting import counted
+from scrapy_robots_plus.protocol.printable import counted
 
 from .output import Style, UnreadableError, reading
 from .subcommand import Exit, Subcommand, argument

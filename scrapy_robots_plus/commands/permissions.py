@@ -10,8 +10,7 @@ from scrapy import Request
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.exceptions import RobotsIgnored
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
-from scrapy_robots_plus.origins.permission import USES
-from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.origins.policies import USES, Policies
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.verdict import Reason
 

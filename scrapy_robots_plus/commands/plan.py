@@ -12,8 +12,8 @@ from twisted.internet.defer import CancelledError
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 from scrapy_robots_plus.origins.policies import Policies
-from scrapy_robots_plus.protocol.counting import counted
-from scrapy_robots_plus.protocol.politeness import Timetable
+from scrapy_robots_plus.protocol.pace import Timetable
+from scrapy_robots_plus.protocol.printable import counted
 from scrapy_robots_plus.report.progress import duration
 from scrapy_robots_plus.settings.scrapys_own import queue_class, throttles_automatically
 

@@ -18,9 +18,9 @@ from scrapy_robots_plus.addon import Addon
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.origins.agents import Agents
-from scrapy_robots_plus.origins.archive import FILE_IN_JOBDIR, uri_in_job
-from scrapy_robots_plus.origins.parsers.adapter import ParsedFile, charset_of
-from scrapy_robots_plus.origins.parsers.our_parser import RobotsParser
+from scrapy_robots_plus.origins.crawl_store import FILE_IN_JOBDIR, uri_in_job
+from scrapy_robots_plus.origins.our_parser import RobotsParser
+from scrapy_robots_plus.origins.parsers import ParsedFile, charset_of
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.origins.retrieval import Retrieval

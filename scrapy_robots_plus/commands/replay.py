@@ -21,9 +21,9 @@ from scrapy_robots_plus.audit.replay import (
     UndecidedError,
 )
 from scrapy_robots_plus.crawl.recent import Recent
-from scrapy_robots_plus.protocol.counting import counted
+from scrapy_robots_plus.protocol.access import status_table
 from scrapy_robots_plus.protocol.dialect import dialect_named
-from scrapy_robots_plus.protocol.status_policy import status_table
+from scrapy_robots_plus.protocol.printable import counted
 
 from .logs import EXITS, LOGS, SHOWN, LogCommand
 from .output import Style, WrongUsageError

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.origins.parsers.adapter import charset_of
+from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.access import Access
-from scrapy_robots_plus.protocol.counting import counted
 from scrapy_robots_plus.protocol.lint import Code, Finding, LintedFile, Role, lint
-from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.printable import counted, printable
 
 from .output import Style, UnreadableError, WrongUsageError
 from .project import obtain

@@ -1,14 +1,18 @@
-"""A crawler and its engine, and whether it closes."""
+"""A crawler, its engine, its middlewares and its queues of requests, and whether it closes."""
 
 from __future__ import annotations
 
+import pickle
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakSet
 
+import scrapy.signals
 from pydispatch import dispatcher  # type: ignore[import-untyped]
-from scrapy import signals
+from scrapy import pqueues, signals
+from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
+from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
 from scrapy.statscollectors import DummyStatsCollector
 from scrapy.utils.asyncio import call_later, create_looping_call
 from scrapy.utils.defer import deferred_from_coro
@@ -22,7 +26,9 @@ if TYPE_CHECKING:
     from scrapy import Request, Spider
     from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from scrapy.settings import Settings
+    from scrapy.spiders import SitemapSpider
     from scrapy.statscollectors import StatsCollector
     from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
@@ -233,3 +239,103 @@ class ClosingWatch:
     def _look(self) -> None:
         if is_closing(self._crawler):
             self._on_closing()
+
+
+robots_parsed: object | None = getattr(scrapy.signals, "robots_parsed", None)
+"""Scrapy's signal for a parsed robots.txt; None before 2.18. Can be imported when 2.17 goes."""
+
+
+def last_process_request(crawler: Crawler, method: object) -> None:
+    """Makes *method* the last ``process_request``, after all middlewares.
+
+    Needed by 2.14 to 2.19: only a middleware of its own could stand there, which a project would
+    have to name. Can go when requests can be changed in ``request_reached_downloader``.
+    """
+    manager = engine_of(crawler).downloader.middleware
+    manager.methods["process_request"].append(cast("Any", method))
+
+
+def http_cache(crawler: Crawler) -> HttpCacheMiddleware | None:
+    """Scrapy's HTTP cache, where it is in use; its ``storage`` is the project's.
+
+    Public in 2.14 to 2.19; here because its storage has no protocol of its own.
+    """
+    return crawler.get_downloader_middleware(HttpCacheMiddleware)
+
+
+def parse_sitemap(spider: SitemapSpider, response: Response) -> Iterable[Request]:
+    """The requests that *spider* makes of a sitemap, an index of sitemaps, or a robots.txt.
+
+    Needed by 2.14 to 2.19, in which the callback has no public name. Can go when it has one.
+    """
+    return spider._parse_sitemap(response)  # noqa: SLF001
+
+
+# How ScrapyPriorityQueue keeps its requests is private in 2.14 to 2.19. What follows can go when
+# public names tell which queues it has, and which comes next.
+
+
+def scheduler_persists(crawler: Crawler) -> bool:
+    """Whether requests given to the scheduler now persist until the next crawl.
+
+    Then Scrapy's scheduler has a queue on disk, and that of scrapy-redis has ``persist``. Any other
+    is assumed to persist: if it does not, only requests that would be dropped anyway are lost.
+    """
+    slot = engine_of(crawler)._slot  # noqa: SLF001
+    if slot is None:
+        return False
+    scheduler: Any = slot.scheduler
+    if getattr(type(scheduler), "enqueue_request", None) is Scheduler.enqueue_request:
+        return getattr(scheduler, "dqs", None) is not None
+    return bool(getattr(scheduler, "persist", True))
+
+
+path_safe = pqueues._path_safe  # noqa: SLF001
+"""The name on disk of a downloader slot, so that jobs can be resumed by either queue."""
+
+
+def fits_on_disk(request: Request, crawler: Crawler) -> bool:
+    """Whether Scrapy's disk queues take *request*: they cannot name a callback that is a lambda."""
+    try:
+        pickle.dumps(request.to_dict(spider=crawler.spider), protocol=4)
+    except Exception:  # noqa: BLE001 - objects in its meta may raise anything
+        return False
+    return True
+
+
+def priorities_of(queue: pqueues.ScrapyPriorityQueue) -> list[int]:
+    """Those that have requests."""
+    parts = (*queue.queues.items(), *queue._start_queues.items())  # noqa: SLF001
+    return sorted({priority for priority, part in parts if len(part)})
+
+
+def count_parts(queue: pqueues.ScrapyPriorityQueue) -> int:
+    return len(queue.queues) + len(queue._start_queues)  # noqa: SLF001
+
+
+def best_priority(queue: pqueues.ScrapyPriorityQueue) -> int:
+    """The priority of the request that *queue* would pop; the lowest number is the most urgent.
+
+    ``curprio`` still has the priority of the last request if start requests are left
+    (https://github.com/scrapy/scrapy/pull/7267).
+    """
+    starts = queue._start_queues  # noqa: SLF001
+    if queue.curprio is not None and (queue.curprio in queue.queues or queue.curprio in starts):
+        return queue.curprio
+    return min((*queue.queues, *starts), default=0)
+
+
+def next_request(queue: pqueues.ScrapyPriorityQueue) -> Request | None:
+    """The request that *queue* would pop, left in the queue; None if it cannot tell.
+
+    ``ScrapyPriorityQueue.peek()`` only looks at ``curprio``, and at start requests first
+    (https://github.com/scrapy/scrapy/pull/7267).
+    """
+    priority = best_priority(queue)
+    parts = (each.get(priority) for each in (queue.queues, queue._start_queues))  # noqa: SLF001
+    part: Any = next(filter(None, parts), None)
+    try:
+        found: Request | None = part.peek() if part is not None else None
+    except Exception:  # noqa: BLE001 - optional in Scrapy's protocol; or it cannot be read from disk
+        return None
+    return found

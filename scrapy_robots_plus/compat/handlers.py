@@ -13,8 +13,8 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.defer import Deferred
 
-from .coroutines import run_in_background
 from .crawler import engine_of
+from .loops import run_in_background
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import scrapy
 import scrapy.core.downloader as downloader_module
 
-from .scopes import throttler_of
+from .slots import throttler_of
 
 if TYPE_CHECKING:
     from scrapy.core.downloader import Downloader

@@ -12,7 +12,7 @@ from typing import Protocol
 from scrapy.utils import asyncio as scrapy_asyncio
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.protocol.moments import rfc3339
+from scrapy_robots_plus.protocol.printable import rfc3339
 
 Now = Callable[[], float]
 """Returns a moment, in seconds; a part of :class:`Clock`, for what needs no other."""

@@ -15,10 +15,8 @@ from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.request_fields import priority_of
-from scrapy_robots_plus.crawl.requests import START_META_KEY
-from scrapy_robots_plus.protocol.counting import counted
-from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.crawl.requests import START_META_KEY, priority_of
+from scrapy_robots_plus.protocol.printable import counted, printable
 
 from .host import Address, Lane
 

@@ -10,8 +10,8 @@ import re
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.protocol.moments import moment_of
 from scrapy_robots_plus.protocol.preferences.structured_fields import StructuredFieldError, items_in
+from scrapy_robots_plus.protocol.printable import moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

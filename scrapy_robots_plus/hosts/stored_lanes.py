@@ -6,8 +6,7 @@ from heapq import nlargest
 from math import inf
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.crawl.request_fields import priority_of
-from scrapy_robots_plus.crawl.requests import START_META_KEY
+from scrapy_robots_plus.crawl.requests import START_META_KEY, priority_of
 from scrapy_robots_plus.job import FILE_NAME
 from scrapy_robots_plus.job.job import Job
 from scrapy_robots_plus.job.renaming import name_lanes

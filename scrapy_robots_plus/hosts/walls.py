@@ -10,7 +10,7 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import DONT_OBEY_META_KEY, valid_origin_of
-from scrapy_robots_plus.origins.fetching.own_network import NETWORK_FAILURES
+from scrapy_robots_plus.origins.fetching.results import NETWORK_FAILURES
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.standing import CHALLENGE, HEADERS, Site, Standing, standing_in
 

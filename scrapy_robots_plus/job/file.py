@@ -9,7 +9,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from scrapy_robots_plus.protocol.counting import counted
+from scrapy_robots_plus.protocol.printable import counted
 from scrapy_robots_plus.storage.sqlite_file import FAULTS, identity, is_damage
 
 from .mending import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy.utils.request import request_from_dict
 
-from scrapy_robots_plus.crawl.request_fields import unusual_fields_of
+from scrapy_robots_plus.crawl.requests import unusual_fields_of
 
 if TYPE_CHECKING:
     from scrapy import Spider

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from scrapy_robots_plus.settings.scrapys_own import default_user_agent, user_agent_in_headers
 
-from .parsers.adapter import takes_several_names
+from .parsers import takes_several_names
 
 if TYPE_CHECKING:
     from scrapy import Request

@@ -12,7 +12,7 @@ from scrapy_robots_plus.crawl.signals import robots_changed
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.printable import printable
 
-from .parsers.failing import guarded
+from .parsers import guarded
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

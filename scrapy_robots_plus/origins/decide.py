@@ -10,7 +10,14 @@ from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.access import Access, Outcome, is_definite, says_unavailable
+from scrapy_robots_plus.protocol.access import (
+    Access,
+    Outcome,
+    StatusTable,
+    access_of,
+    is_definite,
+    says_unavailable,
+)
 from scrapy_robots_plus.protocol.freshness import (
     Limits,
     elapsed,
@@ -20,7 +27,6 @@ from scrapy_robots_plus.protocol.freshness import (
     retry_after,
     validators,
 )
-from scrapy_robots_plus.protocol.status_policy import StatusTable, access_of
 from scrapy_robots_plus.storage.record import KEPT_HEADERS, FetchResult, RobotsRecord
 
 if TYPE_CHECKING:
@@ -28,6 +34,22 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.settings.options import Rulebook
+
+
+class Source(str, Enum):
+    """Where a retrieval has found what it returned."""
+
+    NETWORK = "network"
+    """The site, or nowhere."""
+    STORE = "store"
+    """``ROBOTS_STORE``."""
+    CACHE = "cache"
+    """Scrapy's HTTP cache."""
+    OVERRIDE = "override"
+    """The text of an override."""
+
+    def __str__(self) -> str:
+        return self.value
 
 
 _NOTHING = hashlib.sha256(b"").hexdigest()

@@ -16,14 +16,14 @@ from scrapy_robots_plus.crawl.own_errors import OwnErrors, is_of_this_package
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.protocol.preferences import Preference, combine
+from scrapy_robots_plus.protocol.preferences import CURRENT, Preference, combine
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
+from scrapy_robots_plus.settings.options import ContentUse, uses_of
 
 from .agents import Agents
 from .decide import Lookup
-from .permission import NOT_READ, USES, Permission
 from .retrieval import Retrieval
 from .views import Views
 
@@ -43,6 +43,37 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.storage.record import RobotsRecord
 
     from .policy import Policy
+
+
+NOT_READ = "not_read"
+"""The preference where nobody has looked what the robots.txt says about it."""
+
+USES = (*CURRENT.labels, *(uses_of((), each)[0] for each in ContentUse))
+"""The uses that can be asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """What :meth:`~scrapy_robots_plus.origins.policies.Policies.may` knows. It is true unless the
+    page must not be fetched (RFC 9309), or somebody objects to its use: an unknown preference
+    restricts nothing."""
+
+    url: str
+    """The page, as a request would have it."""
+    use: str
+    """What was asked for."""
+    preference: str
+    """``allow``, ``disallow``, ``unknown``, or ``not_read`` if nobody has looked."""
+    statement: Statement | None
+    """The first that says so: its ``source``, its ``text``. None if nothing was said."""
+    statements: tuple[Statement, ...]
+    """All that was said of any use."""
+    verdict: Verdict
+    """Whether the page may be fetched, and why."""
+
+    def __bool__(self) -> bool:
+        return self.verdict.allowed and self.preference != Preference.DISALLOW.value
+
 
 logger = crawl_log(__name__)
 

@@ -12,10 +12,9 @@ from scrapy_robots_plus.protocol.preferences.tdm import tdm_file
 from scrapy_robots_plus.protocol.printable import printable
 
 from . import judging
-from .decide import Lookup, access_at, fresh_for, lookup, under_statuses
+from .decide import Lookup, Source, access_at, fresh_for, lookup, under_statuses
 from .paces import InForce, Paces
-from .parsers.failing import guarded
-from .source import Source
+from .parsers import guarded
 
 if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
     from scrapy_robots_plus.storage.record import RobotsRecord
 
-    from .delay import Delay
-    from .parsers.adapter import ParsedFile
+    from .judging import Delay
+    from .parsers import ParsedFile
 
 _MOST_OF_A_REASON = 60
 """Characters of the reason of an override that are shown."""

@@ -15,17 +15,15 @@ from scrapy_robots_plus.protocol.verdict import Reason
 from scrapy_robots_plus.storage.record import FetchResult
 
 from .agents import Agents
-from .archive import Archive
 from .changes import ChangeReports
-from .decide import Lookup, fresh_for, lookup, receive
+from .crawl_store import CrawlStore
+from .decide import Lookup, Source, fresh_for, lookup, receive
 from .fetching.budget import FetchBudget
 from .fetching.fetcher import Fetcher
-from .fetching.own_network import NETWORK_FAILURES
-from .parsers.adapter import Parsers, charset_of
-from .parsers.failing import guarded
+from .fetching.results import NETWORK_FAILURES
+from .parsers import Parsers, charset_of, guarded
 from .policy import Policy
-from .sharing.choice import shared_fetches
-from .source import Source
+from .sharing import shared_fetches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,8 +37,8 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
     from scrapy_robots_plus.storage.record import RobotsRecord
 
-    from .parsers.adapter import ParsedFile
-    from .sharing.shared_fetches import SharedFetches, Turn
+    from .parsers import ParsedFile
+    from .sharing import SharedFetches, Turn
 
 
 class Retrieved(NamedTuple):
@@ -67,7 +65,7 @@ class Found(NamedTuple):
 
 
 class Retrieval:
-    """Looks in the archive, fetches what is missing or expired, and keeps the result."""
+    """Looks in the store of the crawl, fetches what is missing or expired, and keeps the result."""
 
     def __init__(
         self,
@@ -75,7 +73,7 @@ class Retrieval:
         settings: RobotsSettings,
         fetcher: Fetcher,
         budget: FetchBudget,
-        archive: Archive,
+        store: CrawlStore,
         shared: SharedFetches,
         agents: Agents,
         clock: Clock,
@@ -84,7 +82,7 @@ class Retrieval:
         self._agents = agents
         self._fetcher = fetcher
         self._budget = budget
-        self._archive = archive
+        self._store = store
         self._shared = shared
         self._clock = clock
         self._stats = compat.stats_of(crawler)
@@ -97,9 +95,9 @@ class Retrieval:
     def of_crawl(cls, crawl: Crawl) -> Self:
         crawler, settings, clock = crawl.crawler, crawl.settings, crawl.clock
         fetcher, budget, agents = crawl.get(Fetcher), crawl.get(FetchBudget), crawl.get(Agents)
-        archive = Archive(crawler, settings, clock)
-        shared = shared_fetches(crawler, settings, agents, archive, clock)
-        return cls(crawler, settings, fetcher, budget, archive, shared, agents, clock)
+        store = CrawlStore(crawler, settings, clock)
+        shared = shared_fetches(crawler, settings, agents, store, clock)
+        return cls(crawler, settings, fetcher, budget, store, shared, agents, clock)
 
     def subscribe(self, listener: Callable[[Retrieved], None]) -> None:
         """Calls *listener* with what each retrieval has brought."""
@@ -110,8 +108,8 @@ class Retrieval:
         self._budget.take(origin)
 
     async def stored(self, origin: Origin) -> RobotsRecord | None:
-        """The record in the archive, with its text; None if there is none that can be used."""
-        return await self._archive.load(origin)
+        """The record in the store, with its text; None if there is none that can be used."""
+        return await self._store.load(origin)
 
     async def retrieve(self, origin: Origin, previous: Policy | None) -> Policy:
         """The policy of *origin*; *previous* is the one in memory."""
@@ -137,10 +135,10 @@ class Retrieval:
         fetched it, else as asked for once. It is never waited for again."""
         turn = self._shared.turn(file)
         try:
-            stored = await self._archive.load(file, again=True)
+            stored = await self._store.load(file, again=True)
             while not self._is_fresh(stored) and not await turn.begin():
                 await turn.wait()
-                stored = await self._archive.load(file, again=True)
+                stored = await self._store.load(file, again=True)
             if stored is not None and self._is_fresh(stored):
                 return stored
             result = await self._fetcher.fetch(file, stored, is_refresh=True)
@@ -149,7 +147,7 @@ class Retrieval:
             record = receive(file, result, stored, now, rulebook, self._clock.jitter())
             self._stats.inc_value(stats.filled(stats.TDMREP, result.outcome))
             if not (result.interrupted or result.replayed):
-                self._archive.save(record)
+                self._store.save(record)
             return record
         finally:
             turn.release()
@@ -206,7 +204,7 @@ class Retrieval:
 
     async def _look(self, origin: Origin, previous: Policy | None, *, again: bool = False) -> Found:
         """What is known of *origin* without asking its site."""
-        stored = await self._archive.load(origin, again=again)
+        stored = await self._store.load(origin, again=again)
         if stored is None or not self._may_answer(stored, previous):
             return Found(stored)
         policy = self._policy(stored, previous, Source.STORE)
@@ -253,7 +251,7 @@ class Retrieval:
         # Useful to this crawl only, not to the next.
         passing = result.interrupted or result.replayed
         if not passing:
-            self._archive.save(record)
+            self._store.save(record)
         if record.access is Access.RULES and policy.file is None:
             detail, replayed = policy.detail, result.replayed
             failed = FetchResult(Failure.ERROR, result.url, replayed=replayed, detail=detail)
@@ -279,7 +277,7 @@ class Retrieval:
     def _policy(
         self, record: RobotsRecord, previous: Policy | None, source: Source, detail: str = ""
     ) -> Policy:
-        """Memory holds the parsed rules; only the archive keeps their text and most headers."""
+        """Memory holds the parsed rules; only the store keeps their text and most headers."""
         settings = self._settings.for_fetching(record.origin)
         file: ParsedFile | None = None
         charset = charset_of(record.headers)

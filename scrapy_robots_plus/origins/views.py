@@ -11,11 +11,11 @@ from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.storage.record import RobotsRecord
 
+from .decide import Source
 from .paces import InForce
-from .parsers.failing import guarded
+from .parsers import guarded
 from .policy import Policy
 from .retrieval import Retrieved
-from .source import Source
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
-    from .parsers.adapter import ParsedFile
+    from .parsers import ParsedFile
     from .retrieval import Retrieval
 
 VIEWS_OF_AN_ORIGIN = 64

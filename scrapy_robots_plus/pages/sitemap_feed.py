@@ -12,8 +12,8 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.signals import sitemaps_found
+from scrapy_robots_plus.origins.decide import Source
 from scrapy_robots_plus.origins.retrieval import Retrieval
-from scrapy_robots_plus.origins.source import Source
 from scrapy_robots_plus.protocol.printable import printable
 
 from .sitemaps import AT_ONCE, News, Sitemaps

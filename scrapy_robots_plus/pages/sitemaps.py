@@ -19,7 +19,7 @@ from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.origins.fetching.results import CACHED
-from scrapy_robots_plus.origins.parsers.failing import guarded
+from scrapy_robots_plus.origins.parsers import guarded
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import printable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.crawl.clock import timestamp
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
-from scrapy_robots_plus.origins.parsers.our_parser import MOST_LICENSES
-from scrapy_robots_plus.origins.permission import NOT_READ
+from scrapy_robots_plus.origins.our_parser import MOST_LICENSES
+from scrapy_robots_plus.origins.policies import NOT_READ
 from scrapy_robots_plus.protocol.preferences import CURRENT, Preference
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 

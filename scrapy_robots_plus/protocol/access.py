@@ -1,8 +1,13 @@
-"""From the response to a robots.txt request to what may be crawled (RFC 9309 2.3.1)."""
+"""From the response to a robots.txt request to what may be crawled (RFC 9309 2.3.1).
+
+What each status and each failure means: presets, and changes of them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
+from types import MappingProxyType
 from typing import TypeAlias
 
 
@@ -70,3 +75,78 @@ def is_definite(outcome: Outcome) -> bool:
     if isinstance(outcome, Failure):
         return outcome is Failure.REDIRECTS
     return 200 <= outcome < 300 or says_unavailable(outcome)
+
+
+StatusTable: TypeAlias = Mapping[str, Access]
+"""Maps a status (``"404"``), a class of statuses (``"4xx"``) or a failure to an access."""
+
+_RULES, _ALLOW, _DENY = Access.RULES, Access.UNAVAILABLE, Access.UNREACHABLE
+_CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx", "other")
+
+
+def _table(default: Access, exceptions: Mapping[str, Access]) -> StatusTable:
+    names = [*_CLASSES, *map(str, Failure)]
+    return MappingProxyType({**dict.fromkeys(names, default), "2xx": _RULES, **exceptions})
+
+
+PRESETS: Mapping[str, StatusTable] = {
+    # 2.3.1.3: 4xx is unavailable; 429 asks for fewer requests, so it counts as a server error.
+    # 2.3.1.2: more than five redirects may count as unavailable. The rest is unreachable.
+    "rfc9309": _table(_DENY, {"4xx": _ALLOW, str(TOO_MANY_REQUESTS): _DENY, "redirects": _ALLOW}),
+    # "A Standard for Robot Exclusion" (1994) and its Internet-Draft (1996), section 3.1.
+    "mk1996": _table(_ALLOW, {"401": _DENY, "403": _DENY}),
+    "fail-open": _table(_ALLOW, {}),
+    "fail-closed": _table(_DENY, {"404": _ALLOW, "410": _ALLOW}),
+}
+
+_WORDS = {"allow": _ALLOW, "disallow": _DENY}
+
+
+def access_of(outcome: Outcome, table: StatusTable) -> Access:
+    """What *outcome* means: the status itself, else its class, else the failure."""
+    if isinstance(outcome, Failure):
+        return table[outcome.value]
+    exact = table.get(str(outcome))
+    if exact is not None:
+        return exact
+    return table.get(f"{outcome // 100}xx", table["other"])
+
+
+def status_table(value: object) -> StatusTable:
+    """The table for a ``ROBOTS_STATUS_POLICY``.
+
+    *value* is the name of a preset, or a dict that changes one: ``{"preset": "rfc9309", "403":
+    "disallow", "timeout": "allow"}``, in any case. Raises ValueError saying what is expected.
+    """
+    if isinstance(value, str):
+        return _preset(value)
+    if not isinstance(value, Mapping):
+        raise ValueError(f"expected a dict or a preset: {', '.join(PRESETS)}")
+    changes = {str(key).lower(): word for key, word in value.items()}
+    table = dict(_preset(changes.pop("preset", "rfc9309")))
+    for key, word in changes.items():
+        table[_key(key)] = _word(key, word)
+    return MappingProxyType(table)
+
+
+def _preset(name: object) -> StatusTable:
+    if not isinstance(name, str) or name.lower() not in PRESETS:
+        raise ValueError(f"{name!r} is not a preset; choose one of {', '.join(PRESETS)}")
+    return PRESETS[name.lower()]
+
+
+def _key(key: str) -> str:
+    if key in _CLASSES or key in {str(failure) for failure in Failure}:
+        return key
+    if key.isascii() and key.isdigit() and 100 <= int(key) <= 999:
+        return key
+    raise ValueError(
+        f"{key!r} is not a status (404), a class ({', '.join(_CLASSES)}) "
+        f"or a failure ({', '.join(map(str, Failure))})"
+    )
+
+
+def _word(key: str, word: object) -> Access:
+    if not isinstance(word, str) or word.lower() not in _WORDS:
+        raise ValueError(f"{key!r} is {word!r}; expected {' or '.join(map(repr, _WORDS))}")
+    return _WORDS[word.lower()]

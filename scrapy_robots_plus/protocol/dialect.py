@@ -6,7 +6,7 @@ its dialect; to make another dialect, use :func:`dataclasses.replace`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from . import rfc9309
@@ -143,25 +143,7 @@ GYM2008 = Dialect(
 """robotexclusionrulesparser's syntax of Google, Yahoo and Microsoft's agreement of 2008, which went
 before RFC 9309."""
 
-MK1996 = Dialect(
-    "MK1996",
-    forgiving=False,
-    max_line=None,
-    charset="iso-8859-1",
-    blank_line_ends_group=True,
-    delay_ends_agents=True,
-    star_comes_last=True,
-    names=Names.SUBSTRING,
-    choice=Choice.FIRST,
-    order=Order.FIRST,
-    wildcards=False,
-    index_is_slash=False,
-    empty_allow_denies=True,
-    empty_decides=True,
-    escapes=Escapes.BUT_SLASH,
-    robots_txt_allowed=False,
-    expiry=7 * 86_400,
-)
+MK1996 = replace(GYM2008, name="MK1996", wildcards=False)
 """robotexclusionrulesparser's syntax of Martijn Koster's Internet-Draft of 1996."""
 
 FIRST_MATCH = Dialect(

@@ -1,8 +1,9 @@
-"""Makes text from a remote site safe to show in a terminal, a log line or a table."""
+"""How text of a remote site, numbers and moments are shown in a terminal, a log or a table."""
 
 from __future__ import annotations
 
 import re
+from datetime import datetime, timedelta, timezone
 
 _UNPRINTABLE = re.compile(
     "["
@@ -31,3 +32,24 @@ def cut(text: str, most: int) -> str:
 
 def _escaped(match: re.Match[str]) -> str:
     return ascii(match.group())[1:-1]
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 request``, ``1,200 requests``."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def rfc3339(moment: float) -> str:
+    """A moment, in seconds since the epoch, in UTC with microseconds (RFC 3339)."""
+    text = (_EPOCH + timedelta(seconds=moment)).isoformat(timespec="microseconds")
+    return f"{text[:-6]}Z"
+
+
+def moment_of(text: str) -> float:
+    """Seconds since the epoch, from RFC 3339 in UTC (``Z``). Raises ValueError for other text."""
+    if not text.endswith("Z"):
+        raise ValueError(f"expected a time in UTC that ends in Z, not {text!r}")
+    return (datetime.fromisoformat(f"{text[:-1]}+00:00") - _EPOCH).total_seconds()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.utils.request import request_from_dict
 
 from scrapy_robots_plus.crawl.clock import Alarm
-from scrapy_robots_plus.crawl.request_fields import fields_of, priority_of, unusual_fields_of
+from scrapy_robots_plus.crawl.requests import fields_of, priority_of, unusual_fields_of
 from scrapy_robots_plus.storage.redis_server import ServerError
 
 from .host_queue import Stored

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.protocol.counting import counted
-from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.printable import counted, printable
 
 if TYPE_CHECKING:
     from scrapy import Request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.counting import counted
+from scrapy_robots_plus.protocol.printable import counted
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.clock import Now

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
-from scrapy_robots_plus.origins.fetching.own_network import NETWORK_FAILURES
+from scrapy_robots_plus.origins.fetching.results import NETWORK_FAILURES
 from scrapy_robots_plus.protocol.access import Access, Failure
-from scrapy_robots_plus.protocol.counting import counted
-from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.printable import counted, printable
 
 from .progress import duration
 

@@ -10,8 +10,7 @@ from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.hosts.host import State
 from scrapy_robots_plus.hosts.hosts import hosts_in_use
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
-from scrapy_robots_plus.protocol.counting import counted
-from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.printable import counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -16,8 +16,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.access import Access, Failure
-from scrapy_robots_plus.protocol.counting import counted
-from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.printable import counted, printable
 from scrapy_robots_plus.protocol.standing import Standing
 from scrapy_robots_plus.settings.options import Mode
 

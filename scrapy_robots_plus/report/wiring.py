@@ -12,7 +12,7 @@ from scrapy.utils.python import global_object_name
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.hosts.downloader import RobotsDownloader
-from scrapy_robots_plus.origins.parsers.adapter import takes_several_names
+from scrapy_robots_plus.origins.parsers import takes_several_names
 from scrapy_robots_plus.requests.middleware import RobotsMiddleware
 from scrapy_robots_plus.settings.scrapys_own import (
     dupefilter_class,

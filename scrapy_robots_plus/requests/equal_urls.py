@@ -11,7 +11,7 @@ from scrapy_robots_plus.crawl.exceptions import RobotsDuplicate
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import REDIRECT_META_KEY, SCHEDULED_META_KEY
-from scrapy_robots_plus.origins.parsers.failing import guarded
+from scrapy_robots_plus.origins.parsers import guarded
 from scrapy_robots_plus.protocol.clean_param import CleanParams
 from scrapy_robots_plus.protocol.printable import printable
 

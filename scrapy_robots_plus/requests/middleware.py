@@ -40,9 +40,8 @@ from scrapy_robots_plus.settings.robots_settings import (
 
 from .audit_mode import AuditMode
 from .judge import Judge, Passes, Refused, Requeued, Unasked, given_up_refusal
-from .late_errbacks import LateErrbacks
 from .outcomes import Outcomes
-from .requeue import Requeue
+from .requeue import LateErrbacks, Requeue
 
 if TYPE_CHECKING:
     from scrapy import Request

@@ -16,12 +16,12 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from scrapy_robots_plus.protocol.access import StatusTable, status_table
 from scrapy_robots_plus.protocol.dialect import Dialect, dialect_named
 from scrapy_robots_plus.protocol.preferences import CURRENT
 from scrapy_robots_plus.protocol.printable import cut
 from scrapy_robots_plus.protocol.product_token import has_product_token
 from scrapy_robots_plus.protocol.rfc9309 import EXPIRY
-from scrapy_robots_plus.protocol.status_policy import StatusTable, status_table
 from scrapy_robots_plus.storage import check_sqlite_uri, check_store_uri
 from scrapy_robots_plus.storage.redis_url import check_redis_url
 

@@ -28,8 +28,8 @@ from .override import EXTRA_KEYS, override_from, overrides_from
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from scrapy_robots_plus.protocol.access import StatusTable
     from scrapy_robots_plus.protocol.dialect import Dialect
-    from scrapy_robots_plus.protocol.status_policy import StatusTable
 
     from .host_patterns import HostPatterns
     from .override import Override

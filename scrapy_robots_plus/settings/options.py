@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from scrapy_robots_plus.protocol.access import StatusTable
     from scrapy_robots_plus.protocol.freshness import Limits
-    from scrapy_robots_plus.protocol.status_policy import StatusTable
 
 
 class TooLong(str, Enum):

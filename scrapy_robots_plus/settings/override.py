@@ -21,7 +21,7 @@ from .host_patterns import HostPatterns, plain_pattern
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from scrapy_robots_plus.protocol.status_policy import StatusTable
+    from scrapy_robots_plus.protocol.access import StatusTable
 
     from .options import AiPolicy, ContentUse, PageAction
 

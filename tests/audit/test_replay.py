@@ -24,8 +24,8 @@ from scrapy_robots_plus.audit.replay import (
     ParsedFiles,
     UndecidedError,
 )
+from scrapy_robots_plus.protocol.access import PRESETS, status_table
 from scrapy_robots_plus.protocol.dialect import DIALECTS, GOOGLE, RFC9309, dialect_named
-from scrapy_robots_plus.protocol.status_policy import PRESETS, status_table
 from scrapy_robots_plus.settings.override import dialect_to_json
 from tests.audit.logs import begin, verdict
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.audit import report
 from scrapy_robots_plus.audit.entries import Entry
-from scrapy_robots_plus.protocol.moments import moment_of
+from scrapy_robots_plus.protocol.printable import moment_of
 
 from . import sample_log
 from .entries import any_entry

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.test import get_crawler
 
-from scrapy_robots_plus.origins.parsers.adapter import Parsers
+from scrapy_robots_plus.origins.parsers import Parsers
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.origins.parsers.adapter import ParsedFile
+    from scrapy_robots_plus.origins.parsers import ParsedFile
 
 OURS = "scrapy_robots_plus.RobotsParser"
 PROTEGO = "scrapy.robotstxt.ProtegoRobotParser"

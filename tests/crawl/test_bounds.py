@@ -18,8 +18,8 @@ from scrapy_robots_plus.hosts import book
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.outage_starts import OutageStarts
 from scrapy_robots_plus.hosts.pace import Pace
-from scrapy_robots_plus.origins.parsers import our_parser
-from scrapy_robots_plus.origins.parsers.hot_files import HotFiles
+from scrapy_robots_plus.origins import our_parser
+from scrapy_robots_plus.origins.our_parser import HotFiles
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings import host_patterns
 from tests.crawling import StepSpider, crawl, make_crawler, run, stat

@@ -15,9 +15,8 @@ from scrapy.utils.test import get_crawler
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.origins.changes import RobotsChange, change_between, suspicion
 from scrapy_robots_plus.origins.policy import Policy
-from scrapy_robots_plus.protocol.access import Access
+from scrapy_robots_plus.protocol.access import Access, access_of
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.protocol.status_policy import access_of
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.storage.record import RobotsRecord
 from tests.crawl.parsers_in_use import OURS, PlainParser, read

@@ -10,7 +10,7 @@ from scrapy.statscollectors import DummyStatsCollector
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.origins.parsers.failing import guarded
+from scrapy_robots_plus.origins.parsers import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable

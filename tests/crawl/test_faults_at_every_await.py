@@ -23,9 +23,9 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from scrapy_robots_plus.compat import ClosingWatch, Courier, run_in_background
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
+from scrapy_robots_plus.origins import sharing, workers
+from scrapy_robots_plus.origins.lease import Leases
 from scrapy_robots_plus.origins.retrieval import Retrieval
-from scrapy_robots_plus.origins.sharing import one_process, workers
-from scrapy_robots_plus.origins.sharing.lease import Leases
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage.redis_server import Server
 from tests.crawl.scripted import Scenario, turn
@@ -42,8 +42,8 @@ MODULES = [
     for name in (
         "compat",
         "origins.fetching.fetcher",
-        "origins.sharing.one_process",
-        "origins.sharing.workers",
+        "origins.sharing",
+        "origins.workers",
         "origins.retrieval",
         "origins.policies",
         "requests.judge",
@@ -69,14 +69,14 @@ class OthersFirst:
     """Another crawl of the process begins to fetch each file first, and is called off."""
 
     def __init__(self) -> None:
-        self.group = one_process.Group([])
+        self.group = sharing.Group([])
         self.group.was_shared = True
 
-    def turn(self, origin: Origin) -> one_process.TurnInGroup:
-        other = one_process.TurnInGroup(self.group, origin, 60, DEFAULT_CLOCK)
+    def turn(self, origin: Origin) -> sharing.TurnInGroup:
+        other = sharing.TurnInGroup(self.group, origin, 60, DEFAULT_CLOCK)
         self.group.under_way.setdefault(origin, other)
         call_later(0.002, other.release)
-        return one_process.TurnInGroup(self.group, origin, 60, DEFAULT_CLOCK)
+        return sharing.TurnInGroup(self.group, origin, 60, DEFAULT_CLOCK)
 
 
 class OtherWorkersFirst:

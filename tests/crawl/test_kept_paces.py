@@ -10,7 +10,7 @@ from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus.crawl import stats as keys
-from scrapy_robots_plus.origins.delay import Delay
+from scrapy_robots_plus.origins.judging import Delay
 from scrapy_robots_plus.origins.paces import AGENTS_REMEMBERED, ANY_PACE, Pace, Paces, pace_of
 from scrapy_robots_plus.protocol import VisitTime
 from scrapy_robots_plus.protocol.origin import Origin

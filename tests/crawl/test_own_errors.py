@@ -70,7 +70,7 @@ PARTS = [
     "origins.policies:Policies.usable",
     "origins.policies:Policies.usable_or_refresh",
     "hosts.own_shortage:OwnShortage.download",
-    "origins.fetching.body_tap:_tap_of",
+    "origins.fetching.tap:_tap_of",
     "crawl.request_settings:RequestSettings.of",
     "hosts.door:Door._line_of",
     "hosts.line:HostLine.let_through",

@@ -11,7 +11,7 @@ import pytest
 from scrapy.utils.test import get_crawler
 
 from scrapy_robots_plus import RobotsParser
-from scrapy_robots_plus.origins.parsers.adapter import (
+from scrapy_robots_plus.origins.parsers import (
     ParsedFile,
     Parsers,
     Spacing,

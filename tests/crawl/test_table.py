@@ -13,7 +13,7 @@ import pytest_twisted
 from scrapy import Request
 
 from scrapy_robots_plus import RobotsMiddleware
-from scrapy_robots_plus.origins.delay import Delay
+from scrapy_robots_plus.origins.judging import Delay
 from scrapy_robots_plus.origins.tally import Row, Tally
 from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.origin import Origin

@@ -9,8 +9,8 @@ import pytest_twisted
 
 from scrapy_robots_plus.compat import Courier, InPlace, run_in_background
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.origins.sharing.lease import Leases
-from scrapy_robots_plus.origins.sharing.workers import FIRST_PAUSE, LONGEST_PAUSE, AmongWorkers
+from scrapy_robots_plus.origins.lease import Leases
+from scrapy_robots_plus.origins.workers import FIRST_PAUSE, LONGEST_PAUSE, AmongWorkers
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage.redis_server import Server, ServerAwayError
 from tests.redis_server import RedisServer
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from twisted.internet.defer import Deferred
 
-    from scrapy_robots_plus.origins.sharing.workers import TurnAmongWorkers
+    from scrapy_robots_plus.origins.workers import TurnAmongWorkers
 
 ORIGIN = Origin("http", "site.example", 80)
 KEY = "{robots:http://site.example}:lease"

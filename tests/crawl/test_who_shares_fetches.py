@@ -13,12 +13,17 @@ from scrapy.signalmanager import SignalManager
 
 from scrapy_robots_plus.compat import InPlace
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
+from scrapy_robots_plus.origins import sharing
 from scrapy_robots_plus.origins.agents import Agents
-from scrapy_robots_plus.origins.sharing import one_process
-from scrapy_robots_plus.origins.sharing.choice import agreement, shared_fetches
-from scrapy_robots_plus.origins.sharing.one_process import Member, TurnInGroup
-from scrapy_robots_plus.origins.sharing.shared_fetches import Alone, TurnAlone, longest_fetch
-from scrapy_robots_plus.origins.sharing.workers import AmongWorkers
+from scrapy_robots_plus.origins.sharing import (
+    Alone,
+    Member,
+    TurnInGroup,
+    agreement,
+    longest_fetch,
+    shared_fetches,
+)
+from scrapy_robots_plus.origins.workers import AmongWorkers
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.storage.memory import MemoryStore
@@ -28,7 +33,7 @@ from tests.redis_server import RedisServer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_robots_plus.origins.sharing.shared_fetches import Turn
+    from scrapy_robots_plus.origins.sharing import Turn
 
 ORIGIN = Origin("http", "site.example", 80)
 USUAL = {"ROBOTSTXT_USER_AGENT": "foobot", "ROBOTS_FETCH_TIMEOUT": 30}
@@ -36,9 +41,9 @@ USUAL = {"ROBOTSTXT_USER_AGENT": "foobot", "ROBOTS_FETCH_TIMEOUT": 30}
 
 @pytest.fixture(autouse=True)
 def _no_other_crawls(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(one_process, "_groups", [])
+    monkeypatch.setattr(sharing, "_groups", [])
     yield
-    assert one_process._groups == []
+    assert sharing._groups == []
 
 
 class Crawl:
@@ -51,12 +56,12 @@ class Crawl:
         self.checked = RobotsSettings.from_settings(self.settings)
         self.memory = MemoryStore(10)
         self.failed = print
-        archive: Any = SimpleNamespace(
+        store: Any = SimpleNamespace(
             memory=self.memory, server=server, calls=InPlace(), failed=self.failed
         )
         crawler: Any = self
         self._agents = Agents(crawler, self.checked)
-        self.fetches = shared_fetches(crawler, self.checked, self._agents, archive, DEFAULT_CLOCK)
+        self.fetches = shared_fetches(crawler, self.checked, self._agents, store, DEFAULT_CLOCK)
 
     def agreement(self) -> list[Any]:
         crawler: Any = self
@@ -119,7 +124,7 @@ def test_what_an_answer_means_is_for_each_to_say(difference: dict[str, Any]) -> 
 def test_with_an_http_cache_a_crawl_shares_nothing() -> None:
     crawl = Crawl(HTTPCACHE_ENABLED=True).open()
     assert isinstance(crawl.fetches, Alone)
-    assert isinstance(crawl.turn(), TurnAlone)
+    assert isinstance(crawl.turn(), Alone)
 
 
 def test_crawls_of_one_server_share_its_leases() -> None:
@@ -150,7 +155,7 @@ def test_how_long_a_fetch_may_take(timeout: float, seconds: float) -> None:
 def test_crawls_of_one_process_share_while_both_run() -> None:
     one, other = Crawl(), Crawl()
     assert isinstance(one.fetches, Member)
-    assert isinstance(one.turn(), TurnAlone)  # nobody knows yet whom it agrees with
+    assert isinstance(one.turn(), Alone)  # nobody knows yet whom it agrees with
     first = one.open().turn()
     assert isinstance(first, TurnInGroup)
     assert not first.is_late
@@ -164,7 +169,7 @@ def test_crawls_of_one_process_share_while_both_run() -> None:
     first.release()
     assert begun(second)
     one.close()
-    assert isinstance(one.turn(), TurnAlone)
+    assert isinstance(one.turn(), Alone)
     assert isinstance(other.turn(), TurnInGroup)
     other.close()
 

@@ -46,7 +46,7 @@ def of_crawl(name: str, *sources: str, tests: tuple[str, ...]) -> Part:
     return Part(name, sources, tests, gate=0.90)
 
 
-OF_ORIGINS = ("access", "freshness", "moments", "origin", "politeness", "status_policy")
+OF_ORIGINS = ("access", "freshness", "origin")
 """Files of ``protocol`` that the tests of origins answer for, or one of the same name."""
 TESTS_OF_ORIGINS = ("access_under", "decide", "delay", "judging", "outcomes", "source")
 PARTS = (
@@ -74,7 +74,7 @@ PARTS = (
     Part(
         "origins",
         sources=(
-            *(f"origins/{each}.py" for each in ("decide", "delay", "judging", "source")),
+            *(f"origins/{each}.py" for each in ("decide", "judging")),
             *(f"protocol/{each}.py" for each in OF_ORIGINS),
             *(f"settings/{each}.py" for each in ("host_patterns", "options", "override")),
             "storage/record.py",
@@ -140,7 +140,7 @@ PARTS = (
             *(f"redis/{each}.py" for each in ("host_queue", "keys", "link", "reports")),
             "hosts/book_on_server.py",
             "hosts/machine_clock.py",
-            "origins/sharing/lease.py",
+            "origins/lease.py",
         ),
         # Without test_redis_server.py: it tests the server that the others use.
         tests=(
@@ -190,7 +190,7 @@ PARTS = (
     of_crawl(
         "sharing",
         "origins/sharing/*.py",
-        "!origins/sharing/lease.py",
+        "!origins/lease.py",
         tests=(
             "crawl/test_turns_among_workers.py",
             "crawl/test_turns_of_one_process.py",

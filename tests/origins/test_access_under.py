@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_robots_plus.origins.decide import access_under
-from scrapy_robots_plus.protocol.access import Access, Failure, Outcome
-from scrapy_robots_plus.protocol.status_policy import PRESETS
+from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure, Outcome
 
 RULES, OPEN, CLOSED = Access.RULES, Access.UNAVAILABLE, Access.UNREACHABLE
 

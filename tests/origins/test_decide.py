@@ -16,10 +16,9 @@ from scrapy_robots_plus.origins.decide import (
     lookup,
     receive,
 )
-from scrapy_robots_plus.protocol.access import Access, Failure
+from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure
 from scrapy_robots_plus.protocol.freshness import CLOCK_SKEW, REFRESH_GRACE, Limits
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.protocol.status_policy import PRESETS
 from scrapy_robots_plus.settings.options import Rulebook
 from scrapy_robots_plus.storage.record import FetchResult, RobotsRecord
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_robots_plus.origins.delay import Delay, delay_of, longer_delay
+from scrapy_robots_plus.origins.judging import Delay, delay_of, longer_delay
 from scrapy_robots_plus.settings.options import TooLong
 
 CLAMP, SKIP = TooLong.CLAMP, TooLong.SKIP

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scrapy_robots_plus.origins.delay import Delay
-from scrapy_robots_plus.origins.judging import unreachable, verdict
+from scrapy_robots_plus.origins.judging import Delay, unreachable, verdict
 from scrapy_robots_plus.protocol import Reason, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.preferences import FilePreferences, combine

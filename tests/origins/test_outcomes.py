@@ -6,15 +6,17 @@ import pytest
 
 from scrapy_robots_plus.origins.decide import receive
 from scrapy_robots_plus.protocol.access import (
+    PRESETS,
     Access,
     Failure,
     Outcome,
+    access_of,
     is_definite,
     says_unavailable,
+    status_table,
 )
 from scrapy_robots_plus.protocol.freshness import Limits
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.protocol.status_policy import PRESETS, access_of, status_table
 from scrapy_robots_plus.settings.options import Rulebook
 from scrapy_robots_plus.storage.record import FetchResult
 

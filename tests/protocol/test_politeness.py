@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.protocol import politeness
-from scrapy_robots_plus.protocol.pace import VisitTime
-from scrapy_robots_plus.protocol.politeness import Timetable
+from scrapy_robots_plus.protocol import pace
+from scrapy_robots_plus.protocol.pace import Timetable, VisitTime
 
 DAY = 86_400
 MIDNIGHT = 20_000 * DAY
@@ -73,7 +72,7 @@ def test_hours_over_midnight() -> None:
 def test_years_are_averaged(monkeypatch: pytest.MonkeyPatch) -> None:
     table = Timetable(600, visits=MORNING)
     exact = table.seconds_for(12 * 500, at(6))
-    monkeypatch.setattr(politeness, "MOST_STEPS", 100)
+    monkeypatch.setattr(pace, "MOST_STEPS", 100)
     assert table.seconds_for(12 * 500, at(6)) == pytest.approx(exact, rel=0.05)
 
 

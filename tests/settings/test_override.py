@@ -7,10 +7,9 @@ from dataclasses import fields
 from types import MappingProxyType
 
 from scrapy_robots_plus.origins.decide import as_meant_under, under_statuses
-from scrapy_robots_plus.protocol.access import Access, Failure
+from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure
 from scrapy_robots_plus.protocol.dialect import GOOGLE, RFC9309, Dialect, Names
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.protocol.status_policy import PRESETS
 from scrapy_robots_plus.settings.options import AiPolicy, ContentUse
 from scrapy_robots_plus.settings.override import Override
 from scrapy_robots_plus.storage.record import RobotsRecord

@@ -22,7 +22,7 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.changes import suspicion
-from scrapy_robots_plus.origins.parsers.adapter import charset_of
+from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.preferences import Preference
 from scrapy_robots_plus.protocol.product_token import product_tokens

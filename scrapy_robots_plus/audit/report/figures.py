@@ -5,8 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scrapy_robots_plus.protocol.counting import counted
-from scrapy_robots_plus.protocol.moments import rfc3339
+from scrapy_robots_plus.protocol.printable import counted, rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,7 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.protocol.counting import counted
-from scrapy_robots_plus.protocol.moments import moment_of, rfc3339
-from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.printable import counted, moment_of, printable, rfc3339
 from scrapy_robots_plus.protocol.verdict import Reason
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.audit.chain import State
-from scrapy_robots_plus.protocol.counting import counted
+from scrapy_robots_plus.protocol.printable import counted
 
 from .figures import sentence
 from .html import Html, code, element, join, moment, note, paragraph, section, span

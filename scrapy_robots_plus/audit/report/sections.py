@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.audit.rows import TOLERANCE
-from scrapy_robots_plus.protocol.counting import counted
+from scrapy_robots_plus.protocol.printable import counted
 
 from .figures import causes, crawls, sites
 from .html import (

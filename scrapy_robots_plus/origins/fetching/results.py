@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from math import inf
 from typing import TYPE_CHECKING
 
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.exceptions import StopDownload
 from twisted.internet.defer import CancelledError
 
@@ -18,13 +19,17 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.standing import is_challenge
 from scrapy_robots_plus.storage.record import FetchResult
 
-from .body_tap import CutOffError, content_encoding, is_gzip
+from .tap import CutOffError, content_encoding, is_gzip
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Headers, Response
 
-    from .body_tap import Tap
+    from scrapy_robots_plus.crawl.clock import Now
+
+    from .tap import Tap
+
+logger = crawl_log(__name__)
 
 _TEXT_VIEW = re.compile(
     rb"\s*(?:<!doctype[^<>]*>\s*)?<html[^<>]*>"
@@ -99,8 +104,6 @@ def _as_utf_8(text: str) -> bytes | None:
         return None
     return raw
 
-
-logger = crawl_log(__name__)
 
 CACHED = "cached"
 """Scrapy's flag for a response from its HTTP cache."""
@@ -230,3 +233,30 @@ def _text(headers: Headers) -> dict[str, str]:
             values[-1:] if key in _LAST_COUNTS else values
         ).decode("latin-1")
     return found
+
+
+SECONDS = 60.0
+"""How long ago an answer of any site shows that the network works."""
+
+NETWORK_FAILURES = frozenset({Failure.DNS, Failure.CONNECTION, Failure.TIMEOUT})
+"""What a fetch ends in if this crawl has no network, among other causes."""
+
+
+class OwnNetwork:
+    """A worker that has lost its network must not tell the others that all sites are down."""
+
+    def __init__(self, crawler: Crawler, now: Now) -> None:
+        """*now*: monotonic."""
+        self._now = now
+        self._answered_at = -inf
+        crawler.signals.connect(self._answered, signals.response_downloaded)
+
+    def may_be_why(self, failure: Outcome) -> bool:
+        """Whether *failure* may be the fault of this crawl rather than of the site."""
+        if failure is Failure.ERROR:
+            return True
+        silent = self._now() - self._answered_at > SECONDS
+        return failure in NETWORK_FAILURES and silent
+
+    def _answered(self) -> None:
+        self._answered_at = self._now()

@@ -1,7 +1,111 @@
 """What each line of a robots.txt means to the engine, and what is wrong with it."""
 
-from .findings import Code, Finding
-from .linter import LintedFile, lint
-from .meanings import Meaning, Role
+from __future__ import annotations
+
+import gc
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
+from scrapy_robots_plus.protocol.octets import as_body
+from scrapy_robots_plus.protocol.product_token import as_names
+from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
+
+from .findings import Code, Finding, Findings
+from .group_faults import group_faults
+from .line_faults import octet_faults, record_faults
+from .meanings import Meaning, Role, meanings
+from .reading import read
+from .shadows import rule_shadows
+from .value_faults import opposite_preferences, path_faults
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy_robots_plus.protocol.octets import Body
+    from scrapy_robots_plus.protocol.product_token import Agent
+
+    from .reading import Reading
+
 
 __all__ = ["Code", "Finding", "LintedFile", "Meaning", "Role", "lint"]
+
+
+_FAULTS = (
+    octet_faults,
+    record_faults,
+    group_faults,
+    path_faults,
+    opposite_preferences,
+    rule_shadows,
+)
+
+
+@dataclass(frozen=True)
+class LintedFile:
+    """A robots.txt, explained and checked (RFC 9309). Made by :func:`lint`."""
+
+    findings: tuple[Finding, ...]
+    """What is wrong, by line; what concerns the whole file comes first."""
+    _reading: Reading = field(repr=False)
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect in which it was read."""
+        return self._reading.dialect
+
+    @cached_property
+    def lines(self) -> tuple[Meaning, ...]:
+        """What each line means, in file order."""
+        return tuple(meanings(self._reading))
+
+    def groups_of(self, agent: Agent) -> tuple[int, ...]:
+        """The numbers, from 1, of the groups that count for a crawler; empty if none does."""
+        chosen = set().union(*self._reading.choice.groups_for(as_names(agent)))
+        return tuple(position + 1 for position in sorted(chosen))
+
+    def with_finding(self, finding: Finding) -> LintedFile:
+        """The same file with one more *finding*, of somebody who knows more about it."""
+        return replace(self, findings=(finding, *self.findings))
+
+
+def lint(
+    body: Body,
+    dialect: Dialect | str = RFC9309,
+    charset: str | None = None,
+    max_bytes: int | None = MAX_BYTES,
+) -> LintedFile:
+    """Explains and checks a robots.txt. Never raises, whatever it contains.
+
+    ``dialect`` may be a name, as ``ROBOTS_DIALECT`` takes it. Raises ValueError, listing the names
+    there are, for any other; TypeError for a body of another type, such as a path.
+
+    ``charset`` is from the Content-Type header, if it has one. Of a longer body, only the lines
+    that end within the first ``max_bytes`` octets are read (RFC 9309 2.5; by default 512,000).
+
+    Of more than 10,000 findings with the same code, the others are counted, in a finding without a
+    line. A file that is made to take long is not searched for all rules that change nothing; it
+    then has a finding ``not-checked``.
+    """
+    dialect, body = dialect_named(dialect), as_body(body)
+    with _no_collection():
+        reading = read(body, dialect, charset, max_bytes)
+        findings = Findings()
+        for add_faults in _FAULTS:
+            add_faults(reading, findings)
+        return LintedFile(tuple(findings.in_order()), reading)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Stops the garbage collector, if it runs: what is made here stays, and nothing of it refers
+    back, but thousands of groups and findings would make it look at the whole process."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -10,7 +10,7 @@ from scrapy_robots_plus.protocol.groups import STAR
 from scrapy_robots_plus.protocol.lines import Kind
 from scrapy_robots_plus.protocol.octets import text, texts
 from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
-from scrapy_robots_plus.protocol.rules.pattern import take_apart
+from scrapy_robots_plus.protocol.rules.matcher import take_apart
 
 from .reading import can_match
 

@@ -12,7 +12,7 @@ from scrapy_robots_plus.protocol.lines import Kind, read_line, to_lines
 from scrapy_robots_plus.protocol.octets import order_of_utf16, to_utf8, whole_lines
 from scrapy_robots_plus.protocol.rules.compiling import WEIGHT_OF_OCTET, ranked
 from scrapy_robots_plus.protocol.rules.escapes import SIMPLE
-from scrapy_robots_plus.protocol.rules.pattern import Pattern, Rank, line_of, rank_of, take_apart
+from scrapy_robots_plus.protocol.rules.matcher import Pattern, Rank, line_of, rank_of, take_apart
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.dialect import Dialect

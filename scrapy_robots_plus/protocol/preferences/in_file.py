@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.lines import Kind
 from scrapy_robots_plus.protocol.rules.escapes import RULE_FORM
-from scrapy_robots_plus.protocol.rules.matcher import Matcher, Places
-from scrapy_robots_plus.protocol.rules.pattern import NO_RANK, line_of, rank_of, take_apart
+from scrapy_robots_plus.protocol.rules.matcher import (
+    NO_RANK,
+    Matcher,
+    Places,
+    line_of,
+    rank_of,
+    take_apart,
+)
 from scrapy_robots_plus.protocol.rules.rules import path_in_form
 
 from .statements import Preference, Source, Statement, first_of_each, of_line

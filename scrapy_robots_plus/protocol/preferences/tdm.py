@@ -12,8 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.protocol.dialect import RFC9309
-from scrapy_robots_plus.protocol.rules.matcher import Matcher
-from scrapy_robots_plus.protocol.rules.pattern import NO_RANK, line_of, rank_of
+from scrapy_robots_plus.protocol.rules.matcher import NO_RANK, Matcher, line_of, rank_of
 from scrapy_robots_plus.protocol.rules.rules import path_in_form
 
 from .in_file import in_form

@@ -8,8 +8,7 @@ from scrapy_robots_plus.protocol.dialect import Dialect, Order
 from scrapy_robots_plus.protocol.lines import Kind, kind_of, split_line
 
 from .escapes import RULE_FORM, SIMPLE
-from .matcher import Matcher
-from .pattern import PER_WEIGHT, Rank, rank_of
+from .matcher import PER_WEIGHT, Matcher, Rank, rank_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,10 +1,10 @@
-"""Moments are written, and read, as RFC 3339 has them."""
+"""Numbers and moments as text."""
 
 from __future__ import annotations
 
 import pytest
 
-from scrapy_robots_plus.protocol.moments import moment_of, rfc3339
+from scrapy_robots_plus.protocol.printable import counted, moment_of, rfc3339
 
 
 def test_they_are_in_utc_with_microseconds() -> None:
@@ -17,3 +17,10 @@ def test_they_are_in_utc_with_microseconds() -> None:
 def test_other_text_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"time in UTC|isoformat"):
         moment_of(text)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0 lines"), (1, "1 line"), (2, "2 lines"), (1_200, "1,200 lines")]
+)
+def test_a_number_with_what_it_counts(number: int, text: str) -> None:
+    assert counted(number, "line") == text

@@ -1,9 +1,15 @@
-"""Crawls that run in one process at the same time fetch each robots.txt once for all of them."""
+"""Which crawl fetches a robots.txt that several need at the same time, and with whom it shares.
+
+Crawls that run in one process at the same time fetch each file once for all of them; so do those
+that share a Redis server (``workers.py``).
+"""
 
 from __future__ import annotations
 
+import os
+from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
 from scrapy import signals
@@ -11,8 +17,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.clock import Alarm
-
-from .shared_fetches import TurnAlone, longest_fetch
+from scrapy_robots_plus.settings.scrapys_own import caches_http, how_files_are_asked_for, job_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +28,118 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
     from scrapy_robots_plus.storage.memory import MemoryStore
+
+    from .agents import Agents
+    from .crawl_store import CrawlStore
+
+
+_OF_THE_SPIDER = ("user_agent", "http_user", "http_pass", "http_auth_domain")
+"""Attributes of a spider that decide the same as those settings of Scrapy."""
+
+
+def agreement(crawler: Crawler, settings: RobotsSettings, agents: Agents) -> list[Any]:
+    """What must be equal in two crawls: then a site gives both the same answer.
+
+    Not what the answer means, such as ``ROBOTS_STATUS_POLICY``: each crawl decides that for itself.
+    """
+    mine = settings
+    return [
+        os.getpid(),  # after a fork, nothing that the other process does can be seen
+        compat.loop_in_use(),
+        agents.fixed,
+        (mine.store or job_folder(crawler.settings) or "memory", mine.store_max),
+        (mine.fetch_timeout, mine.fetch_retries, mine.fetch_max_bytes),
+        (mine.fetch_meta, mine.fetch_headers),
+        how_files_are_asked_for(crawler.settings),
+        [getattr(crawler.spider, name, None) for name in _OF_THE_SPIDER],
+    ]
+
+
+def shared_fetches(
+    crawler: Crawler,
+    settings: RobotsSettings,
+    agents: Agents,
+    store: CrawlStore,
+    clock: Clock,
+) -> SharedFetches:
+    """What *crawler* asks before it fetches a file.
+
+    With Scrapy's HTTP cache it shares nothing: for a replay, all that a crawl goes by must be in
+    its own cache.
+    """
+    if caches_http(crawler.settings):
+        return Alone()
+    if store.server is not None:
+        from .lease import Leases
+        from .workers import AmongWorkers
+
+        longest = longest_fetch(settings)
+        leases = Leases(store.server, longest)
+        return AmongWorkers(leases, store.calls, store.failed, longest, clock)
+    agreed = partial(agreement, crawler, settings, agents)
+    return Member(crawler, settings, clock, agreed, store.memory)
+
+
+MOST_SECONDS = 60.0
+"""Of ``ROBOTS_FETCH_TIMEOUT``: fetches that take longer are rare, and fetched twice rather than
+waited for."""
+
+SPARE_SECONDS = 5.0
+"""Beside ``ROBOTS_FETCH_TIMEOUT``, for waiting in a slot and for storing what was fetched."""
+
+
+class Turn(Protocol):
+    """A crawl that needs a file, among others that do.
+
+    Whoever had to wait looks for the file, and if it is not there, asks again: the other crawl may
+    have ended in the middle of its fetch.
+    """
+
+    async def begin(self) -> bool:
+        """Whether this crawl is to fetch the file now; False if another one is fetching it."""
+
+    @property
+    def is_late(self) -> bool:
+        """Once this crawl is to fetch the file: whether another one may have just done so."""
+
+    async def wait(self) -> None:
+        """Waits until the other crawl has ended its fetch, or has not in time."""
+
+    def release(self) -> None:
+        """The fetch has ended, and what it has brought is stored; or it never began."""
+
+
+class SharedFetches(Protocol):
+    """What a crawl asks before it fetches a file."""
+
+    def turn(self, origin: Origin) -> Turn:
+        """Takes its place among those who need the file of *origin*."""
+
+
+def longest_fetch(settings: RobotsSettings) -> float:
+    """Seconds after which a fetch no longer counts: whoever began it is dead, or stuck.
+
+    ``ROBOTS_FETCH_TIMEOUT`` is for all tries together, with redirects.
+    """
+    return min(settings.fetch_timeout, MOST_SECONDS) + SPARE_SECONDS
+
+
+class Alone:
+    """For a crawl that shares its fetches with no other, and its turn: nobody waits for it."""
+
+    is_late = False
+
+    def turn(self, origin: Origin) -> Alone:  # noqa: ARG002
+        return self
+
+    async def begin(self) -> bool:
+        return True
+
+    async def wait(self) -> None:
+        pass
+
+    def release(self) -> None:
+        pass
 
 
 class TurnInGroup:
@@ -131,9 +248,9 @@ class Member:
         crawler.signals.connect(self._join, signals.spider_opened)
         crawler.signals.connect(self._leave, signals.spider_closed)
 
-    def turn(self, origin: Origin) -> TurnInGroup | TurnAlone:
+    def turn(self, origin: Origin) -> Turn:
         if self._group is None:
-            return TurnAlone()
+            return Alone()
         return TurnInGroup(self._group, origin, self._lifetime, self._clock)
 
     def _join(self) -> None:

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.origins.lease import Leases
     from scrapy_robots_plus.protocol.origin import Origin
-
-    from .lease import Leases
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 0.5
 """Seconds between two looks at the lease of another worker: half as many more each time, and half

@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import re
+import traceback
 from collections.abc import Iterable
 from datetime import time
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from w3lib.encoding import http_content_type_encoding
 
+from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.octets import to_utf8
 from scrapy_robots_plus.protocol.pace import VisitTime
+from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.scrapys_own import parser_class
 
 from .our_parser import RobotsParser
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from scrapy.crawler import Crawler
     from scrapy.robotstxt import RobotParser
     from scrapy.settings import BaseSettings
+    from scrapy.statscollectors import StatsCollector
 
     from scrapy_robots_plus.protocol import CleanParam, Dialect, RobotsTxt, Rule
     from scrapy_robots_plus.protocol.preferences import Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.verdict import Verdict
+
+logger = logging.getLogger(__name__)
 
 
 class Parsers:
@@ -221,3 +228,43 @@ def _window_of(value: Any) -> VisitTime | None:
     if not isinstance(start, time) or not isinstance(end, time):
         return None
     return VisitTime(start, end)
+
+
+_T = TypeVar("_T")
+
+_FURTHER = f" Further failures are counted as {stats.PARSER_ERRORS} and logged at DEBUG."
+
+
+def _failed(error: Exception, subject: object, collector: StatsCollector) -> str:
+    """Counts *error* and logs it, the first of a crawl at ERROR; returns it in words.
+
+    *subject*: the URL or origin that the parser failed on.
+    """
+    collector.inc_value(stats.PARSER_ERRORS)
+    is_first = collector.get_value(stats.PARSER_ERRORS, 1) == 1
+    lines = "".join(traceback.format_exception(error)).split("\n")
+    logger.log(
+        logging.ERROR if is_first else logging.DEBUG,
+        "ROBOTSTXT_PARSER failed on %s.%s\n%s",
+        printable(subject),
+        _FURTHER if is_first else "",
+        "\n".join(map(printable, lines)),
+    )
+    return f"ROBOTSTXT_PARSER failed: {type(error).__name__}: {error}"
+
+
+def guarded(
+    ask: Callable[[], _T],
+    otherwise: Callable[[str], _T],
+    subject: object,
+    collector: StatsCollector,
+) -> _T:
+    """What *ask* returns. If it raises, since any parser may be in use, counts and logs that, and
+    returns *otherwise* of the error in words.
+
+    *subject*: the URL or origin that *ask* is about.
+    """
+    try:
+        return ask()
+    except Exception as error:  # noqa: BLE001 - any parser may be in use
+        return otherwise(_failed(error, subject, collector))

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.origins.archive import Archive
+from scrapy_robots_plus.origins.crawl_store import CrawlStore
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.storage import StoreError
@@ -48,7 +48,7 @@ class Crawl:
         self.now = now
         self.crawler = make_crawler(ROBOTS_STORE=store, **overrides)
         clock = Clock(wall=lambda: self.now)
-        self.archive = Archive(self.crawler, RobotsSettings.from_settings(self.settings), clock)
+        self.archive = CrawlStore(self.crawler, RobotsSettings.from_settings(self.settings), clock)
         self.store: Any = self.archive._store
 
     @property

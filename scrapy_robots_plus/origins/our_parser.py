@@ -1,9 +1,13 @@
-"""The rule engine as one of Scrapy's robots.txt parsers (``ROBOTSTXT_PARSER``)."""
+"""The rule engine as one of Scrapy's robots.txt parsers (``ROBOTSTXT_PARSER``).
+
+Files in use are kept parsed, within a bound on memory.
+"""
 
 from __future__ import annotations
 
 import logging
 import zlib
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, ref
 
@@ -16,8 +20,6 @@ from scrapy_robots_plus.protocol.product_token import as_names
 from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.rules.rules import Rules, allowed_by_compact_rules, deciding_line
 from scrapy_robots_plus.settings.robots_settings import dialect_in
-
-from .hot_files import HotFiles
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -33,6 +35,51 @@ if TYPE_CHECKING:
         VisitTime,
     )
     from scrapy_robots_plus.protocol.preferences import Statement
+
+logger = logging.getLogger(__name__)
+
+HOT_OCTETS = 256 * 1024
+"""Octets of robots.txt files, over all hosts, that are kept parsed: some 200 usual files. This
+limits memory only: for other files, compact rules are kept and the rest is parsed again."""
+
+LEAST_HOT = 4
+"""Files that are kept parsed whatever their length: otherwise two files of 500 KiB used in turn
+would cost half a second of parsing per request. One takes up to some 18 MB."""
+
+
+class HotFiles:
+    """The parsers whose files are kept parsed: the most recently used.
+
+    One that nobody else holds any more goes, with its file.
+    """
+
+    def __init__(self, octets: int = HOT_OCTETS, least: int = LEAST_HOT) -> None:
+        self.room = octets
+        self._least = least
+        self._octets: OrderedDict[ref[RobotsParser], int] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._octets)
+
+    def add(self, parser: RobotsParser, octets: int) -> None:
+        """Adds a parser, or uses it, and drops the least recently used ones."""
+        key = ref(parser, self._forget)
+        self.room += self._octets.pop(key, 0) - octets
+        self._octets[key] = octets
+        while self.room < 0 and len(self._octets) > self._least:
+            oldest, octets = self._octets.popitem(last=False)
+            self.room += octets
+            cooled = oldest()
+            if cooled is not None:
+                cooled.cool()
+
+    def touch(self, parser: RobotsParser) -> None:
+        """A parser was used."""
+        self._octets.move_to_end(ref(parser))
+
+    def _forget(self, key: ref[RobotsParser]) -> None:
+        self.room += self._octets.pop(key, 0)
+
 
 MOST_LICENSES = 10
 """License lines that count."""
@@ -64,8 +111,6 @@ class Uses:
         """Whether it is what this agent asked for."""
         return self._agent == agent and self._tokens == tokens
 
-
-logger = logging.getLogger(__name__)
 
 _AGENTS_KNOWN = 64
 """How many checked names are remembered: a crawl may send another name each time."""

@@ -6,9 +6,15 @@ import re
 
 import pytest
 
-from scrapy_robots_plus.protocol.access import Access, Failure, Outcome
+from scrapy_robots_plus.protocol.access import (
+    PRESETS,
+    Access,
+    Failure,
+    Outcome,
+    access_of,
+    status_table,
+)
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.protocol.status_policy import PRESETS, access_of, status_table
 from scrapy_robots_plus.storage.record import FetchResult, RobotsRecord
 
 R, A, D = Access.RULES, Access.UNAVAILABLE, Access.UNREACHABLE

@@ -13,15 +13,14 @@ from scrapy import signals
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.origins.decide import access_at, as_meant_under, held_to
+from scrapy_robots_plus.origins.fetching.results import OwnNetwork
 from scrapy_robots_plus.protocol.access import says_unavailable
 from scrapy_robots_plus.protocol.freshness import span_of_use
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage import StoreError, open_store
 from scrapy_robots_plus.storage.base import Trust
 from scrapy_robots_plus.storage.memory import MemoryStore
-
-from .decide import access_at, as_meant_under, held_to
-from .fetching.own_network import OwnNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +50,7 @@ _NO_BODY = ("", sha256(b"").hexdigest())
 """The hash of records that have no text by right."""
 
 
-class Archive:
+class CrawlStore:
     """Keeps readable records in ``ROBOTS_STORE``. A record that was never readable is kept for the
     crawls that run at the same time; the next crawl fetches the file again.
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy.utils.asyncio import create_looping_call
 
-from scrapy_robots_plus.compat import threads
+from scrapy_robots_plus.compat import loops
 from scrapy_robots_plus.crawl.clock import Clock
-from scrapy_robots_plus.origins import archive as archive_module
-from scrapy_robots_plus.origins.archive import Archive
+from scrapy_robots_plus.origins import crawl_store as store_module
+from scrapy_robots_plus.origins.crawl_store import CrawlStore
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.storage.redis_store import RedisStore
 from tests.crawl.scripted import make_crawler
@@ -36,7 +36,7 @@ class Crawl:
         self.now = now
         self.crawler = make_crawler(ROBOTS_STORE=url, **overrides)
         settings = RobotsSettings.from_settings(self.crawler.settings)
-        self.archive = Archive(self.crawler, settings, Clock(wall=lambda: self.now))
+        self.archive = CrawlStore(self.crawler, settings, Clock(wall=lambda: self.now))
 
     def learn(self, record: RobotsRecord) -> None:
         self.now = max(self.now, record.fetched_at, record.failed_at)
@@ -190,7 +190,7 @@ async def test_a_server_that_is_away_from_the_start_can_come(server: RedisServer
 async def test_an_answer_that_comes_too_late_counts_as_none(
     server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(threads.Courier.ask, "__defaults__", (0.3,))
+    monkeypatch.setattr(loops.Courier.ask, "__defaults__", (0.3,))
     with RedisProxy(server) as proxy:
         async with crawling(proxy.url) as crawl:
             crawl.learn(NEW)
@@ -214,7 +214,7 @@ async def test_closing_waits_for_what_is_to_be_saved_but_not_for_ever(
         for number in range(200):
             crawl.learn(rules(number))
     assert len(other) == 200
-    monkeypatch.setattr(archive_module, "SECONDS_TO_CLOSE", 0.05)
+    monkeypatch.setattr(store_module, "SECONDS_TO_CLOSE", 0.05)
     async with crawling(server.url) as crawl:
         assert await crawl.load(3) == rules(3)
         server.pause()

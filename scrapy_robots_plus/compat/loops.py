@@ -1,27 +1,72 @@
-"""Calls that block, made in a thread and answered in the loop of the crawl, whichever that is."""
+"""Coroutines and Deferreds, in any loop, and calls that block, in a thread."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy.utils.asyncio import call_later
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.reactor import is_reactor_installed
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.python.failure import Failure
 
-from .coroutines import wait_for
-
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
+
+logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
-logger = logging.getLogger(__name__)
+
+CANCELLED = (asyncio.CancelledError, CancelledError)
+"""Raised in a coroutine that waits for something cancelled, in any reactor mode.
+
+Needed and can go as :func:`run_in_background`.
+"""
+
+
+def run_in_background(coroutine: Coroutine[Any, Any, _T]) -> Deferred[_T]:
+    """Starts *coroutine* in the current loop; cancelling the Deferred cancels it.
+
+    Needed by 2.14 to 2.19, in which a crawl may have no asyncio loop. Can go when all have one.
+    """
+    return deferred_from_coro(coroutine)
+
+
+async def wait_for(waiter: Deferred[_T]) -> _T:
+    """Waits for a Deferred that nothing else waits for, in every reactor mode.
+
+    A Deferred shared by several waiters gives its result to the first only. Needed and can go as
+    :func:`run_in_background`.
+    """
+    return await maybe_deferred_to_future(waiter)
+
+
+async def sleep(seconds: float) -> None:
+    """Lets everything else in the loop go on for *seconds*.
+
+    Needed by 2.14 to 2.17; ``scrapy.utils.asyncio.sleep`` is there from 2.18. Can go with 2.17.
+    """
+    waiter: Deferred[None] = Deferred()
+    call_later(seconds, waiter.callback, None)
+    await wait_for(waiter)
+
+
+def loop_in_use() -> object:
+    """What runs the code that asks: the asyncio loop, or the thread if another reactor runs there.
+
+    Needed and can go as :func:`run_in_background`.
+    """
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return threading.get_ident()
 
 
 SECONDS = 1.5

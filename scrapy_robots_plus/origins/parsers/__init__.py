@@ -1,1 +1,0 @@
-"""Parsers of robots.txt: this package's own, and one interface to all others."""
