@@ -8,7 +8,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from .appending import (
+from .chain import LONGEST_LINE, START, Link, parse, seal
+from .entries import EndEntry, to_fields
+from .files import (
     Appender,
     NotALogError,
     append,
@@ -18,8 +20,6 @@ from .appending import (
     try_lock,
     unlock,
 )
-from .chain import LONGEST_LINE, START, Link, parse, seal
-from .entries import EndEntry, to_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

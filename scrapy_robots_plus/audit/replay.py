@@ -29,8 +29,8 @@ from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.options import AiPolicy, TooLong, uses_of
 
-from .bodies import BodyError
 from .entries import DONT_OBEY, dialect_from_json
+from .files import BodyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.preferences import Preferences, Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
-    from .bodies import Bodies
     from .entries import CrawlEntry, VerdictEntry
+    from .files import Bodies
 
     Key = tuple[str, str | None, Dialect]
 

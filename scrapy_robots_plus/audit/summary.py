@@ -14,10 +14,21 @@ from scrapy_robots_plus.protocol.preferences import Source
 from scrapy_robots_plus.protocol.verdict import Reason
 from scrapy_robots_plus.settings.host_patterns import HostPatterns
 
-from .counting import Row, Timeline, Top
 from .entries import CrawlEntry, EndEntry, FileEntry, StandingEntry, VerdictEntry
 from .reading import MOST_OPEN_CRAWLS
-from .rows import Crawl, Failure, Host, Outcomes, Override, bounded, cut, status_of
+from .rows import (
+    Crawl,
+    Failure,
+    Host,
+    Outcomes,
+    Override,
+    Row,
+    Timeline,
+    Top,
+    bounded,
+    cut,
+    status_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from scrapy_robots_plus.protocol.printable import rfc3339
 from scrapy_robots_plus.protocol.sent_forms import target_of
 
-from .appending import Appender, NotALogError, append, cut_off, open_to_append, try_lock, unlock
+from .files import Appender, NotALogError, append, cut_off, open_to_append, try_lock, unlock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
@@ -164,7 +164,6 @@ _LENGTH = re.compile(rb"\r\ncontent-length: *([0-9]{1,18})\r\n", re.IGNORECASE)
 _BLOCK = 65_536
 _BEGINNING = 512
 """Bytes that tell whether a member holds a record."""
-_LONGEST_HEAD = 1 << 20
 _LAST = 4 << 20
 """Bytes at the end in which the last record is looked for first."""
 
@@ -183,80 +182,52 @@ def repair(file: BinaryIO, aside: Path) -> str:
     is_compressed = head.startswith(_MEMBER[: len(head)])
     if not (is_compressed or head == _BEGIN[: len(head)]):
         raise NotALogError("it is not a WARC file")
-    if _looks_whole(file, size, is_compressed=is_compressed):
-        return ""
-    ends = _ends_of_members(file) if is_compressed else _ends_of_records(file, size)
-    end = max(ends, default=0)
+    end = _last_end(file, size, is_compressed=is_compressed)
     torn = cut_off(file, end, aside)
     return f"its last record was torn: {torn}" if torn else ""
 
 
-def _looks_whole(file: BinaryIO, size: int, *, is_compressed: bool) -> bool:
-    """Whether a record ends where the file does."""
-    file.seek(max(0, size - _LAST))
+def _last_end(file: BinaryIO, size: int, *, is_compressed: bool) -> int:
+    """Where the last whole record ends."""
+    begin, end_of = (_MEMBER, _end_of_member) if is_compressed else (_BEGIN, _end_of_record)
+    floor = max(0, size - _LAST)
+    file.seek(floor)
     last = file.read(_LAST)
-    begin = _MEMBER if is_compressed else _BEGIN
-    view = memoryview(last)  # a body may hold many beginnings: nothing is copied for each
     found = len(last)
     while (found := last.rfind(begin, 0, found)) >= 0:
-        if is_compressed:
-            if _is_member(view[found:]):
-                return True
-        else:
-            length = _length_of_record(last[found : found + _LONGEST_HEAD])
-            if length is not None and found + length == len(last) and last.endswith(_END):
-                return True
-    return False
+        if end_of(file, floor + found) == size:
+            return size
+    end = 0
+    while end < size and (reached := end_of(file, end)) is not None and reached <= size:
+        end = reached
+    return end
 
 
-def _is_member(data: memoryview) -> bool:
-    """Whether *data* is one whole member with a record, and nothing else."""
-    try:
-        beginning = zlib.decompressobj(31).decompress(data[:_BEGINNING], len(_BEGIN))
-        if beginning != _BEGIN:
-            return False
-        decoder = zlib.decompressobj(31)
-        decoder.decompress(data, _BLOCK)
-        while decoder.unconsumed_tail and not decoder.eof:
-            decoder.decompress(decoder.unconsumed_tail, _BLOCK)
-    except zlib.error:
-        return False
-    return decoder.eof and not decoder.unused_data
-
-
-def _length_of_record(head: bytes) -> int | None:
-    """Of the whole record that begins with *head*; None if that is not one."""
+def _end_of_record(file: BinaryIO, start: int) -> int | None:
+    """Where the record that begins at *start* ends, if it is whole; None if there is none."""
+    file.seek(start)
+    head = file.read(_BLOCK)
     end = head.find(_END)
-    found = _LENGTH.search(head, 0, end + 2) if end >= 0 else None
-    return None if found is None else end + len(_END) + int(found[1]) + len(_END)
+    found = _LENGTH.search(head, 0, end + 2) if end >= 0 and head.startswith(_BEGIN) else None
+    if found is None:
+        return None
+    length = end + len(_END) + int(found[1])
+    file.seek(start + length)
+    return start + length + len(_END) if file.read(len(_END)) == _END else None
 
 
-def _ends_of_records(file: BinaryIO, size: int) -> Iterator[int]:
-    """Where each whole record ends."""
-    start = 0
-    while start < size:
-        file.seek(start)
-        head = file.read(_BLOCK)
-        length = _length_of_record(head) if head.startswith(_BEGIN) else None
-        if length is None or start + length > size:
-            return
-        start += length
-        yield start
-
-
-def _ends_of_members(file: BinaryIO) -> Iterator[int]:
-    """Where each whole member ends."""
-    file.seek(0)
-    decoder, end, data = zlib.decompressobj(31), 0, b""
-    while data or (data := file.read(_BLOCK)):
-        try:
-            decoder.decompress(data, _BLOCK)
-        except zlib.error:
-            return
-        if decoder.eof:
-            data = decoder.unused_data
-            end = file.tell() - len(data)
-            decoder = zlib.decompressobj(31)
-            yield end
-        else:
-            data = decoder.unconsumed_tail
+def _end_of_member(file: BinaryIO, start: int) -> int | None:
+    """Where the member with a record that begins at *start* ends; None if there is no whole one."""
+    file.seek(start)
+    decoder, data, is_first = zlib.decompressobj(31), file.read(_BEGINNING), True
+    try:
+        while data:
+            text = decoder.decompress(data, _BLOCK)
+            if is_first and not text.startswith(_BEGIN):
+                return None
+            if decoder.eof:
+                return file.tell() - len(decoder.unused_data)
+            data, is_first = decoder.unconsumed_tail or file.read(_BLOCK), False
+    except zlib.error:
+        pass
+    return None

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.audit.chain import State
+from scrapy_robots_plus.audit.report import Log, page, title_of
 from scrapy_robots_plus.audit.report.figures import Site, lines, sites
-from scrapy_robots_plus.audit.report.page import Log, page, title_of
 from scrapy_robots_plus.audit.summary import Selection, Summary
 from scrapy_robots_plus.protocol.printable import moment_of, printable
 from scrapy_robots_plus.settings.host_patterns import HostPatterns, plain_pattern

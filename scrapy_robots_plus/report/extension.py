@@ -51,7 +51,7 @@ class RobotsExtension:
             raise NotConfigured
         self._outages = Outages(crawl)
         if crawl.settings.audit_log or crawl.settings.audit_warc:
-            from scrapy_robots_plus.audit.recording.audit import Audit
+            from scrapy_robots_plus.audit.recorder import Audit
 
             self._audit = Audit(crawl)  # only kept: signals hold their handlers weakly
         self._loop: AsyncioLoopingCall | LoopingCall | None = None

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.audit.chain import State
-from scrapy_robots_plus.audit.report.page import Log, page
+from scrapy_robots_plus.audit.report import Log, page
 from scrapy_robots_plus.audit.summary import Summary
 
 from .sample_log import BEGIN

@@ -12,9 +12,9 @@ from unittest.mock import ANY
 
 import pytest
 
-from scrapy_robots_plus.audit.appending import try_lock, unlock
 from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.entries import CrawlEntry
+from scrapy_robots_plus.audit.files import try_lock, unlock
 from scrapy_robots_plus.audit.log import ROOM, find_tail, repair
 from tests.audit.logs import (
     Warned,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.audit.counting import Timeline
+from scrapy_robots_plus.audit.rows import Timeline
 
 MOMENTS = st.floats(-62e9, 250e9, allow_nan=False)  # of the years 1 to 9999
 NEAR = st.floats(0, 400).map(lambda seconds: 1_795_201_080 + seconds)

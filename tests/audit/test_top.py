@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.audit.counting import Row, Top
+from scrapy_robots_plus.audit.rows import Row, Top
 
 CAPACITY = 4
 many_keys = st.lists(st.integers(0, 30) | st.sampled_from([1, 2]), max_size=300)

@@ -12,7 +12,7 @@ import pytest_twisted
 from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
 
-from scrapy_robots_plus.audit.appending import open_to_append, try_lock
+from scrapy_robots_plus.audit.files import open_to_append, try_lock
 from scrapy_robots_plus.audit.warc import ROOM, Exchanged, Warc
 from scrapy_robots_plus.settings import checks
 from scrapy_robots_plus.settings.errors import RobotsSettingsError

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest_twisted
 
 from scrapy_robots_plus.audit.reading import LogReader
-from scrapy_robots_plus.audit.report.page import Log, page
+from scrapy_robots_plus.audit.report import Log, page
 from scrapy_robots_plus.audit.summary import Summary
 from tests.audit.pages import Page
 from tests.crawling import ProbeSpider, StepSpider, crawl, names_rules, stat

@@ -11,7 +11,7 @@ import pytest
 import pytest_twisted
 import scrapy
 
-from scrapy_robots_plus.audit.recording import recorder
+from scrapy_robots_plus.audit import recorder
 from scrapy_robots_plus.crawl import requests as requests_module
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.hosts import book

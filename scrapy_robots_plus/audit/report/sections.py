@@ -35,8 +35,7 @@ from .html import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_robots_plus.audit.counting import Bucket
-    from scrapy_robots_plus.audit.rows import Crawl, Outcomes, Override
+    from scrapy_robots_plus.audit.rows import Bucket, Crawl, Outcomes, Override
     from scrapy_robots_plus.audit.summary import Change, Rule, Summary
 
     from .figures import Cause, Site

@@ -8,16 +8,6 @@ from scrapy.utils.python import global_object_name
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus._version import __version__
-from scrapy_robots_plus.audit.entries import (
-    DONT_OBEY,
-    CrawlEntry,
-    EndEntry,
-    FileEntry,
-    PageEntry,
-    SaidEntry,
-    StandingEntry,
-    VerdictEntry,
-)
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.origins.agents import Agents
@@ -29,6 +19,17 @@ from scrapy_robots_plus.protocol.product_token import product_tokens
 from scrapy_robots_plus.protocol.verdict import Reason
 from scrapy_robots_plus.settings.override import dialect_to_json
 from scrapy_robots_plus.settings.scrapys_own import parser_class
+
+from .entries import (
+    DONT_OBEY,
+    CrawlEntry,
+    EndEntry,
+    FileEntry,
+    PageEntry,
+    SaidEntry,
+    StandingEntry,
+    VerdictEntry,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -56,16 +57,18 @@ class Entries:
         """*name*: the ``crawl`` of each line."""
         self._crawl = crawl
         self._name = name
-        self._now = crawl.clock.wall
         self._mode = crawl.settings.mode.value
         self._strict = crawl.settings.dialect.tokens_only
+
+    def _now(self) -> dict[str, Any]:
+        """What all entries have."""
+        return {"time": self._crawl.clock.wall(), "crawl": self._name}
 
     def begin(self, bodies: str | None) -> CrawlEntry:
         """The crawl begins; *bodies*: the folder of the texts."""
         crawler, settings = self._crawl.crawler, self._crawl.settings
         return CrawlEntry(
-            time=self._now(),
-            crawl=self._name,
+            **self._now(),
             spider=crawler.spider.name if crawler.spider else "",
             version=__version__,
             mode=settings.mode.value,
@@ -93,8 +96,7 @@ class Entries:
         changed = before is not None and _differs(before, policy)
         delay = policy.paces.of(self._crawl.get(Agents).default).delay
         return FileEntry(
-            time=self._now(),
-            crawl=self._name,
+            **self._now(),
             origin=str(policy.origin),
             robots_url=record.url,
             source=str(retrieved.source),
@@ -152,8 +154,7 @@ class Entries:
         self, request: Request, origin: Origin, agent: AgentNames, **decided: Any
     ) -> VerdictEntry:
         return VerdictEntry(
-            time=self._now(),
-            crawl=self._name,
+            **self._now(),
             url=request.url,
             origin=str(origin),
             agent=agent,
@@ -165,8 +166,7 @@ class Entries:
     def said(self, request: Request, sent: Sent, statements: Iterable[Statement]) -> SaidEntry:
         """A page says something of its use."""
         return SaidEntry(
-            time=self._now(),
-            crawl=self._name,
+            **self._now(),
             url=request.url,
             origin=str(sent.policy.origin),
             agent=sent.agent,
@@ -177,8 +177,7 @@ class Entries:
     def page(self, page: Page) -> PageEntry:
         """What a page says of itself had consequences."""
         return PageEntry(
-            time=self._now(),
-            crawl=self._name,
+            **self._now(),
             url=page.url,
             origin=str(page.origin),
             agent=page.agent,
@@ -193,15 +192,14 @@ class Entries:
 
     def standing(self, origin: Origin, site: Site, url: str) -> StandingEntry:
         """*origin* treats the crawl in another way, since the answer to *url*."""
-        about = {"origin": str(origin), "standing": site.standing.value, "why": site.why}
-        return StandingEntry(time=self._now(), crawl=self._name, url=url, **about)
+        standing, why = site.standing.value, site.why
+        return StandingEntry(**self._now(), origin=str(origin), standing=standing, why=why, url=url)
 
     def end(self, reason: str) -> EndEntry:
         """The crawl ends for *reason*. Its counts of lines are for whoever writes them."""
         tally, counts = self._crawl.get(Tally), compat.stats_of(self._crawl.crawler).get_stats()
         return EndEntry(
-            time=self._now(),
-            crawl=self._name,
+            **self._now(),
             reason=reason,
             allowed=tally.allowed + tally.skipped_pages,
             denied=tally.denied,

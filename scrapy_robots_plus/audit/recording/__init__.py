@@ -1,1 +1,0 @@
-"""What a crawl writes into its audit log."""
