@@ -77,7 +77,8 @@ end
 
 local function begin_era()
   local is_lost = call('EXISTS', PACE, DUE, NEW, WORKERS) > 0 and 1 or 0
-  era = {born = now(), since = now(), is_lost = is_lost, cursor = '0', run = process()}
+  local born = math.max(now(), (era.born or 0) + 1) -- no era is taken for the one before
+  era = {born = born, since = now(), is_lost = is_lost, cursor = '0', run = process()}
   write_era()
   for _, worker in ipairs(call('ZRANGE', WORKERS, 0, -1)) do
     call('ZADD', WORKERS, now() + lifetime, worker)
@@ -105,8 +106,9 @@ end
 local function next_numbers(number)
   local last = call('INCRBY', PUSHED, number)
   if last >= era.born * 1000 then return last end
-  call('SET', PUSHED, string.format('%.0f', now() * 1000 + number))
-  return now() * 1000 + number
+  last = math.max(now(), era.born) * 1000 + number
+  call('SET', PUSHED, string.format('%.0f', last))
+  return last
 end
 
 -- A sorted set, the most urgent first.

@@ -325,6 +325,14 @@ def test_a_host_is_free_though_the_server_has_forgotten_that_its_request_left(cr
     assert names(take(two)) == ["b"]
 
 
+def test_two_losses_within_a_millisecond_are_two(crew: Crew) -> None:
+    worker = crew.worker("1")
+    for _ in range(2):
+        crew.client.set(worker.keys.clock, "9000000000000 0")
+        crew.client.delete(worker.keys.new)
+        assert worker.exchange(known=True).lost
+
+
 def test_who_holds_a_host_is_known_though_all_that_were_alive_are_forgotten(crew: Crew) -> None:
     """In whatever order the server tells its keys."""
     one, two = crew.worker("1"), crew.worker("2")
