@@ -26,7 +26,6 @@ from . import rooms
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import ModuleType
-    from typing import Any
 
     from scrapy_robots_plus.audit.entries import Entry
     from scrapy_robots_plus.settings.declared import Setting
@@ -157,7 +156,7 @@ def _name_of(field: str) -> str:
     return DECLARED[field].name
 
 
-def _described(declared: Setting[Any, Any], doc: str) -> str:
+def _described(declared: Setting, doc: str) -> str:
     default, example = shown(declared.default), shown(declared.example)
     return f"""\
 ### {declared.name}
@@ -166,7 +165,7 @@ def _described(declared: Setting[Any, Any], doc: str) -> str:
 Type: {declared.check.type}. Default: `{default}`. Example: `{example}`"""
 
 
-def _needs(declared: Setting[Any, Any]) -> str:
+def _needs(declared: Setting) -> str:
     """What another setting must be, which a crawl warns of."""
     if declared.need is None:
         return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import configparser
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -70,7 +70,7 @@ def test_the_readme_has_the_ten_settings_that_matter_most() -> None:
 
 
 @pytest.mark.parametrize("declared", DECLARED.values(), ids=names())
-def test_examples_of_settings_are_python(declared: Setting[Any, Any]) -> None:
+def test_examples_of_settings_are_python(declared: Setting) -> None:
     for value in (declared.default, declared.example):
         assert ast.literal_eval(tables.shown(value)) == value
 

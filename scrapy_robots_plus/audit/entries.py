@@ -152,7 +152,10 @@ class Entry:
     """What all entries have."""
 
     type: ClassVar[str]
-    """The ``type`` of the line."""
+    """The ``type`` of the line: ``crawl`` of a CrawlEntry."""
+
+    def __init_subclass__(cls) -> None:
+        cls.type = cls.__name__.removesuffix("Entry").lower()
 
     time: float = required(MOMENT)
     """When it happened."""
@@ -163,8 +166,6 @@ class Entry:
 @dataclass(slots=True, kw_only=True)
 class CrawlEntry(Entry):
     """A crawl begins, or goes on in a new file: all that its verdicts depend on"""
-
-    type: ClassVar[str] = "crawl"
 
     spider: str = required(TEXT)
     """The spider's name."""
@@ -213,8 +214,6 @@ class CrawlEntry(Entry):
 class FileEntry(Entry):
     """A robots.txt was fetched, found in the store, or could not be read"""
 
-    type: ClassVar[str] = "file"
-
     origin: str = required(TEXT)
     """Whose robots.txt: scheme, host, and port if it is not the usual."""
     robots_url: str = required(TEXT)
@@ -256,8 +255,6 @@ class FileEntry(Entry):
 @dataclass(slots=True, kw_only=True)
 class VerdictEntry(Entry):
     """One request was denied, or allowed and sent, or its page was skipped"""
-
-    type: ClassVar[str] = "verdict"
 
     url: str = required(TEXT)
     """The URL of the request."""
@@ -323,8 +320,6 @@ class VerdictEntry(Entry):
 class SaidEntry(Entry):
     """A page says something of its use: that it objects, or anything if the URL is in the share"""
 
-    type: ClassVar[str] = "said"
-
     url: str = required(TEXT)
     """The URL of the page."""
     origin: str = required(TEXT)
@@ -340,8 +335,6 @@ class SaidEntry(Entry):
 @dataclass(slots=True, kw_only=True)
 class PageEntry(Entry):
     """Because of what a page says of itself, requests or items were dropped or marked"""
-
-    type: ClassVar[str] = "page"
 
     url: str = required(TEXT)
     """The URL of the page."""
@@ -370,8 +363,6 @@ class PageEntry(Entry):
 class StandingEntry(Entry):
     """A site treats the crawl in another way than before, by its answers to several pages"""
 
-    type: ClassVar[str] = "standing"
-
     origin: str = required(TEXT)
     """The site."""
     standing: str = required(TEXT)
@@ -385,8 +376,6 @@ class StandingEntry(Entry):
 @dataclass(slots=True, kw_only=True)
 class EndEntry(Entry):
     """A crawl ends. A crawl without it was killed, or the end of the log is missing"""
-
-    type: ClassVar[str] = "end"
 
     reason: str = required(TEXT)
     """Why: the reason that Scrapy gives, such as `finished`."""

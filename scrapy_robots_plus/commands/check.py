@@ -15,7 +15,7 @@ from .urls import STYLES, TURN, URLS, Urls, asked_ahead, fields_of, origin_of, w
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.storage.record import RobotsRecord
+    from scrapy_robots_plus.storage.base import RobotsRecord
 
 
 class Check(Subcommand):

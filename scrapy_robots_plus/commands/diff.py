@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.difference import Difference, PathChange, Terms
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.storage.record import RobotsRecord
+    from scrapy_robots_plus.storage.base import RobotsRecord
 
     from .project import Project
 

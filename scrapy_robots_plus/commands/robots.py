@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def subcommands() -> Members:
     """All of them, in the order of the help. Imported here: Scrapy loads this module at the start
     of each of its commands."""
-    from . import cache, cache_lines, job
+    from . import cache, job
     from .check import Check
     from .diff import Diff
     from .explain import Explain
@@ -40,10 +40,7 @@ def subcommands() -> Members:
         "cache",
         "Inspect and maintain a store of robots.txt files",
         "A store can be looked at while crawls use it.",
-        (
-            *(cache.List, cache.Show, cache_lines.Export, cache_lines.Import),
-            *(cache.Purge, cache.Verify),
-        ),
+        (cache.List, cache.Show, cache.Export, cache.Import, cache.Purge, cache.Verify),
     )
     of_jobs = Group(
         "job",

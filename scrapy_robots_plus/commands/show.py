@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.lint import LintedFile, Meaning
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.storage.record import RobotsRecord
+    from scrapy_robots_plus.storage.base import RobotsRecord
 
     from .project import Project
 

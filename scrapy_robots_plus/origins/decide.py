@@ -27,7 +27,7 @@ from scrapy_robots_plus.protocol.freshness import (
     retry_after,
     validators,
 )
-from scrapy_robots_plus.storage.record import KEPT_HEADERS, FetchResult, RobotsRecord
+from scrapy_robots_plus.storage.base import KEPT_HEADERS, FetchResult, RobotsRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

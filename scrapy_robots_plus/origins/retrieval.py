@@ -12,7 +12,7 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.freshness import http_date
 from scrapy_robots_plus.protocol.verdict import Reason
-from scrapy_robots_plus.storage.record import FetchResult
+from scrapy_robots_plus.storage.base import FetchResult
 
 from .agents import Agents
 from .changes import ChangeReports
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-    from scrapy_robots_plus.storage.record import RobotsRecord
+    from scrapy_robots_plus.storage.base import RobotsRecord
 
     from .parsers import ParsedFile
     from .sharing import SharedFetches, Turn

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.protocol.access import Access
-from scrapy_robots_plus.storage.record import RobotsRecord
+from scrapy_robots_plus.storage.base import RobotsRecord
 
 from .decide import Source
 from .paces import InForce

@@ -26,23 +26,26 @@ from scrapy_robots_plus.storage import check_sqlite_uri, check_store_uri
 from scrapy_robots_plus.storage.redis_url import check_redis_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
     from enum import Enum
 
-_W = TypeVar("_W")
 _T = TypeVar("_T")
 _E = TypeVar("_E", bound="Enum")
 
 
 @dataclass(frozen=True)
-class Check(Generic[_W, _T]):
-    """What a setting may be. Users write a ``_W``, the code gets a ``_T``."""
+class Check(Generic[_T]):
+    """What a setting may be."""
 
     type: str
     """In words."""
     read: Callable[[object], _T]
     """Returns the value to use. Raises ValueError saying what is expected."""
-    unit: str = ""
+
+
+def check(type: str) -> Callable[[Callable[[object], _T]], Check[_T]]:  # noqa: A002
+    """Makes a :class:`Check` of the function that reads a value."""
+    return lambda read: Check(type, read)
 
 
 _MOST_OF_A_VALUE = 500
@@ -79,7 +82,8 @@ DAY = EXPIRY
 FOREVER = 10 * 365 * 86_400.0
 
 
-def _boolean(value: object) -> bool:
+@check("`True` or `False`")
+def boolean(value: object) -> bool:
     text = str(value).lower()
     if text in ("true", "1"):
         return True
@@ -88,40 +92,35 @@ def _boolean(value: object) -> bool:
     raise ValueError("expected True or False")
 
 
-def _boolean_or_none(value: object) -> bool | None:
+@check("`True`, `False` or `None`")
+def boolean_or_none(value: object) -> bool | None:
     unset = value is None or (isinstance(value, str) and value.lower() in ("", "none"))
-    return None if unset else _boolean(value)
+    return None if unset else boolean.read(value)
 
 
-def _text(value: object) -> str:
+@check("a string")
+def text(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError("expected a text that is not empty")
     return value
 
 
-def _item_field(value: object) -> str:
-    field = _text(value)
+@check("a string")
+def item_field(value: object) -> str:
+    field = text.read(value)
     if field.startswith(":") or field.partition(":")[2] not in ("", "json", "columns"):
         raise ValueError("expected the name of a field; :json or :columns may be behind it")
     return field.removesuffix(":")
 
 
-text: Check[str, str] = Check("a string", _text)
-item_field: Check[str, str] = Check("a string", _item_field)
-boolean: Check[bool, bool] = Check("`True` or `False`", _boolean)
-boolean_or_none: Check[bool | None, bool | None] = Check(
-    "`True`, `False` or `None`", _boolean_or_none
-)
-
-
-def number(unit: str, low: float, high: float, why: str = "") -> Check[float, float]:
+def number(unit: str, low: float, high: float, why: str = "") -> Check[float]:
     """A check for a number of *unit* between *low* and *high*; *why* explains the bound."""
     words = f"number of {unit} between {_plain(low)} and {_plain(high)}"
     read = partial(_number, low=low, high=high, expected=_expected(words, why))
-    return Check(f"a {words}", read, unit)
+    return Check(f"a {words}", read)
 
 
-def whole_number(unit: str, low: int, high: int, why: str = "") -> Check[int, int]:
+def whole_number(unit: str, low: int, high: int, why: str = "") -> Check[int]:
     """Like :func:`number`, without a fraction."""
     words = f"whole number of {unit} between {_plain(low)} and {_plain(high)}"
     expected = _expected(words, why)
@@ -132,12 +131,10 @@ def whole_number(unit: str, low: int, high: int, why: str = "") -> Check[int, in
             raise ValueError(expected)
         return int(parsed)
 
-    return Check(f"a {words}", read, unit)
+    return Check(f"a {words}", read)
 
 
-def pair(
-    unit: str, low: float, high: float, why: str = ""
-) -> Check[Sequence[float], tuple[float, float]]:
+def pair(unit: str, low: float, high: float, why: str = "") -> Check[tuple[float, float]]:
     """A check for two numbers like :func:`number`, the first no larger than the second."""
     words = f"two numbers of {unit} between {_plain(low)} and {_plain(high)}, the smaller first"
     expected = f"expected {words} ({why})" if why else f"expected {words}"
@@ -152,7 +149,7 @@ def pair(
             raise ValueError(expected)
         return least, most
 
-    return Check(words, read, unit)
+    return Check(words, read)
 
 
 def _number(value: object, low: float, high: float, expected: str) -> float:
@@ -171,13 +168,14 @@ def _expected(words: str, why: str) -> str:
     return f"expected a {words} ({why})" if why else f"expected a {words}"
 
 
-def or_unset(check: Check[_W, _T]) -> Check[_W | None, _T | None]:
-    """Like *check*; None if there is no value."""
+def or_unset(given: Check[_T]) -> Check[_T | None]:
+    """Like *given*; None if there is no value."""
 
+    @check(f"{given.type}, or `None`")
     def read(value: object) -> _T | None:
-        return None if value is None or value == "" else check.read(value)
+        return None if value is None or value == "" else given.read(value)
 
-    return Check(f"{check.type}, or `None`", read, check.unit)
+    return read
 
 
 def _plain(bound: float) -> str:
@@ -185,7 +183,7 @@ def _plain(bound: float) -> str:
     return f"{int(bound):,}" if bound == int(bound) else f"{bound:g}"
 
 
-def one_of(choices: type[_E]) -> Check[str, _E]:
+def one_of(choices: type[_E]) -> Check[_E]:
     """A check for the values of an enumeration of strings, in any case."""
     by_name = {str(choice.value): choice for choice in choices}
     *others, last = map(repr, by_name)
@@ -211,20 +209,17 @@ def json_if_text(value: object, opening: str = "{") -> object:
     return value
 
 
-def _string_keyed(value: object) -> Mapping[str, Any]:
+@check("a dict whose keys are strings")
+def string_keyed(value: object) -> Mapping[str, Any]:
     value = json_if_text(value)
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise ValueError("expected a dict whose keys are strings")
     return dict(value)
 
 
-string_keyed: Check[Mapping[str, Any], Mapping[str, Any]] = Check(
-    "a dict whose keys are strings", _string_keyed
-)
-
-
-def _headers(value: object) -> Mapping[str, Any]:
-    checked = _string_keyed(value)
+@check("a dict of strings, or of lists of strings")
+def headers(value: object) -> Mapping[str, Any]:
+    checked = string_keyed.read(value)
     for name, content in checked.items():
         contents = content if isinstance(content, (list, tuple)) else [content]
         if not all(isinstance(item, (str, bytes)) for item in contents):
@@ -232,41 +227,28 @@ def _headers(value: object) -> Mapping[str, Any]:
     return checked
 
 
-headers: Check[Mapping[str, Any], Mapping[str, Any]] = Check(
-    "a dict of strings, or of lists of strings", _headers
-)
-
-
-def _share(value: object) -> float:
+@check("`True`, `False`, or a number between 0 and 1")
+def share(value: object) -> float:
     expected = "expected True, False, or a number between 0 and 1"
     try:
-        return float(_boolean(value))
+        return float(boolean.read(value))
     except ValueError:
         return _number(value, 0, 1, expected)
-
-
-share: Check[bool | float, float] = Check("`True`, `False`, or a number between 0 and 1", _share)
 
 
 # How files are read
 
 
-def _status_policy(value: object) -> StatusTable:
+@check("the name of a preset, or a dict")
+def status_policy(value: object) -> StatusTable:
     return status_table(json_if_text(value))
 
 
-status_policy: Check[str | Mapping[str, str], StatusTable] = Check(
-    "the name of a preset, or a dict", _status_policy
-)
-
-
-def _dialect(value: object) -> Dialect:
+@check("the name of a dialect, or a `Dialect`")
+def dialect(value: object) -> Dialect:
     if not isinstance(value, (str, Dialect)):
         raise ValueError("expected the name of a dialect or a Dialect")
     return dialect_named(value)
-
-
-dialect: Check[str | Dialect, Dialect] = Check("the name of a dialect, or a `Dialect`", _dialect)
 
 
 _LIST_OF_NAMES = re.compile(r"[\w.-]+(/[\w.-]+)?(\s*,\s*[\w.-]+(/[\w.-]+)?)+")
@@ -279,7 +261,8 @@ AN_AGENT = (
 )
 
 
-def _user_agent(value: object) -> str | tuple[str, ...] | None:
+@check("a string, a list of strings, or `None`")
+def user_agent(value: object) -> str | tuple[str, ...] | None:
     value = json_if_text(value, "[")
     if value is None or value == "":
         return None
@@ -292,11 +275,6 @@ def _user_agent(value: object) -> str | tuple[str, ...] | None:
     if not names or not all(isinstance(name, str) and name.strip() for name in names):
         raise ValueError(AN_AGENT)
     return names
-
-
-user_agent: Check[str | Sequence[str] | None, str | tuple[str, ...] | None] = Check(
-    "a string, a list of strings, or `None`", _user_agent
-)
 
 
 # Uses of pages
@@ -314,7 +292,8 @@ def _names(value: object, expected: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for name in names))
 
 
-def _ai_uses(value: object) -> tuple[str, ...]:
+@check("a list of strings")
+def ai_uses(value: object) -> tuple[str, ...]:
     expected = f"expected a list of {', '.join(CURRENT.labels)}"
     uses = tuple(name.lower() for name in _names(value, expected))
     unknown = [repr(use) for use in uses if use not in CURRENT.labels]
@@ -323,7 +302,8 @@ def _ai_uses(value: object) -> tuple[str, ...]:
     return uses
 
 
-def _ai_tokens(value: object) -> tuple[str, ...]:
+@check("a list of strings")
+def ai_tokens(value: object) -> tuple[str, ...]:
     expected = "expected a list of product tokens, such as Google-Extended"
     tokens = _names(value, expected)
     if not all(map(has_product_token, tokens)):
@@ -331,14 +311,11 @@ def _ai_tokens(value: object) -> tuple[str, ...]:
     return tokens
 
 
-ai_uses: Check[Sequence[str], tuple[str, ...]] = Check("a list of strings", _ai_uses)
-ai_tokens: Check[Sequence[str], tuple[str, ...]] = Check("a list of strings", _ai_tokens)
-
-
 # Places: files, folders, servers
 
 
-def _shared_pace(value: object) -> str:
+@check("`process`, `off`, `sqlite:PATH`, or the URL of a Redis server")
+def shared_pace(value: object) -> str:
     """Opens nothing. Raises ValueError, which shows no password."""
     expected = (
         "expected 'process', 'off', 'sqlite:PATH' (sqlite:pace.db, sqlite:/var/lib/pace.db) or the "
@@ -354,15 +331,11 @@ def _shared_pace(value: object) -> str:
     raise ValueError(expected)
 
 
-shared_pace: Check[str, str] = Check(
-    "`process`, `off`, `sqlite:PATH`, or the URL of a Redis server", _shared_pace
-)
-store_uri: Check[str | None, str | None] = or_unset(
-    Check("`memory`, `sqlite:PATH` or the URL of a Redis server", check_store_uri)
-)
+store_uri = or_unset(Check("`memory`, `sqlite:PATH` or the URL of a Redis server", check_store_uri))
 
 
-def _file_name(value: object) -> str:
+@check("the path of a file, with `%(name)s` and `%(time)s`")
+def file_name(value: object) -> str:
     expected = "expected the path of a file; %(name)s and %(time)s may be in it, and %% for a %"
     name = os.fspath(value) if isinstance(value, (str, os.PathLike)) else ""
     if not isinstance(name, str) or not name or "\0" in name or name.endswith(("/", os.sep)):
@@ -377,8 +350,6 @@ def _file_name(value: object) -> str:
 _STANDS_FOR = re.compile(r"%%|%\((?:name|time)\)s")
 """What Python's ``%`` puts something else for; it would take more, ``%s`` for example."""
 
-file_name: Check[str, str] = Check("the path of a file, with `%(name)s` and `%(time)s`", _file_name)
-
 
 def filled_in(setting: str, name: str, began: float) -> Path:
     """The absolute path that *setting* names for a spider *name* and a crawl that *began*."""
@@ -386,23 +357,17 @@ def filled_in(setting: str, name: str, began: float) -> Path:
     return Path(setting % {"name": name, "time": time}).absolute()
 
 
-def _boolean_or_path(value: object) -> bool | str:
+@check("`True`, `False`, or the path of a folder")
+def boolean_or_path(value: object) -> bool | str:
     try:
         return boolean.read(value)
     except ValueError:
-        return _file_name(value)
+        return file_name.read(value)
 
 
-boolean_or_path: Check[bool | str, bool | str] = Check(
-    "`True`, `False`, or the path of a folder", _boolean_or_path
-)
-
-
-def _warc_file(value: object) -> str:
-    name = _file_name(value)
+@check(file_name.type)
+def warc_file(value: object) -> str:
+    name = file_name.read(value)
     if find_spec("warcio") is None:
         raise ValueError("warcio is not installed: pip install 'scrapy-robots-plus[warc]'")
     return name
-
-
-warc_file: Check[str, str] = Check(file_name.type, _warc_file)

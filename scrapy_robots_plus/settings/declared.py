@@ -6,7 +6,7 @@ What is checked, documented, overridden, suggested and warned of follows from he
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from .host_patterns import HostPatterns
     from .override import Override
 
-_W = TypeVar("_W")
 _T = TypeVar("_T")
 
 
@@ -59,14 +58,14 @@ SECONDS = checks.number("seconds", 0, FOREVER)
 
 
 @dataclass(frozen=True)
-class Setting(Generic[_W, _T]):
+class Setting:
     """The declaration of one setting."""
 
     name: str
-    check: Check[_W, _T]
-    default: _W
+    check: Check[Any]
+    default: Any
     """As a user would write it; it is checked like any other value."""
-    example: _W
+    example: Any
     """Another value, as a user would write it."""
     need: Need | None
     """Without this, another value than the default has no effect."""
@@ -75,10 +74,10 @@ class Setting(Generic[_W, _T]):
 
 
 def setting(
-    check: Check[_W, _T],
+    check: Check[_T],
     *,
-    default: _W,
-    example: _W,
+    default: object,
+    example: object,
     secret: bool = False,
     need: Need | None = None,
     overridable: bool = False,
@@ -396,7 +395,7 @@ class Declared:
 _SCRAPYS = {"obey": "ROBOTSTXT_OBEY", "user_agent": "ROBOTSTXT_USER_AGENT"}
 """Settings that Scrapy has, too, by their fields."""
 
-DECLARED: dict[str, Setting[Any, Any]] = {
+DECLARED: dict[str, Setting] = {
     each.name: Setting(
         _SCRAPYS.get(each.name, f"ROBOTS_{each.name.upper()}"), *each.metadata["declared"]
     )

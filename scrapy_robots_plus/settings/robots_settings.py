@@ -92,7 +92,7 @@ def dialect_in(settings: BaseSettings) -> Dialect:
     return cast("Dialect", read)
 
 
-def _read(settings: BaseSettings, declared: Setting[Any, Any], default: object) -> Any:
+def _read(settings: BaseSettings, declared: Setting, default: object) -> Any:
     """The value of one setting; a SettingProblem if it is wrong, or a list of them."""
     # Unset, ROBOTSTXT_OBEY is off as in Scrapy: turning it on is the add-on's affair.
     unset = False if declared.name == "ROBOTSTXT_OBEY" else default

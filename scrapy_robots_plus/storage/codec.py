@@ -13,7 +13,7 @@ offset  size  version 1; numbers are big-endian
 ======  ====  =============================================================================
 
 Content: the length of the header (4 bytes), the header (a JSON object in ASCII), the body. The
-header's names are those of :class:`~scrapy_robots_plus.storage.record.RobotsRecord`; ``origin`` is
+header's names are those of :class:`~scrapy_robots_plus.storage.base.RobotsRecord`; ``origin`` is
 ``[scheme, host, port]``, with a path behind it for a ``tdmrep.json``; outcomes are a number
 (status) or a string (failure).
 """
@@ -32,8 +32,7 @@ from scrapy_robots_plus.protocol.origin import ROBOTS_TXT, TDMREP, Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from .base import CodecError as CodecError
-from .base import Standing
-from .record import RobotsRecord
+from .base import RobotsRecord, Standing
 
 VERSION = 1
 """The version that :func:`encode` writes."""

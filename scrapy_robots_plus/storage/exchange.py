@@ -20,7 +20,7 @@ from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 from . import codec
 
 if TYPE_CHECKING:
-    from .record import RobotsRecord
+    from .base import RobotsRecord
 
 VERSION = 2
 """The version of a line; 1 was that of code before the first release."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.protocol.origin import Origin
 
-    from .record import RobotsRecord
+    from .base import RobotsRecord
 
 
 class MemoryStore(Store):

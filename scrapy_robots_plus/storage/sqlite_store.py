@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.protocol.origin import Origin
 
-    from .record import RobotsRecord
+    from .base import RobotsRecord
 
 logger = logging.getLogger(__name__)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
     from pathlib import Path
 
-    from scrapy_robots_plus.storage.record import RobotsRecord
+    from scrapy_robots_plus.storage.base import RobotsRecord
 _T = TypeVar("_T")
 
 

@@ -77,12 +77,12 @@ PARTS = (
             *(f"origins/{each}.py" for each in ("decide", "judging")),
             *(f"protocol/{each}.py" for each in OF_ORIGINS),
             *(f"settings/{each}.py" for each in ("host_patterns", "options", "override")),
-            "storage/record.py",
         ),
         tests=(
             *(f"origins/test_{each}.py" for each in TESTS_OF_ORIGINS),
             *(f"protocol/test_{each}.py" for each in OF_ORIGINS),
             "settings/test_*.py",
+            "test_override_settings.py",
         ),
         gate=0.95,
     ),
@@ -90,7 +90,6 @@ PARTS = (
         "storage",
         (
             "storage/**/*.py",
-            "!storage/record.py",
             "!storage/redis_server.py",
             "!storage/redis_url.py",
         ),

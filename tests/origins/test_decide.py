@@ -20,7 +20,7 @@ from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure
 from scrapy_robots_plus.protocol.freshness import CLOCK_SKEW, REFRESH_GRACE, Limits
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.options import Rulebook
-from scrapy_robots_plus.storage.record import FetchResult, RobotsRecord
+from scrapy_robots_plus.storage.base import FetchResult, RobotsRecord
 
 DAY = 86_400.0
 NOW = 1_800_000_000.0

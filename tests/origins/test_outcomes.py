@@ -18,7 +18,7 @@ from scrapy_robots_plus.protocol.access import (
 from scrapy_robots_plus.protocol.freshness import Limits
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.options import Rulebook
-from scrapy_robots_plus.storage.record import FetchResult
+from scrapy_robots_plus.storage.base import FetchResult
 
 REFUSALS = [400, 401, 403, 404, 410, 428, 430, 451, 499]
 OUTAGES = [

@@ -15,7 +15,7 @@ from scrapy_robots_plus.protocol.access import (
     status_table,
 )
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.storage.record import FetchResult, RobotsRecord
+from scrapy_robots_plus.storage.base import FetchResult, RobotsRecord
 
 R, A, D = Access.RULES, Access.UNAVAILABLE, Access.UNREACHABLE
 NAMES = ("rfc9309", "mk1996", "fail-open", "fail-closed")

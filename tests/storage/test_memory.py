@@ -15,7 +15,7 @@ from .records import START, never_read, origin, rules
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scrapy_robots_plus.storage.record import RobotsRecord
+    from scrapy_robots_plus.storage.base import RobotsRecord
 
 
 class TestMemoryStore(BoundedStoreConformance):

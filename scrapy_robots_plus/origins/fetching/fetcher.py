@@ -34,7 +34,7 @@ from scrapy_robots_plus.protocol.access import Failure, says_unavailable
 from scrapy_robots_plus.protocol.freshness import confirms
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_REDIRECTS
-from scrapy_robots_plus.storage.record import FetchResult
+from scrapy_robots_plus.storage.base import FetchResult
 
 from .results import CACHED, Results
 from .tap import BodyTaps, Download, Tap, TimeAllowed
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-    from scrapy_robots_plus.storage.record import RobotsRecord
+    from scrapy_robots_plus.storage.base import RobotsRecord
 
     _T = TypeVar("_T")
 

@@ -17,7 +17,7 @@ from scrapy_robots_plus.protocol.access import Failure, Outcome
 from scrapy_robots_plus.protocol.octets import whole_lines
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.standing import is_challenge
-from scrapy_robots_plus.storage.record import FetchResult
+from scrapy_robots_plus.storage.base import FetchResult
 
 from .tap import CutOffError, content_encoding, is_gzip
 
