@@ -11,7 +11,7 @@ from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS
 from scrapy_robots_plus.protocol.freshness import http_date, retry_after
 from scrapy_robots_plus.settings.scrapys_own import handled_statuses
 
-from .quota import ANY_QUOTA, QUOTA_HEADERS, left_in
+from .quota import QUOTA_HEADERS, left_in
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 BUSY = frozenset({TOO_MANY_REQUESTS, 503})
 """What a host answers that gets too many requests."""
+_QUOTA = frozenset(name.title().encode() for name in QUOTA_HEADERS)
 
 
 class HeldAtClosing(IgnoreRequest):
@@ -56,10 +57,10 @@ def wait_asked_for(request: Request, response: Response, now: float) -> float:
 
 def left_said(response: Response, now: float) -> Left | None:
     """What *response* says is left of a limit; None if it does not. *now*: as above."""
-    if not any(name in response.headers for name in ANY_QUOTA):  # as in almost every answer
+    if _QUOTA.isdisjoint(response.headers):  # as almost every answer
         return None
     sent_at = http_date(header(response, "Date"))
-    headers = {name: header(response, name) for name in QUOTA_HEADERS if name in response.headers}
+    headers = {name: header(response, name) for name in QUOTA_HEADERS}
     return left_in(headers, now if sent_at is None else sent_at)
 
 

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 OLDER = ("x-ratelimit-", "ratelimit-")
 """Before ``remaining`` and ``reset``: the usual headers, and those of drafts up to 06."""
-ANY_QUOTA = ("ratelimit", *(f"{each}remaining" for each in OLDER))
-"""An answer without these says nothing."""
-QUOTA_HEADERS = (*ANY_QUOTA, "ratelimit-policy", *(f"{each}reset" for each in OLDER))
+QUOTA_HEADERS = (
+    *("ratelimit", "ratelimit-policy"),
+    *(prefix + each for prefix in OLDER for each in ("remaining", "reset")),
+)
 _WHOLE = re.compile(rb"[0-9]{1,15}")
 _NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,9})?")
 _EPOCH, _MILLISECONDS = 1e9, 1e11
@@ -40,12 +41,12 @@ def left_in(headers: Mapping[str, str], now: float) -> Left | None:
     left; None if they do not say how many requests are left for how long. *now*: seconds since the
     epoch, by the clock of the host.
     """
-    found = _in_fields(headers) if "ratelimit" in headers else []
+    found = _in_fields(headers)
     for prefix in OLDER:
-        left = _number(headers.get(f"{prefix}remaining", ""))
-        seconds = _until(headers.get(f"{prefix}reset", ""), now)
-        if left is not None and seconds is not None:
-            found.append(Left(left, seconds))
+        left, reset = (headers.get(prefix + each, "").strip(" ") for each in ("remaining", "reset"))
+        seconds = _until(reset, now)
+        if _NUMBER.fullmatch(left) and seconds is not None:
+            found.append(Left(float(left), seconds))
     return min(found, key=lambda each: (each.requests, -each.seconds), default=None)
 
 
@@ -67,20 +68,15 @@ def _in_fields(headers: Mapping[str, str]) -> list[Left]:
     return found
 
 
-def _number(text: str) -> float | None:
-    text = text.strip(" ")
-    return float(text) if _NUMBER.fullmatch(text) else None
-
-
 def _until(text: str, now: float) -> float | None:
-    seconds = _number(text)
-    if seconds is None:
-        try:
-            return moment_of(text.strip(" ")) - now
-        except ValueError:
-            return None
-    moment = seconds / 1000 if seconds > _MILLISECONDS else seconds
-    return moment - now if seconds > _EPOCH else seconds
+    if _NUMBER.fullmatch(text):
+        seconds = float(text)
+        moment = seconds / 1000 if seconds > _MILLISECONDS else seconds
+        return moment - now if seconds > _EPOCH else seconds
+    try:
+        return moment_of(text) - now
+    except ValueError:
+        return None
 
 
 class Quota:

@@ -58,14 +58,12 @@ def add_preferences(
 
 
 def _add(stamp: dict[str, Any], preferences: Preferences) -> None:
-    said = preferences.as_dict()
-    known = {statement.category for statement in preferences.statements}
-    before = stamp["preferences"]
-    stamp.update(said)
+    before, known = stamp["preferences"], {each.category for each in preferences.statements}
+    stamp |= preferences.as_dict()
+    stamp["preferences"] |= {
+        use: NOT_READ for use in before if before[use] == NOT_READ and use not in known
+    }
     stamp["tdm_policy"] = (preferences.tdm_policy or "")[:MOST_OF_A_TEXT] or None
-    if NOT_READ in before.values():
-        unread = (use for use, preference in before.items() if preference == NOT_READ)
-        stamp["preferences"].update(dict.fromkeys(set(unread) - known, NOT_READ))
 
 
 def mark_as_sent(request: Request, now: float) -> None:

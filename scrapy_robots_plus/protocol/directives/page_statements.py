@@ -81,14 +81,8 @@ MAX_VIDEO_PREVIEW = "max-video-preview"
 PLAIN = (
     NOINDEX,
     NOFOLLOW,
-    "noarchive",
-    "nosnippet",
-    "noimageindex",
-    "notranslate",
-    "noai",
-    "noimageai",
-    "indexifembedded",
-    "nocache",
+    *("noarchive", "nosnippet", "noimageindex", "notranslate"),
+    *("noai", "noimageai", "indexifembedded", "nocache"),
 )
 """Directives without a value. ``noai`` and ``noimageai`` are DeviantArt's, ``nocache`` is Bing's
 name of ``noarchive``; the others are Google's."""
