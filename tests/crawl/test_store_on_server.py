@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.crawl_process import MODES, crawl_in_process
+from tests.commands.running import Robots
+from tests.crawl_process import MODES, crawl_in_process, crawls_in_process
 from tests.redis_server import RedisServer
+from tests.sites import TDMREP, answer, validated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.sites import Host, Sites
 
 pytestmark = pytest.mark.parametrize("mode", MODES)
 
 RULES = "User-agent: *\nDisallow: /closed\n"
+RESERVED = json.dumps([{"location": "/reserved", "tdm-reservation": 1}])
+SKIP: dict[str, Any] = {"ROBOTS_AI_USES": ["train-ai"], "ROBOTS_AI_POLICY": "skip"}
 
 
 @pytest.fixture(scope="module")
@@ -77,3 +84,59 @@ def test_without_the_server_robots_txt_is_fetched(sites: Sites, mode: str, how: 
     assert [host.robots_hits for host in hosts] == [1] * 5
     assert stats["robotstxt/store/errors"] >= 5
     assert stats["log_count/WARNING"] == 1
+
+
+def asked(host: Host) -> int:
+    return sum(hit.path == TDMREP for hit in host.hits)
+
+
+def test_the_next_crawl_finds_each_tdmrep_json_too(
+    sites: Sites, mode: str, server: RedisServer, tmp_path: Path
+) -> None:
+    hosts = [sites.host(RULES) for _ in range(4)]
+    for host, reply in zip(
+        hosts, [answer(RESERVED), answer("[]"), answer("", 404), answer("", 503)], strict=True
+    ):
+        host.pages[TDMREP] = reply
+    urls = [host.url(path) for host in hosts for path in ("/reserved", "/open", "/closed")]
+    wanted = [host.url("/reserved") for host in hosts[1:]] + [host.url("/open") for host in hosts]
+    for _ in range(3):
+        done = crawl_in_process(mode, *urls, ROBOTS_STORE=server.url, **SKIP)
+        assert sorted(done["got"]) == sorted(wanted)
+        assert "log_count/ERROR" not in done["stats"]
+        assert "robotstxt/store/errors" not in done["stats"]
+    assert [host.robots_hits for host in hosts] == [1] * 4
+    assert [asked(host) for host in hosts] == [1] * 4
+    listed = Robots(tmp_path)("cache", "list", "--json", "-s", f"ROBOTS_STORE={server.url}")
+    assert {each["origin"] for each in listed.json} == {
+        f"{host.url('')}{path}" for host in hosts for path in ("", TDMREP)
+    }
+
+
+def test_crawls_at_once_ask_for_a_tdmrep_json_once(
+    sites: Sites, mode: str, server: RedisServer
+) -> None:
+    host = sites.host(RULES)
+    host.pages[TDMREP] = answer(RESERVED)
+    urls = [host.url("/reserved"), host.url("/open")]
+    for done in crawls_in_process(mode, 3, *urls, ROBOTS_STORE=server.url, **SKIP):
+        assert done["got"] == [host.url("/open")]
+    assert (asked(host), host.robots_hits) == (1, 1)
+
+
+def test_one_that_has_expired_is_asked_for_by_its_validator(
+    sites: Sites, mode: str, server: RedisServer
+) -> None:
+    host = sites.host(RULES)
+    host.pages[TDMREP] = validated(RESERVED, '"1"', cache_control="max-age=1")
+    for number in range(2):
+        done = crawl_in_process(
+            mode, host.url("/reserved"), ROBOTS_STORE=server.url, ROBOTS_TTL=(1, 86_400), **SKIP
+        )
+        assert done["got"] == []
+        time.sleep(1.1 * (number == 0))
+    assert [hit.headers.get("if-none-match") for hit in host.hits if hit.path == TDMREP] == [
+        None,
+        '"1"',
+    ]
+    assert done["stats"]["robotstxt/tdmrep/304"] == 1
