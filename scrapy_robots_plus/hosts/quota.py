@@ -59,9 +59,9 @@ def _in_fields(headers: Mapping[str, str]) -> list[Left]:
         )
     except StructuredFieldError:
         return []
-    found = []
+    found, by_name = [], dict(policies)
     for name, limit in limits:
-        policy = dict(policies).get(name, {})
+        policy = by_name.get(name, {})
         numbers = [limit.get("r", b""), limit.get("t", policy.get("w", b""))]
         if all(map(_WHOLE.fullmatch, numbers)) and policy.get("qu", b'"requests"') == b'"requests"':
             found.append(Left(*map(float, numbers)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -133,6 +134,9 @@ def _tags(response: Response, agent: AgentNames, *more: str) -> Iterable[Meta]:
         return ()
     kind = _text(response.headers.get("Content-Type") or b"")
     body = response.body[:MOST_OCTETS]
-    page = html_to_unicode(kind, body)[1] if any(each in body for each in _NOT_ASCII) else body
+    page: str | bytes = body
+    if any(each in body for each in _NOT_ASCII):
+        with suppress(LookupError, UnicodeError):  # Python has charsets that are none of text
+            page = html_to_unicode(kind, body)[1]
     names = (*chain(*names_of(agent)), *more)
     return dict.fromkeys(robots_metas(page, names, xml="xhtml" in kind.lower()))

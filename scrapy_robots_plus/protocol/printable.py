@@ -52,4 +52,7 @@ def moment_of(text: str) -> float:
     """Seconds since the epoch, from RFC 3339 in UTC (``Z``). Raises ValueError for other text."""
     if not text.endswith("Z"):
         raise ValueError(f"expected a time in UTC that ends in Z, not {text!r}")
-    return (datetime.fromisoformat(f"{text[:-1]}+00:00") - _EPOCH).total_seconds()
+    moment = datetime.fromisoformat(f"{text[:-1]}+00:00")
+    if moment.tzinfo is None:  # of a day, the zone was read as the time
+        raise ValueError(f"expected a time in UTC, not {text!r}")
+    return (moment - _EPOCH).total_seconds()

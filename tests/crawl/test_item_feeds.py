@@ -195,6 +195,23 @@ async def test_the_columns_of_all_batches_are_the_same(
     assert {url: found[url] for url in checked(stamps)} == checked(stamps)
 
 
+@pytest.mark.parametrize("kind", ["jsonlines", "csv"])
+@pytest_twisted.ensureDeferred
+async def test_no_item_is_lost_because_of_what_a_site_says(
+    sites: Sites, tmp_path: Path, kind: str
+) -> None:
+    host = site(sites)
+    host.pages[TDMREP] = answer(
+        r'[{"location": "/tdm/\ud800", "tdm-reservation": 0},'
+        r' {"location": "/", "tdm-reservation": 1, "tdm-policy": "https://x.example/\udfff"}]'
+    )
+    feed = tmp_path / "feed"
+    stamps = await fed(host, str(feed), kind, "robots:columns", encoding="utf-8")
+    assert stamps[host.url("/tdm/1")]["tdm_policy"] == r"https://x.example/\udfff"
+    rows = feed.read_text(encoding="utf-8")
+    assert rows.count(r"x.example/\\udfff" if kind == "jsonlines" else r"x.example/\udfff") > 3
+
+
 @dataclass
 class Page:
     url: str

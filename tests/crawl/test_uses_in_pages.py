@@ -86,8 +86,12 @@ def test_what_the_head_of_a_page_says(head: str) -> None:
         in_page('<meta name="tdm-reservation" content="1">', "text/html; charset=windows-1252"),
         in_page(f'<!--{"-" * (MOST_OCTETS - 200)}--><meta name="tdm-reservation" content="1">'),
         in_page('<script/><meta name="tdm-reservation" content="1"/>', "application/xhtml+xml"),
+        *(
+            in_page('<meta name="tdm-reservation" content="1">\0', f"text/html; charset={charset}")
+            for charset in ("hex", "idna", "undefined", "\xe9")
+        ),
     ],
-    ids=range(4),
+    ids=range(8),
 )
 def test_in_any_charset_and_far_down(response: HtmlResponse) -> None:
     statements, _ = said_in_metas(response, "foobot")

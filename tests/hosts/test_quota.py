@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.hosts.quota import Left, Quota, left_in
+from tests.protocol.worst_cases import seconds
 
 NOW = 1_800_000_000.0
 LATER = "2027-01-15T08:00:30Z"
@@ -77,6 +78,8 @@ def x(remaining: str, reset: str, prefix: str = "x-ratelimit-") -> dict[str, str
         (x("50", "soon"), None),
         (x("50", "soonZ"), None),
         (x("50", "Z"), None),
+        (x("50", "2027-01-15Z"), None),
+        (x("50", "2027-W03Z"), None),
         (x("40, 1000", "30, 60"), None),
         (x("1e3", "30"), None),
         (x("nan", "inf"), None),
@@ -94,6 +97,17 @@ def x(remaining: str, reset: str, prefix: str = "x-ratelimit-") -> dict[str, str
 def test_what_an_answer_says(headers: dict[str, str], left: tuple[float, float] | None) -> None:
     found = left_in(headers, NOW)
     assert found == (None if left is None else pytest.approx(left))
+
+
+def test_many_limits_are_read_in_linear_time() -> None:
+    def read(times: int) -> float:
+        limits, policies = (
+            ", ".join(f'"{number}";{rest}' for number in range(times))
+            for rest in ("r=9;t=9", "q=9;w=9")
+        )
+        return seconds(lambda: left_in({R: limits, P: policies}, NOW))
+
+    assert read(4_000) < 40 * max(read(400), 0.0005)
 
 
 @given(st.dictionaries(st.sampled_from([R, P, *x("", ""), *x("", "", "ratelimit-")]), st.text()))
@@ -221,9 +235,9 @@ def test_no_pause_is_longer_than_the_longest(
     answers: list[tuple[int, float, float, bool, bool]],
 ) -> None:
     quota, now = Quota(300.0), 0.0
-    for requests, seconds, passed, is_refused, is_sent in answers:
+    for requests, after, passed, is_refused, is_sent in answers:
         now += passed
         if is_sent and now >= quota.due_at:
             quota.handed_over(now)
-        quota.heard(Left(requests, seconds), now, requests // 2, is_refused=is_refused)
+        quota.heard(Left(requests, after), now, requests // 2, is_refused=is_refused)
         assert quota.due_at <= now + 300.0

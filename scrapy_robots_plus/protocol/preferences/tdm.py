@@ -117,8 +117,13 @@ def _rule(
     # Not isinstance: a bool is an int.
     is_number = type(reservation) in (int, float) and reservation in (0, 1)
     said = _WORDS[str(int(reservation))] if is_number else Preference.UNKNOWN
-    policy = policy if isinstance(policy, str) and policy else None
+    policy = _writable(policy) if isinstance(policy, str) and policy else None
     kept = {key: served[key] for key in ("location", RESERVATION, POLICY) if key in served}
-    text = json.dumps(kept, ensure_ascii=False)
+    text = _writable(json.dumps(kept, ensure_ascii=False))
     escaped = path[:-1].replace(b"$", b"%24") + path[-1:]
     return escaped, _said(Source.TDM_FILE, said, text, policy, vocabulary)
+
+
+def _writable(text: str) -> str:
+    """*text* with the halves of characters, which JSON can name and no feed can hold, escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -133,6 +133,16 @@ def test_a_policy_that_is_no_text_is_none(policy: Any) -> None:
     assert (said.preference, said.policy) == (DISALLOW, None)
 
 
+def test_half_a_character_can_be_written_and_is_read_again() -> None:
+    """JSON can name what no encoding has: a feed that holds it would fail."""
+    body = rb'[{"location": "/", "tdm-reservation": 1, "tdm-policy": "/\ud800", "x": "\udfff"}]'
+    (said,) = TdmFile(body).statements("/a")
+    assert said.text == body[1:-17].decode() + "}"
+    assert said.policy == r"/\ud800"
+    f"{said.text}{said.policy}".encode()
+    assert TdmFile(f"[{said.text}]".encode()).statements("/a") == (said,)
+
+
 VALUES: dict[str, Preference] = {
     "1": DISALLOW,
     "0": ALLOW,
