@@ -7,8 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.access import Access, is_definite
-from scrapy_robots_plus.protocol.preferences import combine
-from scrapy_robots_plus.protocol.preferences.tdm import tdm_file
+from scrapy_robots_plus.protocol.preferences import TdmFile, combine
 from scrapy_robots_plus.protocol.printable import printable
 
 from . import judging
@@ -124,15 +123,15 @@ class Policy:
         self._epoch = clock.wall() - clock.monotonic()
         lasts = fresh_for(record, self.now) if settings.needs_file else inf
         self._fresh_until = clock.monotonic() + lasts
-        self._tdmrep = b""
-        """The text of the site's ``tdmrep.json``; empty if there is none, or it was not read."""
+        self._tdmrep: TdmFile | None = None
+        """The site's ``tdmrep.json``; None if there is none, or it was not read."""
         self._tdmrep_until = inf
 
     def reserve(self, tdmrep: RobotsRecord) -> None:
         """Goes by a ``tdmrep.json`` too. Called before its first use; it is refreshed, while it
         answers, when that is due."""
         if tdmrep.access is Access.RULES and not tdmrep.is_cut:
-            self._tdmrep = tdmrep.body
+            self._tdmrep = TdmFile(tdmrep.body)
         lasts = max(fresh_for(tdmrep, self.now), LEAST_LIFETIME)
         self._tdmrep_until = self._clock.monotonic() + lasts
         self._fresh_until = min(self._fresh_until, self._tdmrep_until)
@@ -298,7 +297,7 @@ class Policy:
         ``tdmrep.json`` does."""
         statements = self._in_file(url, agent)
         if self._tdmrep:
-            statements += tdm_file(self._tdmrep).statements(url)
+            statements += self._tdmrep.statements(url)
         return combine(statements) if statements else NO_PREFERENCES
 
     def _in_file(self, url: str, agent: AgentNames) -> tuple[Statement, ...]:

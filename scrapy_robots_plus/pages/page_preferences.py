@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -14,7 +15,7 @@ from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.preferences import Preference, combine
 from scrapy_robots_plus.protocol.printable import printable
 
-from .stamp import add_preferences, mark_as_sent
+from .stamp import MOST_OF_A_TEXT, add_preferences, mark_as_sent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,7 +117,7 @@ class PagePreferences:
 
             of_page, licenses = said_in(response, sent.agent, in_page=bool(settings.ai_uses))
         if settings.uses and (of_page or request.url in self._said):
-            self._said.put(request.url, of_page)
+            self._said.put(request.url, tuple(map(_short, of_page)))
         preferences = sent.policy.preferences(request.url, sent.agent)
         if of_page or licenses:
             preferences = combine((*preferences.statements, *of_page))
@@ -156,6 +157,12 @@ class PagePreferences:
                 "stat": keys.CONTRADICTIONS,
             },
         )
+
+
+def _short(said: Statement) -> Statement:
+    """*said* with no more of its words than a stamp has."""
+    policy = said.policy and said.policy[:MOST_OF_A_TEXT]
+    return replace(said, text=said.text[:MOST_OF_A_TEXT], policy=policy)
 
 
 def _joined(response: Response, address: str) -> str:

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_twisted
 
+from scrapy_robots_plus import RobotsMiddleware
+from scrapy_robots_plus.protocol.preferences import TdmFile
 from tests.crawl.stamping import StampSpider, StampStepSpider
 from tests.crawling import crawl, names_rules, stat
 from tests.sites import TDMREP, answer, half, hang, hang_up, redirect, validated
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from scrapy.http import Response
 
     from tests.sites import Host, Reply, Sites
 
@@ -140,6 +144,47 @@ async def test_it_may_be_elsewhere_on_the_web(sites: Sites) -> None:
     host = site(sites, redirect(other.url("/tdm.json")))
     crawler = await crawl(host.url("/reserved/1"), spider=StampSpider, **SKIP)
     assert (crawler.spider.got, host.fetched) == ([], [])
+
+
+@pytest_twisted.ensureDeferred
+async def test_each_is_read_once_however_many_sites_there_are(
+    sites: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, init = [], TdmFile.__init__
+
+    def noting(file: TdmFile, body: bytes) -> None:
+        read.append(body)
+        init(file, body)
+
+    monkeypatch.setattr(TdmFile, "__init__", noting)
+    hosts = [
+        site(sites, answer(f'[{{"location": "/reserved/{number}", "tdm-reservation": 1}}]'))
+        for number in range(40)
+    ]
+    urls = [host.url(f"/{number}") for number in range(3) for host in hosts]
+    crawler = await crawl(*urls, spider=StampSpider, **SKIP)
+    assert len(crawler.spider.got) == 120
+    assert len(read) == 40
+
+
+@pytest_twisted.ensureDeferred
+async def test_what_pages_say_is_kept_short(sites: Sites) -> None:
+    """Ten thousand pages that say a lot must not fill the memory."""
+    host = site(sites)
+    html = '<html><head><meta name="tdm-reservation" content="{}"><meta name="tdm-policy" {}>'
+    long = html.format("1," * 40_000, f'content="{"x" * 100_000}"')
+    host.pages["/long"] = answer(long, content_type="text/html")
+
+    class Spider(StampSpider):
+        async def parse(self, response: Response) -> None:
+            policies = self.crawler.get_downloader_middleware(RobotsMiddleware).policies
+            found.append(await policies.may(response.url, "train-ai"))
+
+    found: list[Any] = []
+    await crawl(host.url("/long"), spider=Spider, **FOR_TRAINING)
+    (permission,) = found
+    assert permission.preference == "disallow"
+    assert len(f"{permission.statement.text}{permission.statement.policy}") <= 1_000
 
 
 @pytest_twisted.ensureDeferred

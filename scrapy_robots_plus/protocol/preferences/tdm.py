@@ -8,7 +8,6 @@ there were none; ``tdm-policy`` is the URL of a policy, under which it may be al
 from __future__ import annotations
 
 import json
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.protocol.dialect import RFC9309
@@ -53,12 +52,6 @@ class TdmFile:
         path = path_in_form(url, RFC9309).replace(b"*", b"%2A").replace(b"$", b"%24")
         rank = self._best(path)
         return () if rank == NO_RANK else self._said[line_of(rank)]
-
-
-@lru_cache(maxsize=32)
-def tdm_file(body: bytes) -> TdmFile:
-    """The file with this *body*; those that are in use are kept parsed."""
-    return TdmFile(body)
 
 
 def tdm_statements(

@@ -19,7 +19,6 @@ from scrapy_robots_plus.protocol.preferences import (
     tdm_statements,
     usage_header,
 )
-from scrapy_robots_plus.protocol.preferences.tdm import tdm_file
 from tests.protocol.worst_cases import seconds
 
 ALLOW, DISALLOW, UNKNOWN = Preference.ALLOW, Preference.DISALLOW, Preference.UNKNOWN
@@ -115,7 +114,7 @@ def test_what_a_file_says(served: Any, path: str, expected: Preference | None) -
 def test_a_statement_has_the_words_of_its_rule_and_the_policy() -> None:
     policy = "https://provider.example/policies/policy.json"
     served = [{**rule("/a"), "comment": "x" * 500, "tdm-policy": policy}]
-    (said,) = tdm_file(json.dumps(served).encode()).statements(SITE + "/a/1")
+    (said,) = TdmFile(json.dumps(served).encode()).statements(SITE + "/a/1")
     assert said == Statement(
         "train-ai",
         DISALLOW,
@@ -269,8 +268,8 @@ def test_time_grows_with_the_length(repeated: str) -> None:
 
 
 def test_a_file_without_a_rule_is_false() -> None:
-    assert not tdm_file(b"[]")
-    assert tdm_file(json.dumps([rule("/a")]).encode())
+    assert not TdmFile(b"[]")
+    assert TdmFile(json.dumps([rule("/a")]).encode())
 
 
 def test_what_is_known_only_with_the_page() -> None:
