@@ -12,9 +12,10 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = "scrapy_robots_plus"
 
 FLOORS = (
-    "contrib",
     "commands",
     "addon",
+    "extension",
+    "wiring",
     "report",
     "audit",
     "redis",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         robots_changed,
         sitemaps_found,
     )
+    from .extension import RobotsExtension
     from .hosts.downloader import RobotsDownloader
     from .hosts.queue import RobotsPriorityQueue
     from .origins.changes import RobotsChange
@@ -43,9 +44,8 @@ if TYPE_CHECKING:
     from .protocol.dialect import Dialect
     from .protocol.origin import Origin
     from .protocol.verdict import Reason, Verdict
-    from .report.extension import RobotsExtension
     from .requests.middleware import RobotsMiddleware
-    from .settings.errors import RobotsSettingsError
+    from .settings.robots_settings import RobotsSettingsError
     from .storage.base import StoreError
 
 _HOMES = {
@@ -60,7 +60,7 @@ _HOMES = {
     "RobotsDisallowed": "crawl.exceptions",
     "RobotsDuplicate": "crawl.exceptions",
     "RobotsDownloader": "hosts.downloader",
-    "RobotsExtension": "report.extension",
+    "RobotsExtension": "extension",
     "RobotsGivenUp": "crawl.exceptions",
     "RobotsIgnored": "crawl.exceptions",
     "RobotsItemMiddleware": "pages.items",
@@ -70,7 +70,7 @@ _HOMES = {
     "RobotsPagesMiddleware": "pages.middleware",
     "RobotsParser": "origins.our_parser",
     "RobotsPriorityQueue": "hosts.queue",
-    "RobotsSettingsError": "settings.errors",
+    "RobotsSettingsError": "settings.robots_settings",
     "RobotsSitemapSpider": "pages.sitemap_spider",
     "RobotsUnreachable": "crawl.exceptions",
     "RobotsUseDisallowed": "crawl.exceptions",

@@ -9,12 +9,12 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.utils.misc import load_object
 from scrapy.utils.python import global_object_name
 
+from .extension import RobotsExtension
 from .hosts.downloader import RobotsDownloader
 from .hosts.queue import RobotsPriorityQueue
 from .origins.our_parser import RobotsParser
 from .pages.items import RobotsItemMiddleware
 from .pages.middleware import RobotsPagesMiddleware
-from .report.extension import RobotsExtension
 from .requests.middleware import RobotsMiddleware
 from .settings.scrapys_own import has_workers, job_folder, names_our_queue, redis_url
 

@@ -45,7 +45,11 @@ def test_no_file_names_a_folder_of_a_machine_or_leaves_something_undone() -> Non
     assert found == []
 
 
-FOR_SCRAPY_REDIS = ("scrapy_robots_plus.redis", "scrapy_robots_plus.redis.dupefilter")
+FOR_OTHERS = (
+    "scrapy_robots_plus.redis",
+    "scrapy_robots_plus.redis.dupefilter",
+    "scrapy_robots_plus.spidermon",
+)
 
 
 @pytest.mark.parametrize("missing", ["redis", "scrapy_redis"])
@@ -55,7 +59,7 @@ import importlib, pkgutil, sys
 sys.modules[{missing!r}] = None
 import scrapy_robots_plus
 for each in pkgutil.walk_packages(scrapy_robots_plus.__path__, "scrapy_robots_plus."):
-    if each.name not in {FOR_SCRAPY_REDIS!r} and ".contrib." not in each.name:
+    if each.name not in {FOR_OTHERS!r}:
         importlib.import_module(each.name)
 """
     command = [sys.executable, "-c", code]

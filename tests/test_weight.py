@@ -18,7 +18,6 @@ MOST_MODULES = 200
 UNUSED = (
     "audit",
     "commands",
-    "contrib",
     "hosts.book_in_file",
     "hosts.book_on_server",
     "job",
@@ -27,6 +26,7 @@ UNUSED = (
     "protocol.lint",
     "redis",
     "robotparser",
+    "spidermon",
     "storage.exchange",
     "storage.redis_server",
     "storage.redis_store",

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.python import global_object_name
 
-from scrapy_robots_plus import compat
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
     from scrapy_robots_plus.origins.retrieval import Retrieved
     from scrapy_robots_plus.pages.page_preferences import Sent
     from scrapy_robots_plus.pages.reading import Page
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.standing import Site
     from scrapy_robots_plus.protocol.verdict import Verdict
-    from scrapy_robots_plus.requests.judge import Passes, Refused
 
 
 class Entries:
@@ -135,7 +133,7 @@ class Entries:
             source=verdict.source,
             preferences=_preferred(request),
             statements=(request.meta.get(STAMP_META_KEY) or {}).get("statements") or None,
-            override=decision.override,
+            override=_override_of(policy),
         )
         if policy is None:
             entry.robots_url = verdict.robots_url
@@ -197,7 +195,7 @@ class Entries:
 
     def end(self, reason: str) -> EndEntry:
         """The crawl ends for *reason*. Its counts of lines are for whoever writes them."""
-        tally, counts = self._crawl.get(Tally), compat.stats_of(self._crawl.crawler).get_stats()
+        tally, counts = self._crawl.get(Tally), self._crawl.stats.get_stats()
         return EndEntry(
             **self._now(),
             reason=reason,
@@ -251,3 +249,9 @@ def _text(outcome: Outcome | None) -> str | None:
 
 def _plain(table: Mapping[str, object]) -> dict[str, str]:
     return {key: str(value) for key, value in table.items()}
+
+
+def _override_of(policy: Policy | None) -> dict[str, Any] | None:
+    """The override that a request was judged under."""
+    override = None if policy is None else policy.settings.override
+    return None if override is None else override.as_json()

@@ -13,21 +13,17 @@ from weakref import WeakKeyDictionary
 from scrapy import signals
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.httpobj import urlparse_cached
-from twisted.internet.defer import Deferred
 
-from scrapy_robots_plus import compat
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY, valid_origin_of
-from scrapy_robots_plus.hosts.door import Door
-from scrapy_robots_plus.hosts.downloader import RobotsDownloader
 from scrapy_robots_plus.origins.fetching.fetcher import Fetcher
+from scrapy_robots_plus.origins.policy import Passes, Refused
 from scrapy_robots_plus.origins.retrieval import Retrieval
 from scrapy_robots_plus.pages.page_preferences import PagePreferences
 from scrapy_robots_plus.protocol.preferences import combine
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.requests.judge import Passes, Refused
 from scrapy_robots_plus.settings.checks import filled_in
 
 from .files import Bodies, folder_beside
@@ -44,7 +40,6 @@ if TYPE_CHECKING:
     from twisted.internet.task import LoopingCall
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.hosts.downloader import ActiveRequests
     from scrapy_robots_plus.origins.fetching.fetcher import Exchange
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.origins.retrieval import Retrieved
@@ -66,6 +61,7 @@ class Problems:
     """Those of one crawl."""
 
     def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
         self._crawler = crawl.crawler
         self._once = Once()
 
@@ -80,7 +76,7 @@ class Problems:
 
     def count(self, errors: int = 1) -> None:
         if errors:
-            compat.stats_of(self._crawler).inc_value(stats.AUDIT_ERRORS, errors)
+            self._crawl.stats.inc_value(stats.AUDIT_ERRORS, errors)
 
     def never_fatal(self, action: Callable[_P, None]) -> Callable[_P, None]:
         """*action*; the crawl survives its exceptions. They are logged, the first at ERROR."""
@@ -133,16 +129,15 @@ class Recorder:
         self._bodies = None if folder is None else Bodies(folder)
         begin = self._entries.begin(as_seen_from(path, folder))
         self._log = AuditLog(path, begin, problems.warn, crawl.clock.wall)
-        self._knows_departures = compat.watch_handovers(
-            crawl.crawler, problems.never_fatal(self._handed_over)
-        )
+        self._knows_departures = crawl.watch_handovers(problems.never_fatal(self._handed_over))
         crawl.decision_listeners.append(problems.never_fatal(self._decided))
         crawl.exemption_listeners.append(problems.never_fatal(self._exempted))
         crawl.page_listeners.append(problems.never_fatal(self._page_taken))
-        if self._enforces:
-            crawl.get(Door).walls.subscribe(problems.never_fatal(self._stands_otherwise))
+        crawl.standing_listeners.append(problems.never_fatal(self._stands_otherwise))
         crawl.get(PagePreferences).listeners.append(problems.never_fatal(self._said))
-        self._active = self._watched_active(crawl)
+        self._in_hand = None if self._enforces else crawl.in_hand
+        if self._in_hand is not None:
+            self._in_hand.subscribe(problems.never_fatal(self._left))
         crawl.get(Retrieval).subscribe(problems.never_fatal(self._retrieved))
 
     @property
@@ -162,7 +157,7 @@ class Recorder:
         """After the last :meth:`write`."""
         log = self._log
         log.close()
-        collector = compat.stats_of(self._crawl.crawler)
+        collector = self._crawl.stats
         collector.set_value(stats.AUDIT_LINES, log.written)
         if log.lost:
             collector.set_value(stats.AUDIT_LOST, log.lost)
@@ -180,14 +175,6 @@ class Recorder:
                     "hash": log.last.hash,
                 },
             )
-
-    def _watched_active(self, crawl: Crawl) -> ActiveRequests | None:
-        """What the downloader has in hand; None if that is not to be known, or does not matter."""
-        downloader = compat.engine_of(crawl.crawler).downloader
-        if self._enforces or not isinstance(downloader, RobotsDownloader):
-            return None
-        downloader.active.subscribe(self._problems.never_fatal(self._left))
-        return downloader.active
 
     # What happens in the crawl
 
@@ -209,7 +196,7 @@ class Recorder:
         elif request in self._sent:  # ROBOTS_MODE = "observe" holds up no request
             entry.sent = self._sent[request]
             self._add(entry)
-        elif is_denied and self._active is not None and request not in self._active:
+        elif is_denied and self._in_hand is not None and request not in self._in_hand:
             self._add(entry)  # somebody else has answered or dropped it
         else:
             self._under_way[request] = entry
@@ -331,18 +318,13 @@ class Audit:
             self._write()
             if not any(recorder.waits for recorder in self._recorders):
                 break
-            await self._pause()
+            await self._crawl.clock.sleep(_SECONDS_BETWEEN_ATTEMPTS)
         for recorder in self._recorders:
             recorder.close()
 
     def _write(self) -> None:
         for recorder in self._recorders:
             recorder.write()
-
-    async def _pause(self) -> None:
-        waiter: Deferred[None] = Deferred()
-        self._crawl.clock.call_later(_SECONDS_BETWEEN_ATTEMPTS, lambda: waiter.callback(None))
-        await compat.wait_for(waiter)
 
     def _path(self, setting: str, spider: Spider) -> Path:
         return filled_in(setting, spider.name, self._crawl.clock.wall())

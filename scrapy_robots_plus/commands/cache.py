@@ -17,8 +17,7 @@ from scrapy_robots_plus.origins.decide import fresh_for, held_to
 from scrapy_robots_plus.origins.policy import answer_in
 from scrapy_robots_plus.protocol.freshness import CLOCK_SKEW, span_of_use
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.protocol.printable import counted
-from scrapy_robots_plus.report.progress import duration
+from scrapy_robots_plus.protocol.printable import counted, duration
 from scrapy_robots_plus.storage import (
     Standing,
     StoreDamagedError,

@@ -10,12 +10,10 @@ from scrapy import Request
 from twisted.internet.defer import CancelledError
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.pace import Timetable
-from scrapy_robots_plus.protocol.printable import counted
-from scrapy_robots_plus.report.progress import duration
-from scrapy_robots_plus.settings.scrapys_own import queue_class, throttles_automatically
+from scrapy_robots_plus.protocol.printable import counted, duration
+from scrapy_robots_plus.settings.scrapys_own import has_our_priority_queue, throttles_automatically
 
 from .output import Style, WrongUsageError
 from .sitemaps import Sitemaps
@@ -91,7 +89,7 @@ class Figures:
         self.response_time = response_time
         self.concurrency = settings.getint("CONCURRENT_REQUESTS")
         """0 for any number."""
-        self.other_queue = not issubclass(queue_class(settings), RobotsPriorityQueue)
+        self.other_queue = not has_our_priority_queue(settings)
         """Whether requests wait for their delay elsewhere than in the queue of this package, and so
         keep those of other hosts from being sent."""
         self.autothrottle = throttles_automatically(settings)

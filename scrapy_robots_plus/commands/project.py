@@ -17,6 +17,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.addon import Addon
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.extension import RobotsExtension
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.crawl_store import FILE_IN_JOBDIR, uri_in_job
 from scrapy_robots_plus.origins.our_parser import RobotsParser
@@ -26,7 +27,6 @@ from scrapy_robots_plus.origins.policy import Policy
 from scrapy_robots_plus.origins.retrieval import Retrieval
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.octets import whole_lines
-from scrapy_robots_plus.report.extension import RobotsExtension
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 from scrapy_robots_plus.storage.base import RobotsRecord

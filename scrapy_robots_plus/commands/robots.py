@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TextIO, cast
 from scrapy.commands import ScrapyCommand
 
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.settings.errors import RobotsSettingsError
+from scrapy_robots_plus.settings.robots_settings import RobotsSettingsError
 from scrapy_robots_plus.storage import StoreError
 
 from .output import Output, UnreadableError, WrongUsageError

@@ -4,7 +4,6 @@ Each bridge says which Scrapy versions need it and when it can go. "2.14 to 2.19
 package supports. The import lines below are what the rest of the package uses, as ``compat.name``.
 """
 
-from .crawler import LOGGERS_OF_FAILED_CRAWLS as LOGGERS_OF_FAILED_CRAWLS
 from .crawler import ClosingWatch as ClosingWatch
 from .crawler import best_priority as best_priority
 from .crawler import close_crawl as close_crawl
@@ -12,6 +11,7 @@ from .crawler import count_before_downloader as count_before_downloader
 from .crawler import count_parts as count_parts
 from .crawler import crawler_process as crawler_process
 from .crawler import dealt_with as dealt_with
+from .crawler import end_crawl as end_crawl
 from .crawler import engine_of as engine_of
 from .crawler import fingerprint as fingerprint
 from .crawler import fits_on_disk as fits_on_disk
@@ -20,8 +20,6 @@ from .crawler import idle_stats as idle_stats
 from .crawler import is_closing as is_closing
 from .crawler import is_listened_to as is_listened_to
 from .crawler import last_process_request as last_process_request
-from .crawler import log_failed_crawls_once as log_failed_crawls_once
-from .crawler import mark_as_failed as mark_as_failed
 from .crawler import next_request as next_request
 from .crawler import parse_sitemap as parse_sitemap
 from .crawler import path_safe as path_safe
@@ -35,10 +33,10 @@ from .crawler import watch_signals as watch_signals
 from .failures import FILES as FILES
 from .failures import MEMORY as MEMORY
 from .failures import PORTS as PORTS
-from .failures import failure_of as failure_of
 from .failures import free_files as free_files
 from .failures import is_cancelled as is_cancelled
 from .failures import is_failed_lookup as is_failed_lookup
+from .failures import kind_of_failure as kind_of_failure
 from .failures import most_files as most_files
 from .failures import most_queue_files as most_queue_files
 from .failures import most_sockets as most_sockets

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
@@ -152,21 +153,32 @@ def watch_signals(crawler: Crawler, failed: Callable[[object, Exception], None])
     manager.send_catch_log, manager.send_catch_log_async = instead, instead_async
 
 
-LOGGERS_OF_FAILED_CRAWLS = ("asyncio", "twisted")
-"""The loggers that report why a crawl could not start: those of its task, or of its Deferred."""
+_clear: set[type[Exception]] = set()
+"""Errors whose message says enough."""
 
 
-def mark_as_failed(crawler: Crawler) -> None:
-    """Lets ``scrapy crawl`` exit with status 1 after a crawl that could not start.
-
-    Needed by 2.14, where a crawl counts as failed only if its spider could not be made. Can go
-    with it.
+def end_crawl(crawler: Crawler, error: Exception) -> None:
+    """Call this when *error*, whose message says enough, is about to stop *crawler* before it
+    starts: it is logged without a traceback.
     """
+    _clear.add(type(error))
+    # 2.14 counts a crawl as failed, so that "scrapy crawl" exits with status 1, only if its spider
+    # could not be made. Can go with it.
     crawler.spider = None
+    _log_failed_crawls_once()
+    for name in ("asyncio", "twisted"):  # they tell of a failed crawl: of its task or its Deferred
+        logging.getLogger(name).addFilter(_without_traceback)  # the same one once only
+
+
+def _without_traceback(record: logging.LogRecord) -> bool:
+    error = record.exc_info[1] if record.exc_info else None
+    if type(error) in _clear:
+        record.msg, record.args, record.exc_info = str(error), (), None
+    return True
 
 
 @cache
-def log_failed_crawls_once() -> None:
+def _log_failed_crawls_once() -> None:
     """Keeps Twisted from printing a failure that Scrapy logs.
 
     Twisted prints critical failures with a traceback until a log destination is set. Needed by 2.14

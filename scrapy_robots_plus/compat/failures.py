@@ -16,8 +16,6 @@ import scrapy.exceptions
 from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet import error as tx
 
-from scrapy_robots_plus.protocol.access import Failure
-
 from .loops import CANCELLED
 
 if TYPE_CHECKING:
@@ -49,15 +47,16 @@ _CANCELLED: tuple[type[BaseException], ...] = (
 )
 
 
-def failure_of(exception: BaseException, *, headers_received: bool) -> Failure:
-    """The kind of failure of a download handler's *exception*."""
+def kind_of_failure(exception: BaseException, *, headers_received: bool) -> str:
+    """What a download handler's *exception* says: ``dns``, ``timeout``, ``cut``, ``connection`` or
+    ``error``."""
     if isinstance(exception, _DNS):
-        return Failure.DNS
+        return "dns"
     if isinstance(exception, _TIMEOUT):
-        return Failure.TIMEOUT
+        return "timeout"
     if isinstance(exception, _CUT) or (headers_received and _is_connection_loss(exception)):
-        return Failure.CUT
-    return Failure.CONNECTION if _is_connection_loss(exception) else Failure.ERROR
+        return "cut"
+    return "connection" if _is_connection_loss(exception) else "error"
 
 
 def _is_connection_loss(exception: BaseException) -> bool:

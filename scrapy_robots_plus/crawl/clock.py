@@ -6,10 +6,11 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Protocol
 
 from scrapy.utils import asyncio as scrapy_asyncio
+from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.protocol.printable import rfc3339
@@ -44,6 +45,15 @@ class Clock:
     """Seconds, by the clock that the downloader uses for the delays of its slots."""
     call_later: CallLater = scrapy_asyncio.call_later
     """In the current loop."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Lets everything else in the loop go on for *seconds*."""
+        waiter: Deferred[None] = Deferred()
+        alarm = self.call_later(seconds, partial(waiter.callback, None))
+        try:
+            await compat.wait_for(waiter)
+        finally:
+            alarm.cancel()
 
 
 DEFAULT_CLOCK = Clock()

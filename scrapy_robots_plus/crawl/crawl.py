@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from weakref import ReferenceType, WeakKeyDictionary
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.settings.errors import end_crawl
-from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+from scrapy_robots_plus.settings.robots_settings import (
+    RobotsSettings,
+    RobotsSettingsError,
+    report_unknown_settings,
+)
 
 from .clock import DEFAULT_CLOCK, Clock
 from .own_errors import OwnErrors
@@ -22,14 +25,17 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.core.downloader import Downloader
     from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
     from typing_extensions import Self
 
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
+    from scrapy_robots_plus.protocol.standing import Site
 
     DecisionListener = Callable[[Request, Origin, AgentNames, Any], None]
     ExemptionListener = Callable[[Request], None]
     PageListener = Callable[[Any], None]
+    StandingListener = Callable[[Origin, Site, str], None]
 
 
 class TakesBack(Protocol):
@@ -38,6 +44,17 @@ class TakesBack(Protocol):
     def takes_back(self, request: Request, origin: Origin, /) -> bool:
         """Whether it handed out *request*, and takes it back while the robots.txt of *origin*
         cannot be read.
+        """
+
+
+class InHand(Protocol):
+    """The requests that the downloader has."""
+
+    def __contains__(self, request: object, /) -> bool: ...
+
+    def subscribe(self, listener: Callable[[Request], None], /) -> None:
+        """Calls *listener* with every request that the downloader is done with, except those for
+        robots.txt.
         """
 
 
@@ -85,6 +102,11 @@ class Crawl:
         """Called with each request that passes unjudged because of ``dont_obey_robotstxt``."""
         self.page_listeners: list[PageListener] = []
         """Called with each page whose directives had a consequence, when its callback is done."""
+        self.standing_listeners: list[StandingListener] = []
+        """Called with each origin that comes to treat the crawl otherwise, how, and the URL that
+        decided; if the crawl enforces robots.txt."""
+        self.in_hand: InHand | None = None
+        """None if another downloader is in use."""
         self.readiness: TakesBack | None = None
         """What the queues share, in which requests wait for robots.txt and delays; None if another
         queue or scheduler is in use."""
@@ -110,8 +132,24 @@ class Crawl:
             else:
                 compat.check_engine(compat.engine_of(self.crawler))
         except compat.MissingNamesError as error:
-            end_crawl(self.crawler, error)
+            compat.end_crawl(self.crawler, error)
             raise
+
+    @property
+    def stats(self) -> StatsCollector:
+        """Those of the crawler."""
+        return compat.stats_of(self.crawler)
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether the engine is waiting for its last requests, or has ended."""
+        return compat.is_closing(self.crawler)
+
+    def watch_handovers(self, listener: Callable[[Request], None]) -> bool:
+        """Calls *listener* with each request, just before its download handler gets it. False if
+        the downloader is of another kind.
+        """
+        return compat.watch_handovers(self.crawler, listener)
 
     @property
     def is_on(self) -> bool:
@@ -121,7 +159,13 @@ class Crawl:
     @cached_property
     def settings(self) -> RobotsSettings:
         """The checked settings of the crawl. Raises RobotsSettingsError, which stops the crawl."""
-        return replace(RobotsSettings.of(self.crawler), now=self.clock.wall)
+        try:
+            settings = RobotsSettings.from_settings(self.crawler.settings)
+        except RobotsSettingsError as error:
+            report_unknown_settings(self.crawler.settings)  # a crawl that starts does so later
+            compat.end_crawl(self.crawler, error)
+            raise
+        return replace(settings, now=self.clock.wall)
 
     @property
     def holds_requests(self) -> bool:

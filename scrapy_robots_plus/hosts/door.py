@@ -113,7 +113,13 @@ class Door:
         pace = shared_pace(crawl.crawler, crawl.settings, crawl.get(Agents))
         door = cls(crawl.crawler, crawl.settings, crawl.clock, crawl.get(GivenUp), pace)
         tally = crawl.get(Tally)
-        door.walls.subscribe(lambda origin, site, _: tally.note(origin, site.standing))
+
+        def tell(origin: Origin, site: Site, url: str) -> None:
+            tally.note(origin, site.standing)
+            for listener in crawl.standing_listeners:
+                listener(origin, site, url)
+
+        door.walls.subscribe(tell)
         return door
 
     @property

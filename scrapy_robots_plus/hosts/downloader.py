@@ -98,7 +98,7 @@ class RobotsDownloader(Downloader):
         if compat.has_throttler(crawler):
             # The limit would hold for robots.txt and for what waits at the door, too.
             self.total_concurrency = 0
-        self.active = ActiveRequests(
+        crawl.in_hand = self.active = ActiveRequests(
             crawler, lambda: not crawl.has_middleware or crawl.get(Policies).awaited
         )
         held = HeldAtClosing if crawl.has_middleware else None

@@ -11,6 +11,7 @@ from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import DONT_OBEY_META_KEY, valid_origin_of
 from scrapy_robots_plus.origins.fetching.results import NETWORK_FAILURES
+from scrapy_robots_plus.protocol.access import Failure
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.standing import CHALLENGE, HEADERS, Site, Standing, standing_in
 
@@ -75,7 +76,7 @@ class Walls:
 
     def failed(self, request: Request, exception: Exception) -> None:
         """No answer to *request* has come, after all retries."""
-        failure = compat.failure_of(exception, headers_received=False)
+        failure = Failure(compat.kind_of_failure(exception, headers_received=False))
         origin = valid_origin_of(request)
         if failure not in NETWORK_FAILURES or compat.shortage_in(exception) or origin is None:
             return

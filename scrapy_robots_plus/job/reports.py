@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.printable import counted, printable
-from scrapy_robots_plus.settings.errors import end_crawl
 
 from .written import url_in
 
@@ -119,7 +118,7 @@ class JobReports:
 
     def end_crawl(self, error: JobFileError) -> None:
         """The file cannot be used at all: *error* is about to stop the crawl before it starts."""
-        end_crawl(self._crawler, error)
+        compat.end_crawl(self._crawler, error)
 
     def _log(self, level: int, message: str, *arguments: object) -> None:
         logger.log(level, message, *arguments, extra={"spider": self._crawler.spider})

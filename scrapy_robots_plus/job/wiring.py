@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy.core.scheduler import Scheduler
 from scrapy.settings import SETTINGS_PRIORITIES
 
-from scrapy_robots_plus.settings.errors import end_crawl
+from scrapy_robots_plus import compat
 from scrapy_robots_plus.settings.scrapys_own import (
     disk_queue_class,
     is_chosen,
@@ -80,7 +80,7 @@ def open_job(crawler: Crawler) -> None:
     try:
         _check_settings(settings, Path(folder))
     except JobFileError as error:
-        end_crawl(crawler, error)
+        compat.end_crawl(crawler, error)
         raise
     if keeps_one_file(settings):
         Job.of(crawler)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -334,3 +334,24 @@ class Policy:
     @property
     def _override(self) -> str | None:
         return self.settings.override.label if self.settings.override else None
+
+
+@dataclass(slots=True)  # not frozen: one is created per page, in half the time
+class Passes:
+    """It may be sent."""
+
+    policy: Policy
+    """The policy that allows it."""
+    verdict: Verdict
+    """Why it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """It must not be sent."""
+
+    verdict: Verdict
+    policy: Policy | None
+    """None if the spider closed before there was one."""
+    preferences: Preferences | None = None
+    """What robots.txt and headers say of the page, if it is the page that must not be used."""

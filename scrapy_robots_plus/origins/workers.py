@@ -7,8 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from twisted.internet.defer import Deferred
-
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.storage.redis_server import ServerError
 
@@ -85,7 +83,7 @@ class TurnAmongWorkers:
             if self._clock.monotonic() >= give_up_at:
                 self._fetches_anyway = True
                 return
-            await self._pause(seconds * (0.5 + self._clock.jitter()))
+            await self._clock.sleep(seconds * (0.5 + self._clock.jitter()))
             seconds = min(1.5 * seconds, LONGEST_PAUSE)
             holder = await self._ask(partial(self._leases.holder, self._origin))
 
@@ -107,11 +105,3 @@ class TurnAmongWorkers:
     def _give_up(self) -> None:
         with suppress(ServerError):
             self._leases.release(self._origin, self._token)
-
-    async def _pause(self, seconds: float) -> None:
-        waiter: Deferred[None] = Deferred()
-        alarm = self._clock.call_later(seconds, partial(waiter.callback, None))
-        try:
-            await compat.wait_for(waiter)
-        finally:
-            alarm.cancel()

@@ -12,10 +12,10 @@ from scrapy.utils.python import global_object_name
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 from .stamp import NOT_CHECKED, ItemStamp, in_columns
 
@@ -43,7 +43,7 @@ class RobotsItemMiddleware(BaseSpiderMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        field = RobotsSettings.of(crawler).item_field
+        field = Crawl.of(crawler).settings.item_field
         if field is None:
             raise NotConfigured
         self._field, _, self._form = field.partition(":")

@@ -39,6 +39,18 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
+def duration(seconds: float) -> str:
+    """``5 h 20 min``, ``3 min 20 s``, ``12 s``: the two largest units."""
+    units = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+    rest = max(1, round(seconds))
+    parts: list[str] = []
+    for name, size in units:
+        count, rest = divmod(rest, size)
+        if count or parts:
+            parts.append(f"{count} {name}" if count else "")
+    return " ".join(part for part in parts[:2] if part)
+
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 

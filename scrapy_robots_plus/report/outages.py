@@ -7,14 +7,11 @@ import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.origins.fetching.results import NETWORK_FAILURES
 from scrapy_robots_plus.protocol.access import Access, Failure
-from scrapy_robots_plus.protocol.printable import counted, printable
-
-from .progress import duration
+from scrapy_robots_plus.protocol.printable import counted, duration, printable
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
@@ -62,7 +59,7 @@ class Outages:
 
     def landed(self, origin: Origin, policy: Policy | None) -> None:
         """A fetch has ended and produced *policy*."""
-        if policy is None or compat.is_closing(self._crawler):
+        if policy is None or self._crawl.is_closing:
             return
         before = self._open.get(origin)
         if policy.record.failure is None:

@@ -10,7 +10,7 @@ from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.hosts.host import State
 from scrapy_robots_plus.hosts.hosts import hosts_in_use
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
-from scrapy_robots_plus.protocol.printable import counted, printable
+from scrapy_robots_plus.protocol.printable import counted, duration, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -88,18 +88,6 @@ def describe(
         if slowest.pause >= 1:
             text += f" after a pause of {duration(slowest.pause)}"
     return text
-
-
-def duration(seconds: float) -> str:
-    """``5 h 20 min``, ``3 min 20 s``, ``12 s``: the two largest units."""
-    units = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
-    rest = max(1, round(seconds))
-    parts: list[str] = []
-    for name, size in units:
-        count, rest = divmod(rest, size)
-        if count or parts:
-            parts.append(f"{count} {name}" if count else "")
-    return " ".join(part for part in parts[:2] if part)
 
 
 def log_progress(crawler: Crawler) -> None:

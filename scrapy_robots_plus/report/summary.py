@@ -9,7 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus import compat
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import timestamp
@@ -72,7 +71,7 @@ def _head(crawl: Crawl, started: float, reason: str) -> dict[str, Any]:
 
 
 def _reasons(crawl: Crawl) -> dict[str, int]:
-    counts = dict(compat.stats_of(crawl.crawler).get_stats())
+    counts = dict(crawl.stats.get_stats())
     counts.pop(stats.FORBIDDEN_IN_A_FORM, None)
     return stats.by_part(counts, stats.FORBIDDEN_BY_REASON)
 

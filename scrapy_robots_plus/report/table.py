@@ -12,7 +12,6 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import combining, east_asian_width
 
-from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.access import Access, Failure
@@ -375,7 +374,7 @@ def uses_line(crawl: Crawl) -> str | None:
 
 def uses_fields(crawl: Crawl) -> dict[str, Any]:
     """The same for the summary file, and what sites prefer."""
-    settings, collector = crawl.settings, compat.stats_of(crawl.crawler)
+    settings, collector = crawl.settings, crawl.stats
     return {
         "ai_uses": list(settings.ai_uses),
         "content_use": settings.content_use,
@@ -389,5 +388,5 @@ def uses_fields(crawl: Crawl) -> dict[str, Any]:
 
 
 def _objections(crawl: Crawl) -> int:
-    found: int = compat.stats_of(crawl.crawler).get_value(stats.OBJECTIONS, 0)
+    found: int = crawl.stats.get_value(stats.OBJECTIONS, 0)
     return found

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.requests import asks_for_sitemaps
 from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.origins.policies import Policies, closing_verdict
+from scrapy_robots_plus.origins.policy import Passes, Refused
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
@@ -23,24 +24,8 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.protocol.preferences import Preferences
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-
-
-@dataclass(slots=True)  # not frozen: one is created per page, in half the time
-class Passes:
-    """It may be sent."""
-
-    policy: Policy
-    """The policy that allows it."""
-    verdict: Verdict
-    """Why it does."""
-
-    @property
-    def override(self) -> dict[str, Any] | None:
-        """The override that it was judged under, for JSON."""
-        return _override_of(self.policy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +45,6 @@ class Requeued:
     """The request to give to the scheduler."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """It must not be sent."""
-
-    verdict: Verdict
-    policy: Policy | None
-    """None if the spider closed before there was one."""
-    preferences: Preferences | None = None
-    """What robots.txt and headers say of the page, if it is the page that must not be used."""
-
-    @property
-    def override(self) -> dict[str, Any] | None:
-        """The override that it was judged under, for JSON."""
-        return None if self.policy is None else _override_of(self.policy)
-
-
 def given_up_refusal(origin: Origin, policy: Policy | None, reason: Reason) -> Refused:
     """What happens to requests to *origin* while its host is given up, or walled."""
     url = origin.robots_url if policy is None else policy.record.url
@@ -83,11 +52,6 @@ def given_up_refusal(origin: Origin, policy: Policy | None, reason: Reason) -> R
     label = None if override is None else override.label
     verdict = Verdict(False, reason, robots_url=url, override=label)
     return Refused(verdict, policy)
-
-
-def _override_of(policy: Policy) -> dict[str, Any] | None:
-    override = policy.settings.override
-    return None if override is None else override.as_json()
 
 
 def _url_to_judge(request: Request, origin: Origin, policy: Policy) -> str:

@@ -27,6 +27,7 @@ from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.judging import objection_of
 from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.origins.policy import Passes, Refused
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.pages.page_preferences import PagePreferences
 from scrapy_robots_plus.pages.sitemap_feed import SitemapFeed
@@ -39,7 +40,7 @@ from scrapy_robots_plus.settings.robots_settings import (
 )
 
 from .audit_mode import AuditMode
-from .judge import Judge, Passes, Refused, Requeued, Unasked, given_up_refusal
+from .judge import Judge, Requeued, Unasked, given_up_refusal
 from .outcomes import Outcomes
 from .requeue import LateErrbacks, Requeue
 

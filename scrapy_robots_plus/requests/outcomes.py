@@ -21,12 +21,11 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.policy import Policy
+    from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.verdict import Verdict
 
-    from .judge import Passes, Refused
 
 logger = logging.getLogger(__name__)
 

@@ -11,19 +11,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
+from scrapy.exceptions import UsageError
+
 from scrapy_robots_plus.protocol.freshness import Limits
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.storage.redis_url import without_password
 
 from .checks import SettingProblem, WrongPartsError
 from .declared import DECLARED, Declared, names
-from .errors import RobotsSettingsError, end_crawl
 from .options import AiPolicy, Mode, PageAction, Politeness, Rulebook, uses_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
     from scrapy_robots_plus.protocol.dialect import Dialect
@@ -31,6 +31,24 @@ if TYPE_CHECKING:
 
     from .declared import Setting
     from .override import Override
+
+
+class RobotsSettingsError(UsageError, ValueError):
+    """Settings have values that cannot be used.
+
+    The message names each with its value and what is expected. Scrapy's commands print a
+    ``UsageError`` without a traceback.
+    """
+
+    def __init__(self, problems: Iterable[SettingProblem]) -> None:
+        self.problems = tuple(problems)
+        """Each wrong setting, a
+        :class:`~scrapy_robots_plus.settings.checks.SettingProblem`."""
+        lines = [str(problem) for problem in self.problems]
+        if len(lines) > 1:
+            lines = [f"{len(lines)} settings are wrong:", *lines]
+        super().__init__("\n  ".join(lines), print_help=False)
+
 
 logger = logging.getLogger(__name__)
 
@@ -138,16 +156,6 @@ class RobotsSettings(Declared):
     def from_settings(cls, settings: BaseSettings) -> RobotsSettings:
         """Reads and checks all. Raises :class:`RobotsSettingsError`, which names all wrong ones."""
         return cls(**read_all(settings))
-
-    @classmethod
-    def of(cls, crawler: Crawler) -> RobotsSettings:
-        """The settings of a crawl. Raises :class:`RobotsSettingsError`, which stops it."""
-        try:
-            return cls.from_settings(crawler.settings)
-        except RobotsSettingsError as error:
-            report_unknown_settings(crawler.settings)  # a crawl that starts does so later
-            end_crawl(crawler, error)
-            raise
 
     # Overrides
 

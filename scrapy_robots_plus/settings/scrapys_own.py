@@ -71,6 +71,11 @@ def names_our_queue(settings: BaseSettings) -> bool:
     return isinstance(queue, type) and _comes_from("scrapy_robots_plus", queue)
 
 
+def has_our_priority_queue(settings: BaseSettings) -> bool:
+    """Whether ``SCHEDULER_PRIORITY_QUEUE`` is that of this package."""
+    return _comes_from("scrapy_robots_plus", queue_class(settings))
+
+
 def _comes_from(package: str, found: type) -> bool:
     """Neither needs to be imported for that."""
     return any(base.__module__.partition(".")[0] == package for base in found.__mro__)

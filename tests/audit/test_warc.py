@@ -15,7 +15,7 @@ from warcio.checker import Checker
 from scrapy_robots_plus.audit.files import open_to_append, try_lock
 from scrapy_robots_plus.audit.warc import ROOM, Exchanged, Warc
 from scrapy_robots_plus.settings import checks
-from scrapy_robots_plus.settings.errors import RobotsSettingsError
+from scrapy_robots_plus.settings.robots_settings import RobotsSettingsError
 from tests.audit.logs import Warned
 from tests.crawling import crawl, stat
 from tests.sites import Sites, answer, gzipped, hang_up, in_turn, redirect

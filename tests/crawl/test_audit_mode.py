@@ -11,8 +11,8 @@ import scrapy
 
 from scrapy_robots_plus import RobotsMiddleware, request_disallowed
 from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.origins.policy import Passes, Refused
 from scrapy_robots_plus.requests.audit_mode import AuditMode
-from scrapy_robots_plus.requests.judge import Passes, Refused
 from tests.crawling import StepSpider, crawl, make_crawler, run, stat
 from tests.sending import TimedSpider
 from tests.sites import Sites, answer, hang, when

@@ -8,7 +8,7 @@ import pytest_twisted
 import scrapy
 
 from scrapy_robots_plus.crawl.crawl import Crawl
-from scrapy_robots_plus.requests.judge import Passes, Refused
+from scrapy_robots_plus.origins.policy import Passes, Refused
 from tests.crawling import ProbeSpider, SendsAsBarbot, crawl, make_crawler, run
 from tests.sites import Sites, answer, in_turn
 

@@ -10,7 +10,8 @@ import pytest
 import pytest_twisted
 
 from scrapy_robots_plus.hosts.stored_lanes import StoredLanes
-from scrapy_robots_plus.report.progress import describe, duration
+from scrapy_robots_plus.protocol.printable import duration
+from scrapy_robots_plus.report.progress import describe
 from tests.crawling import crawl, make_crawler, parts_of_seconds, run
 from tests.sites import hang
 from tests.waiting import close_when

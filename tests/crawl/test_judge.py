@@ -13,9 +13,10 @@ from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.origins.policy import Passes, Refused
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.verdict import Reason
-from scrapy_robots_plus.requests.judge import Decision, Judge, Passes, Refused, Requeued, Unasked
+from scrapy_robots_plus.requests.judge import Decision, Judge, Requeued, Unasked
 from tests.crawl.scripted import make_crawler, turn
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings(
 )  # Spidermon uses it
 
 CLOSED = "User-agent: *\nDisallow: /private/\n"
-SUITE = "scrapy_robots_plus.contrib.spidermon.RobotsMonitorSuite"
+SUITE = "scrapy_robots_plus.spidermon.RobotsMonitorSuite"
 SPIDERMON: dict[str, Any] = {
     "EXTENSIONS": {"spidermon.contrib.scrapy.extensions.Spidermon": 500},
     "SPIDERMON_ENABLED": True,
@@ -208,9 +208,8 @@ sys.modules["spidermon"] = None
 import scrapy_robots_plus
 for name in scrapy_robots_plus.__all__:
     getattr(scrapy_robots_plus, name)
-import scrapy_robots_plus.contrib
 try:
-    import scrapy_robots_plus.contrib.spidermon
+    import scrapy_robots_plus.spidermon
 except ImportError:
     print("needed there alone")
 """

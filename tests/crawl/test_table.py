@@ -25,7 +25,7 @@ from tests.sites import Sites, answer, hang_up
 if TYPE_CHECKING:
     from scrapy_robots_plus.origins.policy import Policy
 
-LOGGER = "scrapy_robots_plus.report.extension"
+LOGGER = "scrapy_robots_plus.extension"
 
 
 def tally(**rows: Row) -> Tally:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
-LOGGER = "scrapy_robots_plus.report.wiring"
+LOGGER = "scrapy_robots_plus.wiring"
 RULES = "User-agent: *\nDisallow: /private/\n"
 
 

@@ -181,7 +181,7 @@ class Results:
             return FetchResult(Failure.ERROR, url, interrupted=True, detail=detail)
         if raw is not None:
             return self._result(url, raw, Failure.UNDECODABLE, detail=detail)
-        failure = compat.failure_of(exception, headers_received=tap.started)
+        failure = Failure(compat.kind_of_failure(exception, headers_received=tap.started))
         return FetchResult(failure, url, detail=detail)
 
     def _tell(self, url: str, exception: Exception, detail: str) -> None:

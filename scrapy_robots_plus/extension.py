@@ -13,12 +13,11 @@ from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.report.outages import Outages
+from scrapy_robots_plus.report.progress import log_progress
+from scrapy_robots_plus.report.table import headline, table, uses_line
 from scrapy_robots_plus.settings.scrapys_own import job_folder, log_interval
-
-from .outages import Outages
-from .progress import log_progress
-from .table import headline, table, uses_line
-from .wiring import report_wiring
+from scrapy_robots_plus.wiring import report_wiring
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from twisted.internet.task import LoopingCall
     from typing_extensions import Self
 
-    from .summary import SummaryFile
+    from scrapy_robots_plus.report.summary import SummaryFile
 
 logger = crawl_log(__name__)
 
@@ -74,7 +73,7 @@ class RobotsExtension:
             return
         self._crawl.get(Policies).subscribe(self._outages.landed)
         if self._crawl.settings.summary_file is not None:
-            from .summary import SummaryFile
+            from scrapy_robots_plus.report.summary import SummaryFile
 
             self._summary_file = SummaryFile(self._crawl, self._crawl.settings.summary_file)
             self._summary_file.prepare()

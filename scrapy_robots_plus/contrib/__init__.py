@@ -1,1 +1,0 @@
-"""For other packages. Nothing here is imported unless you do; each module needs its package."""
