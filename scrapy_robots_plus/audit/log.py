@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from .chain import LONGEST_LINE, START, Link, parse, seal
 from .entries import EndEntry, to_fields
-from .files import (
-    Appender,
-    NotALogError,
-    append,
-    cut_off,
-    is_at,
-    open_to_append,
-    try_lock,
-    unlock,
-)
+from .files import Appender, NotALogError, append, cut_off, is_at, open_to_append, try_lock, unlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

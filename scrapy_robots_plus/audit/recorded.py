@@ -48,6 +48,10 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.verdict import Verdict
 
 
+_AS_DECIDED = ("allowed", "rule", "line", "group", "form", "use", "source")
+"""What an entry says as the verdict does."""
+
+
 class Entries:
     """Makes the entries of one crawl, each with its time."""
 
@@ -123,14 +127,8 @@ class Entries:
             request,
             origin,
             agent,
-            allowed=verdict.allowed,
             reason=verdict.reason.value,
-            rule=verdict.rule,
-            line=verdict.line,
-            group=verdict.group,
-            form=verdict.form,
-            use=verdict.use,
-            source=verdict.source,
+            **{name: getattr(verdict, name) for name in _AS_DECIDED},
             preferences=_preferred(request),
             statements=(request.meta.get(STAMP_META_KEY) or {}).get("statements") or None,
             override=_override_of(policy),

@@ -111,13 +111,9 @@ class Decided(NamedTuple):
     form: str | None = None
 
     @classmethod
-    def logged(cls, entry: VerdictEntry) -> Decided:
-        return cls(entry.allowed, entry.reason, entry.rule, entry.line, entry.group, entry.form)
-
-    @classmethod
-    def of(cls, verdict: Verdict) -> Decided:
-        each = verdict
-        return cls(each.allowed, each.reason.value, each.rule, each.line, each.group, each.form)
+    def of(cls, each: Verdict | VerdictEntry) -> Decided:
+        """What was decided now, or is in the log."""
+        return cls(each.allowed, str(each.reason), each.rule, each.line, each.group, each.form)
 
     def __str__(self) -> str:
         word = "allowed" if self.allowed else "denied"

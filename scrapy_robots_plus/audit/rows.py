@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
+from dataclasses import dataclass, field
 from itertools import chain, count
 from math import inf
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
@@ -17,16 +18,14 @@ if TYPE_CHECKING:
     from .entries import CrawlEntry, EndEntry, FileEntry, VerdictEntry
 
 
+@dataclass(slots=True, eq=False)
 class Row:
     """What is known of one key. Subclasses add to it."""
 
-    __slots__ = ("count", "missed")
-
-    def __init__(self) -> None:
-        self.count = 0
-        """How often the key was seen since this row is there."""
-        self.missed = 0
-        """At most so often it may have been seen before. 0: the count is exact."""
+    count: int = 0
+    """How often the key was seen since this row is there."""
+    missed: int = 0
+    """At most so often it may have been seen before. 0: the count is exact."""
 
     @property
     def most(self) -> int:
@@ -155,18 +154,17 @@ TOLERANCE = 0.01
 need to send a request once it is due."""
 
 
+@dataclass(slots=True, eq=False)
 class Gaps:
     """The gaps between requests to a host while it had one delay, from start to start."""
 
-    __slots__ = ("count", "delay", "shortest", "too_short")
-
-    def __init__(self, delay: float) -> None:
-        self.delay = delay
-        """That each request had to keep, in seconds."""
-        self.count = self.too_short = 0
-        """How many gaps there are; those shorter than the delay by more than TOLERANCE."""
-        self.shortest = inf
-        """In seconds."""
+    delay: float
+    """That each request had to keep, in seconds."""
+    count: int = 0
+    too_short: int = 0
+    """How many of them are shorter than the delay by more than TOLERANCE."""
+    shortest: float = inf
+    """In seconds."""
 
     def add(self, seconds: float) -> None:
         """Counts a gap."""
@@ -205,16 +203,14 @@ def status_of(entry: FileEntry | VerdictEntry) -> str:
     return f"{status}, now {failure}" if failure and failure != status else status
 
 
+@dataclass(slots=True, eq=False)
 class Outcomes(Row):
     """Verdicts that have something in common."""
 
-    __slots__ = ("allowed", "denied", "example")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.allowed = self.denied = 0
-        self.example = ""
-        """The URL of the first."""
+    allowed: int = 0
+    denied: int = 0
+    example: str = ""
+    """The URL of the first."""
 
     def add(self, verdict: VerdictEntry) -> None:
         """Counts it as well."""
@@ -225,15 +221,12 @@ class Outcomes(Row):
             self.denied += 1
 
 
+@dataclass(slots=True, eq=False)
 class Override(Outcomes):
     """The verdicts of one override."""
 
-    __slots__ = ("fields",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.fields: dict[str, str] = {}
-        """What it sets, ``reason`` included."""
+    fields: dict[str, str] = field(default_factory=dict)
+    """What it sets, ``reason`` included."""
 
     def describe(self, override: Mapping[str, Any]) -> None:
         """Keeps what it sets."""
@@ -242,27 +235,24 @@ class Override(Outcomes):
         }
 
 
+@dataclass(slots=True, eq=False)
 class Host(Outcomes):
     """The verdicts of one origin, its robots.txt, and the gaps between its requests."""
 
-    __slots__ = ("delay_asked", "gaps", "last_sent", "standing", "status")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.status = ""
-        """What its robots.txt answered last."""
-        self.standing = ""
-        """How it treated the crawl at last: ``walled``; empty if that never changed."""
-        self.delay_asked: float | None = None
-        """In seconds; None if its robots.txt asks for none, or is not in the log."""
-        self.gaps: dict[float, Gaps] = {}
-        """By the delay that it had, in seconds."""
-        self.last_sent: dict[str, float] = {}
-        """By crawl; seconds since the epoch."""
+    status: str = ""
+    """What its robots.txt answered last."""
+    standing: str = ""
+    """How it treated the crawl at last: ``walled``; empty if that never changed."""
+    delay_asked: float | None = None
+    """In seconds; None if its robots.txt asks for none, or is not in the log."""
+    gaps: dict[float, Gaps] = field(default_factory=dict)
+    """By the delay that it had, in seconds."""
+    last_sent: dict[str, float] = field(default_factory=dict)
+    """By crawl; seconds since the epoch."""
 
     def add(self, verdict: VerdictEntry) -> None:
         """Counts it as well."""
-        super().add(verdict)
+        Outcomes.add(self, verdict)  # super() knows no class with slots
         self.status = status_of(verdict)
 
     @property
@@ -283,61 +273,45 @@ class Host(Outcomes):
         self.gaps[delay].add(moment - before)
 
 
+@dataclass(slots=True, eq=False)
 class Failure(Row):
     """How the robots.txt of one origin failed in one way."""
 
-    __slots__ = ("first", "last")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.first = inf
-        """When, in seconds since the epoch."""
-        self.last = 0.0
-        """When, in seconds since the epoch."""
+    first: float = inf
+    """When, in seconds since the epoch."""
+    last: float = 0.0
+    """When, in seconds since the epoch."""
 
     def add(self, file: FileEntry) -> None:
         """Counts it as well."""
         self.first, self.last = min(self.first, file.time), max(self.last, file.time)
 
 
+@dataclass(slots=True, eq=False)
 class Crawl(Row):
     """One crawl."""
 
-    __slots__ = (
-        "allowed",
-        "allowed_share",
-        "counted",
-        "denied",
-        "ended",
-        "first",
-        "last",
-        "lost",
-        "mode",
-        "settings",
-        "spider",
-        "version",
-    )
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.spider = self.mode = self.version = ""
-        """Empty if the log does not hold its begin."""
-        self.settings: dict[str, str] = {}
-        """What its verdicts depended on, by the names that a user knows."""
-        self.allowed_share: float | None = None
-        """Of the allowed requests, which share is logged; None if that is not known."""
-        self.allowed = self.denied = 0
-        """Verdicts in the log."""
-        self.first = inf
-        """Time of its first entry, in seconds since the epoch."""
-        self.last = 0.0
-        """Time of its latest entry, in seconds since the epoch."""
-        self.ended: str | None = None
-        """How it ended; None if the log does not hold that."""
-        self.counted: int | None = None
-        """Allowed requests, logged or not; None if the log does not hold its end."""
-        self.lost = 0
-        """Lines that could not be written."""
+    spider: str = ""
+    mode: str = ""
+    version: str = ""
+    """Empty if the log does not hold its begin."""
+    settings: dict[str, str] = field(default_factory=dict)
+    """What its verdicts depended on, by the names that a user knows."""
+    allowed_share: float | None = None
+    """Of the allowed requests, which share is logged; None if that is not known."""
+    allowed: int = 0
+    denied: int = 0
+    """Verdicts in the log."""
+    first: float = inf
+    """Time of its first entry, in seconds since the epoch."""
+    last: float = 0.0
+    """Time of its latest entry, in seconds since the epoch."""
+    ended: str | None = None
+    """How it ended; None if the log does not hold that."""
+    counted: int | None = None
+    """Allowed requests, logged or not; None if the log does not hold its end."""
+    lost: int = 0
+    """Lines that could not be written."""
 
     def begin(self, entry: CrawlEntry) -> None:
         """Keeps what it begins with."""

@@ -17,15 +17,7 @@ from scrapy_robots_plus.storage import open_reader, shown
 
 from .output import Style, UnreadableError, WrongUsageError
 from .project import obtain
-from .subcommand import (
-    AGENT,
-    DIALECT,
-    JSON,
-    Exit,
-    Subcommand,
-    argument,
-    read_file,
-)
+from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, read_file
 from .urls import site_of
 
 if TYPE_CHECKING:

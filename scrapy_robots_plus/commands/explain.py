@@ -13,16 +13,7 @@ from scrapy_robots_plus.protocol.printable import duration
 
 from .output import Style
 from .project import obtain
-from .subcommand import (
-    AGENT,
-    DIALECT,
-    FILE,
-    JSON,
-    Exit,
-    Subcommand,
-    argument,
-    read_file,
-)
+from .subcommand import AGENT, DIALECT, FILE, JSON, Exit, Subcommand, argument, read_file
 from .urls import STYLES, fields_of, site_of
 
 if TYPE_CHECKING:

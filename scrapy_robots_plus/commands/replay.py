@@ -153,7 +153,7 @@ class Replay(LogCommand):
             if entry.reason not in UNREPLAYED:  # no robots.txt has decided
                 self._undecide(str(error))
             return
-        before = Decided.logged(entry)
+        before = Decided.of(entry)
         if not replay.names_rules:
             before, after = _without_names(before), _without_names(after)
         example = Example(read.log, read.line, entry.url)

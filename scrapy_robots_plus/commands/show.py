@@ -14,15 +14,7 @@ from scrapy_robots_plus.protocol.printable import counted, printable
 
 from .output import Style, UnreadableError, WrongUsageError
 from .project import obtain
-from .subcommand import (
-    AGENT,
-    DIALECT,
-    JSON,
-    Exit,
-    Subcommand,
-    argument,
-    read_file,
-)
+from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, read_file
 from .urls import site_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from scrapy_robots_plus.protocol.access import Access, Outcome, is_definite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from types import TracebackType
 
     from typing_extensions import Self
 
@@ -219,12 +218,7 @@ class StoreReader(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

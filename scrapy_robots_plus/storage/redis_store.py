@@ -13,13 +13,7 @@ from scrapy_robots_plus.protocol.freshness import CLOCK_SKEW
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from . import codec
-from .base import (
-    SECONDS_OF_USE,
-    Store,
-    StoreError,
-    StoreReader,
-    checked_maximum,
-)
+from .base import SECONDS_OF_USE, Store, StoreError, StoreReader, checked_maximum
 from .redis_server import Server, ServerError
 
 if TYPE_CHECKING:

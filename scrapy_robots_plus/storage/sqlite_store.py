@@ -16,14 +16,7 @@ from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from . import codec
 from . import sqlite_file as file
-from .base import (
-    Standing,
-    Store,
-    StoreDamagedError,
-    StoreError,
-    StoreReader,
-    checked_maximum,
-)
+from .base import Standing, Store, StoreDamagedError, StoreError, StoreReader, checked_maximum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,13 +66,9 @@ _EVICT = """
     DELETE FROM records WHERE rowid IN
         (SELECT rowid FROM records ORDER BY max(fetched_at, failed_at) LIMIT ?)
 """
-_PURGE_BEFORE = """
+_PURGE = """
     DELETE FROM records WHERE rowid IN
-        (SELECT rowid FROM records WHERE max(fetched_at, failed_at) < ? LIMIT ?)
-"""
-_PURGE_AFTER = """
-    DELETE FROM records WHERE rowid IN
-        (SELECT rowid FROM records WHERE max(fetched_at, failed_at) > ? LIMIT ?)
+        (SELECT rowid FROM records WHERE max(fetched_at, failed_at) {} ? LIMIT ?)
 """
 
 # Rows that one statement deletes at most: other processes have to wait for it.
@@ -242,7 +231,7 @@ class SqliteStore(SqliteReader, Store):
 
     def purge(self, before: float, after: float = inf, limit: int | None = None) -> int:
         removed = 0
-        for statement, time in ((_PURGE_BEFORE, before), (_PURGE_AFTER, after)):
+        for statement, time in ((_PURGE.format("<"), before), (_PURGE.format(">"), after)):
             batch = found = _BATCH
             while found == batch:
                 batch = _BATCH if limit is None else min(_BATCH, limit - removed)

@@ -76,8 +76,8 @@ def test_the_rule_and_its_line_come_out_again(bodies: Bodies) -> None:
 def test_what_was_logged_is_compared_with_what_comes_out(bodies: Bodies) -> None:
     entry = logged(url="http://x.example/a/../closed", form="/closed")
     entry.rule, entry.line, entry.group = "Disallow: /closed", 2, ("*",)
-    assert Decided.logged(entry) == replayed(bodies, entry)
-    assert str(Decided.logged(entry)) == "denied (Disallow: /closed, line 2, as /closed)"
+    assert Decided.of(entry) == replayed(bodies, entry)
+    assert str(Decided.of(entry)) == "denied (Disallow: /closed, line 2, as /closed)"
     assert str(Decided(True, "no_rule")) == "allowed (no_rule)"
 
 

@@ -72,7 +72,12 @@ def test_a_lower_maximum_is_reached_in_small_steps(path: Path) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        *(sqlite._PUT, sqlite._DELETE, sqlite._EVICT, sqlite._PURGE_BEFORE, sqlite._PURGE_AFTER),
+        *(
+            sqlite._PUT,
+            sqlite._DELETE,
+            sqlite._EVICT,
+            *(sqlite._PURGE.format(sign) for sign in "<>"),
+        ),
         *(sqlite_rows._READ, sqlite_rows._ORIGINS_AFTER),
     ],
 )

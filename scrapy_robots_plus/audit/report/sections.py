@@ -76,14 +76,13 @@ def _site(site: Site) -> list[object]:
     gap: object = "" if site.smallest_gap is None else seconds(site.smallest_gap)
     if site.gaps_too_short:
         gap = element("b", gap, class_="short")
-    kept = site.delay_kept if site.delay_kept is not None else None
     return [
         code(site.origin) if site.origin else "No site, or not http",
         site.status + (f", {site.standing}" if site.standing not in ("", "open") else ""),
         number(site.requests_denied, is_exact=site.exact),
         number(site.requests_allowed, is_exact=site.exact),
         "" if site.delay_asked is None else exactly(site.delay_asked),
-        "" if kept is None else exactly(kept),
+        "" if site.delay_kept is None else exactly(site.delay_kept),
         gap,
     ]
 
@@ -133,14 +132,7 @@ def reasons(summary: Summary) -> Html:
     """What decided, which rules denied most, and when."""
     totals = summary.totals
     ranked = summary.reasons.ranked(lambda row: (row.denied, row.allowed))
-    rows = [
-        [
-            capitalized(decided_by(value)),
-            number(row.denied, is_exact=row.missed == 0),
-            number(row.allowed, is_exact=row.missed == 0),
-        ]
-        for value, row in ranked
-    ]
+    rows = [[capitalized(decided_by(value)), *_counts(row)] for value, row in ranked]
     total = ["All", number(totals.denied), number(totals.allowed)]
     content = table([Column("What decided"), _DENIED, _ALLOWED], rows[:FIRST], total)
     return section("reasons", "Reasons", content, _rules(summary), *_over_time(summary))
@@ -151,7 +143,7 @@ def _rules(summary: Summary) -> Html:
     if not ranked:
         return paragraph("No rule of a robots.txt denied a request.")
     shown = ranked[:RULES]
-    rows = [[_rule(rule, row), number(row.denied, is_exact=row.missed == 0)] for rule, row in shown]
+    rows = [[_rule(rule, row), _counts(row)[0]] for rule, row in shown]
     left = summary.totals.denied_by_rule - sum(row.denied for _, row in shown)
     last = ["All other rules", number(left)] if left else ()
     complete = "" if summary.rules.is_complete else ": there are more than are followed one by one"
@@ -275,7 +267,7 @@ def uses(summary: Summary) -> Html:
                     small(each.source, "; for example ", code(row.example)),
                 ]
             ),
-            number(row.denied, is_exact=row.missed == 0),
+            _counts(row)[0],
         ]
         for each, row in found.objections.ranked(lambda row: row.count)
     ]
@@ -303,8 +295,12 @@ def _override(row: Override) -> list[Html]:
     reason = element("b", row.fields.get("reason", "No reason is given"))
     example = ["; for example ", code(row.example)] if row.example else []
     what = join([reason, small(sets, *example)])
+    return [what, *_counts(row)]
+
+
+def _counts(row: Outcomes) -> list[Html]:
     is_exact = row.missed == 0
-    return [what, number(row.denied, is_exact=is_exact), number(row.allowed, is_exact=is_exact)]
+    return [number(row.denied, is_exact=is_exact), number(row.allowed, is_exact=is_exact)]
 
 
 def table_of_crawls(summary: Summary) -> Html:
