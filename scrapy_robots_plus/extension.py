@@ -96,21 +96,14 @@ class RobotsExtension:
         if self._summary_file is not None:
             self._summary_file.write(reason)
 
-    def _table(self) -> str:
-        crawl = self._crawl
-        rows, last = (
-            table(crawl.get(Tally), delays=crawl.settings.keeps_any_delays),
-            uses_line(crawl),
-        )
-        return rows if last is None else f"{rows}\n{last}"
-
     def _log_table(self, spider: Spider) -> None:
-        tally = self._crawl.get(Tally)
-        logger(self._crawl.crawler).info(
+        crawl, tally = self._crawl, self._crawl.get(Tally)
+        rows, uses = table(tally, delays=crawl.settings.keeps_any_delays), uses_line(crawl)
+        logger(crawl.crawler).info(
             "robots.txt (%(name)s): %(headline)s\n%(table)s",
             {
                 "name": printable(spider.name),
-                "headline": headline(tally, self._crawl.settings.mode),
-                "table": self._table(),
+                "headline": headline(tally, crawl.settings.mode),
+                "table": rows if uses is None else f"{rows}\n{uses}",
             },
         )

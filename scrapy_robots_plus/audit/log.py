@@ -71,23 +71,19 @@ def repair(file: BinaryIO, tail: Tail, aside: Path) -> str:
 def _lines_backwards(file: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
     """Start and end of each line, with its newline, from the last one on."""
     stop = size
-    for newline in _newlines_backwards(file, size):
-        if newline + 1 < stop:
-            yield newline + 1, stop
-        stop = newline + 1
-    if stop:
-        yield 0, stop
-
-
-def _newlines_backwards(file: BinaryIO, size: int) -> Iterator[int]:
     while size:
         start = max(0, size - _BLOCK)
         file.seek(start)
         block = file.read(size - start)
         found = len(block)
         while (found := block.rfind(b"\n", 0, found)) >= 0:
-            yield start + found
+            after = start + found + 1
+            if after < stop:
+                yield after, stop
+            stop = after
         size = start
+    if stop:
+        yield 0, stop
 
 
 ROOM = 10_000

@@ -18,6 +18,7 @@ from scrapy_robots_plus.origins.policy import answer_in
 from scrapy_robots_plus.protocol.freshness import CLOCK_SKEW, span_of_use
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import counted, duration
+from scrapy_robots_plus.settings import checks
 from scrapy_robots_plus.storage import (
     Standing,
     StoreDamagedError,
@@ -317,15 +318,12 @@ def moment_in(text: str, now: float) -> float:
     if age:
         return now - float(age[1]) * _SECONDS[age[2]]
     try:
-        moment = datetime.fromisoformat(re.sub("[zZ]$", "+00:00", text))
+        return checks.moment(text)
     except ValueError:
         raise WrongUsageError(
             f"{text!r}: expected a date (2026-11-20), a time (2026-11-20T18:00), or an age (30d, "
             "12h, 90min, 10s)"
         ) from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=timezone.utc)
-    return moment.timestamp()
 
 
 _BATCH = 1_000

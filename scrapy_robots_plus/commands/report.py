@@ -14,7 +14,8 @@ from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.report import Log, page, title_of
 from scrapy_robots_plus.audit.report.figures import Site, lines, sites
 from scrapy_robots_plus.audit.summary import Selection, Summary
-from scrapy_robots_plus.protocol.printable import moment_of, printable
+from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.settings.checks import moment
 from scrapy_robots_plus.settings.host_patterns import HostPatterns, plain_pattern
 from scrapy_robots_plus.whole_file import whole_file
 
@@ -164,17 +165,11 @@ def _selection(arguments: Namespace) -> Selection:
 
 
 def _moment(text: str, *, at_end: bool = False) -> float:
-    """*text* in seconds since the epoch: a date in UTC, at its begin or its end, or RFC 3339."""
     try:
-        if len(text) == len("2026-11-20"):
-            return moment_of(f"{text}T00:00:00Z") + (_DAY if at_end else 0.0)
-        return moment_of(text)
+        return moment(text, at_end=at_end)
     except ValueError:
         expected = "expected a date (2026-11-20) or a time in UTC (2026-11-20T18:58:00Z)"
         raise ValueError(f"{text!r}: {expected}") from None
-
-
-_DAY = 86_400.0
 
 
 def _check_target(target: Path, log: Path) -> None:

@@ -371,3 +371,25 @@ def warc_file(value: object) -> str:
     if find_spec("warcio") is None:
         raise ValueError("warcio is not installed: pip install 'scrapy-robots-plus[warc]'")
     return name
+
+
+# Moments
+
+
+_MOMENT = re.compile(
+    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{6})?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII
+)
+
+
+def moment(text: str, *, at_end: bool = False) -> float:
+    """Seconds since the epoch of a day in UTC (2026-12-31), at its begin or its end, or of a moment
+    (2026-12-31T18:00), in UTC unless it names another zone.
+
+    Raises ValueError for anything else.
+    """
+    found = _MOMENT.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is neither a day nor a moment")
+    given = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    seconds = (given if given.tzinfo else given.replace(tzinfo=timezone.utc)).timestamp()
+    return seconds + DAY if at_end and not found[1] else seconds

@@ -5,10 +5,9 @@ say.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from datetime import date, datetime, timezone
+from datetime import date
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -150,26 +149,16 @@ def _agent(value: object) -> str | tuple[str, ...]:
     return named
 
 
-_MOMENT = re.compile(
-    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{6})?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII
-)
-
-
 def _until(value: object) -> float:
     """Seconds since the epoch."""
     text = str(value).strip() if isinstance(value, (str, date)) else ""
-    found = _MOMENT.fullmatch(text)
     try:
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        return checks.moment(text, at_end=True)
     except ValueError:
-        found = None
-    if found is None:
         raise ValueError(
             "expected a day (2026-12-31), whose end in UTC it is, or a moment "
             "(2026-12-31T18:00Z, or another zone: +02:00)"
-        )
-    seconds = (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
-    return seconds if found[1] else seconds + checks.DAY
+        ) from None
 
 
 EXTRA_KEYS: dict[str, Callable[[object], Any]] = {
