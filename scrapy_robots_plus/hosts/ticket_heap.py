@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 
 class Ticketed(Protocol):
@@ -16,7 +16,7 @@ class Ticketed(Protocol):
 _Item = TypeVar("_Item", bound=Ticketed)
 
 
-class TicketHeap(Generic[_Item]):
+class TicketHeap(list[tuple[Any, int, _Item]]):
     """An entry counts only while its item has the ticket with which it was pushed.
 
     Finding an entry to remove it would be a scan. Instead, outdated entries are dropped when they
@@ -24,55 +24,41 @@ class TicketHeap(Generic[_Item]):
     more than twice the valid entries, and each operation takes O(log n).
     """
 
-    __slots__ = ("_entries", "_full")
+    __slots__ = ("_full",)
 
     LEAST = 32
     """With fewer entries than this, outdated ones are not searched for."""
 
     def __init__(self) -> None:
-        self._entries: list[tuple[Any, int, _Item]] = []
         self._full = self.LEAST
-
-    def __len__(self) -> int:
-        """The number of entries, including outdated ones."""
-        return len(self._entries)
-
-    def __bool__(self) -> bool:
-        return bool(self._entries)
 
     def push(self, order: Any, item: _Item) -> None:
         """The item with the smallest *order* comes first."""
-        if len(self._entries) >= self._full:
-            self._drop_outdated()
-        heappush(self._entries, (order, item.ticket, item))
+        if len(self) >= self._full:
+            self[:] = [entry for entry in self if entry[2].ticket == entry[1]]
+            heapify(self)
+            self._full = max(self.LEAST, 2 * len(self))
+        heappush(self, (order, item.ticket, item))
 
-    def pop(self, group: int | None = None) -> _Item | None:
+    def pop(self, group: int | None = None) -> _Item | None:  # type: ignore[override]
         """Removes and returns the first item; None if there is none, or if its order, a tuple, does
         not begin with *group*.
         """
-        while self._entries:
-            order, ticket, item = self._entries[0]
+        while self:
+            order, ticket, item = self[0]
             is_valid = item.ticket == ticket
             if is_valid and group is not None and order[0] != group:
                 return None
-            heappop(self._entries)
+            heappop(self)
             if is_valid:
                 return item
         return None
 
     def first(self) -> tuple[Any, _Item] | None:
         """The first item with its order, left in the heap; None if there is none."""
-        while self._entries:
-            order, ticket, item = self._entries[0]
+        while self:
+            order, ticket, item = self[0]
             if item.ticket == ticket:
                 return order, item
-            heappop(self._entries)
+            heappop(self)
         return None
-
-    def clear(self) -> None:
-        self._entries.clear()
-
-    def _drop_outdated(self) -> None:
-        self._entries = [entry for entry in self._entries if entry[2].ticket == entry[1]]
-        heapify(self._entries)
-        self._full = max(self.LEAST, 2 * len(self._entries))
