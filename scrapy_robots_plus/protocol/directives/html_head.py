@@ -17,12 +17,7 @@ from scrapy_robots_plus.protocol.product_token import as_text, fold
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
-_RAW = frozenset(
-    {
-        *("title", "textarea"),
-        *("script", "style", "noscript", "noframes", "noembed", "iframe", "xmp"),
-    }
-)
+_RAW = ("title", "textarea", "script", "style", "noscript", "noframes", "noembed", "iframe", "xmp")
 """Elements with text alone: what looks like a tag there is none."""
 
 _ENDS = frozenset({"/head", "/html", "/body", "body", "frameset", "plaintext"})

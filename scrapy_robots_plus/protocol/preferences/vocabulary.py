@@ -5,7 +5,7 @@ A new version of a draft is a new :class:`Vocabulary` here, and no other code.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -68,31 +68,25 @@ _TRAIN_AI = Category("train-ai", "training of generative AI models")
 _AI_USE = Category("ai-use", "input of generative AI models, other than what their user gives them")
 _SEARCH = Category("search", "search that leads its users to the content")
 
-# https://contentsignals.org, 2025-09-24; ``use`` was added in 2026.
-_LEVELS = {"use": ("immediate", "reference", "full")}
-# DeviantArt, 2022.
-_DIRECTIVES = {"noai": "train-ai"}
-_IMAGE_DIRECTIVES = {"noimageai": "train-ai"}
-
 AIPREF_08 = Vocabulary(
     "draft-ietf-aipref-vocab-08",
     date(2026, 9, 13),
     (_TRAIN_AI, _AI_USE, _SEARCH),
     {"ai-train": "train-ai", "ai-input": "ai-use", "search": "search"},
-    _LEVELS,
-    _DIRECTIVES,
-    _IMAGE_DIRECTIVES,
+    # https://contentsignals.org, 2025-09-24; ``use`` was added in 2026.
+    levels={"use": ("immediate", "reference", "full")},
+    # DeviantArt, 2022.
+    directives={"noai": "train-ai"},
+    image_directives={"noimageai": "train-ai"},
 )
 """Version 08 of the Internet-Draft draft-ietf-aipref-vocab."""
 
-AIPREF_05 = Vocabulary(
-    "draft-ietf-aipref-vocab-05",
-    date(2025, 12, 1),
-    (_TRAIN_AI, _SEARCH),
-    {"ai-train": "train-ai", "search": "search"},
-    _LEVELS,
-    _DIRECTIVES,
-    _IMAGE_DIRECTIVES,
+AIPREF_05 = replace(
+    AIPREF_08,
+    name="draft-ietf-aipref-vocab-05",
+    published=date(2025, 12, 1),
+    categories=(_TRAIN_AI, _SEARCH),
+    signals={"ai-train": "train-ai", "search": "search"},
 )
 """Version 05 of the Internet-Draft draft-ietf-aipref-vocab: without ``ai-use``."""
 
