@@ -128,7 +128,7 @@ class Recorder:
         folder = bodies_folder(crawl.settings.audit_bodies, path)
         self._bodies = None if folder is None else Bodies(folder)
         begin = self._entries.begin(as_seen_from(path, folder))
-        self._log = AuditLog(path, begin, problems.warn, crawl.clock.wall)
+        self.log = AuditLog(path, begin, problems.warn, crawl.clock.wall)
         self._knows_departures = crawl.watch_handovers(problems.never_fatal(self._handed_over))
         crawl.decision_listeners.append(problems.never_fatal(self._decided))
         crawl.exemption_listeners.append(problems.never_fatal(self._exempted))
@@ -140,30 +140,19 @@ class Recorder:
             self._in_hand.subscribe(problems.never_fatal(self._left))
         crawl.get(Retrieval).subscribe(problems.never_fatal(self._retrieved))
 
-    @property
-    def waits(self) -> bool:
-        """Whether another process is writing, so that something has to wait."""
-        return self._log.is_locked_out
-
-    def write(self) -> None:
-        """Writes what waits."""
-        self._log.flush()
-
     def end(self, reason: str) -> None:
-        """The last line; :meth:`write` writes it."""
-        self._log.add(self._entries.end(reason))
+        """The last line, to be written by the next flush."""
+        self.log.add(self._entries.end(reason))
 
-    def close(self) -> None:
-        """After the last :meth:`write`."""
-        log = self._log
-        log.close()
+    def tell(self) -> None:
+        """After the log is closed: counts what was written, and names its last line."""
+        log = self.log
         collector = self._crawl.stats
         collector.set_value(stats.AUDIT_LINES, log.written)
         if log.lost:
             collector.set_value(stats.AUDIT_LOST, log.lost)
         if log.repairs:
             collector.set_value(stats.AUDIT_REPAIRS, log.repairs)
-        self._problems.count(log.errors)
         if log.last is not None:
             logger(self._crawl.crawler).info(
                 "%(path)s: %(lines)d lines written; the last is number %(number)d, its hash is "
@@ -262,9 +251,9 @@ class Recorder:
             )
 
     def _add(self, entry: Entry) -> None:
-        self._log.add(entry)
-        if self._log.waiting % BATCH == 0:
-            self._log.flush()
+        self.log.add(entry)
+        if self.log.waiting % BATCH == 0:
+            self.log.flush()
 
 
 def is_in_share(url: str, share: float) -> bool:
@@ -288,7 +277,9 @@ class Audit:
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
-        self._recorders: list[Recorder | ExchangeRecorder] = []
+        self._problems = Problems(crawl)
+        self._logs: list[AuditLog | Warc] = []
+        self._recorder: Recorder | None = None
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         crawl.crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawl.crawler.signals.connect(self._spider_closed, signals.spider_closed)
@@ -296,13 +287,17 @@ class Audit:
     def _spider_opened(self, spider: Spider) -> None:
         if not self._crawl.has_middleware:
             return
-        settings, problems = self._crawl.settings, Problems(self._crawl)
+        settings, problems = self._crawl.settings, self._problems
         if settings.audit_log:
             path = self._path(settings.audit_log, spider)
-            self._recorders.append(Recorder(self._crawl, path, problems))
+            self._recorder = Recorder(self._crawl, path, problems)
+            self._logs.append(self._recorder.log)
         if settings.audit_warc:
             path = self._path(settings.audit_warc, spider)
-            self._recorders.append(ExchangeRecorder(self._crawl, path, problems))
+            warc = Warc(path, f"scrapy-robots-plus {__version__}", problems.warn)
+            add = problems.never_fatal(lambda exchange: warc.add(exchanged(exchange)))
+            self._crawl.get(Fetcher).subscribe(add)
+            self._logs.append(warc)
         write = problems.never_fatal(self._write)
         write()
         self._loop = create_looping_call(write)
@@ -312,51 +307,25 @@ class Audit:
         if self._loop is None:
             return
         self._loop.stop()
-        for recorder in self._recorders:
-            recorder.end(reason)
+        if self._recorder is not None:
+            self._recorder.end(reason)
         for _ in range(_ATTEMPTS_AT_THE_END):
             self._write()
-            if not any(recorder.waits for recorder in self._recorders):
+            if not any(log.is_locked_out for log in self._logs):
                 break
             await self._crawl.clock.sleep(_SECONDS_BETWEEN_ATTEMPTS)
-        for recorder in self._recorders:
-            recorder.close()
+        for log in self._logs:
+            log.close()
+            self._problems.count(log.errors)
+        if self._recorder is not None:
+            self._recorder.tell()
 
     def _write(self) -> None:
-        for recorder in self._recorders:
-            recorder.write()
+        for log in self._logs:
+            log.flush()
 
     def _path(self, setting: str, spider: Spider) -> Path:
         return filled_in(setting, spider.name, self._crawl.clock.wall())
-
-
-class ExchangeRecorder:
-    """The WARC file of one crawl: what is written to it."""
-
-    def __init__(self, crawl: Crawl, path: Path, problems: Problems) -> None:
-        self._problems = problems
-        self._warc = Warc(path, f"scrapy-robots-plus {__version__}", problems.warn)
-        crawl.get(Fetcher).subscribe(problems.never_fatal(self._exchanged))
-
-    @property
-    def waits(self) -> bool:
-        """Whether another process is writing, so that something has to wait."""
-        return self._warc.is_locked_out
-
-    def write(self) -> None:
-        """Writes what waits."""
-        self._warc.flush()
-
-    def end(self, reason: str) -> None:
-        """The crawl ends, of which a WARC file says nothing."""
-
-    def close(self) -> None:
-        """After the last :meth:`write`."""
-        self._warc.close()
-        self._problems.count(self._warc.errors)
-
-    def _exchanged(self, exchange: Exchange) -> None:
-        self._warc.add(exchanged(exchange))
 
 
 def exchanged(exchange: Exchange) -> Exchanged:
