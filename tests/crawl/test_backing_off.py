@@ -50,7 +50,8 @@ async def test_no_page_of_a_host_with_a_limit_is_lost(sites: Sites, queue: dict[
     host.pages["/page"] = limited(Interval(20.0))
     crawler = await crawl(*pages(host, 20), **RETRY, **queue)
     assert sorted(crawler.spider.got) == sorted(pages(host, 20))
-    assert stat(crawler, REFUSED) == len(host.fetched) - 20 > 0
+    # A page that is refused twice in a row may say nothing more about its host.
+    assert 0 < stat(crawler, REFUSED) <= stat(crawler, "retry/count") == len(host.fetched) - 20
     assert stat(crawler, SLOWED) < stat(crawler, REFUSED)
     assert crawler.spider.failures == {}
 
