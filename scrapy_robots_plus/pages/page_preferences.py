@@ -10,7 +10,7 @@ from scrapy import signals
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats as keys
-from scrapy_robots_plus.crawl.log import crawl_log
+from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.preferences import Preference, combine
 from scrapy_robots_plus.protocol.printable import printable
@@ -21,14 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy import Request
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from scrapy.statscollectors import StatsCollector
     from typing_extensions import Self
 
-    from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.crawl.recent import Recent
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.preferences import Preferences, Statement
@@ -68,29 +64,21 @@ class PagePreferences:
     objections.
     """
 
-    def __init__(
-        self,
-        crawler: Crawler,
-        stats: StatsCollector,
-        clock: Clock,
-        said: Recent[str, tuple[Statement, ...]],
-    ) -> None:
-        """*said*: takes what pages say, by URL."""
-        self._crawler = crawler
-        self._stats = stats
-        self._clock = clock
-        self._said = said
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawler = crawl.crawler
+        self._stats = compat.stats_of(crawl.crawler)
+        self._clock = crawl.clock
+        self._said = crawl.get(Policies).said
         self.listeners: list[Callable[[Request, Sent, tuple[Statement, ...]], None]] = []
         """Called with each page that says something of its use, and what that is."""
         self._knows_departures = False
-        crawler.signals.connect(self._spider_opened, signals.spider_opened)
+        self._crawler.signals.connect(self._spider_opened, signals.spider_opened)
         self._sent: WeakKeyDictionary[Request, Sent] = WeakKeyDictionary()
-        self._contradicting: set[Origin] = set()
+        self._once = Once(MOST_ORIGINS)
 
     @classmethod
     def of_crawl(cls, crawl: Crawl) -> Self:
-        stats, said = compat.stats_of(crawl.crawler), crawl.get(Policies).said
-        return cls(crawl.crawler, stats, crawl.clock, said)
+        return cls(crawl)
 
     def _spider_opened(self) -> None:
         self._knows_departures = compat.watch_handovers(self._crawler, self._departs)
@@ -142,21 +130,16 @@ class PagePreferences:
             if preference is not Preference.UNKNOWN:
                 self._stats.inc_value(keys.filled(keys.PREFERENCES, f"{use}/{preference}"))
         contradictions = preferences.contradictions
-        if not contradictions:
-            return
-        self._stats.inc_value(keys.CONTRADICTIONS)
-        if origin in self._contradicting or len(self._contradicting) >= MOST_ORIGINS:
-            return
-        self._contradicting.add(origin)
-        logger(self._crawler).info(
-            "%(origin)s contradicts itself, so that the use is disallowed: %(what)s. Further pages "
-            "of it are counted as %(stat)s.",
-            {
-                "origin": printable(origin),
-                "what": "; ".join(each.describe() for each in contradictions),
-                "stat": keys.CONTRADICTIONS,
-            },
-        )
+        if contradictions:
+            self._stats.inc_value(keys.CONTRADICTIONS)
+            if self._once.is_first(origin):
+                logger(self._crawler).info(
+                    "%s contradicts itself, so that the use is disallowed: %s. Further pages of it "
+                    "are counted as %s.",
+                    printable(origin),
+                    "; ".join(each.describe() for each in contradictions),
+                    keys.CONTRADICTIONS,
+                )
 
 
 def _short(said: Statement) -> Statement:
