@@ -168,7 +168,7 @@ def test_a_crawl_has_its_time_from_one_clock() -> None:
         "crawl.clock",
         "settings.robots_settings",
         "hosts.book_on_server",
-        "hosts.machine_clock",
+        "hosts.book_in_file",
     )
     clocks = {f"{PACKAGE}.{each}" for each in without}
     modules = [

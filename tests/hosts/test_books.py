@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scrapy_robots_plus.hosts import book_in_file, book_on_server, machine_clock
+from scrapy_robots_plus.hosts import book_in_file, book_on_server
 from scrapy_robots_plus.hosts.book import Book, BookError, Entry
+from scrapy_robots_plus.hosts.book_in_file import THIS_MACHINE, MachineClock
 from scrapy_robots_plus.hosts.book_on_server import BookOnServer
-from scrapy_robots_plus.hosts.machine_clock import THIS_MACHINE, MachineClock
 from scrapy_robots_plus.hosts.shared_pace import open_book
 from scrapy_robots_plus.settings.checks import shared_pace
 from scrapy_robots_plus.storage.redis_server import ServerError
@@ -443,7 +443,7 @@ def test_where_the_system_does_not_say_which_start_it_is_the_wall_clock_counts(
 ) -> None:
     if content is not None:
         (tmp_path / "boot_id").write_bytes(content)
-    monkeypatch.setattr(machine_clock, "_BOOT_ID", tmp_path / "boot_id")
+    monkeypatch.setattr(book_in_file, "_BOOT_ID", tmp_path / "boot_id")
     now = {"monotonic": 50.0, "wall": 1e9}
     clock = MachineClock(None, lambda: now["monotonic"], lambda: now["wall"])
     ask(BookInFile(tmp_path / "p", "g", clock), A, 10.0)

@@ -136,9 +136,8 @@ PARTS = (
     Part(
         "redis",
         sources=(
-            *(f"redis/{each}.py" for each in ("host_queue", "keys", "link", "reports")),
+            *(f"redis/{each}.py" for each in ("host_queue", "link")),
             "hosts/book_on_server.py",
-            "hosts/machine_clock.py",
             "origins/lease.py",
         ),
         # Without test_redis_server.py: it tests the server that the others use.
@@ -179,7 +178,6 @@ PARTS = (
         "!hosts/downloader.py",
         "!hosts/own_shortage.py",
         "!hosts/book_on_server.py",
-        "!hosts/machine_clock.py",
         tests=(
             "crawl/test_alarm.py",
             "hosts/test_*.py",
