@@ -18,14 +18,12 @@ PARTS = hosts workers f c no p q-r s t-z ab deg-i j-m
 part = $(or $(part_$1),$(wildcard tests/crawl/test_[$1]*.py))
 part_hosts = tests/hosts tests/crawl/hints
 part_workers = tests/crawl/shared_queue
-UNITS = others-a-m others-n-z protocol commands-p-z commands-a-o stores files
-UNITS_commands-a-o = $(wildcard tests/commands/test_[a-o]*.py)
-UNITS_commands-p-z = $(wildcard tests/commands/test_[p-z]*.py)
+UNITS = others protocol commands stores files
+UNITS_commands = tests/commands
 UNITS_protocol = tests/protocol
 UNITS_stores = $(addprefix tests/, origins redis settings storage)
 UNITS_files = tests/audit tests/job
-UNITS_others-a-m = $(wildcard tests/test_[a-m]*.py)
-UNITS_others-n-z = $(wildcard tests/test_[n-z]*.py)
+UNITS_others = $(wildcard tests/test_*.py)
 # MEASURE=yes counts the lines that these run, for `make coverage`.
 MEASURED = $(addprefix test-units-, protocol stores)
 $(MEASURED): RUN = $(if $(MEASURE),$(BIN)/coverage run -m,$(BIN)/python -m)
@@ -33,7 +31,7 @@ $(MEASURED): RUN = $(if $(MEASURE),$(BIN)/coverage run -m,$(BIN)/python -m)
 OF_FILES = $(addprefix tests/, settings $(addprefix test_, ci.py docs_pages.py docs_site.py layers.py one_home.py \
 	package.py readme.py sample_project.py samples.py) crawl/test_gate.py)
 OLDEST_PARTS = $(addprefix test-oldest-,$(PARTS)) test-oldest-select
-STRESS = test-stress-crawls test-stress-protocol test-upstream test-stress-others \
+STRESS = test-stress-crawls test-stress-protocol test-upstream test-stress-others test-properties \
 	$(addprefix mutants-, protocol origins storage) $(addprefix test-parser-,$(PARSERS)) test-select-all
 STRESS_crawls = tests/crawl
 STRESS_protocol = tests/protocol
@@ -146,6 +144,10 @@ stress: .venv/installed-dev .venv/installed-mutants ## the long proofs
 
 test-stress-%: .venv/installed-dev
 	$(RUN) $(PYTEST) --reactor=asyncio -m stress $(STRESS_$*)
+
+# With as many examples as tests/conftest.py says.
+test-properties: .venv/installed-dev
+	$(RUN) $(PYTEST) --reactor=asyncio --hypothesis-profile=many -m "hypothesis and not stress"
 
 # The same mutants each time: so few of them score a little more or less each time.
 mutants-%: .venv/installed-mutants

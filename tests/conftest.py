@@ -16,15 +16,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-# A machine with much else to do is slow; that is no failure.
-settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("busy")
+# A machine with much else to do is slow; that is no failure. `make mutants` has its own profile.
+busy = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("few", busy, max_examples=40)
+settings.register_profile("many", busy, max_examples=500)
+if settings.get_current_profile_name() == "default":
+    settings.load_profile("few")
 
 
 def pytest_collection_finish() -> None:
     """What was imported stays: no collection of garbage looks at it again."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000)  # with 700, as usual, collections take a tenth of the time of a crawl
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -12,17 +12,24 @@ if TYPE_CHECKING:
 
 
 def tried(
-    few: int, many: int, *strategies: Any, **named: Any
-) -> Callable[[Callable[..., None]], Callable[[int], None]]:
-    """Makes a test of a property of what the strategies draw; it takes no fixtures."""
+    many: int, *strategies: Any, **named: Any
+) -> Callable[[Callable[..., None]], Callable[[int | None], None]]:
+    """Makes a test of a property of what the strategies draw; it takes no fixtures.
 
-    def test_of(holds: Callable[..., None]) -> Callable[[int], None]:
-        def test(examples: int) -> None:
+    As few examples as ``tests/conftest.py`` says, and *many*.
+    """
+
+    def test_of(holds: Callable[..., None]) -> Callable[[int | None], None]:
+        def test(examples: int | None) -> None:
             drawn: Any = given(*strategies, **named)
-            settings(max_examples=examples, deadline=None)(drawn(holds))()
+            chosen = settings(max_examples=examples) if examples else settings()
+            chosen(drawn(holds))()
 
         test.__name__, test.__doc__ = holds.__name__, holds.__doc__
-        both = [few, pytest.param(many, marks=pytest.mark.stress)]
+        both = [
+            pytest.param(None, id="few"),
+            pytest.param(many, id="many", marks=pytest.mark.stress),
+        ]
         return pytest.mark.parametrize("examples", both)(test)
 
     return test_of

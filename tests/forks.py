@@ -24,6 +24,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import resolve_name
 from threading import Lock
@@ -221,6 +222,7 @@ def import_all() -> None:
     for name in IF_INSTALLED:
         with suppress(ImportError):
             import_module(name)
+    entry_points(group="scrapy.commands")  # is kept
     for setting in OF_CRAWLS:
         for component in getattr(default_settings, setting):
             load_object(component)
@@ -258,8 +260,8 @@ def run_to_the_end(main: Callable[[], object]) -> NoReturn:
         atexit._run_exitfuncs()
         gc.collect()  # tells what was not closed
         try:
-            sys.stdout.flush()
-            sys.stderr.flush()
+            for stream in filter(None, (sys.stdout, sys.stderr)):  # None is one that was closed
+                stream.flush()
         except OSError:
             status = 120
             traceback.print_exc()
@@ -271,5 +273,6 @@ if __name__ == "__main__":
     import_all()
     assert "twisted.internet.reactor" not in sys.modules  # a program chooses one
     gc.freeze()
+    gc.set_threshold(10_000)  # as in the tests themselves
     with socket.socket(fileno=int(sys.argv[1])) as served:
         serve(served)

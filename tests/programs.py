@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -96,14 +97,22 @@ class Program:
                 file.close()
 
 
-def scrapy_in(folder: Path, *arguments: str) -> tuple[int, str]:
+def scrapy_in(folder: Path, *arguments: str, main: str = SCRAPY) -> tuple[int, str]:
     """Runs ``scrapy`` in *folder*: its status, and all that it prints, in that order."""
     read, write = os.pipe()
-    program = Program(SCRAPY, *arguments, folder=folder, stdout=write, stderr=write)
+    program = Program(main, *arguments, folder=folder, stdout=write, stderr=write)
     os.close(write)
     with open(read, "rb") as output, closing(program):
         printed = output.read().decode()
         return program.wait(), printed
+
+
+CODE = f"{__name__}:run_code"
+
+
+def run_code() -> None:
+    """Runs the text that is its first argument, as ``python -c`` does."""
+    exec(sys.argv.pop(1), {"__name__": "__main__"})
 
 
 def _reader(target: int | None) -> tuple[BinaryIO, int]:

@@ -124,7 +124,9 @@ def imported(*folders: Path) -> set[str]:
 
 def imported_by(node: ast.AST) -> Iterator[str]:
     """First names of modules that *node* imports, but for the type checker alone."""
-    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+    if isinstance(node, ast.expr):
+        return
+    if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
         return
     if isinstance(node, ast.Import):
         yield from (alias.name.partition(".")[0] for alias in node.names)

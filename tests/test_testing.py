@@ -14,6 +14,7 @@ import scrapy
 
 from scrapy_robots_plus.testing import Denied, assert_verdicts, verdicts
 
+from .programs import scrapy_in
 from .samples import block_with, blocks
 
 if TYPE_CHECKING:
@@ -41,15 +42,11 @@ class LinksSpider(scrapy.Spider):
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project")
-    scrapy_command(folder, "startproject", "shop", ".")
+    status, printed = scrapy_in(folder, "startproject", "shop", ".")
+    assert status == 0, printed
     with (folder / "shop" / "settings.py").open("a") as settings:
         settings.write('ADDONS = {"scrapy_robots_plus.Addon": 300}\n')
     return folder
-
-
-def scrapy_command(folder: Path, *arguments: str) -> None:
-    command = [sys.executable, "-m", "scrapy", *arguments]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=LONGEST)
 
 
 def run_tests(folder: Path, text: str) -> tuple[dict[str, str], str]:
@@ -68,17 +65,28 @@ def run_tests(folder: Path, text: str) -> tuple[dict[str, str], str]:
     return {name: outcome for outcome, name in found}, done.stdout
 
 
-def test_the_tests_of_the_page_pass_and_fail_where_they_should(project: Path) -> None:
+WRONG = {"Disallow: /private/\n": "Disallow: /a\n", "0.5": "0", "status=503": "status=200"}
+"""With these in place of those, each of the tests fails."""
+
+
+@pytest.mark.parametrize(
+    ("instead", "outcome"),
+    [({}, "PASSED"), pytest.param(WRONG, "FAILED", marks=pytest.mark.stress)],
+    ids=["pass", "fail"],
+)
+def test_the_tests_of_the_page_pass_and_fail_where_they_should(
+    project: Path, instead: dict[str, str], outcome: str
+) -> None:
     (text,) = (block for block in blocks("python", "docs/testing.md") if "def test_" in block)
     names = re.findall(r"def (test_\w+)", text)
     assert len(names) == 5
     assert block_with("def test_private", "docs/testing.md")["ROBOTS"].endswith("0.5\n")
+    for part, other in instead.items():
+        assert part in text
+        text = text.replace(part, other)
     outcomes, output = run_tests(project, text)
-    assert outcomes == dict.fromkeys(names, "PASSED"), output
-    other = text.replace("Disallow: /private/\n", "Disallow: /a\n").replace("0.5", "0")
-    outcomes, output = run_tests(project, other.replace("status=503", "status=200"))
-    assert outcomes == dict.fromkeys(names, "FAILED"), output
-    assert "https://shop.example/private/diary is allowed" in output
+    assert outcomes == dict.fromkeys(names, outcome), output
+    assert ("https://shop.example/private/diary is allowed" in output) == bool(instead)
 
 
 def test_a_crawl_is_told_as_the_site_saw_it(robots_site: MakeSite) -> None:

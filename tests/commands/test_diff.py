@@ -14,6 +14,7 @@ from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.storage import open_store
 from scrapy_robots_plus.storage.base import RobotsRecord
 
+from ..programs import CODE, scrapy_in
 from ..protocol.hostile_files import hostile
 from ..sites import answer, hang
 from .running import Done, Robots
@@ -267,12 +268,25 @@ def test_ctrl_c_while_a_site_is_asked(sites: Sites, alone: Robots) -> None:
     assert (done.status, done.output) == (130, "")
 
 
-def test_a_hostile_pair_ends_and_is_said_to_be_not_complete(tmp_path: Path) -> None:
-    robots = Robots(tmp_path)
-    put(robots, old=hostile("stars").decode(), new="User-agent: *\nDisallow: /z\n")
-    done = robots("diff", "old", "new")
-    assert done.lines[-1].startswith("not complete: ")
-    assert done.status == 1
+STEPS = """
+from functools import partial
+from scrapy.cmdline import execute
+from scrapy_robots_plus.commands import diff
+
+diff.difference = partial(diff.difference, {})
+execute()
+"""
+
+
+@pytest.mark.parametrize(
+    "steps", ["most_steps=500_000", pytest.param("", id="all", marks=pytest.mark.stress)]
+)
+def test_a_hostile_pair_ends_and_is_said_to_be_not_complete(tmp_path: Path, steps: str) -> None:
+    put(Robots(tmp_path), old=hostile("stars").decode(), new="User-agent: *\nDisallow: /z\n")
+    words = STEPS.format(steps), "robots", "diff", "old", "new"
+    status, printed = scrapy_in(tmp_path, *words, main=CODE)
+    assert printed.splitlines()[-1].startswith("not complete: ")
+    assert status == 1
 
 
 def test_text_of_a_site_cannot_write_to_the_terminal(alone: Robots) -> None:

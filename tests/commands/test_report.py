@@ -6,8 +6,6 @@ import csv
 import fcntl
 import json
 import os
-import resource
-import subprocess
 import sys
 import termios
 from contextlib import suppress
@@ -18,7 +16,8 @@ import pytest
 from ..audit import sample_log
 from ..audit.logs import end, open_log, verdict, write_sealed
 from ..audit.pages import Page
-from .running import LONGEST, Robots
+from ..programs import CODE, scrapy_in
+from .running import Robots
 from .sessions import sessions
 
 SESSIONS = sessions("docs/report.md")
@@ -279,20 +278,22 @@ def test_a_full_disk(reporter: Robots) -> None:
     assert "/dev/full cannot be written: No space left on device" in done.errors
 
 
+LITTLE_ROOM = """
+import resource
+from scrapy.cmdline import execute
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+execute()
+"""
+
+
 def test_a_page_that_cannot_be_written_whole_is_not_written(reporter: Robots) -> None:
     """As on a disk that is full soon: no file may grow over 10,000 octets."""
     reporter("report", "audit.jsonl")
     before = (reporter.folder / "report.html").read_bytes()
-    done = subprocess.run(
-        [sys.executable, "-m", "scrapy", "robots", "report", "audit.jsonl"],
-        cwd=reporter.folder,
-        capture_output=True,
-        text=True,
-        timeout=LONGEST,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000)),
-    )
-    assert done.returncode == 2
-    assert "report.html cannot be written: File too large" in done.stderr
+    words = LITTLE_ROOM, "robots", "report", "audit.jsonl"
+    status, printed = scrapy_in(reporter.folder, *words, main=CODE)
+    assert status == 2
+    assert "report.html cannot be written: File too large" in printed
     assert (reporter.folder / "report.html").read_bytes() == before
     assert {path.name for path in reporter.folder.iterdir()} == {"audit.jsonl", "report.html"}

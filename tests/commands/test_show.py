@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import pty
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from ..forks import SCRAPY
+from ..programs import Program
 from ..sites import after, answer, redirect
 from .running import Robots
 
@@ -260,9 +260,9 @@ def test_colours_on_a_terminal(tmp_path: Path) -> None:
 def on_a_terminal(folder: Path, environment: dict[str, str]) -> str:
     """What a terminal gets."""
     main, side = pty.openpty()
-    command = [sys.executable, "-m", "scrapy", "robots", "show", "r.txt"]
     variables = {**os.environ, "TERM": "xterm", **environment}
-    process = subprocess.Popen(command, cwd=folder, env=variables, stdout=side, stdin=side)
+    words = "robots", "show", "r.txt"
+    process = Program(SCRAPY, *words, folder=folder, environment=variables, stdout=side)
     os.close(side)
     shown = b""
     try:
@@ -272,6 +272,7 @@ def on_a_terminal(folder: Path, environment: dict[str, str]) -> str:
         pass
     os.close(main)
     assert process.wait(60) == 1
+    process.close()
     return shown.decode()
 
 

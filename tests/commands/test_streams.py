@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..sites import hang
-from .running import LONGEST, Robots
+from .running import LONGEST, STREAMS, Done, Robots
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,15 +25,24 @@ def robots(tmp_path: Path) -> Robots:
     return Robots(tmp_path)
 
 
-@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", ">&- 2>&- <&-"])
+# In a new interpreter once for each stream, and in forks.
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&- <&-"])
 def test_without_standard_output_the_exit_status_answers(robots: Robots, closed: str) -> None:
     done = robots.redirected(closed, *OFFLINE)
     assert (done.status, done.output, done.errors) == (1, "", "")
 
 
+@pytest.mark.parametrize("closed", [["stdout"], ["stdout", "stderr"], STREAMS], ids=", ".join)
+def test_in_a_fork_it_does_so_too(robots: Robots, closed: list[str]) -> None:
+    done = robots.without(*closed, arguments=OFFLINE)
+    assert (done.status, done.output, done.errors) == (1, "", "")
+
+
 def test_without_standard_output_a_site_is_asked_too(robots: Robots) -> None:
     """Nothing listens at port 1."""
-    done = robots.redirected(">&-", "check", "http://127.0.0.1:1/")
+    done = robots.without("stdout", arguments=("check", "http://127.0.0.1:1/"))
     assert (done.status, done.errors) == (2, "")
 
 
@@ -53,7 +62,11 @@ def test_without_standard_error_the_answer_is_there(robots: Robots) -> None:
 def test_without_standard_error_failures_have_their_status(
     robots: Robots, arguments: tuple[str, ...]
 ) -> None:
-    assert robots.redirected("2>&-", *arguments).status == 2
+    assert robots.without("stderr", arguments=arguments).status == 2
+
+
+def test_without_standard_input_it_says_so(robots: Robots) -> None:
+    assert_input_is_missed(robots, robots.redirected("<&-", "show", "-"))
 
 
 @pytest.mark.parametrize(
@@ -64,16 +77,29 @@ def test_without_standard_error_failures_have_their_status(
         ("cache", "import", "-", "--store", "sqlite:some.db"),
     ],
 )
-def test_without_standard_input_it_says_so(robots: Robots, arguments: tuple[str, ...]) -> None:
-    done = robots.redirected("<&-", *arguments)
+def test_so_does_each_command(robots: Robots, arguments: tuple[str, ...]) -> None:
+    assert_input_is_missed(robots, robots.without("stdin", arguments=arguments))
+
+
+def assert_input_is_missed(robots: Robots, done: Done) -> None:
     assert (done.status, done.output) == (2, "")
     assert "standard input is closed" in done.errors
     assert not (robots.folder / "some.db").exists()
 
 
+def test_a_full_disk_is_reported(robots: Robots) -> None:
+    assert_full(robots.redirected(">/dev/full", *OFFLINE))
+
+
 @pytest.mark.parametrize("arguments", [OFFLINE, ("check", "http://127.0.0.1:1/")])
-def test_a_full_disk_is_reported(robots: Robots, arguments: tuple[str, ...]) -> None:
-    done = robots.redirected(">/dev/full", *arguments)
+def test_so_it_is_by_each_command(robots: Robots, arguments: tuple[str, ...]) -> None:
+    with open("/dev/full", "wb") as full:
+        program = robots.started(*arguments, stdout=full.fileno())
+        _, errors = program.communicate(timeout=LONGEST)
+    assert_full(Done(program.wait(), "", errors.decode()))
+
+
+def assert_full(done: Done) -> None:
     assert done.status == 2
     assert done.errors.endswith("No space left on device\n")
     assert done.errors.count("\n") == 1

@@ -426,9 +426,7 @@ def _quiet() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_quiet")
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(STEPS | LOSSES, min_size=8, max_size=30), st.integers(1, 2))
 def test_whatever_fails_and_whoever_writes_nothing_older_comes_back(
     steps: list[Any], most_origins: int
@@ -439,9 +437,7 @@ def test_whatever_fails_and_whoever_writes_nothing_older_comes_back(
 
 
 @pytest.mark.usefixtures("_quiet")
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(STEPS | CLOCKS, min_size=8, max_size=30))
 def test_nor_where_the_clock_jumps(steps: list[Any]) -> None:
     world = World(100, clock_is_right=False)

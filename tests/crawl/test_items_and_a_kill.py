@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import linecache
-import os
 import signal
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
+from tests.programs import scrapy_in
 from tests.samples import block_with
 
 if TYPE_CHECKING:
@@ -61,14 +59,10 @@ def test_a_pipeline_that_saves_each_item_keeps_what_a_feed_loses(
     pipeline = block_with("SavedItems", "docs/jobs.md")["SavedItems"]
     sample = "".join(linecache.getlines(pipeline.process_item.__code__.co_filename))
     (tmp_path / "spider.py").write_text(sample + SPIDER)
-    command = [sys.executable, "-m", "scrapy", "runspider", "spider.py", "-L", "ERROR"]
-    command += ["-a", f"site={host.origin}", "-a", f"pages={PAGES}"]
-    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
+    arguments = ["-L", "ERROR", "-a", f"site={host.origin}", "-a", f"pages={PAGES}"]
 
     def run() -> int:
-        return subprocess.run(
-            command, cwd=tmp_path, env=environment, timeout=120, check=False
-        ).returncode
+        return scrapy_in(tmp_path, "runspider", "spider.py", *arguments)[0]
 
     assert run() == -signal.SIGKILL
     assert run() == 0

@@ -55,7 +55,7 @@ pytestmark = resumes_jobs
 RULES = "User-agent: *\nDisallow: /never\nCrawl-delay: 0.02\n"
 HOSTS = 6
 TOLD = "An error of scrapy-robots-plus itself"
-PARTS = [
+OF_THE_QUEUE = [
     "hosts.queue:RobotsPriorityQueue._put",
     "hosts.queue:RobotsPriorityQueue._pop",
     "hosts.queue:RobotsPriorityQueue.take",
@@ -64,6 +64,8 @@ PARTS = [
     "hosts.hosts:Hosts._take",
     "hosts.hosts:Hosts._settle",
     "hosts.hosts:Hosts.fetch_ended",
+]
+BEHIND_IT = [
     "requests.judge:Judge.judge",
     "requests.outcomes:Outcomes.passed",
     "origins.retrieval:Retrieval.retrieve",
@@ -95,9 +97,21 @@ def own_errors(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
     return [record for record in caplog.records if TOLD in record.getMessage()]
 
 
+def part(path: str, kept: dict[str, Any] | None, name: str) -> Any:
+    """Of the parts behind the queue, all but those in a job is left to `make stress`."""
+    marks = [pytest.mark.stress] if path in BEHIND_IT and kept != {} else []
+    return pytest.param(path, kept, id=f"{path.partition(':')[2]}-{name}", marks=marks)
+
+
 @ensureDeferred
-@pytest.mark.parametrize("kept", [None, {}, IN_FILES], ids=["no job", "job", "job in files"])
-@pytest.mark.parametrize("path", PARTS, ids=lambda path: path.partition(":")[2])
+@pytest.mark.parametrize(
+    ("path", "kept"),
+    [
+        part(path, kept, name)
+        for path in OF_THE_QUEUE + BEHIND_IT
+        for name, kept in {"no job": None, "job": {}, "job in files": IN_FILES}.items()
+    ],
+)
 async def test_the_crawl_ends_and_no_request_of_its_job_is_lost(
     sites: Sites,
     tmp_path: Path,

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scrapy import Request
 from scrapy.http import Response
@@ -56,7 +56,6 @@ def test_all_headers_count_together(headers: dict[str, Any], expected: dict[str,
     assert said(**headers) == expected
 
 
-@settings(deadline=None, max_examples=300)
 @given(
     st.dictionaries(
         st.sampled_from([*NAMES, "Content-Type"]), st.lists(st.binary(max_size=80), max_size=3)

@@ -228,7 +228,6 @@ MOVES = st.tuples(st.just("moves"), st.integers(0, HOSTS - 1), st.none())
 
 
 @tried(
-    300,
     1500,
     hosts=st.lists(HOST, min_size=HOSTS, max_size=HOSTS),
     steps=st.lists(STEP, max_size=80)

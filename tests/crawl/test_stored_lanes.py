@@ -186,9 +186,7 @@ def test_a_job_is_resumed_without_reading_its_requests(tmp_path: Path) -> None:
     second.stop()
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     hosts=st.lists(HOST, min_size=HOSTS, max_size=HOSTS),
     steps=st.lists(STEP, min_size=20, max_size=60) | st.lists(STEP | MOVES, max_size=60),

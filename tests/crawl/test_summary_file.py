@@ -21,6 +21,7 @@ from scrapy_robots_plus import RobotsMiddleware, __version__
 from scrapy_robots_plus.crawl.clock import timestamp
 from scrapy_robots_plus.whole_file import whole_file
 from tests.crawling import ProbeSpider, crawl, make_crawler, names_rules, parts_of_seconds, run
+from tests.programs import scrapy_in
 from tests.samples import blocks
 from tests.sites import Sites, answer
 
@@ -354,14 +355,7 @@ def test_a_crawl_that_is_stopped_by_a_signal_has_a_summary(
     url = sites.host(CLOSED).url()
     file = tmp_path / "spider.py"
     file.write_text(SPIDER.format(settings=settings, url=url, signal=int(how)))
-    subprocess.run(
-        [sys.executable, "-m", "scrapy", "runspider", file.name],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+    scrapy_in(tmp_path, "runspider", file.name)
     assert read(path)["finish_reason"] == "shutdown"
     assert read(path)["allowed"] >= 1  # the page may link on before the signal is seen
 

@@ -68,6 +68,8 @@ def wire_of(octets: Iterable[int]) -> Wire:
     for octet, (name, rule_form), place in product(octets, FORMS.items(), ["/p{}/", "/q{}?k="]):
         prefix = place.format(f"{name}{octet:02x}")
         written = rule_form.format(octet)
+        if name == "d" and written == FORMS["u"].format(octet):
+            continue  # without letters: the same escape
         wire.rules.append(f"{prefix}{written}x")
         wire.closed += [f"{prefix}{form.format(octet)}x" for form in FORMS.values()]
         if not (name == "l" and octet in ENDS_A_RULE):

@@ -387,7 +387,6 @@ WORKERS = st.fixed_dictionaries(
 
 
 @tried(
-    60,
     3_000,
     st.integers(0, 2**32),
     st.sampled_from([0.1, 1.0, 7.0]),
@@ -404,7 +403,6 @@ def test_whatever_happens_no_gap_is_too_short_and_everybody_comes_to_an_end(
 
 
 @tried(
-    30,
     1_000,
     st.integers(0, 2**32),
     st.lists(st.sampled_from([0.5, 1.0, 4.0]), min_size=2, max_size=5),

@@ -171,11 +171,7 @@ class Both:
 
 
 @given(_STEPS)
-@settings(
-    deadline=None,
-    max_examples=150,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_the_server_goes_by_the_same_rules(
     told: AtATime, redis: RedisServer, steps: list[tuple[float, tuple[Any, ...]]]
 ) -> None:
@@ -249,7 +245,6 @@ def test_a_crowd_that_shares_a_file_keeps_the_delay(tmp_path: Path, seed: int) -
 
 
 @given(_STEPS)
-@settings(deadline=None, max_examples=50)
 def test_what_is_written_goes_on_as_if_it_had_not_been(
     steps: list[tuple[float, tuple[Any, ...]]],
 ) -> None:

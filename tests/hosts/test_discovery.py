@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.hosts.host import Lane
     from scrapy_robots_plus.protocol.origin import Origin
 
-MANY = 2000
+MANY = 1000
 
 with_and_without_job = pytest.mark.parametrize("job", [False, True], ids=["memory", "JOBDIR"])
 """With JOBDIR there is a second queue, and the engine asks both in each round."""

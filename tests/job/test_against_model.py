@@ -77,7 +77,7 @@ class Job(RuleBasedStateMachine):
 
 
 TestJob = Job.TestCase
-TestJob.settings = settings(max_examples=30, stateful_step_count=40, deadline=None)
+TestJob.settings = settings(max_examples=12, stateful_step_count=40, deadline=None)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_robots_plus.origins.lease import Leases
@@ -167,14 +167,13 @@ def check_against_the_model(server: RedisServer, steps: list[Any]) -> None:
     client.close()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps)
 def test_it_does_what_a_dict_does(shared: RedisServer, steps: list[Any]) -> None:
     check_against_the_model(shared, steps)
 
 
 @pytest.mark.stress
-@settings(max_examples=3_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=3_000)
 @given(steps)
 def test_it_does_what_a_dict_does_whatever_comes_between(
     shared: RedisServer, steps: list[Any]

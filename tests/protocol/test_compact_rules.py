@@ -20,9 +20,7 @@ written = rules.map(
 )
 
 
-@tried(
-    250, 1000, st.one_of(written, mutated, loose), dialects, st.one_of(paths, st.text(max_size=30))
-)
+@tried(1000, st.one_of(written, mutated, loose), dialects, st.one_of(paths, st.text(max_size=30)))
 def test_it_decides_as_the_compiled_rules_do(body: bytes, dialect: Dialect, url: str) -> None:
     rules = RobotsTxt.parse(body, dialect).rules_for("bot")
     compact = rules.compact()
@@ -31,7 +29,6 @@ def test_it_decides_as_the_compiled_rules_do(body: bytes, dialect: Dialect, url:
 
 
 @tried(
-    250,
     1000,
     st.one_of(written, mutated, loose),
     dialects,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@tried(150, 400, bodies, dialects, charsets, agents, urls)
+@tried(400, bodies, dialects, charsets, agents, urls)
 def test_parsing_and_asking_is_total(
     body: bytes, dialect: Dialect, charset: str | None, agent: str, url: str
 ) -> None:
@@ -52,7 +52,7 @@ def file_of(rules_: list[tuple[bool, str]], agent: str = "bot") -> str:
     return "\n".join([f"User-agent: {agent}", *lines, "Disallow:", ""])
 
 
-@tried(100, 300, rules, paths, st.data())
+@tried(300, rules, paths, st.data())
 def test_escaping_unreserved_characters_changes_nothing(
     rules_: Any, path: str, data: st.DataObject
 ) -> None:
@@ -66,7 +66,7 @@ def test_escaping_unreserved_characters_changes_nothing(
             assert file.verdict(escaped, "bot") == file.verdict(path, "bot")
 
 
-@tried(100, 300, rules, rules, paths, st.booleans())
+@tried(300, rules, rules, paths, st.booleans())
 def test_an_unrelated_group_changes_nothing(
     rules_: Any, others: Any, path: str, before: bool
 ) -> None:
@@ -79,7 +79,7 @@ def test_an_unrelated_group_changes_nothing(
     assert (alone.allowed, alone.reason, alone.rule) == (among.allowed, among.reason, among.rule)
 
 
-@tried(100, 300, rules, paths, dialects)
+@tried(300, rules, paths, dialects)
 def test_the_winner_of_an_explanation_is_the_rule_of_the_verdict(
     rules_: Any, path: str, dialect: Dialect
 ) -> None:
@@ -91,13 +91,13 @@ def test_the_winner_of_an_explanation_is_the_rule_of_the_verdict(
         assert not told.beaten or path == "/robots.txt"
 
 
-@tried(100, 300, rules, paths)
+@tried(300, rules, paths)
 def test_the_order_of_rules_changes_no_verdict(rules_: Any, path: str) -> None:
     there = RobotsTxt.parse(file_of(rules_)).allowed(path, "bot")
     assert RobotsTxt.parse(file_of(rules_[::-1])).allowed(path, "bot") is there
 
 
-@tried(100, 200, rules, paths)
+@tried(200, rules, paths)
 def test_line_ends_white_space_and_comments_change_nothing(rules_: Any, path: str) -> None:
     body = file_of(rules_)
     there = RobotsTxt.parse(body).allowed(path, "bot")

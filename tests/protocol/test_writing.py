@@ -168,7 +168,6 @@ def answers(file: RobotsTxt, urls: Iterable[bytes]) -> dict[str, object]:
 
 
 @tried(
-    150,
     600,
     files,
     st.one_of(st.sampled_from(list(DIALECTS.values())), odd_dialects()),

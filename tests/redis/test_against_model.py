@@ -141,7 +141,7 @@ def run(client: Any, examples: int) -> None:
 
 
 def test_workers_against_the_model(client: Any) -> None:
-    run(client, 25)
+    run(client, 12)
 
 
 @pytest.mark.stress

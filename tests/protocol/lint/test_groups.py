@@ -35,7 +35,7 @@ files = st.lists(lines, max_size=14).map("\n".join)
 agents = st.one_of(names.filter(str.strip), st.text("abx", min_size=1, max_size=6))
 
 
-@tried(100, 400, files, dialects, st.lists(agents, min_size=5, max_size=10))
+@tried(400, files, dialects, st.lists(agents, min_size=5, max_size=10))
 def test_no_crawler_chooses_a_group_that_nobody_reaches(
     text: str, dialect: Dialect, asked: list[str]
 ) -> None:
@@ -46,7 +46,7 @@ def test_no_crawler_chooses_a_group_that_nobody_reaches(
         assert groups.isdisjoint(linted.groups_of(agent))
 
 
-@tried(100, 300, files, st.lists(agents, min_size=5, max_size=10))
+@tried(300, files, st.lists(agents, min_size=5, max_size=10))
 def test_every_other_group_is_chosen_by_the_crawlers_that_it_names(
     text: str, asked: list[str]
 ) -> None:
@@ -61,7 +61,7 @@ def test_every_other_group_is_chosen_by_the_crawlers_that_it_names(
         assert line.group in linted.groups_of(line.names[0] or line.names[-1])
 
 
-@tried(100, 300, files, dialects, agents)
+@tried(300, files, dialects, agents)
 def test_where_a_group_has_no_rules_its_crawlers_may_fetch_everything(
     text: str, dialect: Dialect, agent: str
 ) -> None:

@@ -76,8 +76,8 @@ def made(name: str, size: int = FILE_OCTETS) -> bytes:
 
 
 @pytest.mark.parametrize("name", [*FILES, *MORE])
-def test_an_eighth_of_a_hostile_file_is_linted(name: str) -> None:
-    assert lint(made(name, FILE_OCTETS // 8)).lines
+def test_a_part_of_a_hostile_file_is_linted(name: str) -> None:
+    assert lint(made(name, FILE_OCTETS // 32)).lines
 
 
 @pytest.mark.stress

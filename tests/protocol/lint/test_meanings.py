@@ -17,7 +17,7 @@ RULES = {Role.ALLOW, Role.DISALLOW}
 UNKNOWN = {Role.UNKNOWN, Role.TEXT}
 
 
-@tried(100, 400, bodies, dialects, charsets, agents)
+@tried(400, bodies, dialects, charsets, agents)
 def test_lines_are_what_the_engine_made_of_them(
     body: bytes, dialect: Dialect, charset: str | None, agent: str
 ) -> None:
@@ -44,7 +44,7 @@ def test_lines_are_what_the_engine_made_of_them(
             assert lines[line.number].group in groups
 
 
-@tried(100, 200, bodies, dialects, charsets)
+@tried(200, bodies, dialects, charsets)
 def test_findings_are_of_lines_that_there_are_and_sorted(
     body: bytes, dialect: Dialect, charset: str | None
 ) -> None:

@@ -71,7 +71,7 @@ def numbers_of(lines: list[str], dialect: Dialect) -> Iterator[int]:
             yield finding.line
 
 
-@tried(100, 400, files, dialects, st.lists(paths, min_size=20, max_size=40), st.data())
+@tried(400, files, dialects, st.lists(paths, min_size=20, max_size=40), st.data())
 def test_what_changes_nothing_can_be_removed_alone_together_and_in_part(
     lines: list[str], dialect: Dialect, asked: list[str], data: st.DataObject
 ) -> None:
@@ -83,7 +83,7 @@ def test_what_changes_nothing_can_be_removed_alone_together_and_in_part(
             assert verdicts(without(lines, numbers), dialect, asked) == before, numbers
 
 
-@tried(100, 400, files, dialects, st.lists(paths, min_size=20, max_size=40))
+@tried(400, files, dialects, st.lists(paths, min_size=20, max_size=40))
 def test_a_rule_that_another_one_beats_or_that_never_matches_never_decides(
     lines: list[str], dialect: Dialect, asked: list[str]
 ) -> None:
