@@ -31,10 +31,11 @@ $(MEASURED): RUN = $(if $(MEASURE),$(BIN)/coverage run -m,$(BIN)/python -m)
 OF_FILES = $(addprefix tests/, settings $(addprefix test_, ci.py docs_pages.py docs_site.py layers.py one_home.py \
 	package.py readme.py sample_project.py samples.py) crawl/test_gate.py)
 OLDEST_PARTS = $(addprefix test-oldest-,$(PARTS)) test-oldest-select
-STRESS = test-stress-crawls test-stress-protocol test-upstream test-stress-others test-properties \
+STRESS = test-stress-crawls test-stress-protocol test-upstream test-stress-others test-stress-properties \
 	$(addprefix mutants-, protocol origins storage) $(addprefix test-parser-,$(PARSERS)) test-select-all
 STRESS_crawls = tests/crawl
 STRESS_protocol = tests/protocol
+STRESS_properties = --hypothesis-profile=many -m "hypothesis and not stress"
 STRESS_others = --ignore=tests/crawl --ignore=tests/protocol
 PARSERS = Protego Python Rerp
 SIDE_BY_SIDE = $(BIN)/python -m tests.side_by_side $(MAKE_COMMAND)
@@ -144,10 +145,6 @@ stress: .venv/installed-dev .venv/installed-mutants ## the long proofs
 
 test-stress-%: .venv/installed-dev
 	$(RUN) $(PYTEST) --reactor=asyncio -m stress $(STRESS_$*)
-
-# With as many examples as tests/conftest.py says.
-test-properties: .venv/installed-dev
-	$(RUN) $(PYTEST) --reactor=asyncio --hypothesis-profile=many -m "hypothesis and not stress"
 
 # The same mutants each time: so few of them score a little more or less each time.
 mutants-%: .venv/installed-mutants

@@ -28,6 +28,7 @@ from tests.audit.logs import (
     verdict,
     write,
 )
+from tests.programs import CODE, Program
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -108,9 +109,9 @@ assert log.errors == log.lost == 0
 
 def test_four_processes_write_one_chain(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
-    commands = [[sys.executable, "-c", PROCESS, str(path), f"p{each}", "300"] for each in range(4)]
-    processes = [subprocess.Popen(command, cwd=ROOT) for command in commands]
-    assert [process.wait(60) for process in processes] == [0] * 4
+    programs = [Program(CODE, PROCESS, str(path), f"p{each}", "300") for each in range(4)]
+    for program in programs:
+        program.succeed(60)
     assert damages_in(path) == []
     urls = urls_in(path)
     for each in range(4):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +11,7 @@ import pytest
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, VerdictEntry
 from tests.audit.logs import damages_in, entries_in, urls_in, write
 from tests.crawl_process import MODES, crawl_in_process
+from tests.programs import CODE, Program
 
 if TYPE_CHECKING:
     from tests.sites import Sites
@@ -81,15 +80,14 @@ def test_a_kill_loses_a_second_at_most_and_the_next_crawl_goes_on(
 ) -> None:
     host, log = sites.host(RULES), tmp_path / "audit.jsonl"
     denied: list[tuple[float, str]] = []
-    command = [sys.executable, "-c", ENDLESS, str(log), host.origin]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            at, url = line.split()
-            denied.append((float(at), url))
-            if denied[-1][0] > denied[0][0] + 2.5:
-                break
-        process.kill()
+    program = Program(CODE, ENDLESS, str(log), host.origin)
+    for line in program.stdout:
+        at, url = line.decode().split()
+        denied.append((float(at), url))
+        if denied[-1][0] > denied[0][0] + 2.5:
+            break
+    program.kill()
+    program.communicate()
     # By the clock of the process itself: it writes what is older than a second.
     sure = [url for at, url in denied if at < denied[-1][0] - 1]
     assert len(sure) > 10
