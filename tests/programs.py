@@ -18,6 +18,9 @@ from .forks import ROOT, SCRAPY, Forks
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from typing_extensions import Self
+
 LONGEST = 600
 """Seconds after which a program is ended that nobody ends."""
 
@@ -46,6 +49,13 @@ class Program:
         descriptors = [given, output, errors]
         self.pid = self._forks.begin(main, arguments, LONGEST, folder, descriptors, environment)
         self.returncode: int | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wait()
+        self.close()
 
     def poll(self) -> int | None:
         """Its status if it has ended."""

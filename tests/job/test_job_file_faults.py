@@ -46,7 +46,7 @@ def version_of(path: Path) -> int:
 def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path: Path, path: Path, room: int) -> None:
     log = tmp_path / "log"
     with start(path, log, str(room)) as worker:
-        told, _ = worker.communicate()
+        told = worker.communicate()[0].decode()
     assert worker.returncode == 3, "the limit was not reached"
     assert told.startswith(f"{path}: ")
     assert "Make room" in told or "Fix the cause" in told
@@ -208,7 +208,7 @@ def test_two_in_one_process_or_in_two_cannot_use_one_file(tmp_path: Path, path: 
     with pytest.raises(JobFileError, match="is in use by another process"):
         JobFile(path)
     with start(path, tmp_path / "log") as worker:
-        told, _ = worker.communicate()
+        told = worker.communicate()[0].decode()
     assert "is in use by another process. Wait for that crawl, or stop it" in told
     file.commit()
     file.close()

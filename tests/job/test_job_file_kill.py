@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +18,8 @@ from .worker import LAST, handled, start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tests.programs import Program
 
 
 @pytest.mark.parametrize("kills", [8, pytest.param(200, marks=pytest.mark.stress)])
@@ -43,7 +44,7 @@ def test_no_kill_loses_a_request(tmp_path: Path, kills: int) -> None:
             assert (file.held, file.stored, file.lost) == (0, 0, 0)
 
 
-def _wait(worker: subprocess.Popen[str], log: Path, lines: int) -> None:
+def _wait(worker: Program, log: Path, lines: int) -> None:
     while len(handled(log)) < lines and worker.poll() is None:
         time.sleep(0.005)
 

@@ -1,4 +1,4 @@
-"""A process that works on a job: ``python -m tests.job.worker PATH LOG [LIMIT [STEPS]]``.
+"""A process that works on a job, in a fork: PATH LOG [LIMIT [STEPS]].
 
 Each request is a number. Handling one adds those it links to, which is known from the number. What
 was handled goes to LOG before it is ended, so a number that was handled and not ended comes again.
@@ -11,21 +11,18 @@ from __future__ import annotations
 import os
 import resource
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 from scrapy_robots_plus.job import JobFile, JobFileError, recent, schema
+from tests.programs import Program
 
 LAST = 3_000
 """The tree of numbers: each links to the two that are twice as large."""
 
 
-def start(path: Path, log: Path, *more: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.job.worker", str(path), str(log), *more]
-    return subprocess.Popen(
-        command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True
-    )
+def start(path: Path, log: Path, *more: str) -> Program:
+    return Program(f"{__name__}:main", str(path), str(log), *more)
 
 
 def handled(log: Path) -> list[str]:
@@ -66,7 +63,8 @@ def handle_next(file: JobFile, out: int) -> bool:
     return True
 
 
-def main(path: str, log: str, limit: str = "", steps: str = "") -> None:
+def main() -> None:
+    path, log, limit, steps = [*sys.argv[1:], "", ""][:4]
     if steps:
         recent.MOST_STEPS, schema.CACHE_KIB = int(steps), 200
     out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -86,7 +84,3 @@ def main(path: str, log: str, limit: str = "", steps: str = "") -> None:
     except JobFileError as error:
         print(error)
         sys.exit(3)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

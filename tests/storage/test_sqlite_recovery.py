@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+import select
 import shutil
-import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -17,6 +17,7 @@ import pytest
 from scrapy_robots_plus.storage import StoreError
 from scrapy_robots_plus.storage import sqlite_file as sqlite_file
 from scrapy_robots_plus.storage.sqlite_store import SqliteStore
+from tests.programs import Program
 
 from .records import START, origin, rules
 from .writer import expected
@@ -119,27 +120,17 @@ def test_a_store_whose_log_is_removed_while_another_process_writes_can_be_opened
             time.sleep(0.02)
         assert writer.poll() is None
         assert used
-        assert writer.communicate("enough\n", timeout=120)[0] == "used again\n"
+        assert writer.communicate(b"enough\n", timeout=120)[0] == b"used again\n"
     finally:
         writer.kill()
-        writer.communicate()
+        writer.close()
 
 
-def writing(path: Path, count: int) -> list[subprocess.Popen[str]]:
+def writing(path: Path, count: int) -> list[Program]:
     """So many processes that write to the store until they are told that it is enough."""
-    writers = [
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.storage.test_sqlite_recovery", str(path), str(which)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=Path(__file__).parents[2],
-        )
-        for which in range(count)
-    ]
+    writers = [Program(f"{__name__}:main", str(path), str(which)) for which in range(count)]
     for writer in writers:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "writing\n"
+        assert writer.stdout.readline() == b"writing\n"
     return writers
 
 
@@ -154,12 +145,12 @@ def befall(path: Path, chance: random.Random) -> None:
         for _ in range(chance.randint(1, 6)):
             time.sleep(chance.uniform(0, 0.1))
             chance.choice(HARMS)(path, chance)
-        ends = [writer.communicate("enough\n", timeout=120)[0] for writer in writers]
-        assert ends == ["used again\n"] * WRITERS
+        ends = [writer.communicate(b"enough\n", timeout=120)[0] for writer in writers]
+        assert ends == [b"used again\n"] * WRITERS
     finally:
         for writer in writers:
             writer.kill()
-            writer.communicate()
+            writer.close()
     with SqliteStore(path, 10_000) as store:
         for number in range(100):
             record = store.get(origin(number))
@@ -204,10 +195,9 @@ def _opened(path: Path) -> IO[bytes]:
         return _opened(path)
 
 
-def main(path: str, which: str) -> None:
+def main() -> None:
     """Writes until told that it is enough; then says whether the store can be used."""
-    import select
-
+    path, which = sys.argv[1:]
     chance = random.Random(which)
     store, count = SqliteStore(path, 10_000), 0
     print("writing", flush=True)
@@ -230,7 +220,3 @@ def main(path: str, which: str) -> None:
             print("afterwards:", error, file=sys.stderr)
         time.sleep(0.02)
     store.close()
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
