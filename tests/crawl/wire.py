@@ -63,12 +63,15 @@ class Wire:
 
 
 def wire_of(octets: Iterable[int]) -> Wire:
-    """Every one of *octets*, in path and in query, by a rule in each form."""
+    """Every one of *octets*, in path and in query, by a rule in each form.
+
+    Of a few octets, no rule has an escape with small digits: URLs have.
+    """
     wire = Wire(list(SEQUENCES), [*chain(*SEQUENCES.values())], list(NOT_THE_SAME))
     for octet, (name, rule_form), place in product(octets, FORMS.items(), ["/p{}/", "/q{}?k="]):
         prefix = place.format(f"{name}{octet:02x}")
         written = rule_form.format(octet)
-        if name == "d" and written == FORMS["u"].format(octet):
+        if name == "d" and (octets is not ASCII or written == FORMS["u"].format(octet)):
             continue  # without letters: the same escape
         wire.rules.append(f"{prefix}{written}x")
         wire.closed += [f"{prefix}{form.format(octet)}x" for form in FORMS.values()]
