@@ -38,7 +38,8 @@ STRESS_protocol = tests/protocol
 STRESS_properties = --hypothesis-profile=many -m "hypothesis and not stress"
 STRESS_others = --ignore=tests/crawl --ignore=tests/protocol
 PARSERS = Protego Python Rerp
-SIDE_BY_SIDE = $(BIN)/python -m tests.side_by_side $(MAKE_COMMAND)
+# Whether the environments are whole was seen already.
+SIDE_BY_SIDE = $(BIN)/python -m tests.side_by_side $(addprefix --old-file=,$(wildcard .venv*/python)) $(MAKE_COMMAND)
 
 .PHONY: help demo cluster-demo docs test test-units test-crawls test-select test-select-all \
 	rest \

@@ -1,6 +1,6 @@
 """Runs targets of the Makefile side by side, and says how they went.
 
-usage: python -m tests.side_by_side [--at-once N] [--seconds N] MAKE TARGET...
+usage: python -m tests.side_by_side [--at-once N] [--seconds N] [--old-file FILE] MAKE TARGET...
 
 What a target printed is shown, whole, only if it failed; of one without counts, its last line. The
 last line has the counts of all.
@@ -63,7 +63,7 @@ class Outcome:
 class Targets:
     """Runs targets, each in a process group of its own, so that none outlives this."""
 
-    def __init__(self, make: str, seconds: float) -> None:
+    def __init__(self, make: list[str], seconds: float) -> None:
         self.make = make
         self.seconds = seconds
         self.running: set[subprocess.Popen[str]] = set()
@@ -93,7 +93,7 @@ class Targets:
 
     def _start(self, target: str, *variables: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [self.make, "--no-print-directory", target, *variables],
+            [*self.make, "--no-print-directory", target, *variables],
             env={name: value for name, value in os.environ.items() if name not in OF_MAKE},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -150,6 +150,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.side_by_side")
     parser.add_argument("--at-once", type=int, default=AT_ONCE, help=f"targets; {AT_ONCE}")
     parser.add_argument("--seconds", type=float, default=SECONDS, help=f"for each; {SECONDS}")
+    parser.add_argument("--old-file", action="append", default=[], help="not made anew")
     parser.add_argument("make", metavar="MAKE")
     parser.add_argument("targets", nargs="+", metavar="TARGET")
     return parser.parse_args()
@@ -157,7 +158,8 @@ def arguments() -> argparse.Namespace:
 
 def main(options: argparse.Namespace) -> int:
     """Prints as it goes; 0 if all targets succeeded."""
-    targets = Targets(options.make, options.seconds)
+    old_files = [f"--old-file={each}" for each in options.old_file]
+    targets = Targets([options.make, *old_files], options.seconds)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     outcomes: list[Outcome] = []
     with ThreadPoolExecutor(options.at_once) as pool:
