@@ -10,7 +10,6 @@ import pytest
 import pytest_twisted
 
 from scrapy_robots_plus.hosts.stored_lanes import StoredLanes
-from scrapy_robots_plus.protocol.printable import duration
 from scrapy_robots_plus.report.progress import describe
 from tests.crawling import crawl, make_crawler, parts_of_seconds, run
 from tests.sites import hang
@@ -72,14 +71,6 @@ def test_the_remaining_time_contains_the_pause_of_a_host() -> None:
     assert line.endswith(
         "At least 32 s remaining: http://host0.example, 4 requests x 0.5 s after a pause of 30 s"
     )
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.2, "1 s"), (59, "59 s"), (200, "3 min 20 s"), (3600, "1 h"), (90_000, "1 d 1 h")],
-)
-def test_durations(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
 
 
 @parts_of_seconds

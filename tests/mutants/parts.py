@@ -82,7 +82,6 @@ PARTS = (
             *(f"origins/test_{each}.py" for each in TESTS_OF_ORIGINS),
             *(f"protocol/test_{each}.py" for each in OF_ORIGINS),
             "settings/test_*.py",
-            "test_override_settings.py",
         ),
         gate=0.95,
     ),
@@ -200,7 +199,7 @@ PARTS = (
         *(f"!settings/{each}.py" for each in ("host_patterns", "options", "override")),
         # Without test_wrong_settings.py: it starts processes, which take seconds each.
         tests=(
-            "test_override_settings.py",
+            "settings/test_overrides.py",
             "test_readme.py",
             "test_scrapys_own_settings.py",
             "test_settings.py",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_robots_plus.protocol.printable import counted, moment_of, rfc3339
+from scrapy_robots_plus.protocol.printable import counted, duration, moment_of, rfc3339
 
 
 def test_they_are_in_utc_with_microseconds() -> None:
@@ -26,3 +26,11 @@ def test_other_text_is_refused(text: str) -> None:
 )
 def test_a_number_with_what_it_counts(number: int, text: str) -> None:
     assert counted(number, "line") == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.2, "1 s"), (59, "59 s"), (200, "3 min 20 s"), (3600, "1 h"), (90_000, "1 d 1 h")],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
