@@ -10,12 +10,12 @@ from weakref import WeakSet
 
 import scrapy.signals
 from pydispatch import dispatcher  # type: ignore[import-untyped]
-from scrapy import pqueues, signals
+from scrapy import Request, Spider, pqueues, signals
 from scrapy.core.scheduler import Scheduler
-from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
+from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
 from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
-from scrapy.statscollectors import DummyStatsCollector
-from scrapy.utils.asyncio import call_later, create_looping_call
+from scrapy.statscollectors import DummyStatsCollector, StatsCollector
+from scrapy.utils.asyncio import AsyncioLoopingCall, call_later, create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.log import get_scrapy_root_handler
 from twisted.logger import globalLogBeginner
@@ -24,14 +24,10 @@ from twisted.python.failure import Failure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from scrapy import Request, Spider
     from scrapy.core.engine import ExecutionEngine
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.settings import Settings
     from scrapy.spiders import SitemapSpider
-    from scrapy.statscollectors import StatsCollector
-    from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from scrapy.core.downloader import Downloader
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
-    from typing_extensions import Self
 
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
@@ -58,15 +57,7 @@ class InHand(Protocol):
         """
 
 
-class Part(Protocol):
-    """What a crawl has one of."""
-
-    @classmethod
-    def of_crawl(cls, crawl: Crawl) -> Self:
-        """Made for *crawl*."""
-
-
-_Part = TypeVar("_Part", bound=Part)
+_Part = TypeVar("_Part")
 
 _crawls: WeakKeyDictionary[Crawler, ReferenceType[Crawl]] = WeakKeyDictionary()
 """Weak on both sides: a Crawl lives as long as its crawler and a part of the package hold it."""
@@ -92,7 +83,7 @@ class Crawl:
         self.crawler = crawler
         self.errors = errors = OwnErrors.of(crawler)
         self.clock = replace(clock, call_later=errors.timers(clock.call_later))
-        self._parts: dict[type[Part], Part] = {}
+        self._parts: dict[type, Any] = {}
         self.has_middleware = False
         """Whether the middleware is in use, so that each request is checked."""
         self.decision_listeners: list[DecisionListener] = []
@@ -188,11 +179,13 @@ class Crawl:
         return RequestSettings(self.settings)
 
     def get(self, kind: type[_Part]) -> _Part:
-        """The one object of *kind* in this crawl, made by its ``of_crawl`` on first use.
+        """The one object of *kind* in this crawl, made on first use: of the crawl, by ``of_crawl``
+        if it has that.
 
         Only if the middleware is in use.
         """
         part = self._parts.get(kind)
         if part is None:
-            part = self._parts[kind] = kind.of_crawl(self)
+            make: Callable[[Crawl], _Part] = getattr(kind, "of_crawl", kind)
+            part = self._parts[kind] = make(self)
         return cast("_Part", part)

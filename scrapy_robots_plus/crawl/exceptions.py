@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import DropItem, IgnoreRequest
 
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.protocol.verdict import Reason
+from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.directives import PageStatement
-    from scrapy_robots_plus.protocol.verdict import Verdict
 
 
 def denial_of(verdict: Verdict) -> str:

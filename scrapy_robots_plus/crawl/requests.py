@@ -9,19 +9,15 @@ import re
 from functools import lru_cache
 from inspect import ismethod
 from math import floor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import SplitResult
 
-from scrapy import Request
+from scrapy import Request, Spider
 from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
-
-if TYPE_CHECKING:
-    from scrapy import Spider
-
 
 # Keys of spiders' requests
 

@@ -27,6 +27,7 @@ from scrapy_robots_plus.protocol.freshness import (
     retry_after,
     validators,
 )
+from scrapy_robots_plus.protocol.printable import Word
 from scrapy_robots_plus.storage.base import KEPT_HEADERS, FetchResult, RobotsRecord
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.settings.options import Rulebook
 
 
-class Source(str, Enum):
+class Source(Word):
     """Where a retrieval has found what it returned."""
 
     NETWORK = "network"
@@ -47,9 +48,6 @@ class Source(str, Enum):
     """Scrapy's HTTP cache."""
     OVERRIDE = "override"
     """The text of an override."""
-
-    def __str__(self) -> str:
-        return self.value
 
 
 _NOTHING = hashlib.sha256(b"").hexdigest()

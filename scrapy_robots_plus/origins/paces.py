@@ -9,7 +9,7 @@ from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.settings.options import OnVisitTime, TooLong
 
 from .judging import Delay, delay_of, longer_delay
-from .parsers import guarded
+from .parsers import ParsedFile, guarded
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
-    from .parsers import ParsedFile
 
 AGENTS_REMEMBERED = 16
 """For how many agents the pace is remembered: a crawl may send another agent each time."""

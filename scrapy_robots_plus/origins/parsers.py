@@ -6,7 +6,7 @@ import inspect
 import logging
 import re
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import time
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
@@ -21,8 +21,6 @@ from scrapy_robots_plus.settings.scrapys_own import parser_class
 from .our_parser import RobotsParser
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from scrapy.crawler import Crawler
     from scrapy.robotstxt import RobotParser
     from scrapy.settings import BaseSettings

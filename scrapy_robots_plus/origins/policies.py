@@ -16,7 +16,7 @@ from scrapy_robots_plus.crawl.own_errors import OwnErrors, is_of_this_package
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.protocol.preferences import CURRENT, Preference, combine
+from scrapy_robots_plus.protocol.preferences import CURRENT, Preference, Statement, combine
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
@@ -31,13 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
     from scrapy import Request
-    from scrapy.crawler import Crawler
     from twisted.python.failure import Failure
-    from typing_extensions import Self
 
-    from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.protocol.preferences import Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
     from scrapy_robots_plus.storage.base import RobotsRecord
@@ -106,36 +102,24 @@ class Policies:
     :class:`~scrapy_robots_plus.Policy` of every origin in memory.
     """
 
-    def __init__(
-        self,
-        crawler: Crawler,
-        settings: RobotsSettings,
-        retrieval: Retrieval,
-        agents: Agents,
-        clock: Clock,
-    ) -> None:
-        self._crawler = crawler
-        self._settings = settings
-        self._retrieval = retrieval
-        self._agents = agents
-        self._stats = compat.stats_of(crawler)
-        self._views = Views(retrieval, clock, self._stats, settings.cache_size)
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawler = crawl.crawler
+        self._settings = settings = crawl.settings
+        self._retrieval = retrieval = crawl.get(Retrieval)
+        self._agents = crawl.get(Agents)
+        self._stats = crawl.stats
+        self._views = Views(retrieval, crawl.clock, self._stats, settings.cache_size)
         self._recent: OrderedDict[Origin, Policy] = OrderedDict()
         """The one used last comes last."""
         self._unused: set[Origin] = set()
         """Origins that no request has used yet: the first one will have waited."""
         self._fetches: dict[Origin, Fetch] = {}
-        self._closing_watch = ClosingWatch(crawler, self._call_off)
+        self._closing_watch = ClosingWatch(crawl.crawler, self._call_off)
         self._listeners: list[Callable[[Origin, Policy | None], None]] = []
         self.said: Recent[str, tuple[Statement, ...]] = Recent(settings.cache_size)
         """What pages of the crawl have said of their use, by URL, if it declares one."""
         self.waiting = 0
         """How many requests wait in the middleware for a robots.txt."""
-
-    @classmethod
-    def of_crawl(cls, crawl: Crawl) -> Self:
-        retrieval, agents = crawl.get(Retrieval), crawl.get(Agents)
-        return cls(crawl.crawler, crawl.settings, retrieval, agents, crawl.clock)
 
     def subscribe(self, listener: Callable[[Origin, Policy | None], None]) -> None:
         """*listener* is called when a fetch has ended, with its origin and its policy."""

@@ -7,13 +7,13 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.access import Access, is_definite
-from scrapy_robots_plus.protocol.preferences import TdmFile, combine
+from scrapy_robots_plus.protocol.preferences import Preferences, Statement, TdmFile, combine
 from scrapy_robots_plus.protocol.printable import printable
 
 from . import judging
 from .decide import Lookup, Source, access_at, fresh_for, lookup, under_statuses
 from .paces import InForce, Paces
-from .parsers import guarded
+from .parsers import ParsedFile, guarded
 
 if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
@@ -21,14 +21,12 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.protocol.preferences import Preferences, Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.verdict import Verdict
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
     from scrapy_robots_plus.storage.base import RobotsRecord
 
     from .judging import Delay
-    from .parsers import ParsedFile
 
 _MOST_OF_A_REASON = 60
 """Characters of the reason of an override that are shown."""

@@ -7,12 +7,11 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.freshness import http_date
 from scrapy_robots_plus.protocol.verdict import Reason
-from scrapy_robots_plus.storage.base import FetchResult
+from scrapy_robots_plus.storage.base import FetchResult, RobotsRecord
 
 from .agents import Agents
 from .changes import ChangeReports
@@ -21,24 +20,16 @@ from .decide import Lookup, Source, fresh_for, lookup, receive
 from .fetching.budget import FetchBudget
 from .fetching.fetcher import Fetcher
 from .fetching.results import NETWORK_FAILURES
-from .parsers import Parsers, charset_of, guarded
+from .parsers import ParsedFile, Parsers, charset_of, guarded
 from .policy import Policy
-from .sharing import shared_fetches
+from .sharing import Turn, shared_fetches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from scrapy.crawler import Crawler
-    from typing_extensions import Self
-
-    from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-    from scrapy_robots_plus.storage.base import RobotsRecord
-
-    from .parsers import ParsedFile
-    from .sharing import SharedFetches, Turn
 
 
 class Retrieved(NamedTuple):
@@ -67,37 +58,19 @@ class Found(NamedTuple):
 class Retrieval:
     """Looks in the store of the crawl, fetches what is missing or expired, and keeps the result."""
 
-    def __init__(
-        self,
-        crawler: Crawler,
-        settings: RobotsSettings,
-        fetcher: Fetcher,
-        budget: FetchBudget,
-        store: CrawlStore,
-        shared: SharedFetches,
-        agents: Agents,
-        clock: Clock,
-    ) -> None:
-        self._settings = settings
-        self._agents = agents
-        self._fetcher = fetcher
-        self._budget = budget
-        self._store = store
-        self._shared = shared
-        self._clock = clock
-        self._stats = compat.stats_of(crawler)
-        self._changes = ChangeReports(crawler, agents)
-        self.parsers = Parsers(crawler)
+    def __init__(self, crawl: Crawl) -> None:
+        self._settings = settings = crawl.settings
+        self._agents = agents = crawl.get(Agents)
+        self._fetcher = crawl.get(Fetcher)
+        self._budget = crawl.get(FetchBudget)
+        self._clock = clock = crawl.clock
+        self._store = store = CrawlStore(crawl.crawler, settings, clock)
+        self._shared = shared_fetches(crawl.crawler, settings, agents, store, clock)
+        self._stats = crawl.stats
+        self._changes = ChangeReports(crawl.crawler, agents)
+        self.parsers = Parsers(crawl.crawler)
         """Those of the crawl."""
         self._listeners: list[Callable[[Retrieved], None]] = []
-
-    @classmethod
-    def of_crawl(cls, crawl: Crawl) -> Self:
-        crawler, settings, clock = crawl.crawler, crawl.settings, crawl.clock
-        fetcher, budget, agents = crawl.get(Fetcher), crawl.get(FetchBudget), crawl.get(Agents)
-        store = CrawlStore(crawler, settings, clock)
-        shared = shared_fetches(crawler, settings, agents, store, clock)
-        return cls(crawler, settings, fetcher, budget, store, shared, agents, clock)
 
     def subscribe(self, listener: Callable[[Retrieved], None]) -> None:
         """Calls *listener* with what each retrieval has brought."""

@@ -16,7 +16,7 @@ from scrapy import signals
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.crawl.clock import Alarm
+from scrapy_robots_plus.crawl.clock import Alarm, Clock
 from scrapy_robots_plus.settings.scrapys_own import caches_http, how_files_are_asked_for, job_folder
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
     from scrapy_robots_plus.storage.memory import MemoryStore

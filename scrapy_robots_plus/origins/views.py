@@ -13,9 +13,9 @@ from scrapy_robots_plus.storage.base import RobotsRecord
 
 from .decide import Source
 from .paces import InForce
-from .parsers import guarded
+from .parsers import ParsedFile, guarded
 from .policy import Policy
-from .retrieval import Retrieved
+from .retrieval import Retrieval, Retrieved
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
-    from .parsers import ParsedFile
-    from .retrieval import Retrieval
 
 VIEWS_OF_AN_ORIGIN = 64
 """How many of one origin are kept: each request may have an override of its own."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 from urllib.parse import urldefrag, urljoin, urlsplit
@@ -22,7 +21,7 @@ from scrapy_robots_plus.origins.fetching.results import CACHED
 from scrapy_robots_plus.origins.parsers import guarded
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.printable import Word, printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.settings.host_patterns import plain_host
 from scrapy_robots_plus.settings.options import SitemapScope
@@ -87,7 +86,7 @@ AT_ONCE = 100
 _HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?!\d)", re.IGNORECASE)
 
 
-class LeftOut(str, Enum):
+class LeftOut(Word):
     """Why a Sitemap line is not requested."""
 
     SCHEME = "scheme"
@@ -95,9 +94,6 @@ class LeftOut(str, Enum):
     CREDENTIALS = "credentials"
     SCOPE = "scope"
     TOO_MANY = "too_many"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class SitemapUrls:

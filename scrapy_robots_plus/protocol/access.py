@@ -6,12 +6,13 @@ What each status and each failure means: presets, and changes of them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from types import MappingProxyType
 from typing import TypeAlias
 
+from .printable import Word
 
-class Access(str, Enum):
+
+class Access(Word):
     """The three results of RFC 9309 2.3.1."""
 
     RULES = "rules"
@@ -21,11 +22,8 @@ class Access(str, Enum):
     UNREACHABLE = "unreachable"
     """2.3.1.4: the file cannot be read, nothing may be crawled until it can."""
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class Failure(str, Enum):
+class Failure(Word):
     """Why a robots.txt request gave no usable HTTP status."""
 
     TIMEOUT = "timeout"
@@ -46,9 +44,6 @@ class Failure(str, Enum):
     """A redirect without an http or https URL."""
     ERROR = "error"
     """Anything else: rejected by another component, a failing parser, a closing spider."""
-
-    def __str__(self) -> str:
-        return self.value
 
 
 Outcome: TypeAlias = int | Failure

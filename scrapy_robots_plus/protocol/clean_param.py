@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from .rules.matcher import matches, take_apart
+from .rules.matcher import Pattern, matches, take_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from .robotstxt import CleanParam
-    from .rules.matcher import Pattern
 
 MAX_RULE = 500
 """Characters of a rule. A longer one is not obeyed: half of it might be another rule."""

@@ -12,9 +12,6 @@ from .product_token import AgentNames, names_of, token_in, word_in
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .dialect import Dialect
-    from .lines import Line
-
 
 STAR = "*"
 """The name of all crawlers."""

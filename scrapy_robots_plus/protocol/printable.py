@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta, timezone
+from enum import Enum
 
 _UNPRINTABLE = re.compile(
     "["
@@ -49,6 +50,13 @@ def duration(seconds: float) -> str:
         if count or parts:
             parts.append(f"{count} {name}" if count else "")
     return " ".join(part for part in parts[:2] if part)
+
+
+class Word(str, Enum):
+    """Members are shown as their text, as those of ``enum.StrEnum`` of Python 3.11 are."""
+
+    def __str__(self) -> str:
+        return str(self.value)
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)

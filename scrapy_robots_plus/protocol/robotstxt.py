@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from . import pace
 from .dialect import RFC9309, Choice, Dialect, Order, dialect_named
-from .groups import STAR, GroupChoice, Scanner, Section, lines_apart
+from .groups import STAR, Chosen, GroupChoice, Members, Scanner, Section, lines_apart
 from .lines import Kind, Line, read_line, to_lines
-from .octets import as_body, text, texts, to_utf8, whole_lines
+from .octets import Body, as_body, text, texts, to_utf8, whole_lines
 from .product_token import Agent, as_names, as_text
 from .rules.compiling import read_rules
 from .rules.escapes import upper
@@ -20,8 +20,6 @@ from .rules.rules import Rules
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from .groups import Chosen, Members
-    from .octets import Body
     from .pace import RequestRate, VisitTime
     from .verdict import Explanation, Verdict
 

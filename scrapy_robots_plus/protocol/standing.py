@@ -6,14 +6,15 @@ is answered says the contrary. A limit lets many pages through, so it takes more
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING
+
+from .printable import Word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Standing(str, Enum):
+class Standing(Word):
     """How a site treats a crawl."""
 
     OPEN = "open"
@@ -27,9 +28,6 @@ class Standing(str, Enum):
     """It asks for fewer requests."""
     BROKEN = "broken"
     """It fails, or cannot be reached."""
-
-    def __str__(self) -> str:
-        return self.value
 
 
 CHALLENGE = "cf-mitigated"

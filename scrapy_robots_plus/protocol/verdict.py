@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING
 
-from .printable import printable
+from .printable import Word, printable
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -15,7 +14,7 @@ _SHOWN = 500
 """Characters of a rule or a URL that a description shows."""
 
 
-class Reason(str, Enum):
+class Reason(Word):
     """What decided. The values are the last part of the ``robotstxt/forbidden/…`` stats."""
 
     _value_: str
@@ -54,9 +53,6 @@ class Reason(str, Enum):
     """``ROBOTSTXT_OBEY`` or an override is ``False`` here: allowed, whatever the rules say."""
     NOT_HTTP = "not_http", "not an HTTP URL"
     """robots.txt does not apply to this URL's scheme: allowed."""
-
-    def __str__(self) -> str:
-        return str(self.value)
 
     @property
     def is_unread(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.exceptions import DontCloseSpider
 
 from scrapy_robots_plus import compat
@@ -15,7 +15,6 @@ from scrapy_robots_plus.protocol.printable import printable
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from scrapy import Request
     from scrapy.crawler import Crawler
     from twisted.python.failure import Failure
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.requests import asks_for_sitemaps
 from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.origins.policies import Policies, closing_verdict
-from scrapy_robots_plus.origins.policy import Passes, Refused
+from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
@@ -18,11 +17,8 @@ from .requeue import Requeue
 
 if TYPE_CHECKING:
     from scrapy import Request
-    from scrapy.statscollectors import StatsCollector
-    from typing_extensions import Self
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
@@ -70,24 +66,12 @@ class Judge:
     Leaves the tally and the stats of refusals to the middleware.
     """
 
-    def __init__(
-        self,
-        settings: RobotsSettings,
-        policies: Policies,
-        requeue: Requeue,
-        given_up: GivenUp,
-        stats: StatsCollector,
-    ) -> None:
-        self._settings = settings
-        self._policies = policies
-        self._requeue = requeue
-        self._given_up = given_up
-        self._stats = stats
-
-    @classmethod
-    def of_crawl(cls, crawl: Crawl) -> Self:
-        policies, requeue, given_up = crawl.get(Policies), crawl.get(Requeue), crawl.get(GivenUp)
-        return cls(crawl.settings, policies, requeue, given_up, compat.stats_of(crawl.crawler))
+    def __init__(self, crawl: Crawl) -> None:
+        self._settings = crawl.settings
+        self._policies = crawl.get(Policies)
+        self._requeue = crawl.get(Requeue)
+        self._given_up = crawl.get(GivenUp)
+        self._stats = crawl.stats
 
     def is_exempt(self, request: Request, origin: Origin) -> bool:
         """Whether *request* may be for the robots.txt that is being fetched.

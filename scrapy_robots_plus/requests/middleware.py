@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.exceptions import NotConfigured
-from typing_extensions import assert_never
+from typing_extensions import Self, assert_never
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
@@ -27,7 +27,7 @@ from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.judging import objection_of
 from scrapy_robots_plus.origins.policies import Policies
-from scrapy_robots_plus.origins.policy import Passes, Refused
+from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.pages.page_preferences import PagePreferences
 from scrapy_robots_plus.pages.sitemap_feed import SitemapFeed
@@ -45,12 +45,9 @@ from .outcomes import Outcomes
 from .requeue import LateErrbacks, Requeue
 
 if TYPE_CHECKING:
-    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from typing_extensions import Self
 
-    from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings

@@ -15,7 +15,7 @@ from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.pages.page_preferences import PagePreferences
 from scrapy_robots_plus.pages.stamp import put_stamp, remove_stamp
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.protocol.verdict import Reason
+from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
-    from scrapy_robots_plus.protocol.verdict import Verdict
 
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,6 @@ from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
     from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.crawl import Crawl
@@ -29,14 +28,10 @@ class Requeue:
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
-        self._crawler = crawler = crawl.crawler
-        self._stats = compat.stats_of(crawler)
+        self._crawler = crawl.crawler
+        self._stats = crawl.stats
         self._closing = uuid4().hex
         self._not_the_schedulers: WeakSet[Request] = WeakSet()
-
-    @classmethod
-    def of_crawl(cls, crawl: Crawl) -> Self:
-        return cls(crawl)
 
     def welcome(self, request: Request) -> None:
         """Undoes what was done to a request that was requeued."""

@@ -9,7 +9,7 @@ import logging
 import re
 from dataclasses import replace
 from email.utils import formatdate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urljoin
 
 from scrapy import Request
@@ -19,7 +19,6 @@ from w3lib.url import safe_url_string
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import (
     FETCH_SLOT_META_KEY,
@@ -34,22 +33,18 @@ from scrapy_robots_plus.protocol.access import Failure, says_unavailable
 from scrapy_robots_plus.protocol.freshness import confirms
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.rfc9309 import MAX_REDIRECTS
-from scrapy_robots_plus.storage.base import FetchResult
+from scrapy_robots_plus.storage.base import FetchResult, RobotsRecord
 
 from .results import CACHED, Results
 from .tap import BodyTaps, Download, Tap, TimeAllowed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
-    from typing import TypeVar
 
     from scrapy.crawler import Crawler
     from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
-    from typing_extensions import Self
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-    from scrapy_robots_plus.storage.base import RobotsRecord
 
     _T = TypeVar("_T")
 
@@ -79,22 +74,16 @@ class Exchange(NamedTuple):
 class Fetcher:
     """Fetches a robots.txt, and handles redirects, retries, limits and failures."""
 
-    def __init__(
-        self, crawler: Crawler, settings: RobotsSettings, clock: Clock = DEFAULT_CLOCK
-    ) -> None:
-        self._crawler = crawler
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawler = crawler = crawl.crawler
         self._has_slots = not compat.has_throttler(crawler)
-        self._settings = settings
-        self._clock = clock
-        self._stats = compat.stats_of(crawler)
+        self._settings = crawl.settings
+        self._clock = crawl.clock
+        self._stats = crawl.stats
         self._taps = BodyTaps(crawler)
-        self._results = Results(crawler, settings.fetch_max_bytes)
+        self._results = Results(crawler, crawl.settings.fetch_max_bytes)
         self._http_cache = HttpCache(crawler)
         self._listeners: list[Callable[[Exchange], None]] = []
-
-    @classmethod
-    def of_crawl(cls, crawl: Crawl) -> Self:
-        return cls(crawl.crawler, crawl.settings, crawl.clock)
 
     def subscribe(self, listener: Callable[[Exchange], None]) -> None:
         """Calls *listener* with each request that was answered, redirects and retries included."""

@@ -19,7 +19,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.standing import is_challenge
 from scrapy_robots_plus.storage.base import FetchResult
 
-from .tap import CutOffError, content_encoding, is_gzip
+from .tap import CutOffError, Tap, content_encoding, is_gzip
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.clock import Now
 
-    from .tap import Tap
 
 logger = crawl_log(__name__)
 

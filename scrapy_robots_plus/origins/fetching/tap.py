@@ -12,9 +12,9 @@ import zlib
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.exceptions import StopDownload
-from twisted.internet.defer import CancelledError
+from twisted.internet.defer import CancelledError, Deferred
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.requests import MAXSIZE_META_KEY, TAP_META_KEY, TIMEOUT_META_KEY
@@ -22,10 +22,8 @@ from scrapy_robots_plus.crawl.requests import MAXSIZE_META_KEY, TAP_META_KEY, TI
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
-    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Headers, Response
-    from twisted.internet.defer import Deferred
 
     from scrapy_robots_plus.crawl.clock import Clock
 

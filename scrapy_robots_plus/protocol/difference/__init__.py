@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_robots_plus.protocol.dialect import RFC9309
+from scrapy_robots_plus.protocol.dialect import RFC9309, Escapes
 from scrapy_robots_plus.protocol.groups import STAR
-from scrapy_robots_plus.protocol.rules.matcher import NO_RANK, rank_of
+from scrapy_robots_plus.protocol.rules.matcher import NO_RANK, Pattern, Rank, rank_of
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 from .changed_paths import MOST_EXAMPLES, MOST_STEPS, Search, Side, read_as, spelled_by
@@ -16,11 +16,9 @@ from .changed_paths import MOST_EXAMPLES, MOST_STEPS, Search, Side, read_as, spe
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from scrapy_robots_plus.protocol.dialect import Escapes
     from scrapy_robots_plus.protocol.pace import RequestRate, VisitTime
     from scrapy_robots_plus.protocol.product_token import Agent
     from scrapy_robots_plus.protocol.robotstxt import RobotsTxt
-    from scrapy_robots_plus.protocol.rules.matcher import Pattern, Rank
 
 
 __all__ = ["Difference", "PathChange", "Terms", "difference"]

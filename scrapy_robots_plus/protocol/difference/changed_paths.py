@@ -22,13 +22,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from scrapy_robots_plus.protocol import rfc9309
 from scrapy_robots_plus.protocol.rules.escapes import URL_FORM
-from scrapy_robots_plus.protocol.rules.matcher import NO_RANK, Rank, allows
+from scrapy_robots_plus.protocol.rules.matcher import NO_RANK, Pattern, Rank, allows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from scrapy_robots_plus.protocol.dialect import Escapes
-    from scrapy_robots_plus.protocol.rules.matcher import Pattern
 
 
 _STAR, _END, _OPEN = 256, 257, 258

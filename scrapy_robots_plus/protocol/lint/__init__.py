@@ -9,25 +9,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
-from scrapy_robots_plus.protocol.octets import as_body
-from scrapy_robots_plus.protocol.product_token import as_names
+from scrapy_robots_plus.protocol.octets import Body, as_body
+from scrapy_robots_plus.protocol.product_token import Agent, as_names
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from .findings import Code, Finding, Findings
 from .group_faults import group_faults
 from .line_faults import octet_faults, record_faults
 from .meanings import Meaning, Role, meanings
-from .reading import read
+from .reading import Reading, read
 from .shadows import rule_shadows
 from .value_faults import opposite_preferences, path_faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from scrapy_robots_plus.protocol.octets import Body
-    from scrapy_robots_plus.protocol.product_token import Agent
-
-    from .reading import Reading
 
 
 __all__ = ["Code", "Finding", "LintedFile", "Meaning", "Role", "lint"]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from enum import Enum
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
 from scrapy_robots_plus.protocol.octets import text
-from scrapy_robots_plus.protocol.printable import cut
+from scrapy_robots_plus.protocol.printable import Word, cut
 
 _QUOTED = 40
 """Characters of a key or value that a finding quotes."""
@@ -18,7 +17,7 @@ _LISTED = 10_000
 """So many findings of a code are listed."""
 
 
-class Code(str, Enum):
+class Code(Word):
     """What is wrong, or may be other than meant (RFC 9309, and what real files show).
 
     Its value is the code, in kebab-case.
@@ -119,9 +118,6 @@ class Code(str, Enum):
     """A License is not a full URL (RSL 1.0)."""
     NOT_CHECKED = "not-checked"
     """A part of the file was not searched for shadowed rules, because that would take too long."""
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 class Finding(NamedTuple):

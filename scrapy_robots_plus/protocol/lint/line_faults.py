@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol import rfc9309
-from scrapy_robots_plus.protocol.lines import ABOUT_USES, INITIALS, Kind, kind_of
+from scrapy_robots_plus.protocol.lines import ABOUT_USES, INITIALS, Kind, Line, kind_of
 from scrapy_robots_plus.protocol.octets import text
 from scrapy_robots_plus.protocol.robotstxt import is_whole_url
 
@@ -16,8 +16,6 @@ from .meanings import PACES, ROLES, RULES, Role, why_ignored
 from .value_faults import signal_faults, usage_faults
 
 if TYPE_CHECKING:
-    from scrapy_robots_plus.protocol.lines import Line
-
     from .reading import Reading
 
 KEYS = tuple(kind.key for kind in Kind if kind not in {Kind.NOTHING, Kind.HOST})

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.protocol import pace
 from scrapy_robots_plus.protocol.groups import STAR
-from scrapy_robots_plus.protocol.lines import Kind
+from scrapy_robots_plus.protocol.lines import Kind, Line
 from scrapy_robots_plus.protocol.octets import text, texts
 from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
+from scrapy_robots_plus.protocol.printable import Word
 from scrapy_robots_plus.protocol.rules.matcher import take_apart
 
-from .reading import can_match
+from .reading import Reading, can_match
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from scrapy_robots_plus.protocol.dialect import Dialect
-    from scrapy_robots_plus.protocol.lines import Line
     from scrapy_robots_plus.protocol.preferences import Preference
 
-    from .reading import Reading
 
-
-class Role(str, Enum):
+class Role(Word):
     """What the engine took a line for (RFC 9309 2.2, and records in use beside it)."""
 
     BLANK = "blank"
@@ -45,9 +42,6 @@ class Role(str, Enum):
     """It has a key that the dialect does not know."""
     TEXT = "text"
     """It has no key, and is not a comment."""
-
-    def __str__(self) -> str:
-        return self.value
 
 
 ROLES: dict[Kind, Role] = {kind: Role[kind.name] for kind in Kind if kind is not Kind.NOTHING}

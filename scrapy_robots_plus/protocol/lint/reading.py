@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import re
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from scrapy_robots_plus.protocol.dialect import Escapes, Order
-from scrapy_robots_plus.protocol.groups import GroupChoice, Scanner
-from scrapy_robots_plus.protocol.lines import Kind, read_line, to_lines
+from scrapy_robots_plus.protocol.dialect import Dialect, Escapes, Order
+from scrapy_robots_plus.protocol.groups import Chosen, GroupChoice, Scanner, Section
+from scrapy_robots_plus.protocol.lines import Kind, Line, read_line, to_lines
 from scrapy_robots_plus.protocol.octets import order_of_utf16, to_utf8, whole_lines
 from scrapy_robots_plus.protocol.rules.compiling import WEIGHT_OF_OCTET, ranked
 from scrapy_robots_plus.protocol.rules.escapes import SIMPLE
 from scrapy_robots_plus.protocol.rules.matcher import Pattern, Rank, line_of, rank_of, take_apart
 
-if TYPE_CHECKING:
-    from scrapy_robots_plus.protocol.dialect import Dialect
-    from scrapy_robots_plus.protocol.groups import Chosen, Section
-    from scrapy_robots_plus.protocol.lines import Line
 AgentLine = tuple[int, bytes, tuple[str, ...]]
 """The position of its group, its value, and the names that the dialect reads in it."""
 Ranked = tuple[Rank, Pattern]

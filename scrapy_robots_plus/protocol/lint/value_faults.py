@@ -6,7 +6,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.lines import Kind
+from scrapy_robots_plus.protocol.lines import Kind, Line
 from scrapy_robots_plus.protocol.preferences import CURRENT, Preference
 from scrapy_robots_plus.protocol.preferences.in_file import in_form
 from scrapy_robots_plus.protocol.preferences.structured_fields import (
@@ -26,8 +26,6 @@ from .findings import Code, Findings, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-    from scrapy_robots_plus.protocol.lines import Line
 
     from .reading import Reading
 

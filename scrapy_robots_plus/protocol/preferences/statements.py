@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.octets import text
-from scrapy_robots_plus.protocol.printable import printable
+from scrapy_robots_plus.protocol.printable import Word, printable
 
 from .vocabulary import CURRENT, Vocabulary
 
@@ -20,7 +19,7 @@ _SHOWN = 200
 """Characters of the text of a statement that are handed on."""
 
 
-class Preference(str, Enum):
+class Preference(Word):
     """What is preferred for one use (Internet-Draft draft-ietf-aipref-vocab, "Statements of
     Preference")."""
 
@@ -31,11 +30,8 @@ class Preference(str, Enum):
     UNKNOWN = "unknown"
     """Nothing is known: this grants nothing and restricts nothing."""
 
-    def __str__(self) -> str:
-        return self.value
 
-
-class Source(str, Enum):
+class Source(Word):
     """Where a statement stands. Its value is the name that a stamp and a log have for it."""
 
     CONTENT_USAGE = "robots.txt Content-Usage"
@@ -63,9 +59,6 @@ class Source(str, Enum):
     def is_of_page(self) -> bool:
         """Whether it is known only with the response: a header, or a tag in the page."""
         return not self.value.startswith("robots.txt") and self is not Source.TDM_FILE
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True)
