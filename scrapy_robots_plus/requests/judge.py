@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from scrapy import Request
 
 from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.requests import asks_for_sitemaps
@@ -16,29 +17,10 @@ from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from .requeue import Requeue
 
 if TYPE_CHECKING:
-    from scrapy import Request
-
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-
-
-@dataclass(frozen=True, slots=True)
-class Unasked:
-    """It may be sent, and no policy decided.
-
-    It may be for the robots.txt itself. Or the spider closed before there was a policy, and the
-    crawl keeps delays only.
-    """
-
-
-@dataclass(frozen=True, slots=True)
-class Requeued:
-    """It goes back to the scheduler, because its robots.txt cannot be read yet."""
-
-    request: Request
-    """The request to give to the scheduler."""
 
 
 def given_up_refusal(origin: Origin, policy: Policy | None, reason: Reason) -> Refused:
@@ -57,7 +39,12 @@ def _url_to_judge(request: Request, origin: Origin, policy: Policy) -> str:
     return request.url
 
 
-Decision = Passes | Unasked | Requeued | Refused
+Decision = Passes | Refused | Request | None
+"""A request goes back to the scheduler, because its robots.txt cannot be read yet.
+
+None: it may be sent, and no policy decided. It may be for the robots.txt itself. Or the spider
+closed before there was a policy, and the crawl keeps delays only.
+"""
 
 
 class Judge:
@@ -100,7 +87,7 @@ class Judge:
         policy = self._policies.usable_or_refresh(origin, request, settings)
         if policy is None:
             if self.is_exempt(request, origin):
-                return Unasked()
+                return None
             policy = await self._wait(request, origin, settings)
         elif self._policies.was_used(origin) and not again:
             self._stats.inc_value(keys.CACHE_HITS)
@@ -115,7 +102,7 @@ class Judge:
         if policy.denies_as_unreachable and self._holds(origin, policy):
             copy = self._requeue.copy_for_scheduler(request, origin)
             if copy is not None:
-                return Requeued(copy)
+                return copy
         return Refused(policy.signed(verdict), policy)
 
     def known_refusal(
@@ -157,10 +144,10 @@ class Judge:
     def _closed_first(self, request: Request, origin: Origin, settings: RobotsSettings) -> Decision:
         """The spider closed before there was a policy."""
         if not self._settings.enforces:
-            return Unasked()
+            return None
         copy = self._requeue.copy_for_scheduler(request, origin)
         if copy is not None:
-            return Requeued(copy)
+            return copy
         if not settings.obey:
-            return Unasked()  # without ROBOTSTXT_OBEY nothing is dropped
+            return None  # without ROBOTSTXT_OBEY nothing is dropped
         return Refused(closing_verdict(origin), None)

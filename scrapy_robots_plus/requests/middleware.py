@@ -40,7 +40,7 @@ from scrapy_robots_plus.settings.robots_settings import (
 )
 
 from .audit_mode import AuditMode
-from .judge import Judge, Requeued, Unasked, given_up_refusal
+from .judge import Judge, given_up_refusal
 from .outcomes import Outcomes
 from .requeue import LateErrbacks, Requeue
 
@@ -213,16 +213,16 @@ class RobotsMiddleware:
                 self._let_through(request, origin, agent, policy, again)
                 self._outcomes.passed(request, origin, agent, decision, again=again)
                 return None
-            case Unasked():
+            case None:
                 if again:
                     remove_stamp(request)
                 else:
                     self._outcomes.exempt(request)
                 return None
-            case Requeued(copy):
+            case Request():
                 if again:
                     self.tally.revoke(request, origin)
-                return copy
+                return decision
             case Refused():
                 self._refuse(request, origin, agent, decision, again=again)
                 return None

@@ -16,7 +16,7 @@ from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Passes, Refused
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.verdict import Reason
-from scrapy_robots_plus.requests.judge import Decision, Judge, Requeued, Unasked
+from scrapy_robots_plus.requests.judge import Decision, Judge
 from tests.crawl.scripted import make_crawler, turn
 
 if TYPE_CHECKING:
@@ -104,9 +104,9 @@ async def test_what_the_queue_keeps_passes_its_duplicate_filter_once() -> None:
     first = Request(OPEN, meta={"mine": 1})
     for _ in range(2):
         decision = await host.judge(first)
-        assert isinstance(decision, Requeued)
-        assert (decision.request.url, decision.request.dont_filter) == (OPEN, True)
-        first = decision.request
+        assert isinstance(decision, Request)
+        assert (decision.url, decision.dont_filter) == (OPEN, True)
+        first = decision
     assert host.crawler.stats.get_value("robotstxt/put_back") == 2
     await host.judge(first)
     assert (first.dont_filter, first.meta) == (False, {"mine": 1})
@@ -132,7 +132,7 @@ async def test_what_the_end_of_the_crawl_leaves_unread_is_refused() -> None:
 async def test_what_the_end_of_the_crawl_leaves_unread_passes_where_delays_alone_are_kept() -> None:
     host = Judged(**DELAYS_ALONE)
     host.close()
-    assert await host.judge(OPEN) == Unasked()
+    assert await host.judge(OPEN) is None
 
 
 @pytest.mark.parametrize("settings", [{}, DELAYS_ALONE], ids=["rules", "delays alone"])
@@ -143,9 +143,9 @@ async def test_a_scheduler_that_outlives_the_crawl_keeps_what_is_left_unread(
     host = Judged(**settings)
     host.close(keeps_requests=True)
     decision = await host.judge(OPEN)
-    assert isinstance(decision, Requeued)
-    again = await host.judge(decision.request)  # its asker sends whatever it gets
-    assert again == Unasked() if settings else isinstance(again, Refused)
+    assert isinstance(decision, Request)
+    again = await host.judge(decision)  # its asker sends whatever it gets
+    assert again is None if settings else isinstance(again, Refused)
 
 
 @pytest_twisted.ensureDeferred

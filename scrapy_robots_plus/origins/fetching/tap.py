@@ -38,22 +38,14 @@ class TimeAllowed:
     def __init__(self, seconds: float, clock: Clock) -> None:
         self.seconds = seconds
         self.clock = clock
-        self.stood_still = False
-        """Whether the process itself did nothing for a while when the time was up."""
-        self._used = 0.0
-
-    @property
-    def left(self) -> float:
-        """Seconds; 0 or less when the time is up."""
-        return self.seconds - self._used
-
-    def use(self, seconds: float) -> None:
-        self._used += seconds
+        self.begin_anew()
 
     def begin_anew(self) -> None:
         """Nothing of it has been used."""
-        self._used = 0.0
+        self.left = self.seconds
+        """Seconds; 0 or less when the time is up."""
         self.stood_still = False
+        """Whether the process itself did nothing for a while when the time was up."""
 
 
 class Download:
@@ -101,7 +93,7 @@ class Download:
         finally:
             alarm.cancel()
             ended = clock.monotonic()
-            self._time.use(ended - began)
+            self._time.left -= ended - began
             # Handlers may take their time to end a request that has expired.
             if (self._expired_at or ended) > began + allowed + self.LATE:
                 self._time.stood_still = True

@@ -17,7 +17,7 @@ from .findings import Code, Finding, Findings
 from .group_faults import group_faults
 from .line_faults import octet_faults, record_faults
 from .meanings import Meaning, Role, meanings
-from .reading import Reading, read
+from .reading import Reading
 from .shadows import rule_shadows
 from .value_faults import opposite_preferences, path_faults
 
@@ -86,7 +86,7 @@ def lint(
     """
     dialect, body = dialect_named(dialect), as_body(body)
     with _no_collection():
-        reading = read(body, dialect, charset, max_bytes)
+        reading = Reading(body, dialect, charset, max_bytes)
         findings = Findings()
         for add_faults in _FAULTS:
             add_faults(reading, findings)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from itertools import chain
-from typing import NamedTuple
 
 from scrapy_robots_plus.protocol.dialect import Dialect, Escapes, Order
-from scrapy_robots_plus.protocol.groups import Chosen, GroupChoice, Scanner, Section
+from scrapy_robots_plus.protocol.groups import GroupChoice, Scanner
 from scrapy_robots_plus.protocol.lines import Kind, Line, read_line, to_lines
 from scrapy_robots_plus.protocol.octets import order_of_utf16, to_utf8, whole_lines
 from scrapy_robots_plus.protocol.rules.compiling import WEIGHT_OF_OCTET, ranked
@@ -40,84 +39,59 @@ class _NotingScanner(Scanner):
         self.agents[number] = len(self.sections) - 1, value, self.sections[-1].names[-1]
 
 
-class Reading(NamedTuple):
+class Reading:
     """What the engine made of a file."""
 
-    dialect: Dialect
-    size: int
-    """How many octets of the body were read."""
-    unread: int
-    """How many octets come after the size limit."""
-    raw: list[bytes]
-    """The lines in UTF-8, whole."""
-    lines: list[bytes]
-    """As far as the dialect reads them."""
-    is_ascii: bool
-    """Whether the file is."""
-    is_utf16: bool
-    """Whether it was served in UTF-16."""
-    sections: list[Section]
-    """The groups."""
-    groups: dict[int, int]
-    """The group of each line that has one, by its position."""
-    agents: dict[int, AgentLine]
-    """The user-agent lines."""
-    file_wide: frozenset[int]
-    """Lines that count for the whole file, such as Sitemap."""
-    choice: GroupChoice
-    by_name: dict[str, Chosen]
-    """The groups that count for a crawler that goes by a name, for each name."""
-    read: dict[int, Line | None]
-    """What the scanner has read in lines that may have a known key; not rules of the usual
-    spelling."""
-    rules: dict[int, tuple[bool, bytes]]
-    """For each rule of a group, by its line: whether it allows, and its path as served."""
-    patterns: dict[int, tuple[Ranked, ...]]
-    """The patterns of each rule that a URL can match: one rule may have two, or none."""
+    def __init__(
+        self, body: bytes | str, dialect: Dialect, charset: str | None, max_bytes: int | None
+    ) -> None:
+        """Reads a file as :meth:`.RobotsTxt.parse` does."""
+        known = body if max_bytes is None else whole_lines(body, max_bytes)
+        served_in = charset or dialect.charset
+        octets = to_utf8(known, served_in)
+        self.dialect = dialect
+        self.size = len(known)
+        """How many octets of the body were read."""
+        self.unread = len(body) - len(known)
+        """How many octets come after the size limit."""
+        self.raw = octets.splitlines()
+        """The lines in UTF-8, whole."""
+        self.lines = to_lines(octets, dialect)
+        """As far as the dialect reads them."""
+        self.is_ascii = octets.isascii()
+        """Whether the file is."""
+        self.is_utf16 = isinstance(known, bytes) and bool(order_of_utf16(known, served_in))
+        """Whether it was served in UTF-16."""
+        scanner = _NotingScanner(dialect)
+        scanner.scan(self.lines)
+        self.sections = scanner.sections
+        """The groups."""
+        self.agents = scanner.agents
+        """The user-agent lines."""
+        self.groups = {number: section for number, (section, _, _) in scanner.agents.items()}
+        """The group of each line that has one, by its position."""
+        for position, section in enumerate(scanner.sections):
+            self.groups.update(dict.fromkeys(section.rules, position))
+            for members in section.members:
+                self.groups.update((line.number, position) for line in members.lines)
+        self.file_wide = frozenset(line.number for line in scanner.globals)
+        """Lines that count for the whole file, such as Sitemap."""
+        self.choice = GroupChoice(scanner.sections, dialect)
+        self.by_name = self.choice.by_name
+        """The groups that count for a crawler that goes by a name, for each name."""
+        self.read = scanner.read
+        """What the scanner has read in lines that may have a known key; not rules of the usual
+        spelling."""
+        self.rules = _rules(scanner, self.lines)
+        """For each rule of a group, by its line: whether it allows, and its path as served."""
+        self.patterns = _patterns(self.rules, dialect)
+        """The patterns of each rule that a URL can match: one rule may have two, or none."""
 
     def line(self, number: int) -> Line | None:
         """A line with its key and value; None if it has none."""
         if number in self.read:
             return self.read[number]
         return read_line(number, self.lines[number - 1], self.dialect)
-
-
-def read(
-    body: bytes | str, dialect: Dialect, charset: str | None, max_bytes: int | None
-) -> Reading:
-    """Reads a file as :meth:`.RobotsTxt.parse` does."""
-    known = body if max_bytes is None else whole_lines(body, max_bytes)
-    served_in = charset or dialect.charset
-    octets = to_utf8(known, served_in)
-    lines = to_lines(octets, dialect)
-    scanner = _NotingScanner(dialect)
-    scanner.scan(lines)
-    groups = {number: section for number, (section, _, _) in scanner.agents.items()}
-    for position, section in enumerate(scanner.sections):
-        for number in section.rules:
-            groups[number] = position
-        for members in section.members:
-            groups.update((line.number, position) for line in members.lines)
-    choice = GroupChoice(scanner.sections, dialect)
-    rules = _rules(scanner, lines)
-    return Reading(
-        dialect,
-        len(known),
-        len(body) - len(known),
-        octets.splitlines(),
-        lines,
-        octets.isascii(),
-        isinstance(known, bytes) and order_of_utf16(known, served_in) is not None,
-        scanner.sections,
-        groups,
-        scanner.agents,
-        frozenset(line.number for line in scanner.globals),
-        choice,
-        choice.by_name,
-        scanner.read,
-        rules,
-        _patterns(rules, dialect),
-    )
 
 
 def _rules(scanner: _NotingScanner, lines: list[bytes]) -> dict[int, tuple[bool, bytes]]:
