@@ -1,78 +1,12 @@
 """Every touch of a private or version-dependent name of Scrapy.
 
 Each bridge says which Scrapy versions need it and when it can go. "2.14 to 2.19" are all that this
-package supports. The import lines below are what the rest of the package uses, as ``compat.name``.
+package supports. The rest of the package uses what the modules name, as ``compat.name``.
 """
 
-from .crawler import ClosingWatch as ClosingWatch
-from .crawler import best_priority as best_priority
-from .crawler import close_crawl as close_crawl
-from .crawler import count_before_downloader as count_before_downloader
-from .crawler import count_parts as count_parts
-from .crawler import crawler_process as crawler_process
-from .crawler import dealt_with as dealt_with
-from .crawler import end_crawl as end_crawl
-from .crawler import engine_of as engine_of
-from .crawler import fingerprint as fingerprint
-from .crawler import fits_on_disk as fits_on_disk
-from .crawler import http_cache as http_cache
-from .crawler import idle_stats as idle_stats
-from .crawler import is_closing as is_closing
-from .crawler import is_listened_to as is_listened_to
-from .crawler import last_process_request as last_process_request
-from .crawler import next_request as next_request
-from .crawler import parse_sitemap as parse_sitemap
-from .crawler import path_safe as path_safe
-from .crawler import priorities_of as priorities_of
-from .crawler import robots_parsed as robots_parsed
-from .crawler import scheduler_persists as scheduler_persists
-from .crawler import spider_of as spider_of
-from .crawler import stats_of as stats_of
-from .crawler import wake_engine as wake_engine
-from .crawler import watch_signals as watch_signals
-from .failures import FILES as FILES
-from .failures import MEMORY as MEMORY
-from .failures import PORTS as PORTS
-from .failures import free_files as free_files
-from .failures import is_cancelled as is_cancelled
-from .failures import is_failed_lookup as is_failed_lookup
-from .failures import kind_of_failure as kind_of_failure
-from .failures import most_files as most_files
-from .failures import most_queue_files as most_queue_files
-from .failures import most_sockets as most_sockets
-from .failures import shortage_in as shortage_in
-from .handlers import DownloadFunction as DownloadFunction
-from .handlers import StandIn as StandIn
-from .handlers import close_idle_connections as close_idle_connections
-from .handlers import codec as codec
-from .handlers import make_room as make_room
-from .handlers import retry_handovers as retry_handovers
-from .handlers import stand_before_handlers as stand_before_handlers
-from .handlers import watch_handovers as watch_handovers
-from .loops import CANCELLED as CANCELLED
-from .loops import Courier as Courier
-from .loops import CourierClosedError as CourierClosedError
-from .loops import CourierError as CourierError
-from .loops import CourierLateError as CourierLateError
-from .loops import InPlace as InPlace
-from .loops import loop_in_use as loop_in_use
-from .loops import run_in_background as run_in_background
-from .loops import sleep as sleep
-from .loops import wait_for as wait_for
-from .names import MissingNamesError as MissingNamesError
-from .names import check_downloader as check_downloader
-from .names import check_engine as check_engine
-from .names import check_names as check_names
-from .slots import SLOT_META_KEY as SLOT_META_KEY
-from .slots import Slots as Slots
-from .slots import has_throttler as has_throttler
-from .slots import is_untouched as is_untouched
-from .slots import least_delay as least_delay
-from .slots import new_slot as new_slot
-from .slots import scopes_key as scopes_key
-from .slots import set_slot_jitter as set_slot_jitter
-from .slots import slot_clock as slot_clock
-from .slots import slot_finder as slot_finder
-from .slots import slot_jitter as slot_jitter
-from .slots import slot_key as slot_key
-from .slots import slot_of as slot_of
+from .crawler import *
+from .failures import *
+from .handlers import *
+from .loops import *
+from .names import *
+from .slots import *

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from scrapy import Request
+from scrapy.http import Response
 from scrapy.utils import _compression
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.httpobj import urlparse_cached
@@ -17,37 +20,22 @@ from .crawler import engine_of
 from .loops import run_in_background
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Iterator
 
-    from scrapy import Request
     from scrapy.core.downloader import Downloader
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
     from twisted.python.failure import Failure
 
 logger = logging.getLogger(__name__)
 
 
-class DownloadFunction(Protocol):
-    """``DownloadHandlers.download_request_async``."""
-
-    def __call__(self, request: Request, /) -> Coroutine[Any, Any, Response]: ...
-
-
-class StandIn(Protocol):
-    """Called instead of a :class:`DownloadFunction`, which is its first argument."""
-
-    def __call__(
-        self, download: DownloadFunction, request: Request, /, *, stops: bool
-    ) -> Coroutine[Any, Any, Response]: ...
-
-
-class Retries(Protocol):
-    """Called with a :class:`DownloadFunction` and the request to hand over to it."""
-
-    def __call__(
-        self, download: DownloadFunction, request: Request, /
-    ) -> Coroutine[Any, Any, Response]: ...
+DownloadFunction = Callable[[Request], Coroutine[Any, Any, Response]]
+"""``DownloadHandlers.download_request_async``."""
+Retries = Callable[[DownloadFunction, Request], Coroutine[Any, Any, Response]]
+"""Called with a download function and the request to hand over to it."""
+StandIn = Callable[[DownloadFunction, Request, bool], Coroutine[Any, Any, Response]]
+"""Called instead of a download function, which is its first argument; its last one is whether the
+handler can be stopped with StopDownload, as far as known."""
 
 
 class _Handover:
@@ -104,8 +92,6 @@ def stand_before_handlers(crawler: Crawler, stand_in: StandIn) -> None:
 
     Needed by 2.14 to 2.19: a handler's timeout may restart with each byte. Can go when
     ``download_timeout`` limits the whole response in all handlers, and a download can be cancelled.
-
-    *stops*: whether the handler can be stopped with StopDownload, as far as known.
     """
     handover = _Handover.of(engine_of(crawler).downloader)
     if handover is None:
@@ -114,7 +100,7 @@ def stand_before_handlers(crawler: Crawler, stand_in: StandIn) -> None:
 
     def instead(request: Request) -> Coroutine[Any, Any, Response]:
         handler = handover.handlers._get_handler(urlparse_cached(request).scheme)  # noqa: SLF001
-        return stand_in(download, request, stops=_can_be_stopped(handler))
+        return stand_in(download, request, _can_be_stopped(handler))
 
     handover.inner = instead
 

@@ -180,7 +180,6 @@ class Door:
         self,
         download: DownloadFunction,
         request: Request,
-        *,
         stops: bool,  # noqa: ARG002
     ) -> Response:
         """Runs in place of *download*."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -22,26 +23,19 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 0.5
 more or less at random."""
 
 
+@dataclass
 class AmongWorkers:
     """For a crawl whose store is on a server."""
 
-    def __init__(
-        self,
-        leases: Leases,
-        calls: compat.Courier | compat.InPlace,
-        failed: Callable[[Exception], None],
-        longest: float,
-        clock: Clock,
-    ) -> None:
-        """*calls*: in order with those that store records, so that a file is stored before its
-        lease is given up. *failed* is told of each error of the server. *longest*: seconds to wait
-        for one and the same worker.
-        """
-        self.leases = leases
-        self.calls = calls
-        self.failed = failed
-        self.longest = longest
-        self.clock = clock
+    leases: Leases
+    calls: compat.Courier | compat.InPlace
+    """In order with those that store records, so that a file is stored before its lease is given
+    up."""
+    failed: Callable[[Exception], None]
+    """Is told of each error of the server."""
+    longest: float
+    """Seconds to wait for one and the same worker."""
+    clock: Clock
 
     def turn(self, origin: Origin) -> TurnAmongWorkers:
         return TurnAmongWorkers(self, origin)

@@ -398,7 +398,7 @@ class BodyTaps:
 
 
 def _download(
-    download: compat.DownloadFunction, request: Request, *, stops: bool
+    download: compat.DownloadFunction, request: Request, stops: bool
 ) -> Coroutine[Any, Any, Response]:
     """Runs in place of *download*; *stops*: the handler can be stopped in the middle of a body."""
     tap = _tap_of(request)
