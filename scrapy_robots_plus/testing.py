@@ -249,7 +249,7 @@ def verdicts(
     """
     from scrapy_robots_plus.commands.project import Project
     from scrapy_robots_plus.commands.urls import origin_of
-    from scrapy_robots_plus.origins.views import record_of_text
+    from scrapy_robots_plus.origins.policies import record_of_text
 
     project = Project(_settings(settings or {}), Namespace())
     body = robots_txt.encode() if isinstance(robots_txt, str) else robots_txt

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from functools import lru_cache
+from math import inf
 from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
@@ -15,17 +18,21 @@ from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.crawl.own_errors import OwnErrors, is_of_this_package
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import as_requested
+from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.preferences import CURRENT, Preference, Statement, combine
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.options import ContentUse, uses_of
+from scrapy_robots_plus.storage.base import RobotsRecord
 
 from .agents import Agents
-from .decide import Lookup
-from .retrieval import Retrieval
-from .views import Views
+from .decide import Lookup, Source
+from .paces import InForce
+from .parsers import ParsedFile, guarded
+from .policy import Policy
+from .retrieval import Retrieval, Retrieved
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -34,11 +41,101 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from scrapy_robots_plus.crawl.crawl import Crawl
+    from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-    from scrapy_robots_plus.storage.base import RobotsRecord
 
-    from .policy import Policy
+
+VIEWS_OF_AN_ORIGIN = 64
+"""How many of one origin are kept: each request may have an override of its own."""
+
+TEXTS_PARSED = 64
+"""How many texts of overrides are kept parsed."""
+
+
+_TYPE = "text/plain; charset=utf-8"
+"""Of these texts: without it, some dialects would read them in another charset."""
+
+
+@dataclass(slots=True)
+class _ViewsOfOrigin:
+    """Those of one origin, made from the policy of its own file, or without one."""
+
+    fetched: Policy | None = None
+    by_settings: dict[RobotsSettings, Policy] = field(default_factory=dict)
+    in_force: InForce = field(default_factory=InForce)
+    """Shared while there is no fetched policy whose pace they could share."""
+
+
+class Views:
+    """Policies under other settings than their file was fetched under, and those without a file,
+    in bounded memory. All of one origin share its pace.
+    """
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._retrieval = crawl.get(Retrieval)  # tells its listeners of the texts of overrides
+        self._clock = crawl.clock
+        self._stats = crawl.stats
+        self._origins: Recent[Origin, _ViewsOfOrigin] = Recent(crawl.settings.cache_size)
+        self._read = lru_cache(TEXTS_PARSED)(self._parsed)
+
+    def under(self, settings: RobotsSettings, origin: Origin, fetched: Policy | None) -> Policy:
+        """The policy of *origin* under *settings*: *fetched*, read under them, or one without a
+        file of the site if they need none.
+        """
+        views = self._origins.get(origin) or _ViewsOfOrigin()
+        self._origins.put(origin, views)
+        if views.fetched is not fetched:
+            views.fetched = fetched
+            views.by_settings.clear()
+        kept = views.by_settings
+        if settings not in kept:
+            if fetched is not None and settings.needs_file:
+                made = fetched.under(settings)
+            else:
+                made = self._made(origin, settings, views)
+            if len(kept) >= VIEWS_OF_AN_ORIGIN:
+                kept.clear()
+            kept[settings] = made
+        return kept[settings]
+
+    def _made(self, origin: Origin, settings: RobotsSettings, views: _ViewsOfOrigin) -> Policy:
+        text, now = settings.robots_txt, self._clock.wall()
+        record = _not_asked(origin, now) if text is None else record_of_text(origin, text, now)
+        file = None if text is None else self._read(text, settings.dialect)
+        in_force = views.fetched.paces.in_force if views.fetched else views.in_force
+        clock, stats = self._clock, self._stats
+        policy = Policy(
+            record, file, settings, clock, stats, in_force=in_force, source=Source.OVERRIDE
+        )
+        if text is not None:
+            self._retrieval.tell(Retrieved(None, policy, record))
+        return policy
+
+    def _parsed(self, text: str, dialect: Dialect) -> ParsedFile | None:
+        return guarded(
+            lambda: self._retrieval.parsers.read(_encoded(text), "utf-8").read_as(dialect),
+            lambda _: None,
+            "the robots_txt of an override",
+            self._stats,
+        )
+
+
+def _not_asked(origin: Origin, now: float) -> RobotsRecord:
+    return RobotsRecord(origin, Access.UNAVAILABLE, 404, origin.robots_url, now, inf)
+
+
+def record_of_text(origin: Origin, text: str, now: float) -> RobotsRecord:
+    """The record of an origin for which an override has *text* in place of its file."""
+    body, url = _encoded(text), origin.robots_url
+    digest, headers = hashlib.sha256(body).hexdigest(), {"content-type": _TYPE}
+    return RobotsRecord(origin, Access.RULES, 200, url, now, inf, headers, digest, body=body)
+
+
+@lru_cache(TEXTS_PARSED)
+def _encoded(text: str) -> bytes:
+    """The same object for the same text, which may be that of thousands of subdomains."""
+    return text.encode("utf-8", "replace")
 
 
 NOT_READ = "not_read"
@@ -105,10 +202,10 @@ class Policies:
     def __init__(self, crawl: Crawl) -> None:
         self._crawler = crawl.crawler
         self._settings = settings = crawl.settings
-        self._retrieval = retrieval = crawl.get(Retrieval)
+        self._retrieval = crawl.get(Retrieval)
         self._agents = crawl.get(Agents)
         self._stats = crawl.stats
-        self._views = Views(retrieval, crawl.clock, self._stats, settings.cache_size)
+        self._views = Views(crawl)
         self._recent: OrderedDict[Origin, Policy] = OrderedDict()
         """The one used last comes last."""
         self._unused: set[Origin] = set()
@@ -192,7 +289,7 @@ class Policies:
         settings = settings or self._settings.for_origin(origin)
         policy = self._recent.get(origin)
         if not settings.needs_file:
-            return self._views.without_file(origin, settings, policy)
+            return self._views.under(settings, origin, policy)
         if policy is None or policy.lookup in (Lookup.FETCH, Lookup.REVALIDATE):
             return None
         return self._under(settings, policy)
@@ -262,7 +359,11 @@ class Policies:
         return policy and self._under(settings, policy)
 
     def _under(self, settings: RobotsSettings, policy: Policy) -> Policy:
-        return policy if policy.settings is settings else self._views.of(policy, settings)
+        return (
+            policy
+            if policy.settings is settings
+            else self._views.under(settings, policy.origin, policy)
+        )
 
     def was_used(self, origin: Origin) -> bool:
         """Whether a request has used the policy in memory of *origin*."""
