@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
 from scrapy.exceptions import DontCloseSpider
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from scrapy.crawler import Crawler
     from twisted.python.failure import Failure
 
-    from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.origins.tally import Tally
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.product_token import AgentNames
+
+    from .judge import Asked
 
 logger = logging.getLogger(__name__)
 
@@ -34,27 +36,24 @@ class AuditMode:
     MOST_PENDING = 10_000
     """How many are remembered. Further ones stay undecided."""
 
-    def __init__(self, crawler: Crawler, tally: Tally) -> None:
-        self._crawler = crawler
-        self._tally = tally
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+        self._crawler = crawl.crawler
+        self._policies = crawl.get(Policies)
+        self._tally = crawl.get(Tally)
         self._sent_as: dict[Request, AgentNames | None] = {}
         """The requests that are remembered, and the other agents that some were sent as."""
-        connect = crawler.signals.connect
+        connect = crawl.crawler.signals.connect
         connect(self._spider_opened, signals.spider_opened)
         connect(self._spider_idle, signals.spider_idle)
         connect(self._spider_closed, signals.spider_closed)
 
-    def judge_later(
-        self,
-        request: Request,
-        obtain_policy: Callable[[], Awaitable[Policy | None]],
-        judge: Callable[[AgentNames | None], Awaitable[object]],
-    ) -> None:
-        """Calls *judge* when the policy for *request* is known, with what it was sent as since."""
+    def judge_later(self, asked: Asked, judge: Callable[[Asked, Any], Awaitable[object]]) -> None:
+        """Calls *judge* when the policy for a request is known, with what it was sent as since."""
         self._tally.undecided += 1
         if len(self._sent_as) < self.MOST_PENDING:
-            self._sent_as[request] = None
-            judging = compat.run_in_background(self._judge(request, obtain_policy, judge))
+            self._sent_as[asked.request] = None
+            judging = compat.run_in_background(self._judge(asked, judge))
             judging.addErrback(self._log_failure)
 
     def is_sent_as(self, request: Request, agent: AgentNames) -> None:
@@ -62,21 +61,16 @@ class AuditMode:
         if request in self._sent_as:
             self._sent_as[request] = agent
 
-    async def _judge(
-        self,
-        request: Request,
-        obtain_policy: Callable[[], Awaitable[Policy | None]],
-        judge: Callable[[AgentNames | None], Awaitable[object]],
-    ) -> None:
+    async def _judge(self, asked: Asked, judge: Callable[[Asked, Any], Awaitable[object]]) -> None:
         try:
-            policy = await obtain_policy()
+            policy = await self._policies.obtain(asked.origin, asked.request, asked.settings)
         finally:
-            sent_as = self._sent_as.pop(request)
+            sent_as = self._sent_as.pop(asked.request)
             if not self._sent_as:
                 compat.wake_engine(self._crawler)
         if policy is not None:  # else the spider closes
             self._tally.undecided -= 1
-            await judge(sent_as)
+            await judge(asked, sent_as)
 
     def _spider_opened(self) -> None:
         logger.warning(
@@ -91,7 +85,7 @@ class AuditMode:
 
     def _spider_closed(self) -> None:
         if self._tally.undecided:
-            compat.stats_of(self._crawler).inc_value(stats.UNDECIDED, self._tally.undecided)
+            self._crawl.stats.inc_value(stats.UNDECIDED, self._tally.undecided)
 
     def _log_failure(self, failure: Failure) -> None:
         if not isinstance(failure.value, compat.CANCELLED):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy import Request
 
@@ -21,6 +21,18 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
+
+
+class Asked(NamedTuple):
+    """A request, and what it is judged by."""
+
+    request: Request
+    origin: Origin
+    agent: AgentNames
+    settings: RobotsSettings
+    """Those of the request."""
+    again: bool = False
+    """Whether it was judged before, as another agent, so that it is counted already."""
 
 
 def given_up_refusal(origin: Origin, policy: Policy | None, reason: Reason) -> Refused:
@@ -71,18 +83,9 @@ class Judge:
         is_fetching = self._policies.is_fetching(origin) and self._policies.usable(origin) is None
         return is_fetching and asks_for_robots_txt(request.url)
 
-    async def judge(
-        self,
-        request: Request,
-        origin: Origin,
-        agent: AgentNames,
-        settings: RobotsSettings,
-        *,
-        again: bool = False,
-    ) -> Decision:
-        """The decision about *request* under its *settings*; *again*: it was judged before, as
-        another agent.
-        """
+    async def judge(self, asked: Asked) -> Decision:
+        """The decision about a request."""
+        request, origin, agent, settings, again = asked
         self._requeue.welcome(request)
         policy = self._policies.usable_or_refresh(origin, request, settings)
         if policy is None:
@@ -105,18 +108,16 @@ class Judge:
                 return copy
         return Refused(policy.signed(verdict), policy)
 
-    def known_refusal(
-        self, request: Request, origin: Origin, agent: AgentNames, settings: RobotsSettings
-    ) -> Refused | None:
-        """The refusal if rules that are already known disallow *request*: do not schedule it.
+    def known_refusal(self, asked: Asked) -> Refused | None:
+        """The refusal if rules that are already known disallow a request: do not schedule it.
 
         An unreadable robots.txt refuses nothing here: it may be readable when the request's turn
         comes.
         """
-        policy = self._policies.usable_or_refresh(origin, request, settings)
+        policy = self._policies.usable_or_refresh(asked.origin, asked.request, asked.settings)
         if policy is None or policy.denies_as_unreachable:
             return None
-        verdict = policy.refusal(request.url, agent)
+        verdict = policy.refusal(asked.request.url, asked.agent)
         return None if verdict is None else Refused(verdict, policy)
 
     def _holds(self, origin: Origin, policy: Policy) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -40,7 +39,7 @@ from scrapy_robots_plus.settings.robots_settings import (
 )
 
 from .audit_mode import AuditMode
-from .judge import Judge, given_up_refusal
+from .judge import Asked, Judge, given_up_refusal
 from .outcomes import Outcomes
 from .requeue import LateErrbacks, Requeue
 
@@ -89,7 +88,7 @@ class RobotsMiddleware:
         self._pages = crawl.get(PagePreferences)
         self._late_errbacks = LateErrbacks(crawler, crawl.clock)
         enforces = self.settings.enforces
-        self._audit_mode = None if enforces else AuditMode(crawler, self.tally)
+        self._audit_mode = None if enforces else AuditMode(crawl)
         self._would_be_denied: WeakSet[Request] = WeakSet()
         """Those that were sent all the same, in observe mode."""
         self._equal_urls: EqualUrls | None = None
@@ -127,11 +126,11 @@ class RobotsMiddleware:
             settings = self.crawl.request_settings.of(request, origin)
         except RobotsOverrideError:  # it will fail in process_request()
             return
-        agent = self._agents.of(request, settings)
-        refused = self._judge.known_refusal(request, origin, agent, settings)
+        asked = Asked(request, origin, self._agents.of(request, settings), settings)
+        refused = self._judge.known_refusal(asked)
         if refused is not None:
             self._late_errbacks.dropped(request)
-            self._refuse(request, origin, agent, refused)
+            self._refuse(asked, refused)
         policy = self.policies.usable(origin, settings) if self._equal_urls else None
         if policy is not None and self._equal_urls is not None:
             self._equal_urls.refuse_known(request, policy)
@@ -150,7 +149,7 @@ class RobotsMiddleware:
             return None
         settings = self._checked_settings(request, origin)
         agent = self._agents.judged_by(request, settings)
-        return await self._check(request, origin, agent, settings)
+        return await self._check(Asked(request, origin, agent, settings))
 
     async def _process_request_last(self, request: Request) -> Request | Response | None:
         """Runs after all middlewares, which may have changed the User-Agent."""
@@ -159,50 +158,34 @@ class RobotsMiddleware:
         if agent is None or origin is None:
             return None
         settings = self._checked_settings(request, origin)
-        return await self._check(request, origin, agent, settings, again=True)
+        return await self._check(Asked(request, origin, agent, settings, again=True))
 
-    async def _check(
-        self,
-        request: Request,
-        origin: Origin,
-        agent: AgentNames,
-        settings: RobotsSettings,
-        *,
-        again: bool = False,
-    ) -> Request | Response | None:
-        """Judges *request*, now or, in observe mode, when its robots.txt is known; *again*: as
-        another agent than before.
-        """
+    async def _check(self, asked: Asked) -> Request | Response | None:
+        """Judges a request, now or, in observe mode, when its robots.txt is known."""
+        request, origin, agent, settings, again = asked
         audit = self._audit_mode
         if audit is None or self.policies.usable_or_refresh(origin, request, settings) is not None:
-            return await self._judged(request, origin, agent, settings, again=again)
+            return await self._judged(asked)
         if again:
             audit.is_sent_as(request, agent)
         else:
-            obtain_policy = partial(self.policies.obtain, origin, request, settings)
-            judge = partial(self._judged, request, origin, agent, settings)
-            audit.judge_later(request, obtain_policy, judge)
+            audit.judge_later(asked, self._judged)
         return None
 
     async def _judged(
-        self,
-        request: Request,
-        origin: Origin,
-        agent: AgentNames,
-        settings: RobotsSettings,
-        sent_as: AgentNames | None = None,
-        *,
-        again: bool = False,
+        self, asked: Asked, sent_as: AgentNames | None = None
     ) -> Request | Response | None:
         """*sent_as*: judged as this agent too, of which only the stricter decision is told."""
-        decision = await self._judge.judge(request, origin, agent, settings, again=again)
+        decision = await self._judge.judge(asked)
+        request, again = asked.request, asked.again
         match decision:
             case Passes(policy):
-                agent = sent_as or agent
-                refusal = policy.refusal(request.url, sent_as) if sent_as else None
-                if refusal is not None:
-                    self._refuse(request, origin, agent, Refused(refusal, policy))
-                    return None
+                if sent_as:
+                    asked = asked._replace(agent=sent_as)
+                    refusal = policy.refusal(request.url, sent_as)
+                    if refusal is not None:
+                        self._refuse(asked, Refused(refusal, policy))
+                        return None
                 if again and request in self._would_be_denied:
                     return None
                 if asks_for_sitemaps(request) and self._audit_mode is None and not again:
@@ -210,8 +193,8 @@ class RobotsMiddleware:
                     if answer is not None:
                         self._outcomes.exempt(request)
                         return answer
-                self._let_through(request, origin, agent, policy, again)
-                self._outcomes.passed(request, origin, agent, decision, again=again)
+                self._let_through(asked, policy)
+                self._outcomes.passed(asked, decision)
                 return None
             case None:
                 if again:
@@ -221,25 +204,23 @@ class RobotsMiddleware:
                 return None
             case Request():
                 if again:
-                    self.tally.revoke(request, origin)
+                    self.tally.revoke(request, asked.origin)
                 return decision
             case Refused():
-                self._refuse(request, origin, agent, decision, again=again)
+                self._refuse(asked, decision)
                 return None
             case _:
                 assert_never(decision)
 
-    def _let_through(
-        self, request: Request, origin: Origin, agent: AgentNames, policy: Policy, again: bool
-    ) -> None:
+    def _let_through(self, asked: Asked, policy: Policy) -> None:
         """Nothing keeps the pace of *policy* in observe mode, but the table shows it."""
         if self._pacing is None:
-            policy.paces.of(agent)
+            policy.paces.of(asked.agent)
             return
-        if self._equal_urls is not None and not again:
-            self._equal_urls.let_through(request, policy)
-        policy.paces.enforce(agent)
-        self._pacing.expect(request, origin, policy)
+        if self._equal_urls is not None and not asked.again:
+            self._equal_urls.let_through(asked.request, policy)
+        policy.paces.enforce(asked.agent)
+        self._pacing.expect(asked.request, asked.origin, policy)
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Hands *response* on, or raises RobotsUseDisallowed for what its headers say."""
@@ -248,7 +229,7 @@ class RobotsMiddleware:
             policy, agent = objection.sent
             verdict = policy.signed(objection_of(objection.statement))
             refused = Refused(verdict, policy, objection.preferences)
-            self._refuse(request, policy.origin, agent, refused, again=True)
+            self._refuse(Asked(request, policy.origin, agent, policy.settings, True), refused)
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
@@ -270,7 +251,7 @@ class RobotsMiddleware:
             policy, reason = self.policies.usable(origin, settings), self._given_up.reason(origin)
             refused = given_up_refusal(origin, policy, reason)
             agent = self._agents.judged_by(request, settings)
-            self._refuse(request, origin, agent, refused, again=True, because=exception)
+            self._refuse(Asked(request, origin, agent, settings, again=True), refused, exception)
         if origin is not None:
             self.tally.revoke(request, origin)
         return self._requeue.at_closing(request)
@@ -297,27 +278,16 @@ class RobotsMiddleware:
                 raise
             return self.crawl.request_settings.of_origin(origin)
 
-    def _refuse(
-        self,
-        request: Request,
-        origin: Origin,
-        agent: AgentNames,
-        refused: Refused,
-        *,
-        again: bool = False,
-        because: Exception | None = None,
-    ) -> None:
-        """Counts and reports it. Raises RobotsIgnored, except in observe mode.
-
-        *again*: the request was counted as allowed before.
-        """
+    def _refuse(self, asked: Asked, refused: Refused, because: Exception | None = None) -> None:
+        """Counts and reports it. Raises RobotsIgnored, except in observe mode."""
+        request = asked.request
         if self._audit_mode is not None:
             if request not in self._would_be_denied:
                 self._would_be_denied.add(request)
-                self._outcomes.refused(request, origin, agent, refused, again=again)
+                self._outcomes.refused(asked, refused)
             return
         if not self._late_errbacks.was_counted(request):
-            self._outcomes.refused(request, origin, agent, refused, again=again)
+            self._outcomes.refused(asked, refused)
         raise exception_for(request.url, refused.verdict) from because
 
     def _append_last_process_request(self) -> None:

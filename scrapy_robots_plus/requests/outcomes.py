@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.protocol.product_token import AgentNames
+
+    from .judge import Asked
 
 
 logger = logging.getLogger(__name__)
@@ -59,34 +60,19 @@ class Outcomes:
             for listener in self._crawl.exemption_listeners:
                 listener(request)
 
-    def passed(
-        self,
-        request: Request,
-        origin: Origin,
-        agent: AgentNames,
-        decision: Passes,
-        *,
-        again: bool = False,
-    ) -> None:
-        """*request* is allowed; *again*: for another agent too, so that it is counted already."""
-        if not again:
-            self._tally.allow(request, origin, self._shown(origin, decision.policy))
-            self._count_override(decision.policy)
+    def passed(self, asked: Asked, decision: Passes) -> None:
+        """A request is allowed."""
         policy = decision.policy
-        put_stamp(request, decision.verdict, policy, agent)
-        self._pages.sent(request, policy, agent)
-        self._tell(request, origin, agent, decision)
+        if not asked.again:
+            self._tally.allow(asked.request, asked.origin, self._shown(asked.origin, policy))
+            self._count_override(policy)
+        put_stamp(asked.request, decision.verdict, policy, asked.agent)
+        self._pages.sent(asked.request, policy, asked.agent)
+        self._tell(asked, decision)
 
-    def refused(
-        self,
-        request: Request,
-        origin: Origin,
-        agent: AgentNames,
-        decision: Refused,
-        *,
-        again: bool = False,
-    ) -> None:
-        """*request* is denied; *again*: after it was counted as allowed for another agent."""
+    def refused(self, asked: Asked, decision: Refused) -> None:
+        """A request is denied, perhaps after it was counted as allowed for another agent."""
+        request, origin, agent, _, again = asked
         if again:
             self._tally.revoke(request, origin)
         else:
@@ -99,7 +85,7 @@ class Outcomes:
         if policy is not None and not self._crawl.settings.enforces:
             self._pages.sent(request, policy, agent)
         self._announce(request, decision.verdict)
-        self._tell(request, origin, agent, decision)
+        self._tell(asked, decision)
 
     def _count_skipped(self, decision: Refused) -> None:
         if decision.preferences is not None:
@@ -123,11 +109,9 @@ class Outcomes:
             return policy
         return self._policies.usable(origin)
 
-    def _tell(
-        self, request: Request, origin: Origin, agent: AgentNames, decision: Passes | Refused
-    ) -> None:
+    def _tell(self, asked: Asked, decision: Passes | Refused) -> None:
         for listener in self._crawl.decision_listeners:
-            listener(request, origin, agent, decision)
+            listener(asked.request, asked.origin, asked.agent, decision)
 
     def _announce(self, request: Request, verdict: Verdict) -> None:
         spider, enforces = self._crawler.spider, self._crawl.settings.enforces

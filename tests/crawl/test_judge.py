@@ -16,7 +16,7 @@ from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Passes, Refused
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.verdict import Reason
-from scrapy_robots_plus.requests.judge import Decision, Judge
+from scrapy_robots_plus.requests.judge import Asked, Decision, Judge
 from tests.crawl.scripted import make_crawler, turn
 
 if TYPE_CHECKING:
@@ -49,9 +49,8 @@ class Judged:
     def judge(self, request: str | Request, *, again: bool = False) -> Awaitable[Decision]:
         if isinstance(request, str):
             request = Request(request)
-        judged = self.crawl.get(Judge).judge(
-            request, ORIGIN, "foobot", self.crawl.settings, again=again
-        )
+        asked = Asked(request, ORIGIN, "foobot", self.crawl.settings, again)
+        judged = self.crawl.get(Judge).judge(asked)
         return deferred_from_coro(judged)
 
     @property
@@ -173,12 +172,11 @@ async def test_those_that_wait_are_counted_until_the_file_has_come() -> None:
 async def test_what_is_known_to_be_disallowed_is_refused_before_it_is_scheduled() -> None:
     host = Judged()
     judge = host.crawl.get(Judge)
-    assert (
-        judge.known_refusal(Request(CLOSED), ORIGIN, "foobot", host.crawl.settings) is None
-    )  # nothing is known
+    closed = Asked(Request(CLOSED), ORIGIN, "foobot", host.crawl.settings)
+    assert judge.known_refusal(closed) is None  # nothing is known
     await host.know(RULES)
-    assert judge.known_refusal(Request(OPEN), ORIGIN, "foobot", host.crawl.settings) is None
-    refused = judge.known_refusal(Request(CLOSED), ORIGIN, "foobot", host.crawl.settings)
+    assert judge.known_refusal(closed._replace(request=Request(OPEN))) is None
+    refused = judge.known_refusal(closed)
     assert refused is not None
     assert refused.verdict.reason is Reason.RULE
 
@@ -186,10 +184,8 @@ async def test_what_is_known_to_be_disallowed_is_refused_before_it_is_scheduled(
 @pytest_twisted.ensureDeferred
 async def test_what_cannot_be_read_now_may_be_when_the_request_is_handed_out() -> None:
     host = await judged(UNREADABLE)
-    assert (
-        host.crawl.get(Judge).known_refusal(Request(OPEN), ORIGIN, "foobot", host.crawl.settings)
-        is None
-    )
+    asked = Asked(Request(OPEN), ORIGIN, "foobot", host.crawl.settings)
+    assert host.crawl.get(Judge).known_refusal(asked) is None
 
 
 @pytest_twisted.ensureDeferred
