@@ -10,16 +10,14 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import scrapy.exceptions
 from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet import error as tx
 
 from .loops import CANCELLED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def _exception_types(*names: str) -> tuple[type[Exception], ...]:

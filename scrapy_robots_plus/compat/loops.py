@@ -5,19 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.python.failure import Failure
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
 
 logger = logging.getLogger(__name__)
 

@@ -5,10 +5,8 @@ The tables of docs/stats.md are made from this: their headings are the comments.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Any
 
 
 def filled(key: str, part: object) -> str:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from .dialect import Choice, Dialect, Names
 from .lines import ABOUT_USES, FILE_WIDE, INITIALS, Kind, Line, read_line
 from .product_token import AgentNames, names_of, token_in, word_in
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 STAR = "*"
 """The name of all crawlers."""

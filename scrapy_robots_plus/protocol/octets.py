@@ -7,13 +7,11 @@ still found (2.3.1.5).
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterable
 from encodings import normalize_encoding
 from encodings.aliases import aliases
 from functools import lru_cache
-from typing import TYPE_CHECKING, overload
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import overload
 
 _SUPERSETS_OF_ASCII = frozenset(
     {

@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import time
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _NUMBER = re.compile(rb"\d{1,300}(?:\.\d{0,300})?|\.\d{1,300}")
 # No two adjacent parts may match the same blanks: trying all ways to split them is quadratic.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import pace
 from .dialect import RFC9309, Choice, Dialect, Order, dialect_named
@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 
 
 __all__ = ["RobotsTxt"]
+
+READERS: dict[Kind, Callable[[bytes], Any]] = {
+    Kind.CRAWL_DELAY: pace.crawl_delay,
+    Kind.REQUEST_RATE: pace.request_rate,
+    Kind.VISIT_TIME: pace.visit_time,
+}
+"""What reads the values that are about time; None for those that cannot be understood."""
 
 _WHOLE_URL = re.compile(rb"https?://[^/]", re.IGNORECASE)
 
@@ -190,20 +197,22 @@ class RobotsTxt:
 
         None if they have none. A crawler with a group of its own does not inherit that of ``*``.
         """
-        found = (pace.crawl_delay(line.value) for line in self.members(agent, Kind.CRAWL_DELAY))
-        return max((seconds for seconds in found if seconds is not None), default=None)
+        return max(self._understood(agent, Kind.CRAWL_DELAY), default=None)
 
     def request_rate(self, agent: Agent) -> RequestRate | None:
         """The slowest Request-rate of the crawler's groups. A rate for the whole day takes
         precedence over one for some hours. None if they have none."""
-        found = (pace.request_rate(line.value) for line in self.members(agent, Kind.REQUEST_RATE))
-        rates = [rate for rate in found if rate is not None]
+        rates = self._understood(agent, Kind.REQUEST_RATE)
         return max(rates, key=lambda rate: (rate.window is None, rate.delay), default=None)
 
     def visit_time(self, agent: Agent) -> VisitTime | None:
         """The first Visit-time of the crawler's groups; None if they have none."""
-        found = (pace.visit_time(line.value) for line in self.members(agent, Kind.VISIT_TIME))
-        return next((window for window in found if window is not None), None)
+        return next(iter(self._understood(agent, Kind.VISIT_TIME)), None)
+
+    def _understood(self, agent: Agent, kind: Kind) -> list[Any]:
+        """Those that can be understood, of the lines of one kind in the crawler's groups."""
+        found = (READERS[kind](line.value) for line in self.members(agent, kind))
+        return [value for value in found if value is not None]
 
     def members(self, agent: Agent, kind: Kind) -> Iterator[Line]:
         """The lines of one kind, other than rules, in the crawler's groups, in file order."""
@@ -323,13 +332,6 @@ def _meant(section: Section, names: set[str]) -> set[str]:
     return named & names or named & {STAR} or named
 
 
-_READERS: dict[Kind, Callable[[bytes], object | None]] = {
-    Kind.CRAWL_DELAY: pace.crawl_delay,
-    Kind.REQUEST_RATE: pace.request_rate,
-    Kind.VISIT_TIME: pace.visit_time,
-}
-
-
 def groups_as_text(sections: Sequence[Section], lines: list[bytes], dialect: Dialect) -> str:
     """The groups as a robots.txt."""
     in_order = _written_order(sections, dialect)
@@ -378,7 +380,7 @@ def _to_write(members: Members, section: Section) -> list[Line]:
 
 
 def _is_valid(line: Line) -> bool:
-    read = _READERS.get(line.kind)
+    read = READERS.get(line.kind)
     return read is None or read(line.value) is not None
 
 

@@ -8,12 +8,9 @@ libraries, and a test compares the two. To support another library, add a functi
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from string import ascii_letters, digits
-from typing import TYPE_CHECKING
 from urllib.parse import quote, urlunparse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _PARTS = re.compile(r"([^:/?#]+://[^/?#]*)([^?#]*)(\??[^#]*)")
 """Scheme and authority, path, and query with its question mark."""

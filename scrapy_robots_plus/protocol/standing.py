@@ -6,12 +6,9 @@ is answered says the contrary. A limit lets many pages through, so it takes more
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from .printable import Word
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Standing(Word):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
 from scrapy_robots_plus.protocol.octets import Body, as_body
@@ -20,10 +20,6 @@ from .meanings import Meaning, Role, meanings
 from .reading import Reading
 from .shadows import rule_shadows
 from .value_faults import opposite_preferences, path_faults
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 __all__ = ["Code", "Finding", "LintedFile", "Meaning", "Role", "lint"]
 

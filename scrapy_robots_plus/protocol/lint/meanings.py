@@ -10,6 +10,7 @@ from scrapy_robots_plus.protocol.lines import Kind, Line
 from scrapy_robots_plus.protocol.octets import text, texts
 from scrapy_robots_plus.protocol.preferences.values import signals, usage, usage_rule
 from scrapy_robots_plus.protocol.printable import Word
+from scrapy_robots_plus.protocol.robotstxt import READERS
 from scrapy_robots_plus.protocol.rules.matcher import take_apart
 
 from .reading import Reading, can_match
@@ -47,11 +48,6 @@ class Role(Word):
 ROLES: dict[Kind, Role] = {kind: Role[kind.name] for kind in Kind if kind is not Kind.NOTHING}
 RULES = frozenset({Role.ALLOW, Role.DISALLOW})
 PACES = frozenset({Role.CRAWL_DELAY, Role.REQUEST_RATE, Role.VISIT_TIME})
-_READERS = {
-    Role.CRAWL_DELAY: pace.crawl_delay,
-    Role.REQUEST_RATE: pace.request_rate,
-    Role.VISIT_TIME: pace.visit_time,
-}
 _FILE_WIDE = {
     Role.SITEMAP: "a sitemap",
     Role.HOST: "the host name that the site prefers",
@@ -127,7 +123,7 @@ def why_ignored(line: Line, role: Role, reading: Reading) -> str:
         return ""
     if not line.value:
         return "it has no value"
-    if role in PACES and _READERS[role](line.value) is None:
+    if role in PACES and READERS[line.kind](line.value) is None:
         return "its value cannot be understood"
     return ""
 
@@ -138,7 +134,7 @@ def _words(line: Line, role: Role, names: tuple[str, ...], reading: Reading) -> 
     if role in RULES:
         return f"{_verb(line, role, reading)} {paths(line.value, reading.dialect)}"
     if role in PACES:
-        return _pace(_READERS[role](line.value))
+        return _pace(READERS[line.kind](line.value))
     if role is Role.CONTENT_USAGE:
         return _usage(line.value, reading.dialect)
     if role is Role.CONTENT_SIGNAL:

@@ -19,11 +19,7 @@ offset, agree.
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
+from collections.abc import Iterable, Sequence
 
 # A rule's path-pattern is split at its wildcards (2.2.3), and a rule is one number: of two rules
 # that match, the greater number decides. Numbers are fast to compare, and take little memory.
