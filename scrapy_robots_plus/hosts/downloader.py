@@ -10,8 +10,7 @@ from scrapy import Request
 from scrapy.core.downloader import Downloader
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.crawl.crawl import Crawl
-from scrapy_robots_plus.crawl.own_errors import guarded
+from scrapy_robots_plus.crawl.crawl import Crawl, guarded
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY
 from scrapy_robots_plus.origins.fetching.budget import FetchBudget
 from scrapy_robots_plus.origins.policies import Policies

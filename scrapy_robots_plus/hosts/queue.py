@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import Alarm
-from scrapy_robots_plus.crawl.own_errors import OwnErrors, guarded, is_of_this_package
+from scrapy_robots_plus.crawl.crawl import Crawl, guarded, is_of_this_package
 from scrapy_robots_plus.protocol.printable import printable
 
 from .host import Address
@@ -119,7 +119,7 @@ class RobotsPriorityQueue:
             lane, before = self._put(request)
         except Exception as error:  # cannot be written, too many open files, a full disk
             if is_of_this_package(error):
-                OwnErrors.of(self.crawler).tell("the queue", error)
+                Crawl.of(self.crawler).errors.tell("the queue", error)
                 self._stranded.append(request)
                 return
             if self._stored is not None:
@@ -161,7 +161,7 @@ class RobotsPriorityQueue:
         try:
             return self._pop()
         except Exception as error:  # noqa: BLE001 - Scrapy would never ask again
-            OwnErrors.of(self.crawler).tell("the queue", error)
+            Crawl.of(self.crawler).errors.tell("the queue", error)
             if self._taken is not None:
                 self._stranded.append(self._taken)
             return None

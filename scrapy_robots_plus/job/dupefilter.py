@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.dupefilters import RFPDupeFilter
 
-from scrapy_robots_plus.crawl.own_errors import guarded
+from scrapy_robots_plus.crawl.crawl import guarded
 from scrapy_robots_plus.settings.scrapys_own import job_folder, logs_all_duplicates
 
 from .job import Job

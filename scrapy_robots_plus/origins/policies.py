@@ -14,8 +14,8 @@ from twisted.internet.defer import Deferred
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.compat import ClosingWatch
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
 from scrapy_robots_plus.crawl.log import crawl_log
-from scrapy_robots_plus.crawl.own_errors import OwnErrors, is_of_this_package
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import as_requested
 from scrapy_robots_plus.protocol.access import Access
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from scrapy import Request
     from twisted.python.failure import Failure
 
-    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
@@ -201,6 +200,7 @@ class Policies:
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawler = crawl.crawler
+        self._errors = crawl.errors
         self._settings = settings = crawl.settings
         self._retrieval = crawl.get(Retrieval)
         self._agents = crawl.get(Agents)
@@ -388,7 +388,7 @@ class Policies:
         except Exception as error:
             if not is_of_this_package(error):
                 raise
-            OwnErrors.of(self._crawler).tell("the fetch of a robots.txt", error)
+            self._errors.tell("the fetch of a robots.txt", error)
         finally:
             self._end_fetch(origin, fetch)
 
@@ -428,7 +428,7 @@ class Policies:
         """Logs that a fetch was interrupted, unless by the crawl itself. A mistake ends it."""
         error = failure.value
         if error is not None and is_of_this_package(error):
-            OwnErrors.of(self._crawler).tell("the fetch of a robots.txt", error)
+            self._errors.tell("the fetch of a robots.txt", error)
         elif not (isinstance(error, compat.CANCELLED) and compat.is_closing(self._crawler)):
             logger(self._crawler).error(
                 "Fetching the robots.txt of %s was interrupted: %s",

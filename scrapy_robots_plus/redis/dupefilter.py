@@ -8,7 +8,7 @@ from scrapy import signals
 from scrapy_redis.dupefilter import RFPDupeFilter
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.crawl.own_errors import guarded
+from scrapy_robots_plus.crawl.crawl import guarded
 
 from .worker import Worker
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scrapy_robots_plus.crawl.own_errors import OwnErrors, guarded
+from scrapy_robots_plus.crawl.crawl import Crawl, guarded
 
 from .worker import Worker
 
@@ -58,7 +58,7 @@ class RobotsQueue:
             if not self.worker.was_pushed(request):
                 self.worker.push(request)
         except Exception as error:  # noqa: BLE001 - it would be lost
-            OwnErrors.of(self.crawler).tell("the shared queue", error)
+            Crawl.of(self.crawler).errors.tell("the shared queue", error)
             self.worker.stranded.append(request)
 
     @guarded("the shared queue")

@@ -12,8 +12,7 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.asyncio import create_looping_call
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.crawl.crawl import Crawl
-from scrapy_robots_plus.crawl.own_errors import guarded
+from scrapy_robots_plus.crawl.crawl import Crawl, guarded
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.origins.policies import Policies
 

@@ -13,12 +13,11 @@ from typing_extensions import Self, assert_never
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK, Clock
-from scrapy_robots_plus.crawl.crawl import Crawl
+from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
 from scrapy_robots_plus.crawl.exceptions import (
     RobotsOverrideError,
     exception_for,
 )
-from scrapy_robots_plus.crawl.own_errors import is_of_this_package
 from scrapy_robots_plus.crawl.requests import asks_for_sitemaps, origin_to_ask
 from scrapy_robots_plus.hosts.backoff import HeldAtClosing, HeldAtGivingUp
 from scrapy_robots_plus.hosts.door import Door

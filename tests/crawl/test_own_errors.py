@@ -28,7 +28,7 @@ from scrapy.utils.reactor import CallLaterOnce
 
 from scrapy_robots_plus import RobotsSitemapSpider, compat
 from scrapy_robots_plus.compat.names import NEEDED, MissingNamesError
-from scrapy_robots_plus.crawl.own_errors import OwnErrors, is_of_this_package
+from scrapy_robots_plus.crawl.crawl import Crawl, is_of_this_package
 from tests.crawl_process import MODES, crawl_in_process
 from tests.crawling import (
     HAS_THROTTLER,
@@ -236,7 +236,7 @@ async def test_a_handler_of_a_signal_and_a_timer_of_this_package(
     sites: Sites, caplog: pytest.LogCaptureFixture, fails_in: str
 ) -> None:
     crawler = make_crawler(ProbeSpider)
-    later = OwnErrors.of(crawler).timers(call_later)
+    later = Crawl.of(crawler).errors.timers(call_later)
     call = broken(lambda: None, 1, 1)
 
     def in_a_timer() -> None:
