@@ -15,12 +15,10 @@ from scrapy_robots_plus.settings.robots_settings import RobotsSettingsError
 from scrapy_robots_plus.storage import StoreError
 
 from .output import Output, UnreadableError, WrongUsageError
-from .subcommand import Exit, Group
+from .subcommand import Exit, Group, Members
 
 if TYPE_CHECKING:
     from scrapy.settings import Settings
-
-    from .subcommand import Members
 
 
 def subcommands() -> Members:

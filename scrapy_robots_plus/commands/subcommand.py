@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from .output import Output
     from .project import Project
 
-    Members = tuple["type[Subcommand] | Group", ...]
-
 
 class Exit(IntEnum):
     """Exit statuses."""
@@ -111,6 +109,9 @@ class Group(NamedTuple):
     """A paragraph that follows it."""
     members: Members
     """All of them, in the order of the help."""
+
+
+Members = tuple[type[Subcommand] | Group, ...]
 
 
 def agent_name(text: str) -> str:
