@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 from urllib.robotparser import RequestRate
 from urllib.robotparser import RobotFileParser as _RobotFileParser
 
-from .protocol import RFC9309, Dialect, RobotsTxt, dialect_named
+from .protocol import RFC9309, Dialect, Explanation, RobotsTxt, Verdict, dialect_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .protocol import Explanation, Verdict
 
 __all__ = ["RequestRate", "RobotFileParser"]
 

@@ -7,7 +7,7 @@ that chain the lines (:mod:`~scrapy_robots_plus.audit.chain`).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
 from math import isfinite
@@ -17,8 +17,6 @@ from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
 from scrapy_robots_plus.protocol.printable import moment_of, rfc3339
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
 SHA256 = re.compile("[0-9a-f]{64}")

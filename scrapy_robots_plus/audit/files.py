@@ -12,7 +12,7 @@ import zlib
 from contextlib import suppress
 from hashlib import sha256
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from scrapy_robots_plus.crawl.log import Once
 
@@ -21,7 +21,6 @@ from .entries import SHA256
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-    from typing import BinaryIO
 
 
 def open_to_append(path: Path) -> BinaryIO:

@@ -9,15 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from .chain import LONGEST_LINE, START, Link, parse, seal
-from .entries import EndEntry, to_fields
+from .entries import CrawlEntry, EndEntry, Entry, to_fields
 from .files import Appender, NotALogError, append, cut_off, is_at, open_to_append, try_lock, unlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-    from typing import BinaryIO
 
-    from .entries import CrawlEntry, Entry
 
 _BLOCK = 65_536
 _HEAD = b'{"v":'

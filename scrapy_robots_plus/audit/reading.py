@@ -7,19 +7,16 @@ if the chain was sealed anew.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from scrapy_robots_plus.protocol.printable import counted
 
-from .chain import LONGEST_LINE, START, Checker, Damage, Line, State, parse, place
+from .chain import LONGEST_LINE, START, Checker, Damage, Line, Link, State, parse, place
 from .entries import CrawlEntry, EndEntry, Entry, VerdictEntry, from_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
-    from typing import BinaryIO
-
-    from .chain import Line, Link
 
     Wrong = tuple[State, str]
     Report = Callable[[Damage], None]

@@ -13,9 +13,9 @@ from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.changes import suspicion
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.origins.tally import Tally
-from scrapy_robots_plus.protocol.preferences import Preference
-from scrapy_robots_plus.protocol.product_token import product_tokens
-from scrapy_robots_plus.protocol.verdict import Reason
+from scrapy_robots_plus.protocol.preferences import Preference, Statement
+from scrapy_robots_plus.protocol.product_token import AgentNames, product_tokens
+from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.override import dialect_to_json
 from scrapy_robots_plus.settings.scrapys_own import parser_class
 
@@ -42,10 +42,7 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.pages.reading import Page
     from scrapy_robots_plus.protocol.access import Outcome
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.protocol.preferences import Statement
-    from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.standing import Site
-    from scrapy_robots_plus.protocol.verdict import Verdict
 
 
 _AS_DECIDED = ("allowed", "rule", "line", "group", "form", "use", "source")

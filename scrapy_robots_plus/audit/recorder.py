@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, ParamSpec
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
-from scrapy import signals
-from scrapy.utils.asyncio import create_looping_call
+from scrapy import Request, Spider, signals
+from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
 from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY, valid_origin_of
-from scrapy_robots_plus.origins.fetching.fetcher import Fetcher
-from scrapy_robots_plus.origins.policy import Passes, Refused
-from scrapy_robots_plus.origins.retrieval import Retrieval
-from scrapy_robots_plus.pages.page_preferences import PagePreferences
-from scrapy_robots_plus.protocol.preferences import combine
+from scrapy_robots_plus.origins.fetching.fetcher import Exchange, Fetcher
+from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
+from scrapy_robots_plus.origins.retrieval import Retrieval, Retrieved
+from scrapy_robots_plus.pages.page_preferences import PagePreferences, Sent
+from scrapy_robots_plus.protocol.preferences import Statement, combine
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.checks import filled_in
 
@@ -34,19 +34,12 @@ from .warc import Exchanged, Warc
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy import Request, Spider
     from scrapy.http import Headers
-    from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.fetching.fetcher import Exchange
-    from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.origins.retrieval import Retrieved
-    from scrapy_robots_plus.pages.page_preferences import Sent
     from scrapy_robots_plus.pages.reading import Page
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.protocol.preferences import Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.standing import Site
 

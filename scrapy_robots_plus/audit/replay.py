@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.origins import judging
 from scrapy_robots_plus.origins.decide import access_under
-from scrapy_robots_plus.origins.judging import delay_of, longer_delay
+from scrapy_robots_plus.origins.judging import Delay, delay_of, longer_delay
 from scrapy_robots_plus.protocol import RobotsTxt
 from scrapy_robots_plus.protocol.access import PRESETS, Access, Failure, status_table
 from scrapy_robots_plus.protocol.preferences import (
@@ -29,20 +29,16 @@ from scrapy_robots_plus.protocol.robotstxt import OVERHEAD
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 from scrapy_robots_plus.settings.options import AiPolicy, TooLong, uses_of
 
-from .entries import DONT_OBEY, dialect_from_json
-from .files import BodyError
+from .entries import DONT_OBEY, CrawlEntry, VerdictEntry, dialect_from_json
+from .files import Bodies, BodyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from scrapy_robots_plus.origins.judging import Delay
     from scrapy_robots_plus.protocol.access import Outcome, StatusTable
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.preferences import Preferences, Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
-
-    from .entries import CrawlEntry, VerdictEntry
-    from .files import Bodies
 
     Key = tuple[str, str | None, Dialect]
 

@@ -9,11 +9,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from itertools import chain, count
 from math import inf
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
-    from typing import Any
 
     from .entries import CrawlEntry, EndEntry, FileEntry, VerdictEntry
 

@@ -7,14 +7,14 @@ import json
 from collections import deque
 from dataclasses import dataclass, field
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.preferences import Source
 from scrapy_robots_plus.protocol.verdict import Reason
 from scrapy_robots_plus.settings.host_patterns import HostPatterns
 
-from .entries import CrawlEntry, EndEntry, FileEntry, StandingEntry, VerdictEntry
+from .entries import CrawlEntry, EndEntry, Entry, FileEntry, StandingEntry, VerdictEntry
 from .reading import MOST_OPEN_CRAWLS
 from .rows import (
     Crawl,
@@ -32,9 +32,6 @@ from .rows import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
-
-    from .entries import Entry
 
 
 @dataclass

@@ -20,7 +20,6 @@ from .files import Appender, NotALogError, append, cut_off, open_to_append, try_
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
-    from typing import BinaryIO
 
     Headers = Sequence[tuple[str, str]]
 

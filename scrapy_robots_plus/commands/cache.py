@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 from scrapy_robots_plus.origins.crawl_store import uri_in_job
 from scrapy_robots_plus.origins.decide import fresh_for, held_to
 from scrapy_robots_plus.origins.policy import answer_in
-from scrapy_robots_plus.protocol.freshness import CLOCK_SKEW, span_of_use
+from scrapy_robots_plus.protocol.freshness import CLOCK_SKEW, Limits, span_of_use
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import counted, duration
 from scrapy_robots_plus.settings import checks
@@ -42,7 +42,6 @@ from .subcommand import JSON, Exit, Subcommand, argument, standard_input
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from scrapy_robots_plus.protocol.freshness import Limits
     from scrapy_robots_plus.storage import Store, StoreReader
     from scrapy_robots_plus.storage.base import RobotsRecord
 

@@ -7,16 +7,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.origins.parsers import charset_of
-from scrapy_robots_plus.protocol import Reason, RequestRate, RobotsTxt, VisitTime
+from scrapy_robots_plus.protocol import Dialect, Reason, RequestRate, RobotsTxt, Verdict, VisitTime
 from scrapy_robots_plus.protocol.access import Access, access_of, is_definite
 from scrapy_robots_plus.protocol.dialect import dialect_named
-from scrapy_robots_plus.protocol.difference import difference
+from scrapy_robots_plus.protocol.difference import Difference, PathChange, Terms, difference
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.sent_forms import target_of
 from scrapy_robots_plus.storage import open_reader, shown
 
 from .output import Style, UnreadableError, WrongUsageError
-from .project import obtain
+from .project import Project, obtain
 from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, read_file
 from .urls import site_of
 
@@ -24,13 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.protocol import Dialect, Verdict
-    from scrapy_robots_plus.protocol.difference import Difference, PathChange, Terms
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.storage.base import RobotsRecord
 
-    from .project import Project
 
 STORED = "store:"
 """Begins the name of a stored copy."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.origins.parsers import charset_of
-from scrapy_robots_plus.protocol import DIALECTS, RobotsTxt, Verdict
+from scrapy_robots_plus.protocol import DIALECTS, Dialect, RobotsTxt, Verdict
 from scrapy_robots_plus.protocol.clean_param import CleanParams
 from scrapy_robots_plus.protocol.freshness import source_of_lifetime
 from scrapy_robots_plus.protocol.printable import duration
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.protocol import Dialect
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.storage.base import RobotsRecord
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.audit.chain import Damage, State
-from scrapy_robots_plus.audit.reading import LogReader
+from scrapy_robots_plus.audit.reading import LogReader, Read
 from scrapy_robots_plus.protocol.printable import counted
 
 from .output import Style, UnreadableError, reading
@@ -15,7 +15,6 @@ from .subcommand import Exit, Subcommand, argument
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_robots_plus.audit.reading import Read
 
 SHOWN = 20
 """How many damages or differences are shown."""

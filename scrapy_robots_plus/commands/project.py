@@ -24,7 +24,7 @@ from scrapy_robots_plus.origins.our_parser import RobotsParser
 from scrapy_robots_plus.origins.parsers import ParsedFile, charset_of
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Policy
-from scrapy_robots_plus.origins.retrieval import Retrieval
+from scrapy_robots_plus.origins.retrieval import Retrieval, Retrieved
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.octets import whole_lines
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings, Settings
 
-    from scrapy_robots_plus.origins.retrieval import Retrieved
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
 

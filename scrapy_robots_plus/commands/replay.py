@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_robots_plus.audit.chain import State, place
 from scrapy_robots_plus.audit.entries import CrawlEntry, EndEntry, FileEntry, VerdictEntry
 from scrapy_robots_plus.audit.files import Bodies, BodyError
-from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS
+from scrapy_robots_plus.audit.reading import MOST_OPEN_CRAWLS, Read
 from scrapy_robots_plus.audit.replay import (
     UNREPLAYED,
     Changes,
@@ -32,7 +32,6 @@ from .subcommand import JSON, Exit, agent_name, argument
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from scrapy_robots_plus.audit.reading import Read
     from scrapy_robots_plus.audit.replay import Group
 
 _FOLDERS = 100

@@ -9,11 +9,11 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.origins.parsers import charset_of
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.access import Access
-from scrapy_robots_plus.protocol.lint import Code, Finding, LintedFile, Role, lint
+from scrapy_robots_plus.protocol.lint import Code, Finding, LintedFile, Meaning, Role, lint
 from scrapy_robots_plus.protocol.printable import counted, printable
 
 from .output import Style, UnreadableError, WrongUsageError
-from .project import obtain
+from .project import Project, obtain
 from .subcommand import AGENT, DIALECT, JSON, Exit, Subcommand, argument, read_file
 from .urls import site_of
 
@@ -22,12 +22,10 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.protocol.lint import LintedFile, Meaning
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.storage.base import RobotsRecord
 
-    from .project import Project
 
 _LINE = 4096
 """A copy that ends less than this before the limit, in the middle of a line, may be cut off."""

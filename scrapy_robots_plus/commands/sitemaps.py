@@ -15,14 +15,13 @@ from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin
 
-from .output import UnreadableError
+from .output import Output, UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
 
     from scrapy_robots_plus.crawl.crawl import Crawl
 
-    from .output import Output
 
 MOST_FILES = 10_000
 """Sitemaps that are read for one command."""

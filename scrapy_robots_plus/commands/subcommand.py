@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NamedTuple
 
-from .output import UnreadableError, reading
+from .output import Output, UnreadableError, reading
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
     from collections.abc import Mapping
-    from typing import BinaryIO
 
-    from .output import Output
     from .project import Project
 
 

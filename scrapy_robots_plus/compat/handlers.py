@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from functools import partial
 from operator import itemgetter
@@ -20,8 +20,6 @@ from .crawler import engine_of
 from .loops import run_in_background
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scrapy.core.downloader import Downloader
     from scrapy.crawler import Crawler
     from twisted.python.failure import Failure

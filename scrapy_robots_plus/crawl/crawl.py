@@ -21,7 +21,7 @@ from scrapy_robots_plus.settings.robots_settings import (
 )
 
 from . import stats
-from .clock import DEFAULT_CLOCK, Clock
+from .clock import DEFAULT_CLOCK, CallLater, Cancellable, Clock
 from .request_settings import RequestSettings
 from .requests import origin_to_ask
 
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
     from scrapy_robots_plus.protocol.standing import Site
-
-    from .clock import CallLater, Cancellable
 
     DecisionListener = Callable[[Request, Origin, AgentNames, Any], None]
     ExemptionListener = Callable[[Request], None]

@@ -11,14 +11,13 @@ from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS
 from scrapy_robots_plus.protocol.freshness import http_date, retry_after
 from scrapy_robots_plus.settings.scrapys_own import handled_statuses
 
-from .quota import QUOTA_HEADERS, left_in
+from .quota import QUOTA_HEADERS, Left, left_in
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from .quota import Left
 
 BUSY = frozenset({TOO_MANY_REQUESTS, 503})
 """What a host answers that gets too many requests."""

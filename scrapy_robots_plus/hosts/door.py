@@ -6,10 +6,10 @@ from collections import OrderedDict
 from math import inf
 from typing import TYPE_CHECKING
 
-from scrapy import signals
+from scrapy import Request, signals
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.compat import ClosingWatch
+from scrapy_robots_plus.compat import ClosingWatch, DownloadFunction
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import (
@@ -27,7 +27,7 @@ from .backoff import BUSY, HeldAtClosing, HeldAtGivingUp, left_said, wait_asked_
 from .given_up import GivenUp
 from .line import Doorway, HostLine
 from .quota import Quota
-from .shared_pace import shared_pace
+from .shared_pace import SharedPace, shared_pace
 from .slots import SlotTimes
 from .slowing import Slowing
 from .walls import Walls
@@ -35,12 +35,10 @@ from .walls import Walls
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from typing_extensions import Self
 
-    from scrapy_robots_plus.compat import DownloadFunction
     from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
@@ -48,7 +46,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
     from .pace import Pace
-    from .shared_pace import SharedPace
     from .throttle import Throttle
 
 

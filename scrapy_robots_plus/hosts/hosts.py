@@ -32,7 +32,7 @@ from itertools import chain, count
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from scrapy import signals
+from scrapy import Request, signals
 
 from scrapy_robots_plus.compat import SLOT_META_KEY
 from scrapy_robots_plus.crawl.clock import Alarm
@@ -40,7 +40,7 @@ from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.origins.policies import LEAST_PAUSE
 
 from .discovery import Discovery
-from .host import Host, State
+from .host import Host, Lane, LaneQueue, State
 from .known import Known
 from .outage_starts import OutageStarts
 from .ticket_heap import TicketHeap
@@ -48,12 +48,9 @@ from .ticket_heap import TicketHeap
 if TYPE_CHECKING:
     from collections.abc import KeysView
 
-    from scrapy import Request
     from scrapy.crawler import Crawler
 
     from scrapy_robots_plus.protocol.origin import Origin
-
-    from .host import Lane, LaneQueue
 
 
 READY, LATER, FULL, AT_DOOR, POLICY, HELD, REFUSED, IDLE, EMPTY = State

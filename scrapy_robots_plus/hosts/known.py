@@ -16,7 +16,7 @@ from scrapy_robots_plus.origins.policies import Policies
 from .door import Door
 from .downloader import ActiveRequests, RobotsDownloader
 from .given_up import GivenUp
-from .host import Address
+from .host import Address, Lane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
 
-    from .host import Lane
     from .line import HostLine
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scrapy.pqueues import ScrapyPriorityQueue
+from scrapy.pqueues import QueueProtocol, ScrapyPriorityQueue
 from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 
 from scrapy_robots_plus import compat
@@ -18,16 +18,14 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.requests import START_META_KEY, priority_of
 from scrapy_robots_plus.protocol.printable import counted, printable
 
-from .host import Address, Lane
+from .host import Address, Lane, LaneQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.pqueues import QueueProtocol
 
-    from .host import LaneQueue
 
 logger = logging.getLogger(__name__)
 

@@ -11,21 +11,16 @@ from typing import TYPE_CHECKING
 from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.crawl.clock import Alarm
+from scrapy_robots_plus.crawl.clock import Alarm, Clock
 
 from .pace import Pace
-from .shared_pace import GO_SECONDS, Ask
-from .slots import ShownDelay
+from .shared_pace import GO_SECONDS, Ask, SharedPace
+from .slots import ShownDelay, SlotTimes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy import Request
-
-    from scrapy_robots_plus.crawl.clock import Clock
-
-    from .shared_pace import SharedPace
-    from .slots import SlotTimes
 
 
 @dataclass

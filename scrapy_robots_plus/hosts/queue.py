@@ -11,8 +11,8 @@ from scrapy_robots_plus.crawl.clock import Alarm
 from scrapy_robots_plus.crawl.crawl import Crawl, guarded, is_of_this_package
 from scrapy_robots_plus.protocol.printable import printable
 
-from .host import Address
-from .hosts import hosts_of
+from .host import Address, Lane
+from .hosts import Hosts, hosts_of
 from .lanes import LaneInMemory, Lanes, LanesInFiles, MemoryOrder
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from scrapy.pqueues import QueueProtocol
     from typing_extensions import Self
 
-    from .host import Lane
-    from .hosts import Hosts
     from .stored_lanes import StoredLanes
 
 logger = logging.getLogger(__name__)

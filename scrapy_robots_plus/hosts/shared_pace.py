@@ -14,7 +14,7 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.protocol.product_token import product_tokens
 
-from .book import BookInMemory
+from .book import Book, BookInMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.origins.agents import Agents
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
-    from .book import Book
 
 logger = logging.getLogger(__name__)
 

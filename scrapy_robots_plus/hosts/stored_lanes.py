@@ -7,11 +7,11 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.crawl.requests import START_META_KEY, priority_of
-from scrapy_robots_plus.job import FILE_NAME
+from scrapy_robots_plus.job import FILE_NAME, Contents
 from scrapy_robots_plus.job.job import Job
 from scrapy_robots_plus.job.renaming import name_lanes
 
-from .host import Address, Lane, State
+from .host import Address, Lane, LaneQueue, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from scrapy_robots_plus.job import Contents
     from scrapy_robots_plus.job.queues import JobQueue
 
-    from .host import LaneQueue
     from .hosts import Hosts
 
 IN_ONE_FILE: dict[str, list[int]] = {FILE_NAME: []}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from scrapy_robots_plus.protocol.printable import counted
-from scrapy_robots_plus.storage.sqlite_file import FAULTS, identity, is_damage
+from scrapy_robots_plus.storage.sqlite_file import FAULTS, Identity, identity, is_damage
 
 from .mending import (
     UNREADABLE,
@@ -25,7 +25,7 @@ from .mending import (
 )
 from .recent import Recent, read_recent, recent_of
 from .requests import LOSSES, JobRequests
-from .schema import JobFileError, connect, explained, journal_of
+from .schema import AsideRequest, JobFileError, connect, explained, journal_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from scrapy_robots_plus.storage.sqlite_file import Identity
-
-    from .schema import AsideRequest
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")

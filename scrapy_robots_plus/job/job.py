@@ -13,27 +13,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from scrapy import signals
+from scrapy import Request, Spider, signals
 from scrapy.exceptions import DontCloseSpider
-from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.requests import PUT_BACK_META_KEY
 from scrapy_robots_plus.settings.scrapys_own import job_folder
 
-from . import FILE_NAME, JobFile, JobFileError
+from . import FILE_NAME, JobFile, JobFileError, Taken
 from .lanes_in_file import LanesInFile
 from .reports import JobReports
-from .written import read, written
+from .written import Dumps, read, written
 
 if TYPE_CHECKING:
-    from scrapy import Request, Spider
     from scrapy.crawler import Crawler
-    from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
 
-    from . import Taken
-    from .written import Dumps
 
 _SPIDER = "spider"
 

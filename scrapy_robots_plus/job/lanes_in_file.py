@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from . import JobFileError
+from . import Contents, JobFile, JobFileError, LaneRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from . import Contents, JobFile, LaneRow
 
 _Result = TypeVar("_Result")
 

@@ -11,13 +11,11 @@ from scrapy_robots_plus.storage.sqlite_file import FAULTS, identity, pragma
 from .fingerprints import DIGEST
 from .recent import read_recent, recent_of
 from .requests import JobRequests
-from .schema import JobFileError, State, check_layout, explained, journal_of
+from .schema import AsideRequest, JobFileError, State, check_layout, explained, journal_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from .schema import AsideRequest
 
 
 class Overview(NamedTuple):

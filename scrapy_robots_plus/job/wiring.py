@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.core.scheduler import Scheduler
-from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.settings.scrapys_own import (
@@ -25,7 +25,6 @@ from .scrapys_state import STATE, forget_state, keep_spider_state
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
 
 _QUEUES = {
     "SCHEDULER_DISK_QUEUE": disk_queue_class,

@@ -5,15 +5,12 @@ from __future__ import annotations
 import marshal
 import pickle
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from scrapy import Request
+from scrapy import Request, Spider
 from scrapy.utils.request import request_from_dict
 
 from scrapy_robots_plus.crawl.requests import unusual_fields_of
-
-if TYPE_CHECKING:
-    from scrapy import Spider
 
 _PICKLED = b"\x80"
 """How every pickle begins. What is marshalled is a dict, which begins otherwise."""

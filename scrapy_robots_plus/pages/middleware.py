@@ -22,7 +22,7 @@ from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.options import PageAction
 
-from .reading import PageReader
+from .reading import Page, PageReader
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.protocol.directives import PageStatement
 
-    from .reading import Page
 
 logger = logging.getLogger(__name__)
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
-from scrapy import signals
+from scrapy import Request, signals
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.origins.policies import Policies
-from scrapy_robots_plus.protocol.preferences import Preference, combine
+from scrapy_robots_plus.protocol.preferences import Preference, Preferences, Statement, combine
 from scrapy_robots_plus.protocol.printable import printable
 
 from .stamp import MOST_OF_A_TEXT, add_preferences, mark_as_sent
@@ -20,14 +20,12 @@ from .stamp import MOST_OF_A_TEXT, add_preferences, mark_as_sent
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy import Request
     from scrapy.http import Response
     from typing_extensions import Self
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.protocol.preferences import Preferences, Statement
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
 logger = crawl_log(__name__)

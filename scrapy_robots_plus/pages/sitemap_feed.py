@@ -13,7 +13,7 @@ from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.signals import sitemaps_found
 from scrapy_robots_plus.origins.decide import Source
-from scrapy_robots_plus.origins.retrieval import Retrieval
+from scrapy_robots_plus.origins.retrieval import Retrieval, Retrieved
 from scrapy_robots_plus.protocol.printable import printable
 
 from .sitemaps import AT_ONCE, News, Sitemaps
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.origins.retrieval import Retrieved
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 

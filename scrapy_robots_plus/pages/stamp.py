@@ -9,7 +9,7 @@ from scrapy_robots_plus.crawl.clock import timestamp
 from scrapy_robots_plus.crawl.requests import STAMP_META_KEY
 from scrapy_robots_plus.origins.our_parser import MOST_LICENSES
 from scrapy_robots_plus.origins.policies import NOT_READ
-from scrapy_robots_plus.protocol.preferences import CURRENT, Preference
+from scrapy_robots_plus.protocol.preferences import CURRENT, Preference, Preferences
 from scrapy_robots_plus.protocol.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.protocol.preferences import Preferences
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
 MOST_OF_A_TEXT = 500

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Response
 from w3lib.encoding import html_to_unicode
 
 from scrapy_robots_plus.protocol.directives import (
@@ -16,7 +16,7 @@ from scrapy_robots_plus.protocol.directives import (
     header_statements,
     meta_statements,
 )
-from scrapy_robots_plus.protocol.directives.html_head import LICENSE, is_license, robots_metas
+from scrapy_robots_plus.protocol.directives.html_head import LICENSE, Meta, is_license, robots_metas
 from scrapy_robots_plus.protocol.preferences import (
     Source,
     directive_statements,
@@ -25,17 +25,13 @@ from scrapy_robots_plus.protocol.preferences import (
     usage_header,
 )
 from scrapy_robots_plus.protocol.preferences.tdm import POLICY, RESERVATION
-from scrapy_robots_plus.protocol.product_token import names_of
+from scrapy_robots_plus.protocol.product_token import AgentNames, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from scrapy.http import Response
-
     from scrapy_robots_plus.protocol.directives import PageStatement
-    from scrapy_robots_plus.protocol.directives.html_head import Meta
     from scrapy_robots_plus.protocol.preferences import Statement
-    from scrapy_robots_plus.protocol.product_token import AgentNames
 
 MOST_OCTETS = 262_144
 """Of a page that are searched for meta tags."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy import signals
+from scrapy import Request, Spider, signals
 from scrapy_redis.dupefilter import RFPDupeFilter
 
 from scrapy_robots_plus import compat
@@ -13,7 +13,6 @@ from scrapy_robots_plus.crawl.crawl import guarded
 from .worker import Worker
 
 if TYPE_CHECKING:
-    from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from typing_extensions import Self
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.request import request_from_dict
 
-from scrapy_robots_plus.crawl.clock import Alarm
+from scrapy_robots_plus.crawl.clock import Alarm, Clock
 from scrapy_robots_plus.crawl.requests import fields_of, priority_of, unusual_fields_of
 from scrapy_robots_plus.storage.redis_server import ServerError
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy import Request, Spider
-
-    from scrapy_robots_plus.crawl.clock import Clock
 
     from .host_states import HostStates
     from .queue_log import QueueLog

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from functools import cached_property, partial
 from math import inf
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from scrapy_robots_plus._version import __version__
-from scrapy_robots_plus.crawl.clock import Alarm
+from scrapy_robots_plus.crawl.clock import Alarm, Clock
 from scrapy_robots_plus.origins.agents import Agents
 from scrapy_robots_plus.protocol.product_token import product_tokens
 from scrapy_robots_plus.storage.redis_server import ServerAwayError, ServerError
 
-from .host_queue import HostQueue, Loss, Report
+from .host_queue import Exchange, HostQueue, Loss, Outlook, Report, State, Stored
 from .link import Link
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
 
     from scrapy.crawler import Crawler
 
-    from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.crawl import Crawl
 
-    from .host_queue import Exchange, Outlook, State, Stored
     from .queue_log import QueueLog
 
 _T = TypeVar("_T")

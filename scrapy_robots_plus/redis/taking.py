@@ -9,13 +9,13 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus import compat
-from scrapy_robots_plus.crawl.clock import Alarm
+from scrapy_robots_plus.crawl.clock import Alarm, Now
 from scrapy_robots_plus.crawl.crawl import Crawl
 from scrapy_robots_plus.hosts.downloader import RobotsDownloader
 from scrapy_robots_plus.origins.policies import Policies
 
-from .host_queue import Report
-from .leases import Lease
+from .host_queue import Exchange, Report, State, Taken
+from .leases import Lease, Leases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,13 +23,10 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from scrapy_robots_plus.crawl.clock import Now
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
 
-    from .host_queue import Exchange, State, Taken
     from .host_states import HostState, HostStates
-    from .leases import Leases
     from .pushing import Pushing, Serialization
     from .queue_log import QueueLog
     from .session import Session

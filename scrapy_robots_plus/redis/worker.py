@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.exceptions import DontCloseSpider
-from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.crawl import Crawl, guarded
@@ -18,7 +18,7 @@ from scrapy_robots_plus.origins.policies import Policies
 
 from .feeding import Feeding
 from .host_states import HostStates
-from .leases import Leases, QueuePace
+from .leases import Lease, Leases, QueuePace
 from .pushing import Pushing, Serialization
 from .queue_log import QueueLog
 from .session import Session, terms
@@ -27,17 +27,13 @@ from .taking import Taking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
-    from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
 
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
 
-    from .leases import Lease
 
 _workers: WeakKeyDictionary[Crawler, Worker] = WeakKeyDictionary()
 

@@ -7,8 +7,8 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl.log import crawl_log
-from scrapy_robots_plus.hosts.host import State
-from scrapy_robots_plus.hosts.hosts import hosts_in_use
+from scrapy_robots_plus.hosts.host import Lane, State
+from scrapy_robots_plus.hosts.hosts import Hosts, hosts_in_use
 from scrapy_robots_plus.hosts.queue import RobotsPriorityQueue
 from scrapy_robots_plus.protocol.printable import counted, duration, printable
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from scrapy_robots_plus.hosts.host import Lane
-    from scrapy_robots_plus.hosts.hosts import Hosts
 
 logger = crawl_log(__name__)
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import combining, east_asian_width
 
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.origins.tally import Tally
-from scrapy_robots_plus.protocol.access import Access, Failure
+from scrapy_robots_plus.origins.tally import Forgotten, Tally
+from scrapy_robots_plus.protocol.access import Access, Failure, Outcome
 from scrapy_robots_plus.protocol.printable import counted, printable
 from scrapy_robots_plus.protocol.standing import Standing
 from scrapy_robots_plus.settings.options import Mode
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.origins.tally import Forgotten
-    from scrapy_robots_plus.protocol.access import Outcome
     from scrapy_robots_plus.protocol.origin import Origin
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
@@ -26,7 +26,6 @@ from scrapy_robots_plus.storage import check_sqlite_uri, check_store_uri
 from scrapy_robots_plus.storage.redis_url import check_redis_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
     from enum import Enum
 
 _T = TypeVar("_T")

@@ -23,7 +23,7 @@ from .options import (
     SitemapScope,
     TooLong,
 )
-from .override import EXTRA_KEYS, override_from, overrides_from
+from .override import EXTRA_KEYS, Override, override_from, overrides_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.dialect import Dialect
 
     from .host_patterns import HostPatterns
-    from .override import Override
 
 _T = TypeVar("_T")
 

@@ -5,7 +5,7 @@ say.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from enum import Enum
@@ -18,8 +18,6 @@ from .checks import SettingProblem, WrongPartsError
 from .host_patterns import HostPatterns, plain_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from scrapy_robots_plus.protocol.access import StatusTable
 
     from .options import AiPolicy, ContentUse, PageAction

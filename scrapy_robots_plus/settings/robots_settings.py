@@ -18,7 +18,7 @@ from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.storage.redis_url import without_password
 
 from .checks import SettingProblem, WrongPartsError
-from .declared import DECLARED, Declared, names
+from .declared import DECLARED, Declared, Setting, names
 from .options import AiPolicy, Mode, PageAction, Politeness, Rulebook, uses_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.origin import Origin
 
-    from .declared import Setting
     from .override import Override
 
 

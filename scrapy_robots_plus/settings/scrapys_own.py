@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
-from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.utils.misc import load_object
 
 if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
-    from scrapy.settings import BaseSettings
 
 
 def parser_class(settings: BaseSettings) -> type[RobotParser]:

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from . import codec
-from .base import Store, StoreError, checked_maximum
+from .base import RobotsRecord, Store, StoreError, checked_maximum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy_robots_plus.protocol.origin import Origin
-
-    from .base import RobotsRecord
 
 
 class MemoryStore(Store):

@@ -13,7 +13,7 @@ from scrapy_robots_plus.protocol.freshness import CLOCK_SKEW
 from scrapy_robots_plus.protocol.rfc9309 import MAX_BYTES
 
 from . import codec
-from .base import SECONDS_OF_USE, Store, StoreError, StoreReader, checked_maximum
+from .base import SECONDS_OF_USE, RobotsRecord, Store, StoreError, StoreReader, checked_maximum
 from .redis_server import Server, ServerError
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.protocol.origin import Origin
 
-    from .base import RobotsRecord
 
 _T = TypeVar("_T")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.audit.rows import TOLERANCE
+from scrapy_robots_plus.audit.rows import TOLERANCE, Bucket, Crawl, Outcomes, Override
 from scrapy_robots_plus.protocol.printable import counted
 
-from .figures import causes, crawls, sites
+from .figures import Cause, Site, causes, crawls, sites
 from .html import (
     FIRST,
     Column,
@@ -35,10 +35,8 @@ from .html import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_robots_plus.audit.rows import Bucket, Crawl, Outcomes, Override
     from scrapy_robots_plus.audit.summary import Change, Rule, Summary
 
-    from .figures import Cause, Site
 
 SITES = 500
 """How many have a row of their own."""

@@ -22,12 +22,11 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from scrapy_robots_plus.protocol.printable import printable
-from scrapy_robots_plus.protocol.product_token import as_text, fold, names_of, token_in
+from scrapy_robots_plus.protocol.product_token import Agent, as_text, fold, names_of, token_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from scrapy_robots_plus.protocol.product_token import Agent
 
 _LONGEST = 100
 """Characters; the longest form that makes sense has 50."""

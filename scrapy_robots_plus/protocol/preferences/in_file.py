@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.protocol.lines import Kind
+from scrapy_robots_plus.protocol.lines import Kind, Line
 from scrapy_robots_plus.protocol.rules.escapes import RULE_FORM
 from scrapy_robots_plus.protocol.rules.matcher import (
     NO_RANK,
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from scrapy_robots_plus.protocol.dialect import Dialect
-    from scrapy_robots_plus.protocol.lines import Line
     from scrapy_robots_plus.protocol.product_token import Agent
     from scrapy_robots_plus.protocol.robotstxt import RobotsTxt
 
