@@ -5,31 +5,70 @@ is summed up of each host, rule, reason, override, robots.txt and crawl of a log
 from __future__ import annotations
 
 import heapq
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from itertools import chain, count
 from math import inf
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+from scrapy_robots_plus.crawl.recent import Recent
+
+from .entries import CrawlEntry, EndEntry, Entry, FileEntry, VerdictEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Hashable
 
-    from .entries import CrawlEntry, EndEntry, FileEntry, VerdictEntry
+_KEPT = 500
+"""Characters that are kept of a text."""
+_MOST = 2**63 - 1
+_MOST_DELAYS = 3
+_MOST_CRAWLS = 8
+
+
+def cut(text: object) -> str:
+    """As much of *text* as is kept, however long it is; None is no text."""
+    try:
+        return "" if text is None else str(text)[:_KEPT]
+    except RecursionError:
+        return "nested too deeply"
+
+
+def bounded(count: int) -> int:
+    """*count*, or the nearest number that a log can have counted."""
+    return min(max(count, 0), _MOST)
 
 
 @dataclass(slots=True, eq=False)
 class Row:
-    """What is known of one key. Subclasses add to it."""
+    """What is known of one key, of a rule or a reason for example. Subclasses add to it."""
 
     count: int = 0
     """How often the key was seen since this row is there."""
     missed: int = 0
     """At most so often it may have been seen before. 0: the count is exact."""
+    allowed: int = 0
+    """Requests."""
+    denied: int = 0
+    """Requests."""
+    example: str = ""
+    """The URL of the first request."""
+    first: float = inf
+    """Time of its first entry, in seconds since the epoch."""
+    last: float = 0.0
+    """Time of its latest entry, in seconds since the epoch."""
 
     @property
     def most(self) -> int:
         """How often the key was seen at most."""
         return self.count + self.missed
+
+    def add(self, entry: Entry) -> None:
+        """Adds what *entry* says."""
+        self.first, self.last = min(self.first, entry.time), max(self.last, entry.time)
+        if isinstance(entry, VerdictEntry):
+            self.example = self.example or cut(entry.url)
+            self.allowed += entry.allowed
+            self.denied += not entry.allowed
 
 
 K = TypeVar("K", bound="Hashable")
@@ -55,17 +94,13 @@ class Top(Generic[K, R]):
 
     def seen(self, key: K) -> R:
         """Counts *key*; returns its row, to which more may be added."""
-        row = self._rows.get(key)
-        if row is None:
-            row = self._add(key)
+        if key not in self._rows:
+            if len(self._rows) >= 2 * self._capacity:
+                self._drop()
+            self._rows[key] = self._new_row()
+            self._rows[key].missed = self._most_dropped
+        row = self._rows[key]
         row.count += 1
-        return row
-
-    def _add(self, key: K) -> R:
-        if len(self._rows) >= 2 * self._capacity:
-            self._drop()
-        row = self._rows[key] = self._new_row()
-        row.missed = self._most_dropped
         return row
 
     def _drop(self) -> None:
@@ -108,44 +143,32 @@ class Timeline:
     def __init__(self, most: int = 120) -> None:
         self._most = most
         self._wider = chain(_WIDTHS, (7 * _DAY * 2**power for power in count(1)))
-        self._buckets: dict[int, Counter[str]] = {}
-        self._first = self._last = 0
+        self._counts: dict[int, Counter[str]] = {}
+        """By the number of the bucket; those in which nothing happened are not there."""
         self.width = next(self._wider)
         """Of a bucket, in seconds."""
 
     def add(self, moment: float, what: str) -> None:
         """Counts *what*, which happened at *moment*, in seconds since the epoch."""
-        bucket = self._buckets.get(int(moment // self.width))
-        if bucket is None:
-            bucket = self._new_bucket(moment)
-        bucket[what] += 1
-
-    def _new_bucket(self, moment: float) -> Counter[str]:
-        self._extend(int(moment // self.width))
-        while self._last - self._first >= self._most:
+        number = int(moment // self.width)
+        if number in self._counts:
+            self._counts[number][what] += 1
+            return
+        self._counts[number] = Counter([what])
+        while max(self._counts) - min(self._counts) >= self._most:
             self._widen()
-        return self._buckets.setdefault(int(moment // self.width), Counter())
-
-    def _extend(self, number: int) -> None:
-        if not self._buckets:
-            self._first = self._last = number
-        self._first, self._last = min(self._first, number), max(self._last, number)
 
     def _widen(self) -> None:
-        width = next(self._wider)
-        merged: dict[int, Counter[str]] = {}
-        for number, counts in self._buckets.items():
-            merged.setdefault(number * self.width // width, Counter()).update(counts)
-        self._first = self._first * self.width // width
-        self._last = self._last * self.width // width
-        self._buckets, self.width = merged, width
+        width, self.width = self.width, next(self._wider)
+        merged: defaultdict[int, Counter[str]] = defaultdict(Counter)
+        for number, counts in self._counts.items():
+            merged[number * width // self.width].update(counts)
+        self._counts = dict(merged)
 
     def buckets(self) -> list[Bucket]:
         """From the first to the last in which something happened, empty ones too."""
-        if not self._buckets:
-            return []
-        numbers = range(self._first, self._last + 1)
-        return [Bucket(n * self.width, self._buckets.get(n, Counter())) for n in numbers]
+        numbers = range(min(self._counts), max(self._counts) + 1) if self._counts else ()
+        return [Bucket(n * self.width, self._counts.get(n, Counter())) for n in numbers]
 
 
 TOLERANCE = 0.01
@@ -172,25 +195,6 @@ class Gaps:
         self.shortest = min(self.shortest, seconds)
 
 
-_KEPT = 500
-"""Characters that are kept of a text."""
-_MOST = 2**63 - 1
-_MOST_DELAYS = 3
-_MOST_CRAWLS = 8
-
-T = TypeVar("T")
-
-
-def cut(text: str | None) -> str:
-    """As much of *text* as is kept, however long it is."""
-    return (text or "")[:_KEPT]
-
-
-def bounded(count: int) -> int:
-    """*count*, or the nearest number that a log can have counted."""
-    return min(max(count, 0), _MOST)
-
-
 def status_of(entry: FileEntry | VerdictEntry) -> str:
     """What a robots.txt answered: ``200``, ``timeout``; in an outage ``200, now 503``.
 
@@ -203,40 +207,8 @@ def status_of(entry: FileEntry | VerdictEntry) -> str:
 
 
 @dataclass(slots=True, eq=False)
-class Outcomes(Row):
-    """Verdicts that have something in common."""
-
-    allowed: int = 0
-    denied: int = 0
-    example: str = ""
-    """The URL of the first."""
-
-    def add(self, verdict: VerdictEntry) -> None:
-        """Counts it as well."""
-        self.example = self.example or cut(verdict.url)
-        if verdict.allowed:
-            self.allowed += 1
-        else:
-            self.denied += 1
-
-
-@dataclass(slots=True, eq=False)
-class Override(Outcomes):
-    """The verdicts of one override."""
-
-    fields: dict[str, str] = field(default_factory=dict)
-    """What it sets, ``reason`` included."""
-
-    def describe(self, override: Mapping[str, Any]) -> None:
-        """Keeps what it sets."""
-        self.fields = self.fields or {
-            cut(name): _shown(value) for name, value in list(override.items())[:20]
-        }
-
-
-@dataclass(slots=True, eq=False)
-class Host(Outcomes):
-    """The verdicts of one origin, its robots.txt, and the gaps between its requests."""
+class Host(Row):
+    """One origin: its robots.txt, and the gaps between its requests."""
 
     status: str = ""
     """What its robots.txt answered last."""
@@ -244,15 +216,10 @@ class Host(Outcomes):
     """How it treated the crawl at last: ``walled``; empty if that never changed."""
     delay_asked: float | None = None
     """In seconds; None if its robots.txt asks for none, or is not in the log."""
-    gaps: dict[float, Gaps] = field(default_factory=dict)
+    gaps: Recent[float, Gaps] = field(default_factory=lambda: Recent(_MOST_DELAYS))
     """By the delay that it had, in seconds."""
-    last_sent: dict[str, float] = field(default_factory=dict)
+    last_sent: Recent[str, float] = field(default_factory=lambda: Recent(_MOST_CRAWLS))
     """By crawl; seconds since the epoch."""
-
-    def add(self, verdict: VerdictEntry) -> None:
-        """Counts it as well."""
-        Outcomes.add(self, verdict)  # super() knows no class with slots
-        self.status = status_of(verdict)
 
     @property
     def measured(self) -> Gaps | None:
@@ -261,29 +228,13 @@ class Host(Outcomes):
 
     def sent(self, crawl: str, moment: float, delay: float | None) -> None:
         """Measures the gap to the request before, if there is a delay to compare it with."""
-        before = self.last_sent.pop(crawl, None)
-        self.last_sent[crawl] = moment
-        _forget(self.last_sent, _MOST_CRAWLS)
+        before = self.last_sent.get(crawl)
+        self.last_sent.put(crawl, moment)
         if before is None or moment < before or not delay or delay < 0:
             return  # the clock may have been set back
         if delay not in self.gaps:
-            self.gaps[delay] = Gaps(delay)
-            _forget(self.gaps, _MOST_DELAYS)
+            self.gaps.put(delay, Gaps(delay))
         self.gaps[delay].add(moment - before)
-
-
-@dataclass(slots=True, eq=False)
-class Failure(Row):
-    """How the robots.txt of one origin failed in one way."""
-
-    first: float = inf
-    """When, in seconds since the epoch."""
-    last: float = 0.0
-    """When, in seconds since the epoch."""
-
-    def add(self, file: FileEntry) -> None:
-        """Counts it as well."""
-        self.first, self.last = min(self.first, file.time), max(self.last, file.time)
 
 
 @dataclass(slots=True, eq=False)
@@ -298,13 +249,6 @@ class Crawl(Row):
     """What its verdicts depended on, by the names that a user knows."""
     allowed_share: float | None = None
     """Of the allowed requests, which share is logged; None if that is not known."""
-    allowed: int = 0
-    denied: int = 0
-    """Verdicts in the log."""
-    first: float = inf
-    """Time of its first entry, in seconds since the epoch."""
-    last: float = 0.0
-    """Time of its latest entry, in seconds since the epoch."""
     ended: str | None = None
     """How it ended; None if the log does not hold that."""
     counted: int | None = None
@@ -316,16 +260,7 @@ class Crawl(Row):
         """Keeps what it begins with."""
         self.spider, self.mode, self.version = map(cut, (entry.spider, entry.mode, entry.version))
         self.allowed_share = entry.allowed_share
-        self.settings = {name: _shown(value) for name, value in _settings_of(entry).items()}
-
-    def at(self, moment: float) -> None:
-        """It was running then."""
-        self.first, self.last = min(self.first, moment), max(self.last, moment)
-
-    def add(self, verdict: VerdictEntry) -> None:
-        """Counts it as well."""
-        self.allowed += verdict.allowed
-        self.denied += not verdict.allowed
+        self.settings = {name: cut(value) for name, value in _settings_of(entry).items()}
 
     def finish(self, entry: EndEntry, *, is_part: bool) -> None:
         """Keeps how it ended; *is_part*: not what it counted."""
@@ -355,16 +290,3 @@ def _settings_of(entry: CrawlEntry) -> dict[str, object]:
         "ROBOTS_AUDIT_LOG_ALLOWED": entry.allowed_share,
     }
     return {name: value for name, value in given.items() if value not in (None, (), {})}
-
-
-def _shown(value: object) -> str:
-    try:
-        return cut(str(value))
-    except RecursionError:
-        return "nested too deeply"
-
-
-def _forget(of: dict[T, object] | dict[T, float] | dict[T, Gaps], most: int) -> None:
-    """Drops the oldest, if there are more than *most*."""
-    while len(of) > most:
-        del of[next(iter(of))]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import deque
 from dataclasses import dataclass, field
 from math import inf
@@ -16,19 +14,7 @@ from scrapy_robots_plus.settings.host_patterns import HostPatterns
 
 from .entries import CrawlEntry, EndEntry, Entry, FileEntry, StandingEntry, VerdictEntry
 from .reading import MOST_OPEN_CRAWLS
-from .rows import (
-    Crawl,
-    Failure,
-    Host,
-    Outcomes,
-    Override,
-    Row,
-    Timeline,
-    Top,
-    bounded,
-    cut,
-    status_of,
-)
+from .rows import Crawl, Host, Row, Timeline, Top, bounded, cut, status_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -88,70 +74,16 @@ class Selection:
         return origin is not None and self.hosts.of(origin) is not None
 
 
-_FEW_USES = 50
-
 _OF_PAGES = frozenset(each.value for each in Source if each.is_of_page)
-
-
-class Purpose(NamedTuple):
-    """What crawls are for."""
-
-    uses: str
-    """``train-ai, search``"""
-    policy: str
-    """``observe`` or ``skip``."""
-
-
-class Objection(NamedTuple):
-    """Why requests and pages were skipped."""
-
-    use: str
-    source: str
-    """Where the site says so."""
-
-
-def is_of_a_page(verdict: VerdictEntry) -> bool:
-    """Whether the page itself decided, and not its robots.txt or tdmrep.json."""
-    return verdict.reason == Reason.AI_PREFERENCE.value and verdict.source in _OF_PAGES
-
-
-class Uses:
-    """Of a log."""
-
-    def __init__(self) -> None:
-        self.purposes: Top[Purpose, Row] = Top(_FEW_USES, Row)
-        """Of crawls that declare one."""
-        self.objections: Top[Objection, Outcomes] = Top(_FEW_USES, Outcomes)
-        self.preferred: dict[str, int] = {}
-        """How many responses had a site with a preference: ``train-ai/disallow``."""
-
-    def __bool__(self) -> bool:
-        return bool(len(self.purposes) or len(self.objections) or self.preferred)
-
-    def begin(self, entry: CrawlEntry) -> None:
-        """A crawl begins."""
-        declared = [*(entry.ai_uses or ())]
-        if entry.content_use:
-            declared.append(f"use={entry.content_use}")
-        if declared:
-            self.purposes.seen(Purpose(cut(", ".join(declared)), cut(entry.ai_policy)))
-
-    def denied(self, verdict: VerdictEntry) -> None:
-        """A request was denied, or a page skipped."""
-        if verdict.reason == Reason.AI_PREFERENCE.value:
-            self.objections.seen(Objection(cut(verdict.use), cut(verdict.source))).add(verdict)
-
-    def end(self, entry: EndEntry) -> None:
-        """A crawl ends."""
-        for name, count in (entry.preferences or {}).items():
-            if type(count) is int and (name in self.preferred or len(self.preferred) < _FEW_USES):
-                self.preferred[cut(name)] = self.preferred.get(cut(name), 0) + bounded(count)
-
-
 _HOSTS = _RULES = 1_000
 _FAILURES = 500
 _FEW = 100
 """Of what hardly varies: overrides, reasons, statuses."""
+_FEW_USES = 50
+_FIELDS = 20
+"""Of an override that are kept."""
+
+Fields = tuple[tuple[str, str], ...]
 
 
 class Rule(NamedTuple):
@@ -162,13 +94,6 @@ class Rule(NamedTuple):
     """Counted from 1; None if the parser does not say it."""
     text: str
     """As served, such as ``Disallow: /private/``."""
-
-
-class Status(NamedTuple):
-    """What a robots.txt answered, and what that means."""
-
-    status: str
-    access: str
 
 
 class Change(NamedTuple):
@@ -185,33 +110,34 @@ class Change(NamedTuple):
     """Why it looks like a mistake of the site; empty if it does not."""
 
 
-class Totals:
+@dataclass(slots=True, eq=False)
+class Totals(Row):
     """Of the whole log, and exact."""
 
-    def __init__(self) -> None:
-        self.entries = 0
-        self.allowed = self.denied = 0
-        """Verdicts in the log."""
-        self.denied_by_rule = 0
-        """Denials whose rule is in the log."""
-        self.not_enforced = 0
-        """Denials in observe mode: nothing was blocked."""
-        self.crawls = self.audit_crawls = 0
-        """Crawls that began; those of them in observe mode."""
-        self.sampling_crawls = self.full_crawls = 0
-        """Crawls of which some allowed requests are not logged; those of which all are."""
-        self.ended = 0
-        """Crawls that ended."""
-        self.allowed_not_logged = 0
-        """Allowed requests that the crawls that ended counted, and that are not in the log."""
-        self.lost = 0
-        """Lines that could not be written."""
-        self.files = self.failures = self.changes = 0
-        """Entries about robots.txt files; those of failures; those of changes."""
-        self.first = inf
-        """Time of the first entry, in seconds since the epoch."""
-        self.last = 0.0
-        """Time of the last entry, in seconds since the epoch."""
+    denied_by_rule: int = 0
+    """Denials whose rule is in the log."""
+    not_enforced: int = 0
+    """Denials in observe mode: nothing was blocked."""
+    crawls: int = 0
+    """Crawls that began."""
+    audit_crawls: int = 0
+    """Those of them in observe mode."""
+    full_crawls: int = 0
+    """Those of which all allowed requests are logged."""
+    sampling_crawls: int = 0
+    """Those of which some are not."""
+    ended: int = 0
+    """Crawls that ended."""
+    allowed_not_logged: int = 0
+    """Allowed requests that the crawls that ended counted, and that are not in the log."""
+    lost: int = 0
+    """Lines that could not be written."""
+    files: int = 0
+    """Entries about robots.txt files."""
+    failures: int = 0
+    """Those of failures."""
+    changes: int = 0
+    """Those of changes."""
 
     @property
     def logs_all(self) -> bool:
@@ -251,26 +177,32 @@ class Summary:
         self.is_part = is_part
         self.totals = Totals()
         self.timeline = Timeline()
-        self.reasons: Top[str, Outcomes] = Top(_FEW, Outcomes)
+        self.reasons: Top[str, Row] = Top(_FEW, Row)
         self.hosts: Top[str, Host] = Top(_HOSTS, Host)
-        self.rules: Top[Rule, Outcomes] = Top(_RULES, Outcomes)
+        self.rules: Top[Rule, Row] = Top(_RULES, Row)
         """Those that denied something."""
-        self.overrides: Top[str, Override] = Top(_FEW, Override)
+        self.overrides: Top[Fields, Row] = Top(_FEW, Row)
+        """By what they set, their reason included."""
         self.crawls: Top[str, Crawl] = Top(_FEW, Crawl)
-        self.statuses: Top[Status, Row] = Top(_FEW, Row)
-        self.failures: Top[tuple[str, str], Failure] = Top(_FAILURES, Failure)
+        self.statuses: Top[tuple[str, str], Row] = Top(_FEW, Row)
+        """By what a robots.txt answered, and what that means."""
+        self.failures: Top[tuple[str, str], Row] = Top(_FAILURES, Row)
         """By origin and status."""
-        self.uses = Uses()
         self.changes: deque[Change] = deque(maxlen=_FEW)
         """The latest."""
+        self.purposes: Top[tuple[str, str], Row] = Top(_FEW_USES, Row)
+        """What crawls are for: by uses (``train-ai, search``) and ``ROBOTS_AI_POLICY``."""
+        self.objections: Top[tuple[str, str], Row] = Top(_FEW_USES, Row)
+        """Why requests and pages were skipped: by use, and where the site says so."""
+        self.preferred: dict[str, int] = {}
+        """How many responses had a site with a preference: ``train-ai/disallow``."""
 
     def add(self, entry: Entry) -> None:
         """Adds what one line says."""
-        totals = self.totals
-        totals.entries += 1
-        totals.first, totals.last = min(totals.first, entry.time), max(totals.last, entry.time)
+        self.totals.count += 1
+        self.totals.add(entry)
         crawl = self.crawls.seen(cut(entry.crawl))
-        crawl.at(entry.time)
+        crawl.add(entry)
         match entry:
             case VerdictEntry():
                 self._add_verdict(entry, crawl)
@@ -278,81 +210,80 @@ class Summary:
                 self._add_file(entry)
             case StandingEntry():
                 self.hosts.seen(cut(entry.origin)).standing = cut(entry.standing)
-            case CrawlEntry() if entry.continues is not None and crawl.allowed_share is not None:
-                pass  # it goes on in another file
-            case CrawlEntry():
-                totals.crawls += 1
-                totals.audit_crawls += entry.mode != "obey"
-                crawl.begin(entry)
-                self.uses.begin(entry)
-                totals.full_crawls += crawl.logs_all
-                totals.sampling_crawls += not crawl.logs_all
-                for override in (entry.overrides or {}).values():
-                    if isinstance(override, dict):  # else another program has written it
-                        self._override(override)
+            case CrawlEntry() if entry.continues is None or crawl.allowed_share is None:
+                self._begin(entry, crawl)  # else it goes on in another file
             case EndEntry():
-                totals.ended += not self.is_part
-                totals.lost += bounded(entry.lost)
-                # So that all its entries were seen.
-                if crawl.allowed_share is not None and not self.is_part:
-                    totals.allowed_not_logged += bounded(
-                        entry.allowed + entry.dont_obey - crawl.allowed
-                    )
-                crawl.finish(entry, is_part=self.is_part)
-                self.uses.end(entry)
+                self._end(entry, crawl)
+
+    def _begin(self, entry: CrawlEntry, crawl: Crawl) -> None:
+        crawl.begin(entry)
+        self.totals.crawls += 1
+        self.totals.audit_crawls += entry.mode != "obey"
+        self.totals.full_crawls += crawl.logs_all
+        self.totals.sampling_crawls += not crawl.logs_all
+        for override in (entry.overrides or {}).values():
+            if isinstance(override, dict):  # else another program has written it
+                self.overrides.seen(_fields_of(override))
+        uses = [
+            *(entry.ai_uses or ()),
+            *([f"use={entry.content_use}"] if entry.content_use else []),
+        ]
+        if uses:
+            self.purposes.seen((cut(", ".join(uses)), cut(entry.ai_policy)))
+
+    def _end(self, entry: EndEntry, crawl: Crawl) -> None:
+        self.totals.ended += not self.is_part
+        self.totals.lost += bounded(entry.lost)
+        if crawl.allowed_share is not None and not self.is_part:  # all its entries were seen
+            counted = entry.allowed + entry.dont_obey - crawl.allowed
+            self.totals.allowed_not_logged += bounded(counted)
+        crawl.finish(entry, is_part=self.is_part)
+        for name, count in (entry.preferences or {}).items():
+            if type(count) is int and (name in self.preferred or len(self.preferred) < _FEW_USES):
+                self.preferred[cut(name)] = self.preferred.get(cut(name), 0) + bounded(count)
 
     def _add_verdict(self, verdict: VerdictEntry, crawl: Crawl) -> None:
-        crawl.add(verdict)
+        self.timeline.add(verdict.time, "allowed" if verdict.allowed else "denied")
         self.reasons.seen(cut(verdict.reason)).add(verdict)
         host = self.hosts.seen(cut(verdict.origin))
         host.add(verdict)
+        host.status = status_of(verdict)
         if verdict.sent is not None and crawl.logs_all:
             host.sent(cut(verdict.crawl), verdict.sent, verdict.delay)
         if verdict.override is not None:
-            self._override(verdict.override).add(verdict)
-        if verdict.allowed:
-            self.totals.allowed += 1
-            self.timeline.add(verdict.time, "allowed")
-        else:
+            self.overrides.seen(_fields_of(verdict.override)).add(verdict)
+        if not verdict.allowed:
             self._add_denial(verdict)
 
     def _add_denial(self, verdict: VerdictEntry) -> None:
-        self.totals.denied += 1
         self.totals.not_enforced += verdict.mode != "obey"
-        self.timeline.add(verdict.time, "denied")
-        self.uses.denied(verdict)
-        if verdict.rule is not None and not is_of_a_page(verdict):
+        is_objection = verdict.reason == Reason.AI_PREFERENCE.value
+        if is_objection:
+            self.objections.seen((cut(verdict.use), cut(verdict.source))).add(verdict)
+        is_of_a_page = is_objection and verdict.source in _OF_PAGES
+        if verdict.rule is not None and not is_of_a_page:
             self.totals.denied_by_rule += 1
             line = None if verdict.line is None else bounded(verdict.line)
             rule = Rule(cut(verdict.robots_url), line, cut(verdict.rule))
             self.rules.seen(rule).add(verdict)
 
-    def _override(self, override: Mapping[str, Any]) -> Override:
-        row = self.overrides.seen(_key_of(override))
-        row.describe(override)
-        return row
-
     def _add_file(self, file: FileEntry) -> None:
-        totals = self.totals
-        totals.files += 1
+        self.totals.files += 1
         host = self.hosts.seen(cut(file.origin))
         host.status = status_of(file)
         host.delay_asked = file.delay_asked
-        self.statuses.seen(Status(status_of(file), cut(file.access)))
+        self.statuses.seen((status_of(file), cut(file.access)))
         if file.failure is not None or file.access == "unreachable":
-            totals.failures += 1
+            self.totals.failures += 1
             self.timeline.add(file.time, "failure")
             self.failures.seen((cut(file.origin), cut(file.failure or file.status))).add(file)
         if file.changed:
-            totals.changes += 1
+            self.totals.changes += 1
             self.timeline.add(file.time, "change")
             hashes = cut(file.previous), cut(file.sha256)
             self.changes.append(Change(file.time, cut(file.origin), *hashes, cut(file.suspicion)))
 
 
-def _key_of(override: Mapping[str, Any]) -> str:
-    """The same for equal overrides."""
-    try:
-        return hashlib.sha256(json.dumps(override, sort_keys=True).encode()).hexdigest()
-    except RecursionError:
-        return "nested too deeply"
+def _fields_of(override: Mapping[str, Any]) -> Fields:
+    """What it sets. The same for equal overrides."""
+    return tuple(sorted((cut(name), cut(value)) for name, value in override.items()))[:_FIELDS]

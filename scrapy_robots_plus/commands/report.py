@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.audit.report import Log, page, title_of
-from scrapy_robots_plus.audit.report.figures import Site, lines, sites
+from scrapy_robots_plus.audit.report.figures import lines, site_fields, sites
+from scrapy_robots_plus.audit.rows import Host
 from scrapy_robots_plus.audit.summary import Selection, Summary
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.settings.checks import moment
@@ -130,8 +131,9 @@ class Report(LogCommand):
 def _csv(summary: Summary) -> str:
     written = StringIO()
     writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(Site._fields)
-    writer.writerows([_cell(value) for value in site] for site in sites(summary))
+    writer.writerow(site_fields("", Host()))
+    for origin, host in sites(summary):
+        writer.writerow(map(_cell, site_fields(origin, host).values()))
     return written.getvalue()
 
 

@@ -15,7 +15,7 @@ from scrapy_robots_plus.audit.entries import (
     FileEntry,
     VerdictEntry,
 )
-from scrapy_robots_plus.audit.summary import Rule, Status, Summary
+from scrapy_robots_plus.audit.summary import Rule, Summary
 
 from . import sample_log
 from .entries import any_entry
@@ -47,7 +47,7 @@ def test_totals_are_those_of_the_entries(entries: list[Entry]) -> None:
             crawls += entry.continues is None or entry.crawl not in began
             began.add(entry.crawl)
     ends = [entry for entry in entries if isinstance(entry, EndEntry)]
-    assert totals.entries == len(entries)
+    assert totals.count == len(entries)
     assert totals.allowed == sum(entry.allowed for entry in verdicts)
     assert totals.denied == sum(not entry.allowed for entry in verdicts)
     assert totals.changes == sum(entry.changed for entry in files)
@@ -70,10 +70,10 @@ def test_the_sample() -> None:
     assert (news[1].denied, news[0].text) == (12, "Disallow: /search")
     assert summary.changes[0].origin == NEWS
     statuses = dict(summary.statuses.ranked(lambda row: row.count))
-    assert statuses[Status("503", "unreachable")].count == 5
-    ((_, override),) = summary.overrides.ranked(lambda row: row.count)
+    assert statuses["503", "unreachable"].count == 5
+    ((fields, override),) = summary.overrides.ranked(lambda row: row.count)
     assert (override.allowed, override.example) == (7, f"{PARTNER}/private/0")
-    assert override.fields == {"obey": "False", "reason": sample_log.CONTRACT}
+    assert dict(fields) == {"obey": "False", "reason": sample_log.CONTRACT}
 
 
 def gaps(entries: Sequence[Entry], origin: str = SLOW) -> list[Gaps]:

@@ -6,16 +6,19 @@ import base64
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING
 
 from scrapy_robots_plus.audit.chain import State
 from scrapy_robots_plus.protocol.printable import counted
 
-from .figures import sentence
-from .html import Html, code, element, join, moment, note, paragraph, section, span
-from .sections import files, overrides, reasons, table_of_crawls, table_of_sites, uses
+from . import sections
+from .figures import crawls, sentence
+from .html import Html, code, element, join, moment, note, span, text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from scrapy_robots_plus.audit.summary import Summary
 
 
@@ -45,41 +48,39 @@ class Log:
     """What the report is limited to, in words; nothing if it is about the whole log."""
 
 
+_FOLDER = Path(__file__).parent
+_SECTIONS: tuple[tuple[str, str, Callable[[Summary], Iterator[Html]]], ...] = (
+    ("hosts", "Sites", sections.sites),
+    ("reasons", "Reasons", sections.reasons),
+    ("files", "robots.txt files", sections.files),
+    ("uses", "Uses", sections.uses),
+    ("overrides", "Overrides", sections.overrides),
+    ("crawls", "Crawls", sections.crawls),
+)
+"""Anchor, heading and content of each. One without content is left out."""
+
+
 def page(summary: Summary, log: Log) -> str:
     """The whole page, in ASCII, so that it means the same in whatever encoding it is written."""
-    sections = [
-        ("hosts", "Sites", table_of_sites(summary)),
-        ("reasons", "Reasons", reasons(summary)),
-        ("files", "robots.txt files", files(summary)),
-        *([("uses", "Uses", uses(summary))] if summary.uses else []),
-        *([("overrides", "Overrides", overrides(summary))] if len(summary.overrides) else []),
-        ("crawls", "Crawls", table_of_crawls(summary)),
-        ("proof", "What this proves", _proof(summary, log)),
-    ]
-    links = (element("a", name, href=f"#{anchor}") for anchor, name, _ in sections)
-    contents = element("nav", *links, aria_label="Contents")
-    header = element("header", *_header(summary, log), contents)
-    body = element("body", header, element("main", *(content for _, _, content in sections)))
-    document = element("html", _head(summary, log), body, lang="en")
-    return f"<!DOCTYPE html>\n{document}\n".encode("ascii", "xmlcharrefreplace").decode()
-
-
-def _head(summary: Summary, log: Log) -> Html:
-    """Nothing but the style may be loaded or run, even if something slips through unescaped."""
-    style = Path(__file__).with_name("style.css").read_text(encoding="ascii")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:"
-    return element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("meta", name="generator", content=log.made_by),
-        element("title", f"{title_of(summary, log)}: {', '.join(log.names)}"),
-        element("link", rel="icon", href="data:,"),
-        element("style", Html(style)),
+    style = (_FOLDER / "style.css").read_text(encoding="ascii")
+    found = [(anchor, heading, list(make(summary))) for anchor, heading, make in _SECTIONS]
+    found.append(("proof", "What this proves", _proof(summary, log)))
+    shown = [(anchor, heading, content) for anchor, heading, content in found if content]
+    written = Template((_FOLDER / "page.html").read_text(encoding="ascii")).substitute(
+        # Nothing but the style may be loaded or run, even if something slips through unescaped.
+        digest=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+        maker=text(log.made_by),
+        title=text(title_of(summary, log)),
+        names=text(", ".join(log.names)),
+        style=style,
+        header=join(_header(summary, log)),
+        contents=join(element("a", heading, href=f"#{anchor}") for anchor, heading, _ in shown),
+        sections=join(
+            element("section", element("h2", heading), *content, id=anchor)
+            for anchor, heading, content in shown
+        ),
     )
+    return written.encode("ascii", "xmlcharrefreplace").decode()
 
 
 def title_of(summary: Summary, log: Log) -> str:
@@ -91,27 +92,23 @@ def title_of(summary: Summary, log: Log) -> str:
     return "robots.txt report, observe mode" if in_audit_mode else "robots.txt report"
 
 
-def _header(summary: Summary, log: Log) -> list[Html]:
+def _header(summary: Summary, log: Log) -> Iterator[Html]:
     totals = summary.totals
-    parts = [element("h1", title_of(summary, log))]
-    if totals.entries:
-        spiders = sorted(
-            {row.spider for _, row in summary.crawls.ranked(lambda row: row.count) if row.spider}
-        )
+    if totals.count:
+        spiders = sorted({crawl.spider for _, crawl in crawls(summary) if crawl.spider})
         shown = ", ".join([*spiders[:3], *(["..."] if spiders[3:] else [])])
         when = span(totals.first, totals.last)
-        parts.append(element("p", join([*([f"{shown} · "] if shown else []), when]), class_="lead"))
-    parts.append(element("p", sentence(summary), class_="sentence"))
+        yield element("p", shown, " · " if shown else "", when, class_="lead")
+    yield element("p", sentence(summary), class_="sentence")
     if log.selection:
-        parts.append(note(f"Only a part of the log: {', '.join(log.selection)}."))
+        yield note(f"Only a part of the log: {', '.join(log.selection)}.")
     if log.damaged:
-        parts.append(_damage(log))
+        yield _damage(log)
     if totals.audit_crawls:
-        parts.append(note(*_audit_mode(summary)))
+        yield note(element("b", "Observe mode. "), _observe_mode(summary))
     if totals.lost:
         lines = counted(totals.lost, "line")
-        parts.append(note(f"{lines} could not be written to the log; they are missing here."))
-    return parts
+        yield note(f"{lines} could not be written to the log; they are missing here.")
 
 
 def _damage(log: Log) -> Html:
@@ -133,7 +130,7 @@ _DAMAGES = {
 }
 
 
-def _audit_mode(summary: Summary) -> list[object]:
+def _observe_mode(summary: Summary) -> str:
     totals = summary.totals
     which = (
         "All crawls of this log ran"
@@ -141,23 +138,20 @@ def _audit_mode(summary: Summary) -> list[object]:
         else f"{totals.audit_crawls:,} of {counted(totals.crawls, 'crawl')} ran"
     )
     denials = counted(totals.not_enforced, "denial")
-    text = f"{which} in observe mode: nothing was blocked or delayed there. {denials} not enforced."
-    return [element("b", "Observe mode. "), text]
+    return f"{which} in observe mode: nothing was blocked or delayed there. {denials} not enforced."
 
 
-def _proof(summary: Summary, log: Log) -> Html:
-    last = join([" Hash of the last line: ", code(log.last_hash)]) if log.last_hash else ""
-    made = join([moment(log.made_at), f" UTC by {log.made_by}."])
-    names = join(map(code, log.names), ", ")
+def _proof(summary: Summary, log: Log) -> list[Html]:
+    last = [" Hash of the last line: ", code(log.last_hash)] if log.last_hash else []
     silent = "" if summary.totals.logs_all else f" {_UNLOGGED}"
-    return section(
-        "proof",
-        "What this proves, and what not",
-        paragraph(f"{_CHAIN[log.state]}{silent}", last),
-        paragraph(element("b", "What this does not prove."), f" {_UNPROVEN}"),
-        paragraph(_ABOUT),
-        paragraph("Made from ", names, f", {counted(log.lines, 'line')}, on ", made),
-    )
+    names, read = join(map(code, log.names), ", "), counted(log.lines, "line")
+    made = f" UTC by {log.made_by}."
+    return [
+        element("p", f"{_CHAIN[log.state]}{silent}", *last),
+        element("p", element("b", "What this does not prove."), f" {_UNPROVEN}"),
+        element("p", _ABOUT),
+        element("p", "Made from ", names, f", {read}, on ", moment(log.made_at), made),
+    ]
 
 
 _ABOUT = (

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scrapy_robots_plus.audit.rows import Row
 from scrapy_robots_plus.protocol.printable import counted, rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy_robots_plus.audit.rows import Crawl, Failure
+    from scrapy_robots_plus.audit.rows import Crawl, Gaps, Host
     from scrapy_robots_plus.audit.summary import Summary
 
 _CAUSES = {
@@ -26,92 +28,69 @@ _CAUSES = {
 }
 
 
-class Site(NamedTuple):
-    """A row of the table of sites. Times are in seconds, None where the log does not tell."""
-
-    origin: str
-    status: str
-    """What its robots.txt answered last."""
-    requests_denied: int
-    requests_allowed: int
-    delay_asked: float | None
-    delay_kept: float | None
-    smallest_gap: float | None
-    gaps: int
-    gaps_too_short: int
-    exact: bool
-    """Whether the counts are exact; else they are the least that it can be."""
-    standing: str
-    """How it treated the crawl at last: ``walled``; empty if that never changed."""
-
-
 class Cause(NamedTuple):
     """Why robots.txt files could not be read."""
 
     failure: str
     """``503``, ``timeout``."""
-    detail: str
-    """In plain words."""
-    times: int
-    origins: tuple[str, ...]
-    first: float
-    last: float
+    origins: list[str]
+    seen: Row
+    """How often, and when."""
+
+    @property
+    def in_words(self) -> str:
+        """``the server answered 503 (Service Unavailable)``."""
+        if self.failure.isdigit():
+            phrases = {str(each.value): f" ({each.phrase})" for each in HTTPStatus}
+            return f"the server answered {self.failure}{phrases.get(self.failure, '')}"
+        return _CAUSES.get(self.failure, self.failure)
 
 
-def sites(summary: Summary) -> list[Site]:
+def sites(summary: Summary) -> list[tuple[str, Host]]:
     """Those with most denials first, then those with most requests."""
-    ranked = summary.hosts.ranked(lambda row: (row.denied, row.allowed, row.count))
-    return [
-        Site(
-            origin,
-            host.status,
-            host.denied,
-            host.allowed,
-            host.delay_asked,
-            None if gaps is None else gaps.delay,
-            None if gaps is None else round(gaps.shortest, 6),
-            sum(each.count for each in host.gaps.values()),
-            sum(each.too_short for each in host.gaps.values()),
-            host.missed == 0,
-            host.standing,
-        )
-        for origin, host in ranked
-        for gaps in [host.measured]
-    ]
+    return summary.hosts.ranked(lambda row: (row.denied, row.allowed, row.count))
+
+
+def site_fields(origin: str, host: Host) -> dict[str, Any]:
+    """A site for JSON and CSV. Times are in seconds, None where the log does not tell."""
+    gaps = host.measured
+    return {
+        "origin": origin,
+        "status": host.status,
+        "requests_denied": host.denied,
+        "requests_allowed": host.allowed,
+        "delay_asked": host.delay_asked,
+        "delay_kept": gaps and gaps.delay,
+        "smallest_gap": gaps and round(gaps.shortest, 6),
+        "gaps": sum(each.count for each in host.gaps.values()),
+        "gaps_too_short": sum(each.too_short for each in host.gaps.values()),
+        "exact": host.missed == 0,
+        "standing": host.standing,
+    }
 
 
 def causes(summary: Summary) -> list[Cause]:
     """Those of most sites first."""
-    found: dict[str, list[tuple[str, Failure]]] = {}
+    found: defaultdict[str, list[tuple[str, Row]]] = defaultdict(list)
     for (origin, failure), row in summary.failures.ranked(lambda row: row.count):
-        found.setdefault(failure, []).append((origin, row))
-    grouped = [
-        Cause(
-            failure,
-            cause_in_words(failure),
-            sum(row.count for _, row in rows),
-            tuple(origin for origin, _ in rows),
-            min(row.first for _, row in rows),
-            max(row.last for _, row in rows),
-        )
-        for failure, rows in found.items()
-    ]
-    return sorted(grouped, key=lambda each: (len(each.origins), each.times), reverse=True)
+        found[failure].append((origin, row))
+    grouped = []
+    for failure, sites_with_it in found.items():
+        origins, rows = zip(*sites_with_it, strict=True)
+        first, last = min(row.first for row in rows), max(row.last for row in rows)
+        seen = Row(count=sum(row.count for row in rows), first=first, last=last)
+        grouped.append(Cause(failure, list(origins), seen))
+    return sorted(grouped, key=lambda each: (len(each.origins), each.seen.count), reverse=True)
 
 
-def cause_in_words(failure: str) -> str:
-    """``the server answered 503 (Service Unavailable)``."""
-    if failure.isdigit():
-        known = {str(each.value): each.phrase for each in HTTPStatus}
-        return f"the server answered {failure}" + (
-            f" ({known[failure]})" if failure in known else ""
-        )
-    return _CAUSES.get(failure, failure)
+def crawls(summary: Summary) -> list[tuple[str, Crawl]]:
+    """In the order in which they began."""
+    return sorted(summary.crawls.ranked(lambda row: row.count), key=lambda item: item[1].first)
 
 
 def sentence(summary: Summary) -> str:
     """The whole report in a sentence."""
-    totals, rows = summary.totals, sites(summary)
+    totals, hosts = summary.totals, [host for _, host in sites(summary)]
     would = "was" if totals.denied == 1 else "were"
     if totals.not_enforced == totals.denied > 0:
         would = "would have been"
@@ -122,16 +101,17 @@ def sentence(summary: Summary) -> str:
         parts = [f"{counted(totals.denied, 'request')} {would} denied"]
     if totals.denied:
         least = "" if summary.hosts.is_complete else "at least "
-        parts[0] += f", on {least}{counted(sum(each.requests_denied > 0 for each in rows), 'site')}"
+        parts[0] += f", on {least}{counted(sum(host.denied > 0 for host in hosts), 'site')}"
     unread = len({origin for (origin, _), _ in summary.failures.ranked(lambda row: row.count)})
     if unread:
         least = "" if summary.failures.is_complete else "at least "
         parts.append(f"the robots.txt of {least}{counted(unread, 'site')} could not be read")
-    return "; ".join([*parts, _delays(summary, rows)]) + "."
+    gaps = [gaps for host in hosts for gaps in host.gaps.values()]
+    return "; ".join([*parts, _delays(summary, gaps)]) + "."
 
 
-def _delays(summary: Summary, rows: list[Site]) -> str:
-    gaps, short = sum(each.gaps for each in rows), sum(each.gaps_too_short for each in rows)
+def _delays(summary: Summary, measured: list[Gaps]) -> str:
+    gaps, short = sum(each.count for each in measured), sum(each.too_short for each in measured)
     if short:
         are = "was" if short == 1 else "were"
         return f"{short:,} of {counted(gaps, 'gap')} between requests {are} shorter than the delay"
@@ -154,14 +134,14 @@ def lines(summary: Summary, title: str) -> Iterator[dict[str, Any]]:
         "robots_failures": totals.failures,
         "robots_changes": totals.changes,
     }
-    for site in sites(summary):
-        yield site._asdict()
+    for origin, host in sites(summary):
+        yield site_fields(origin, host)
     for cause in causes(summary):
         yield {
             "failure": cause.failure,
-            "detail": cause.detail,
-            "times": cause.times,
-            "failed_origins": list(cause.origins),
+            "detail": cause.in_words,
+            "times": cause.seen.count,
+            "failed_origins": cause.origins,
         }
     for name, crawl in crawls(summary):
         yield {
@@ -175,8 +155,3 @@ def lines(summary: Summary, title: str) -> Iterator[dict[str, Any]]:
             "requests_denied": crawl.denied,
             "requests_allowed": crawl.allowed if crawl.counted is None else crawl.counted,
         }
-
-
-def crawls(summary: Summary) -> list[tuple[str, Crawl]]:
-    """In the order in which they began."""
-    return sorted(summary.crawls.ranked(lambda row: row.count), key=lambda item: item[1].first)

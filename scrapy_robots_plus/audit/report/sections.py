@@ -4,29 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus.audit.rows import TOLERANCE, Bucket, Crawl, Outcomes, Override
+from scrapy_robots_plus.audit.rows import TOLERANCE, Bucket, Crawl, Host, Row
 from scrapy_robots_plus.protocol.printable import counted
+from scrapy_robots_plus.protocol.verdict import Reason
 
-from .figures import Cause, Site, causes, crawls, sites
+from . import figures
 from .html import (
     FIRST,
-    Column,
     Html,
-    access,
-    capitalized,
     code,
-    decided_by,
     element,
-    exactly,
     fold,
     folded,
     join,
     length,
     moment,
     number,
-    paragraph,
     seconds,
-    section,
     small,
     span,
     table,
@@ -47,52 +41,52 @@ _NAMED = 5
 _HASH = 12
 """Characters of a hash that are shown."""
 _HEIGHT = 40
-_DENIED, _ALLOWED = Column("Denied", is_number=True), Column("Allowed", is_number=True)
-_TIMES = Column("Times", is_number=True)
+_COLUMNS_OF_SITES = (
+    "Site",
+    "robots.txt",
+    "Denied",
+    "Allowed",
+    "Delay asked",
+    "kept",
+    "Smallest gap",
+)
 
 
-def table_of_sites(summary: Summary) -> Html:
+def sites(summary: Summary) -> Iterator[Html]:
     """A row for each site: its robots.txt, what was denied, and the delay that was kept."""
-    rows = sites(summary)
-    if not rows:
-        return section("hosts", "Sites", paragraph("The log holds no decision about a request."))
-    columns = [
-        Column("Site"),
-        Column("robots.txt"),
-        _DENIED,
-        _ALLOWED,
-        Column("Delay asked", is_number=True),
-        Column("kept", is_number=True),
-        Column("Smallest gap", is_number=True),
-    ]
-    content = folded(columns, [_site(each) for each in rows[:SITES]], "site", _rest(summary, rows))
-    remarks = paragraph(" ".join(_remarks(summary)))
-    return section("hosts", "Sites", content, remarks)
+    hosts = figures.sites(summary)
+    if not hosts:
+        yield element("p", "The log holds no decision about a request.")
+        return
+    shown = hosts[:SITES]
+    last = _other_sites(summary, [host for _, host in shown], len(hosts) - len(shown))
+    yield folded(_COLUMNS_OF_SITES, [_site(*each) for each in shown], "site", last)
+    yield element("p", " ".join(_remarks(summary)))
 
 
-def _site(site: Site) -> list[object]:
-    gap: object = "" if site.smallest_gap is None else seconds(site.smallest_gap)
-    if site.gaps_too_short:
+def _site(origin: str, host: Host) -> list[object]:
+    status = host.status + (f", {host.standing}" if host.standing not in ("", "open") else "")
+    asked = "" if host.delay_asked is None else f"{host.delay_asked:g} s"
+    gaps = host.measured
+    kept, gap = ("", "") if gaps is None else (f"{gaps.delay:g} s", seconds(gaps.shortest))
+    if any(each.too_short for each in host.gaps.values()):
         gap = element("b", gap, class_="short")
     return [
-        code(site.origin) if site.origin else "No site, or not http",
-        site.status + (f", {site.standing}" if site.standing not in ("", "open") else ""),
-        number(site.requests_denied, is_exact=site.exact),
-        number(site.requests_allowed, is_exact=site.exact),
-        "" if site.delay_asked is None else exactly(site.delay_asked),
-        "" if site.delay_kept is None else exactly(site.delay_kept),
+        code(origin) if origin else "No site, or not http",
+        status,
+        *_counts(host),
+        asked,
+        kept,
         gap,
     ]
 
 
-def _rest(summary: Summary, rows: list[Site]) -> list[object]:
-    shown = rows[:SITES]
-    if len(rows) == len(shown) and summary.hosts.is_complete:
+def _other_sites(summary: Summary, shown: list[Host], left: int) -> list[object]:
+    if not left and summary.hosts.is_complete:
         return []
-    left = len(rows) - len(shown)
     name = counted(left, "more site") if summary.hosts.is_complete else "All other sites"
-    denied = summary.totals.denied - sum(each.requests_denied for each in shown)
-    allowed = summary.totals.allowed - sum(each.requests_allowed for each in shown)
+    denied = summary.totals.denied - sum(host.denied for host in shown)
+    allowed = summary.totals.allowed - sum(host.allowed for host in shown)
     return [name, "", number(denied), number(allowed), "", "", ""]
 
 
@@ -126,61 +120,63 @@ def _remarks(summary: Summary) -> Iterator[str]:
         )
 
 
-def reasons(summary: Summary) -> Html:
+_REASONS = {reason.value: reason.words.format("the robots.txt") for reason in Reason}
+
+
+def reasons(summary: Summary) -> Iterator[Html]:
     """What decided, which rules denied most, and when."""
     totals = summary.totals
     ranked = summary.reasons.ranked(lambda row: (row.denied, row.allowed))
-    rows = [[capitalized(decided_by(value)), *_counts(row)] for value, row in ranked]
+    rows = [[_capitalized(_REASONS.get(value, value)), *_counts(row)] for value, row in ranked]
     total = ["All", number(totals.denied), number(totals.allowed)]
-    content = table([Column("What decided"), _DENIED, _ALLOWED], rows[:FIRST], total)
-    return section("reasons", "Reasons", content, _rules(summary), *_over_time(summary))
+    yield table(["What decided", "Denied", "Allowed"], rows[:FIRST], total)
+    yield _rules(summary)
+    yield from _over_time(summary)
 
 
 def _rules(summary: Summary) -> Html:
     ranked = summary.rules.ranked(lambda row: row.count)
     if not ranked:
-        return paragraph("No rule of a robots.txt denied a request.")
+        return element("p", "No rule of a robots.txt denied a request.")
     shown = ranked[:RULES]
     rows = [[_rule(rule, row), _counts(row)[0]] for rule, row in shown]
     left = summary.totals.denied_by_rule - sum(row.denied for _, row in shown)
     last = ["All other rules", number(left)] if left else ()
     complete = "" if summary.rules.is_complete else ": there are more than are followed one by one"
     heading = f"The rules that denied most{complete}"
-    return element("div", fold(heading, table([Column("Rule"), _DENIED], rows, last)), id="rules")
+    return element("div", fold(heading, table(["Rule", "Denied"], rows, last)), id="rules")
 
 
-def _rule(rule: Rule, row: Outcomes) -> Html:
+def _rule(rule: Rule, row: Row) -> Html:
     line = f"line {rule.line} of " if rule.line is not None else ""
     where = small(line, code(rule.robots_url), "; for example ", code(row.example))
     return join([code(rule.text), where])
 
 
-_STRIPS = (
-    ("denied", "Requests denied"),
-    ("allowed", "Requests allowed"),
-    ("failure", "robots.txt could not be read"),
-    ("change", "robots.txt changed"),
-)
+_STRIPS = {
+    "denied": "Requests denied",
+    "allowed": "Requests allowed",
+    "failure": "robots.txt could not be read",
+    "change": "robots.txt changed",
+}
 
 
-def _over_time(summary: Summary) -> list[Html]:
+def _over_time(summary: Summary) -> Iterator[Html]:
     timeline = summary.timeline
     buckets = timeline.buckets()
+    if len(buckets) < 2:
+        return
     strips = [
-        _strip(buckets, kind, name)
-        for kind, name in _STRIPS
-        if any(bucket.counts[kind] for bucket in buckets)
+        _strip(buckets, kind) for kind in _STRIPS if any(each.counts[kind] for each in buckets)
     ]
-    if not strips or len(buckets) == 1:
-        return []
     end = buckets[-1].start + timeline.width
     axis = element("div", moment(buckets[0].start), moment(end), class_="axis")
     about = small(f"Each bar stands for {length(timeline.width)}; times are in UTC.")
-    return [fold("Over time", about, *strips, axis)]
+    yield fold("Over time", about, *strips, axis)
 
 
-def _strip(buckets: list[Bucket], kind: str, name: str) -> Html:
-    counts = [bucket.counts[kind] for bucket in buckets]
+def _strip(buckets: list[Bucket], kind: str) -> Html:
+    name, counts = _STRIPS[kind], [bucket.counts[kind] for bucket in buckets]
     most = max(counts)
     shapes = [
         element("rect", class_=kind, x=place, y=_HEIGHT - height, width=0.9, height=height)
@@ -195,48 +191,59 @@ def _strip(buckets: list[Bucket], kind: str, name: str) -> Html:
     return element("figure", caption, picture)
 
 
-def files(summary: Summary) -> Html:
+_ACCESS = {
+    "rules": "Its rules hold",
+    "unavailable": "Everything is allowed",
+    "unreachable": "It cannot be read",
+}
+
+
+def files(summary: Summary) -> Iterator[Html]:
     """What the robots.txt files answered, why some could not be read, and which changed."""
     if not summary.totals.files:
-        nothing = paragraph("The log does not hold how any robots.txt was read.")
-        return section("files", "robots.txt files", nothing)
-    columns = [Column("Answer"), Column("Meaning"), _TIMES]
+        yield element("p", "The log does not hold how any robots.txt was read.")
+        return
     rows = [
-        [status.status, capitalized(access(status.access)), number(row.count)]
-        for status, row in summary.statuses.ranked(lambda row: row.count)
+        [status, _ACCESS.get(access, _capitalized(access)), number(row.count)]
+        for (status, access), row in summary.statuses.ranked(lambda row: row.count)
     ]
-    answers = table(columns, rows[:FIRST], ["All", "", number(summary.totals.files)])
-    content = [answers, *_failures(summary), *_changes(summary)]
-    return section("files", "robots.txt files", *content)
+    total = ["All", "", number(summary.totals.files)]
+    yield table(["Answer", "Meaning", "Times"], rows[:FIRST], total)
+    yield _failures(summary)
+    yield from _changes(summary)
 
 
-def _failures(summary: Summary) -> list[Html]:
-    found = causes(summary)
+def _failures(summary: Summary) -> Html:
+    found = figures.causes(summary)
     if not found:
-        return [paragraph("Each robots.txt could be read whenever it was asked for.")]
-    columns = [Column("Why it could not be read"), Column("Sites", is_number=True), _TIMES]
+        return element("p", "Each robots.txt could be read whenever it was asked for.")
     shown = found[:FIRST]
-    left = summary.totals.failures - sum(cause.times for cause in shown)
+    left = summary.totals.failures - sum(cause.seen.count for cause in shown)
     last = ["All others", "", number(left)] if left else ()
-    return [table(columns, [_cause(each) for each in shown], last)]
+    return table(["Why it could not be read", "Sites", "Times"], list(map(_cause, shown)), last)
 
 
-def _cause(cause: Cause) -> list[object]:
-    named = join(map(code, cause.origins[:_NAMED]), ", ")
-    others = cause.origins[_NAMED:SITES]
-    more = fold(counted(len(others), "more site"), small(join(map(code, others), ", ")))
-    head = [capitalized(cause.detail), small(span(cause.first, cause.last)), small(named)]
-    return [join([*head, *([more] if others else [])]), len(cause.origins), number(cause.times)]
+def _cause(cause: figures.Cause) -> list[object]:
+    named = [code(origin) for origin in cause.origins[:SITES]]
+    first, others = join(named[:_NAMED], ", "), named[_NAMED:]
+    head = [
+        _capitalized(cause.in_words),
+        small(span(cause.seen.first, cause.seen.last)),
+        small(first),
+    ]
+    if others:
+        head.append(fold(counted(len(others), "more site"), small(join(others, ", "))))
+    return [join(head), len(cause.origins), number(cause.seen.count)]
 
 
-def _changes(summary: Summary) -> list[Html]:
-    if not summary.changes:
-        return [paragraph("No robots.txt changed while it was being obeyed.")]
-    left = summary.totals.changes - len(summary.changes)
-    latest = f"The latest {len(summary.changes)} of {summary.totals.changes:,} changes."
-    columns = [Column("Changed"), Column("When (UTC)")]
-    rows = [_change(change) for change in summary.changes]
-    return [*([paragraph(latest)] if left else []), folded(columns, rows, "change")]
+def _changes(summary: Summary) -> Iterator[Html]:
+    changes = summary.changes
+    if not changes:
+        yield element("p", "No robots.txt changed while it was being obeyed.")
+        return
+    if summary.totals.changes > len(changes):
+        yield element("p", f"The latest {len(changes)} of {summary.totals.changes:,} changes.")
+    yield folded(["Changed", "When (UTC)"], [_change(change) for change in changes], "change")
 
 
 def _change(change: Change) -> list[object]:
@@ -249,76 +256,63 @@ def _hash(sha256: str) -> Html:
     return code(sha256[:_HASH]) if sha256 else Html("no rules")
 
 
-def uses(summary: Summary) -> Html:
+def uses(summary: Summary) -> Iterator[Html]:
     """What crawls were for, what was skipped for that, and what sites prefer."""
-    found = summary.uses
-    parts = []
-    for purpose, row in found.purposes.ranked(lambda row: row.count):
-        follows = "skipped" if purpose.policy == "skip" else "only counted"
+    for (purpose, policy), row in summary.purposes.ranked(lambda row: row.count):
+        follows = "skipped" if policy == "skip" else "only counted"
         text = f": pages whose site objects to that were {follows}."
-        parts.append(paragraph(f"{counted(row.count, 'crawl')} for ", code(purpose.uses), text))
+        yield element("p", f"{counted(row.count, 'crawl')} for ", code(purpose), text)
     objections = [
         [
             join(
                 [
-                    element("b", each.use or "A use that the log does not name"),
-                    small(each.source, "; for example ", code(row.example)),
+                    element("b", use or "A use that the log does not name"),
+                    small(source, "; for example ", code(row.example)),
                 ]
             ),
             _counts(row)[0],
         ]
-        for each, row in found.objections.ranked(lambda row: row.count)
+        for (use, source), row in summary.objections.ranked(lambda row: row.count)
     ]
     if objections:
-        parts.append(table([Column("Objection"), _DENIED], objections))
-    if found.preferred:
-        parts.append(paragraph("Responses whose site had a preference, in the log or not:"))
-        rows = [[code(name), number(count)] for name, count in sorted(found.preferred.items())]
-        parts.append(table([Column("Preference"), Column("Responses", is_number=True)], rows))
-    return section("uses", "What sites want done with their pages", *parts)
+        yield table(["Objection", "Denied"], objections)
+    if summary.preferred:
+        yield element("p", "Responses whose site had a preference, in the log or not:")
+        preferred = sorted(summary.preferred.items())
+        rows = [[code(name), number(count)] for name, count in preferred]
+        yield table(["Preference", "Responses"], rows)
 
 
-def overrides(summary: Summary) -> Html:
+def overrides(summary: Summary) -> Iterator[Html]:
     """What was set for some requests in place of what robots.txt says, and why."""
-    text = "For these requests the crawl had settings of its own beside what robots.txt says."
     ranked = summary.overrides.ranked(lambda row: row.count)
-    columns = [Column("Reason and override"), _DENIED, _ALLOWED]
-    content = folded(columns, [_override(row) for _, row in ranked], "override")
-    return section("overrides", "Overrides", paragraph(text), content)
+    if ranked:
+        text = "For these requests the crawl had settings of its own beside what robots.txt says."
+        yield element("p", text)
+        rows = [_override(dict(fields), row) for fields, row in ranked]
+        yield folded(["Reason and override", "Denied", "Allowed"], rows, "override")
 
 
-def _override(row: Override) -> list[Html]:
-    fields = {name: value for name, value in row.fields.items() if name != "reason"}
+def _override(fields: dict[str, str], row: Row) -> list[Html]:
+    reason = element("b", fields.pop("reason", "No reason is given"))
     sets = join((code(f"{name}: {value}") for name, value in fields.items()), ", ")
-    reason = element("b", row.fields.get("reason", "No reason is given"))
     example = ["; for example ", code(row.example)] if row.example else []
-    what = join([reason, small(sets, *example)])
-    return [what, *_counts(row)]
+    return [join([reason, small(sets, *example)]), *_counts(row)]
 
 
-def _counts(row: Outcomes) -> list[Html]:
-    is_exact = row.missed == 0
-    return [number(row.denied, is_exact=is_exact), number(row.allowed, is_exact=is_exact)]
-
-
-def table_of_crawls(summary: Summary) -> Html:
+def crawls(summary: Summary) -> Iterator[Html]:
     """Spider, begin, end, settings and version of each."""
-    known = crawls(summary)
+    known = figures.crawls(summary)
     if not known:
-        return section("crawls", "Crawls", paragraph("The log holds no crawl."))
-    rows = [_crawl(name, row) for name, row in known]
-    columns = [Column("Crawl"), _DENIED, _ALLOWED]
-    return section("crawls", "Crawls", folded(columns, rows, "crawl", _other_crawls(summary)))
-
-
-def _other_crawls(summary: Summary) -> list[object]:
-    """The crawls that are not followed, if there are any."""
-    if summary.crawls.is_complete:
-        return []
-    totals, shown = summary.totals, [row for _, row in crawls(summary)]
-    denied = totals.denied - sum(row.denied for row in shown)
-    allowed = totals.all_allowed - sum(_counted(row) for row in shown)
-    return [f"Others of {counted(totals.crawls, 'crawl')}", number(denied), number(allowed)]
+        yield element("p", "The log holds no crawl.")
+        return
+    rows, last = [_crawl(name, row) for name, row in known], []
+    if not summary.crawls.is_complete:
+        totals = summary.totals
+        denied = totals.denied - sum(row.denied for _, row in known)
+        allowed = totals.all_allowed - sum(_counted(row) for _, row in known)
+        last = [f"Others of {counted(totals.crawls, 'crawl')}", number(denied), number(allowed)]
+    yield folded(["Crawl", "Denied", "Allowed"], rows, "crawl", last)
 
 
 def _crawl(name: str, crawl: Crawl) -> list[Html]:
@@ -346,3 +340,12 @@ def _crawl(name: str, crawl: Crawl) -> list[Html]:
 def _counted(crawl: Crawl) -> int:
     """Its allowed requests, logged or not, as far as they are known."""
     return max(crawl.allowed, crawl.counted or 0)
+
+
+def _counts(row: Row) -> list[Html]:
+    is_exact = row.missed == 0
+    return [number(row.denied, is_exact=is_exact), number(row.allowed, is_exact=is_exact)]
+
+
+def _capitalized(words: str) -> str:
+    return words[:1].upper() + words[1:]
