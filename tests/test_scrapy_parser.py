@@ -120,29 +120,14 @@ class TestWarning:
             "USER_AGENT or ROBOTSTXT_USER_AGENT."
         )
 
-    def test_a_name_is_looked_at_once_per_crawler(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        looked_at = []
-
-        def look_at(names: object) -> bool:
-            looked_at.append(names)
-            return True
-
-        monkeypatch.setattr(module, "has_product_token", look_at)
-        crawler = get_crawler()
-        for _ in range(3):
-            for agent in ("foobot", ("foobot", "barbot")):
-                RobotsParser.from_crawler(crawler, BODY).allowed("/", agent)
-        assert looked_at == ["foobot", ("foobot", "barbot")]
-
-    def test_it_says_of_which_spider(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_it_says_of_which_spider_and_nothing_without_a_crawl(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
         crawler = get_crawler()
         crawler.spider = crawler._create_spider("x")
         RobotsParser.from_crawler(crawler, BODY).allowed("/", BROWSER)
         RobotsParser.from_crawler(None, BODY).allowed("/", BROWSER)
-        assert [getattr(record, "spider", "") for record in caplog.records] == [
-            crawler.spider,
-            None,
-        ]
+        assert [getattr(record, "spider", "") for record in caplog.records] == [crawler.spider]
 
     def test_so_it_does_of_a_file_read_in_another_dialect(
         self, caplog: pytest.LogCaptureFixture

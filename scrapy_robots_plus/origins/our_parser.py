@@ -5,14 +5,14 @@ Files in use are kept parsed, within a bound on memory.
 
 from __future__ import annotations
 
-import logging
 import zlib
 from collections import OrderedDict
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary, WeakSet, ref
 
 from scrapy.robotstxt import RobotParser
 
+from scrapy_robots_plus.crawl.log import crawl_log
 from scrapy_robots_plus.protocol import RFC9309, RobotsTxt, has_product_token
 from scrapy_robots_plus.protocol.dialect import Names, dialect_named
 from scrapy_robots_plus.protocol.preferences import FilePreferences, Statement
@@ -22,7 +22,6 @@ from scrapy_robots_plus.protocol.rules.rules import Rules, allowed_by_compact_ru
 from scrapy_robots_plus.settings.robots_settings import dialect_in
 
 if TYPE_CHECKING:
-    from scrapy import Spider
     from scrapy.crawler import Crawler
     from typing_extensions import Self
 
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
         VisitTime,
     )
 
-logger = logging.getLogger(__name__)
+logger = crawl_log(__name__)
 
 HOT_OCTETS = 256 * 1024
 """Octets of robots.txt files, over all hosts, that are kept parsed: some 200 usual files. This
@@ -111,12 +110,6 @@ class Uses:
         return self._agent == agent and self._tokens == tokens
 
 
-_AGENTS_KNOWN = 64
-"""How many checked names are remembered: a crawl may send another name each time."""
-
-_DIALECTS_KNOWN = 64
-"""For how many dialects this is kept: each request may have one of its own."""
-
 _MOST_VERDICTS = 16
 """How many verdicts a parser keeps whose file is not kept parsed."""
 
@@ -129,53 +122,11 @@ _SMALL = 256
 _hot = HotFiles()
 
 
-class _Shared:
-    """State shared by all parsers of a crawler."""
+_dialects: WeakKeyDictionary[Crawler, Dialect] = WeakKeyDictionary()
+"""``ROBOTS_DIALECT`` of each crawl."""
 
-    def __init__(self, crawler: Crawler | None, dialect: Dialect | None = None) -> None:
-        self.dialect = dialect or (dialect_in(crawler.settings) if crawler else RFC9309)
-        self._dialects: dict[Dialect, _Shared] = {}
-        # A weak reference: the crawler is the key under which this is kept.
-        self._crawler = ref(crawler) if crawler else None
-        self._known: set[Agent] = set()
-        self._warned = self.dialect.names is not Names.TOKEN
-
-    def in_dialect(self, dialect: Dialect) -> _Shared:
-        """The same for another dialect."""
-        if dialect not in self._dialects:
-            if len(self._dialects) >= _DIALECTS_KNOWN:
-                self._dialects.clear()
-            crawler = self._crawler() if self._crawler else None
-            self._dialects[dialect] = _Shared(crawler, dialect)
-        return self._dialects[dialect]
-
-    def check(self, agent: Agent) -> None:
-        """Warns, once per crawl, about a name that no site can address."""
-        if self._warned:
-            return
-        names = as_names(agent)
-        if names in self._known:
-            return
-        if names == "*" or has_product_token(names):
-            if len(self._known) >= _AGENTS_KNOWN:
-                self._known.clear()
-            self._known.add(names)
-            return
-        self._warned = True
-        logger.warning(
-            "The user agent %r holds no product token of its own, so sites can only address it by "
-            "the robots.txt rules for all crawlers (*). Name your crawler in USER_AGENT or "
-            "ROBOTSTXT_USER_AGENT.",
-            agent,
-            extra={"spider": self._spider()},
-        )
-
-    def _spider(self) -> Spider | None:
-        crawler = self._crawler() if self._crawler else None
-        return crawler.spider if crawler else None
-
-
-_shared: WeakKeyDictionary[Crawler, _Shared] = WeakKeyDictionary()
+_warned: WeakSet[Crawler] = WeakSet()
+"""Those that were told that no site can address them."""
 
 
 class RobotsParser(RobotParser):
@@ -191,20 +142,29 @@ class RobotsParser(RobotParser):
         "_body",
         "_charset",
         "_compact",
+        "_crawler",
         "_file",
         "_is_packed",
         "_rules",
-        "_shared",
         "_uses",
         "_verdicts",
+        "dialect",
     )
 
-    def __init__(self, body: bytes, shared: _Shared, charset: str | None = None) -> None:
+    def __init__(
+        self,
+        body: bytes,
+        dialect: Dialect = RFC9309,
+        charset: str | None = None,
+        crawler: ref[Crawler] | None = None,
+    ) -> None:
         self._body = body
         """As served; compressed from the first time on that the file is not kept parsed."""
         self._is_packed = False
+        self.dialect = dialect
+        """How the file is read."""
         self._charset = charset
-        self._shared = shared
+        self._crawler = crawler
         self._file: RobotsTxt | None = None
         self._rules: Rules | None = None
         """What it says to the agent that asked first."""
@@ -225,11 +185,11 @@ class RobotsParser(RobotParser):
         ``charset`` is that of the Content-Type header, if the caller knows it.
         """
         if crawler is None:
-            return cls(robotstxt_body, _Shared(None), charset)
-        shared = _shared.get(crawler)
-        if shared is None:
-            shared = _shared[crawler] = _Shared(crawler)
-        return cls(robotstxt_body, shared, charset)
+            return cls(robotstxt_body, charset=charset)
+        dialect = _dialects.get(crawler)
+        if dialect is None:
+            dialect = _dialects[crawler] = dialect_in(crawler.settings)
+        return cls(robotstxt_body, dialect, charset, ref(crawler))
 
     @property
     def file(self) -> RobotsTxt:
@@ -240,22 +200,16 @@ class RobotsParser(RobotParser):
             return file
         body = self._whole()
         # The fetcher has already applied the size limit.
-        file = self._file = RobotsTxt.parse(body, self._shared.dialect, self._charset, None)
+        file = self._file = RobotsTxt.parse(body, self.dialect, self._charset, None)
         _hot.add(self, len(body) + OVERHEAD)
         return file
 
     def _whole(self) -> bytes:
         return zlib.decompress(self._body) if self._is_packed else self._body
 
-    @property
-    def dialect(self) -> Dialect:
-        """How the file is read."""
-        return self._shared.dialect
-
     def read_as(self, dialect: Dialect | str) -> Self:
         """The same file, read in another dialect, which may be given by its name."""
-        shared = self._shared.in_dialect(dialect_named(dialect))
-        return type(self)(self._whole(), shared, self._charset)
+        return type(self)(self._whole(), dialect_named(dialect), self._charset, self._crawler)
 
     def cool(self) -> None:
         """Keeps only the compressed file and the compact rules, until the next question."""
@@ -277,7 +231,7 @@ class RobotsParser(RobotParser):
             _hot.touch(self)
             return self._rules.allowed(url)
         if self._file is None and self._compact is not None and user_agent == self._agent:
-            return allowed_by_compact_rules(self._compact, url, self._shared.dialect)
+            return allowed_by_compact_rules(self._compact, url, self.dialect)
         file = self.file
         is_allowed = file.allowed(url, user_agent)
         if self._file is not None and user_agent == self._agent:
@@ -285,10 +239,21 @@ class RobotsParser(RobotParser):
         return is_allowed
 
     def _meet(self, user_agent: Agent) -> None:
-        """An agent asks that has not asked first, or is the first."""
-        self._shared.check(user_agent)
+        """An agent asks that has not asked first, or is the first. Warns, once per crawl, about one
+        that no site can address."""
         if self._agent is None:
             self._agent = user_agent
+        names, crawler = as_names(user_agent), self._crawler() if self._crawler else None
+        is_addressed = self.dialect.names is not Names.TOKEN or names == "*"
+        if is_addressed or has_product_token(names) or crawler is None or crawler in _warned:
+            return
+        _warned.add(crawler)
+        logger(crawler).warning(
+            "The user agent %r holds no product token of its own, so sites can only address it by "
+            "the robots.txt rules for all crawlers (*). Name your crawler in USER_AGENT or "
+            "ROBOTSTXT_USER_AGENT.",
+            user_agent,
+        )
 
     def verdict(self, url: str | bytes, user_agent: Agent) -> Verdict:
         """Whether the user agent may fetch the URL, and which rule on which line says so."""
@@ -300,7 +265,7 @@ class RobotsParser(RobotParser):
 
     def _verdict_by_compact_rules(self, compact: bytes, url: str | bytes, agent: Agent) -> Verdict:
         """Reads the file again only for a rule that has not decided yet."""
-        line = deciding_line(compact, url, self._shared.dialect)
+        line = deciding_line(compact, url, self.dialect)
         known = self._verdicts
         if known is None or len(known) >= _MOST_VERDICTS:
             known = self._verdicts = {}

@@ -57,50 +57,14 @@ _DEEPEST = 4
 # Products and words in browsers' headers that never name a crawler.
 _BROWSERS = frozenset(
     [
-        "applewebkit",
-        "brave",
-        "chrome",
-        "chromium",
-        "crios",
-        "edg",
-        "edga",
-        "edge",
-        "edgios",
-        "electron",
-        "firefox",
-        "fxios",
-        "gecko",
-        "headlesschrome",
-        "iemobile",
-        "khtml",
-        "konqueror",
-        "like",
-        "lynx",
-        "maxthon",
-        "mobile",
-        "mozilla",
-        "msie",
-        "netscape",
-        "opera",
-        "opios",
-        "opr",
-        "opx",
-        "presto",
-        "safari",
-        "samsungbrowser",
-        "seamonkey",
-        "silk",
-        "thunderbird",
-        "trident",
-        "ubuntu",
-        "ucbrowser",
-        "version",
-        "vivaldi",
-        "windows",
+        "applewebkit", "brave", "chrome", "chromium", "crios", "edg", "edga", "edge", "edgios",
+        "electron", "firefox", "fxios", "gecko", "headlesschrome", "iemobile", "khtml",
+        "konqueror", "like", "lynx", "maxthon", "mobile", "mozilla", "msie", "netscape", "opera",
+        "opios", "opr", "opx", "presto", "safari", "samsungbrowser", "seamonkey", "silk",
+        "thunderbird", "trident", "ubuntu", "ucbrowser", "version", "vivaldi", "windows",
         "yabrowser",
     ]
-)
-
+)  # fmt: skip
 
 # What other words of a header say of any crawler, of its machine or in a sentence.
 _KINDS = frozenset(["agent", "bot", "crawler", "robot", "scraper", "spider"])

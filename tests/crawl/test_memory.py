@@ -18,7 +18,7 @@ from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
-from scrapy_robots_plus import RobotsMiddleware, RobotsParser
+from scrapy_robots_plus import RobotsMiddleware
 from scrapy_robots_plus.hosts.door import Door
 from tests.crawling import crawl, make_crawler, run
 from tests.sites import after, answer
@@ -54,8 +54,6 @@ async def test_names_that_come_once_are_not_kept(sites: Sites) -> None:
     assert len(host.fetched) == 200
     assert len(policy.paces._asked) < 100
     assert len(policy.paces.in_force.hourly) < 100
-    if isinstance(policy.parser, RobotsParser):
-        assert len(policy.parser._shared._known) < 100
 
 
 @pytest.mark.skipif(

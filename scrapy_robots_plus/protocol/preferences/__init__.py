@@ -4,13 +4,10 @@ from .in_file import FilePreferences, statements_in
 from .statements import Contradiction, Preference, Preferences, Source, Statement, combine
 from .tdm import TdmFile, tdm_statements
 from .values import directive_statements, signal_header, usage_header
-from .vocabulary import AIPREF_05, AIPREF_08, CURRENT, VOCABULARIES, Category, Vocabulary
+from .vocabulary import CURRENT, Category, Vocabulary
 
 __all__ = [
-    "AIPREF_05",
-    "AIPREF_08",
     "CURRENT",
-    "VOCABULARIES",
     "Category",
     "Contradiction",
     "FilePreferences",

@@ -19,7 +19,7 @@ from scrapy_robots_plus.protocol.rules.rules import path_in_form
 
 from .statements import Preference, Source, Statement, first_of_each, of_line
 from .values import signals, usage, usage_rule
-from .vocabulary import CURRENT, Vocabulary
+from .vocabulary import CURRENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,11 +39,11 @@ class UsageRules:
 
     __slots__ = ("_best", "_equals", "_patterns", "_said")
 
-    def __init__(self, lines: Iterable[Line], dialect: Dialect, vocabulary: Vocabulary) -> None:
+    def __init__(self, lines: Iterable[Line], dialect: Dialect) -> None:
         said: dict[bytes, list[Statement]] = {}
         for line in lines:  # one that says nothing still counts
             path, value = usage_rule(line.value)
-            stated = of_line(line, Source.CONTENT_USAGE, usage(value, vocabulary).items())
+            stated = of_line(line, Source.CONTENT_USAGE, usage(value).items())
             said.setdefault(in_form(path, dialect), []).extend(stated)
         self._said = [first_of_each(each) for each in said.values()]
         self._patterns = [take_apart(path, dialect.wildcards) for path in said]
@@ -93,26 +93,19 @@ class FilePreferences:
     It is true if there is anything to say of any URL.
     """
 
-    __slots__ = ("_agent", "_apart", "_file", "_signals", "_tokens", "_usage", "_vocabulary")
+    __slots__ = ("_agent", "_apart", "_file", "_signals", "_tokens", "_usage")
 
-    def __init__(
-        self,
-        file: RobotsTxt,
-        agent: Agent,
-        use_tokens: Iterable[str] = (),
-        vocabulary: Vocabulary = CURRENT,
-    ) -> None:
+    def __init__(self, file: RobotsTxt, agent: Agent, use_tokens: Iterable[str] = ()) -> None:
         self._file = file
         self._agent = agent
-        self._vocabulary = vocabulary
         usage = tuple(file.members(agent, Kind.CONTENT_USAGE))
         apart = file.uses_for_all
         usage_apart = tuple(line for line in apart if line.kind is Kind.CONTENT_USAGE)
-        self._usage = UsageRules(usage, file.dialect, vocabulary) if usage else None
-        self._apart = UsageRules(usage_apart, file.dialect, vocabulary) if usage_apart else None
-        signals = _said(file.members(agent, Kind.CONTENT_SIGNAL), vocabulary)
+        self._usage = UsageRules(usage, file.dialect) if usage else None
+        self._apart = UsageRules(usage_apart, file.dialect) if usage_apart else None
+        signals = _said(file.members(agent, Kind.CONTENT_SIGNAL))
         signals_apart = (line for line in apart if line.kind is Kind.CONTENT_SIGNAL)
-        self._signals = first_of_each(chain(signals, _objections(_said(signals_apart, vocabulary))))
+        self._signals = first_of_each(chain(signals, _objections(_said(signals_apart))))
         self._tokens = tuple(filter(file.is_named, use_tokens))
 
     def __bool__(self) -> bool:
@@ -142,31 +135,31 @@ class FilePreferences:
         for token in self._tokens:
             verdict = self._file.verdict(url, token)
             if not verdict:
-                category = self._vocabulary.use_token
+                category = CURRENT.use_token
                 served = f"User-agent: {token}, {verdict.rule}"
                 yield Statement(
                     category, Preference.DISALLOW, Source.USE_TOKEN, served, verdict.line
                 )
 
 
-def statements_in(file: RobotsTxt, vocabulary: Vocabulary = CURRENT) -> tuple[Statement, ...]:
+def statements_in(file: RobotsTxt) -> tuple[Statement, ...]:
     """All that the Content-Usage and Content-Signal lines of a file say, for any path and any
     crawler, in a group or not, in file order (Internet-Draft draft-ietf-aipref-attach).
 
     This is what a site says somewhere. What it says to a crawler about a URL is
     :meth:`FilePreferences.statements`.
     """
-    return tuple(_said(file.lines, vocabulary))
+    return tuple(_said(file.lines))
 
 
 def _objections(statements: Iterable[Statement]) -> Iterator[Statement]:
     return (each for each in statements if each.preference is Preference.DISALLOW)
 
 
-def _said(lines: Iterable[Line], vocabulary: Vocabulary) -> Iterator[Statement]:
+def _said(lines: Iterable[Line]) -> Iterator[Statement]:
     for line in lines:
         if line.kind is Kind.CONTENT_USAGE:
-            stated = usage(usage_rule(line.value).value, vocabulary).items()
+            stated = usage(usage_rule(line.value).value).items()
             yield from of_line(line, Source.CONTENT_USAGE, stated)
         elif line.kind is Kind.CONTENT_SIGNAL:
-            yield from of_line(line, Source.CONTENT_SIGNAL, signals(line.value, vocabulary))
+            yield from of_line(line, Source.CONTENT_SIGNAL, signals(line.value))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy_robots_plus.protocol.octets import text
 from scrapy_robots_plus.protocol.printable import Word, printable
 
-from .vocabulary import CURRENT, Vocabulary
+from .vocabulary import CURRENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -159,8 +159,6 @@ class Preferences:
 
     statements: tuple[Statement, ...]
     """All of them, in the order given."""
-    vocabulary: Vocabulary
-    """What the statements are about."""
 
     def __bool__(self) -> bool:
         return bool(self.statements)
@@ -173,18 +171,12 @@ class Preferences:
 
     def decisive(self, category: str) -> Statement | None:
         """The first statement that says what :meth:`of` says; None if the preference is unknown."""
-        wanted: str | None = category
-        while wanted:
-            for preference in _STRONGEST_FIRST:
-                found = self._first(wanted, preference)
-                if found:
-                    return found
-            wanted = self.vocabulary.parent(wanted)
-        return None
+        found = (self._first(category, preference) for preference in _STRONGEST_FIRST)
+        return next(filter(None, found), None)
 
     def by_category(self) -> dict[str, Preference]:
         """The preference for each use of the vocabulary."""
-        return {label: self.of(label) for label in self.vocabulary.labels}
+        return {label: self.of(label) for label in CURRENT.labels}
 
     def objection(self, uses: Iterable[str]) -> Statement | None:
         """The first statement that disallows one of *uses*; None if nobody objects."""
@@ -206,7 +198,7 @@ class Preferences:
     @property
     def contradictions(self) -> tuple[Contradiction, ...]:
         """Uses that one statement allows and another disallows, each once."""
-        return tuple(filter(None, map(self._contradiction, self.vocabulary.labels)))
+        return tuple(filter(None, map(self._contradiction, CURRENT.labels)))
 
     def _contradiction(self, label: str) -> Contradiction | None:
         allowed = self._first(label, Preference.ALLOW)
@@ -216,7 +208,7 @@ class Preferences:
     def as_dict(self) -> dict[str, object]:
         """What JSON can hold: the version of the vocabulary, the preferences, the statements."""
         return {
-            "vocabulary": self.vocabulary.name,
+            "vocabulary": CURRENT.name,
             "preferences": {label: each.value for label, each in self.by_category().items()},
             "statements": [statement.as_dict() for statement in self.statements],
         }
@@ -230,11 +222,11 @@ class Preferences:
         return next(matching, None)
 
 
-def combine(statements: Iterable[Statement], vocabulary: Vocabulary = CURRENT) -> Preferences:
+def combine(statements: Iterable[Statement]) -> Preferences:
     """Takes statements of any number of sources together (Internet-Draft
     draft-ietf-aipref-vocab). A reservation of mining that another one overrules is kept as one that
     leaves the preference unknown (TDM Reservation Protocol)."""
-    return Preferences(_in_force(tuple(statements)), vocabulary)
+    return Preferences(_in_force(tuple(statements)))
 
 
 def _in_force(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:

@@ -16,7 +16,7 @@ from scrapy_robots_plus.protocol.rules.rules import path_in_form
 
 from .in_file import in_form
 from .statements import Preference, Source, Statement
-from .vocabulary import CURRENT, Vocabulary
+from .vocabulary import CURRENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,8 +38,8 @@ class TdmFile:
 
     __slots__ = ("_best", "_said")
 
-    def __init__(self, body: bytes, vocabulary: Vocabulary = CURRENT) -> None:
-        rules = _rules_in(body, vocabulary)
+    def __init__(self, body: bytes) -> None:
+        rules = _rules_in(body)
         self._said = [said for _, said in rules]
         paths = [(path, rank_of(0, index, True)) for index, (path, _) in enumerate(rules)]
         self._best = Matcher({}, paths, True).best
@@ -55,10 +55,7 @@ class TdmFile:
 
 
 def tdm_statements(
-    source: Source,
-    reservations: Iterable[str],
-    policies: Iterable[str],
-    vocabulary: Vocabulary = CURRENT,
+    source: Source, reservations: Iterable[str], policies: Iterable[str]
 ) -> tuple[Statement, ...]:
     """What headers or meta tags of these values say: *source* is which of both. Never raises.
 
@@ -74,25 +71,23 @@ def tdm_statements(
         said = Preference.DISALLOW
     else:
         said = Preference.ALLOW if known == {Preference.ALLOW} else Preference.UNKNOWN
-    return _said(source, said, text, policy, vocabulary)
+    return _said(source, said, text, policy)
 
 
-def _said(
-    source: Source, said: Preference, text: str, policy: str | None, vocabulary: Vocabulary
-) -> tuple[Statement, ...]:
+def _said(source: Source, said: Preference, text: str, policy: str | None) -> tuple[Statement, ...]:
     return tuple(
-        Statement(category, said, source, text, policy=policy) for category in vocabulary.mining
+        Statement(category, said, source, text, policy=policy) for category in CURRENT.mining
     )
 
 
-def _rules_in(body: bytes, vocabulary: Vocabulary) -> list[tuple[bytes, tuple[Statement, ...]]]:
+def _rules_in(body: bytes) -> list[tuple[bytes, tuple[Statement, ...]]]:
     """Paths, each with what is said of it."""
     try:
         # Of a long number, which would take quadratic time, the beginning tells that it is no 1.
         found = json.loads(body, parse_int=lambda digits: int(digits[:_LONGEST_NUMBER]))
         rules = found if isinstance(found, list) else []
         return [
-            _rule(each["location"], each, vocabulary)
+            _rule(each["location"], each)
             for each in rules
             if isinstance(each, dict) and str(each.get("location")).startswith(("/", "*"))
         ]
@@ -100,9 +95,7 @@ def _rules_in(body: bytes, vocabulary: Vocabulary) -> list[tuple[bytes, tuple[St
         return []
 
 
-def _rule(
-    location: str, served: dict[str, Any], vocabulary: Vocabulary
-) -> tuple[bytes, tuple[Statement, ...]]:
+def _rule(location: str, served: dict[str, Any]) -> tuple[bytes, tuple[Statement, ...]]:
     # Of * and $, a location means those of a URL by their escapes, or by a $ not at its end.
     path = in_form(location.encode("utf-8", "surrogatepass"), RFC9309)
     reservation: Any = served.get(RESERVATION)
@@ -114,7 +107,7 @@ def _rule(
     kept = {key: served[key] for key in ("location", RESERVATION, POLICY) if key in served}
     text = _writable(json.dumps(kept, ensure_ascii=False))
     escaped = path[:-1].replace(b"$", b"%24") + path[-1:]
-    return escaped, _said(Source.TDM_FILE, said, text, policy, vocabulary)
+    return escaped, _said(Source.TDM_FILE, said, text, policy)
 
 
 def _writable(text: str) -> str:

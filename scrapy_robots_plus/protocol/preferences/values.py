@@ -8,7 +8,7 @@ from scrapy_robots_plus.protocol.octets import text
 
 from .statements import Preference, Source, Statement, first_of_each
 from .structured_fields import StructuredFieldError, tokens_in
-from .vocabulary import CURRENT, Vocabulary
+from .vocabulary import CURRENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,7 +38,7 @@ def usage_rule(value: bytes) -> UsageRule:
     return UsageRule(path, value[len(path) :].lstrip(b" \t"))
 
 
-def usage(value: bytes, vocabulary: Vocabulary = CURRENT) -> Stated:
+def usage(value: bytes) -> Stated:
     """What a Dictionary states (draft-ietf-aipref-vocab-08, "Processing Algorithm").
 
     The Token ``y`` allows, ``n`` disallows; a key with another value is unknown, and keys that are
@@ -47,10 +47,10 @@ def usage(value: bytes, vocabulary: Vocabulary = CURRENT) -> Stated:
     try:
         found = tokens_in(value)
     except StructuredFieldError:
-        return dict.fromkeys(vocabulary.labels, Preference.UNKNOWN)
+        return dict.fromkeys(CURRENT.labels, Preference.UNKNOWN)
     return {
         label: USAGE_TOKENS.get(found[label] or "", Preference.UNKNOWN)
-        for label in vocabulary.labels
+        for label in CURRENT.labels
         if label in found
     }
 
@@ -64,15 +64,15 @@ def signal_parts(value: bytes) -> Iterator[tuple[str, str]]:
             yield key.strip().lower(), said.strip().lower()
 
 
-def signals(value: bytes, vocabulary: Vocabulary = CURRENT) -> Iterator[tuple[str, Preference]]:
+def signals(value: bytes) -> Iterator[tuple[str, Preference]]:
     """What a Content-Signal states (contentsignals.org): ``yes`` allows, ``no`` disallows, a key
     with another value is unknown, and keys that nobody has defined are ignored. ``use=reference``
     allows ``use=immediate`` and ``use=reference``, and disallows ``use=full``."""
     for key, said in signal_parts(value):
-        if key in vocabulary.signals:
-            yield vocabulary.signals[key], SIGNAL_WORDS.get(said, Preference.UNKNOWN)
-        elif key in vocabulary.levels:
-            levels = vocabulary.levels[key]
+        if key in CURRENT.signals:
+            yield CURRENT.signals[key], SIGNAL_WORDS.get(said, Preference.UNKNOWN)
+        elif key in CURRENT.levels:
+            levels = CURRENT.levels[key]
             most = levels.index(said) if said in levels else -1
             if most < 0:
                 yield key, Preference.UNKNOWN
@@ -81,9 +81,7 @@ def signals(value: bytes, vocabulary: Vocabulary = CURRENT) -> Iterator[tuple[st
                 yield f"{key}={level}", Preference.ALLOW if each <= most else Preference.DISALLOW
 
 
-def usage_header(
-    values: Iterable[bytes], vocabulary: Vocabulary = CURRENT
-) -> tuple[Statement, ...]:
+def usage_header(values: Iterable[bytes]) -> tuple[Statement, ...]:
     """What the Content-Usage headers of a response state (Internet-Draft
     draft-ietf-aipref-attach). Never raises.
 
@@ -93,20 +91,18 @@ def usage_header(
     served = f"Content-Usage: {text(value)}"
     return tuple(
         Statement(category, preference, Source.CONTENT_USAGE_HEADER, served)
-        for category, preference in usage(value, vocabulary).items()
+        for category, preference in usage(value).items()
     )
 
 
-def signal_header(
-    values: Iterable[bytes], vocabulary: Vocabulary = CURRENT
-) -> tuple[Statement, ...]:
+def signal_header(values: Iterable[bytes]) -> tuple[Statement, ...]:
     """What the Content-Signal headers of a response state (contentsignals.org; RFC 9110 5.2):
     Cloudflare sends them with some pages. Never raises."""
     value = b", ".join(values)
     served = f"Content-Signal: {text(value)}"
     return first_of_each(
         Statement(category, preference, Source.CONTENT_SIGNAL_HEADER, served)
-        for category, preference in signals(value, vocabulary)
+        for category, preference in signals(value)
     )
 
 
@@ -114,7 +110,6 @@ def directive_statements(
     directives: Iterable[str],
     source: Source = Source.X_ROBOTS_TAG,
     is_image: bool = False,
-    vocabulary: Vocabulary = CURRENT,
 ) -> tuple[Statement, ...]:
     """What directives for robots say about uses: ``noai``, and ``noimageai`` for an image.
 
@@ -123,16 +118,14 @@ def directive_statements(
     names in any case, only those that are meant for this crawler; *source* is X-Robots-Tag or meta
     robots. They are DeviantArt's; no RFC or Internet-Draft defines them.
     """
-    return first_of_each(_said_by(directives, source, is_image, vocabulary))
+    return first_of_each(_said_by(directives, source, is_image))
 
 
-def _said_by(
-    directives: Iterable[str], source: Source, is_image: bool, vocabulary: Vocabulary
-) -> Iterator[Statement]:
+def _said_by(directives: Iterable[str], source: Source, is_image: bool) -> Iterator[Statement]:
     for served in directives:
         name = served.strip().lower()
-        if name in vocabulary.directives:
-            yield Statement(vocabulary.directives[name], Preference.DISALLOW, source, served)
-        elif name in vocabulary.image_directives:
+        if name in CURRENT.directives:
+            yield Statement(CURRENT.directives[name], Preference.DISALLOW, source, served)
+        elif name in CURRENT.image_directives:
             preference = Preference.DISALLOW if is_image else Preference.UNKNOWN
-            yield Statement(vocabulary.image_directives[name], preference, source, served)
+            yield Statement(CURRENT.image_directives[name], preference, source, served)

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import json
 import pickle
-from dataclasses import replace
-from datetime import date
 from itertools import product
 
 import pytest
 
 from scrapy_robots_plus.protocol.preferences import (
-    AIPREF_05,
-    AIPREF_08,
     CURRENT,
-    VOCABULARIES,
-    Category,
     Contradiction,
     Preference,
     Preferences,
     Source,
     Statement,
-    Vocabulary,
     combine,
 )
 
@@ -108,40 +101,6 @@ class TestContradictions:
         assert combine([statement(ALLOW, "use"), statement(DISALLOW, "use")]).contradictions == ()
 
 
-class TestParents:
-    VOCABULARY = Vocabulary(
-        "of a test",
-        date(2026, 1, 1),
-        (Category("all", ""), Category("train", "", "all"), Category("tune", "", "train")),
-    )
-
-    @pytest.mark.parametrize(
-        ("stated", "wanted"),
-        [
-            ({"all": DISALLOW}, DISALLOW),
-            ({"all": DISALLOW, "train": ALLOW}, ALLOW),
-            ({"train": DISALLOW, "all": ALLOW}, DISALLOW),
-            ({"tune": ALLOW, "train": DISALLOW}, ALLOW),
-            ({"tune": UNKNOWN, "train": DISALLOW}, DISALLOW),
-            ({"tune": UNKNOWN}, UNKNOWN),
-        ],
-    )
-    def test_a_part_has_the_preference_of_the_whole_where_its_own_is_unknown(
-        self, stated: dict[str, Preference], wanted: Preference
-    ) -> None:
-        statements = [statement(preference, label) for label, preference in stated.items()]
-        combined = combine(statements, self.VOCABULARY)
-        assert combined.of("tune") is wanted
-
-    def test_the_whole_does_not_have_that_of_a_part(self) -> None:
-        combined = combine([statement(DISALLOW, "tune")], self.VOCABULARY)
-        assert combined.by_category() == {"all": UNKNOWN, "train": UNKNOWN, "tune": DISALLOW}
-
-    def test_who_says_so_is_named_with_the_use_that_is_meant(self) -> None:
-        combined = combine([statement(DISALLOW, "all")], self.VOCABULARY)
-        assert combined.objection(["tune"]) is combined.statements[0]
-
-
 class TestText:
     def test_a_statement_in_words(self) -> None:
         assert statement(DISALLOW).describe() == "train-ai: disallow (line 1: Content-Usage: 1)"
@@ -208,40 +167,18 @@ def test_it_can_be_pickled_compared_and_kept_in_a_set() -> None:
     again: Preferences = pickle.loads(pickle.dumps(combined))
     assert again == combined
     assert {again, combined} == {combined}
-    assert combined != combine([statement(DISALLOW)], AIPREF_05)
+    assert combined != combine([statement(DISALLOW, line=2)])
 
 
-class TestVocabularies:
-    def test_the_current_one_is_the_latest(self) -> None:
-        assert CURRENT is AIPREF_08
-        assert max(VOCABULARIES.values(), key=lambda each: each.published) is CURRENT
-        assert {name: each.name for name, each in VOCABULARIES.items()} == {
-            "draft-ietf-aipref-vocab-05": "draft-ietf-aipref-vocab-05",
-            "draft-ietf-aipref-vocab-08": "draft-ietf-aipref-vocab-08",
-        }
-
-    def test_categories_of_the_drafts(self) -> None:
-        assert AIPREF_08.labels == ("train-ai", "ai-use", "search")
-        assert AIPREF_05.labels == ("train-ai", "search")
-        assert (AIPREF_08.published, AIPREF_05.published) == (date(2026, 9, 13), date(2025, 12, 1))
-
-    @pytest.mark.parametrize("vocabulary", VOCABULARIES.values(), ids=lambda each: each.name)
-    def test_all_that_other_signals_are_about_is_in_the_vocabulary(
-        self, vocabulary: Vocabulary
-    ) -> None:
-        about = {
-            *vocabulary.signals.values(),
-            *vocabulary.directives.values(),
-            *vocabulary.image_directives.values(),
-            vocabulary.use_token,
-        }
-        assert about == set(vocabulary.labels)
-        assert not vocabulary.levels.keys() & {*vocabulary.labels, *vocabulary.signals}
-        assert all(category.means for category in vocabulary.categories)
-
-    def test_none_of_their_categories_is_a_part_of_another(self) -> None:
-        for vocabulary in VOCABULARIES.values():
-            assert [vocabulary.parent(label) for label in vocabulary.labels] == [None] * len(
-                vocabulary.labels
-            )
-        assert replace(AIPREF_08, name="another") != AIPREF_08
+def test_all_that_other_signals_are_about_is_in_the_vocabulary() -> None:
+    about = {
+        *CURRENT.signals.values(),
+        *CURRENT.directives.values(),
+        *CURRENT.image_directives.values(),
+        *CURRENT.mining,
+        CURRENT.use_token,
+    }
+    assert CURRENT.labels == ("train-ai", "ai-use", "search")
+    assert about == set(CURRENT.labels)
+    assert not CURRENT.levels.keys() & {*CURRENT.labels, *CURRENT.signals}
+    assert all(category.means for category in CURRENT.categories)

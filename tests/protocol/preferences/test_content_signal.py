@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import RobotsTxt
 from scrapy_robots_plus.protocol.preferences import (
-    AIPREF_05,
     FilePreferences,
     Preference,
     Source,
@@ -113,11 +112,6 @@ def test_octets_that_are_not_utf_8_are_not_a_yes() -> None:
         ("train-ai", UNKNOWN),
         ("search", ALLOW),
     ]
-
-
-def test_a_category_that_a_vocabulary_lacks_is_left_out() -> None:
-    value = b"search=yes, ai-input=no, ai-train=no"
-    assert list(signals(value, AIPREF_05)) == [("search", ALLOW), ("train-ai", DISALLOW)]
 
 
 def test_a_header_states_the_same() -> None:

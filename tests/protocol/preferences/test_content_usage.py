@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import RobotsTxt
 from scrapy_robots_plus.protocol.preferences import (
-    AIPREF_05,
     FilePreferences,
     Preference,
     Source,
@@ -100,12 +99,6 @@ def test_what_a_value_states(value: str, stated: dict[str, Preference]) -> None:
 @pytest.mark.parametrize("value", BROKEN)
 def test_all_is_unknown_if_a_value_is_broken(value: str) -> None:
     assert usage(value.encode()) == ALL_UNKNOWN
-
-
-def test_a_vocabulary_of_an_earlier_draft_has_other_keys() -> None:
-    value = b"train-ai=n, ai-use=n, search=y"
-    assert usage(value, AIPREF_05) == {"train-ai": DISALLOW, "search": ALLOW}
-    assert usage(b"!", AIPREF_05) == {"train-ai": UNKNOWN, "search": UNKNOWN}
 
 
 @pytest.mark.parametrize(

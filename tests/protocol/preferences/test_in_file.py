@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.protocol import DIALECTS, FIRST_MATCH, GYM2008, MK1996, RobotsTxt
 from scrapy_robots_plus.protocol.preferences import (
-    AIPREF_05,
     FilePreferences,
     Preference,
     Source,
@@ -326,16 +325,6 @@ def test_a_crawler_may_be_named_by_a_part_of_its_name() -> None:
     file = RobotsTxt.parse("User-agent: foo\nDisallow: /a\n", GYM2008)
     assert file.is_named("foobot")
     assert not file.is_named("barbot")
-
-
-def test_another_vocabulary_has_other_categories() -> None:
-    body = "User-agent: *\nContent-Usage: ai-use=n, search=n\nContent-Signal: ai-input=no\n"
-    file = RobotsTxt.parse(body)
-    for statements in (
-        FilePreferences(file, "foobot", vocabulary=AIPREF_05).statements("/"),
-        statements_in(file, AIPREF_05),
-    ):
-        assert [each.category for each in statements] == ["search"]
 
 
 def test_all_that_a_file_says_somewhere() -> None:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from scrapy_robots_plus.protocol.preferences import (
-    AIPREF_05,
     CURRENT,
     Preference,
     Source,
     Statement,
     directive_statements,
-    signal_header,
-    usage_header,
 )
 
 DISALLOW, UNKNOWN = Preference.DISALLOW, Preference.UNKNOWN
@@ -47,17 +42,6 @@ def test_all_of_a_page_are_read_and_each_is_said_once() -> None:
         (DISALLOW, "noai"),
     ]
     assert directive_statements([]) == ()
-
-
-def test_each_takes_another_vocabulary() -> None:
-    other = replace(AIPREF_05, directives={"noml": "search"}, image_directives={"noimg": "search"})
-    headers = (
-        *usage_header([b"ai-use=n, search=n"], other),
-        *signal_header([b"ai-input=no, search=no"], other),
-        *directive_statements(["noai", "noml", "noimageai"], vocabulary=other),
-        *directive_statements(["noimg"], is_image=True, vocabulary=other),
-    )
-    assert [(each.category, each.preference) for each in headers] == [("search", DISALLOW)] * 4
 
 
 def test_the_words_are_data() -> None:
