@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -101,41 +101,6 @@ def fields_of(entry: type) -> Iterator[tuple[str, Field]]:
     """The fields that a dataclass declares, by name, in the order in which they are written."""
     for each in fields(entry):
         yield each.name, each.metadata["field"]
-
-
-def writer_of(entry: type) -> Callable[[Any], dict[str, Any]]:
-    """A function that returns the fields of such an *entry* as JSON has them."""
-    declared = [(name, each.kind.write) for name, each in fields_of(entry)]
-
-    def write(value: Any) -> dict[str, Any]:
-        written = {}
-        for name, convert in declared:
-            content = getattr(value, name)
-            if convert is not None and content is not None:
-                content = convert(content)
-            written[name] = content
-        return written
-
-    return write
-
-
-def read_fields(entry: type, line: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments to make an *entry* of a parsed *line*, whose other fields do not matter.
-
-    Raises ValueError naming the field that is missing or of another kind.
-    """
-    found = {}
-    for name, declared in fields_of(entry):
-        value = line.get(name, MISSING)
-        if declared.nullable and (value is None or value is MISSING):
-            continue
-        if value is MISSING:
-            raise ValueError(f"{name!r} is missing")
-        try:
-            found[name] = declared.kind.read(value)
-        except ValueError as error:
-            raise ValueError(f"{name!r}: {error}") from None
-    return found
 
 
 DONT_OBEY = "dont_obey_robotstxt"
@@ -405,12 +370,16 @@ ENTRIES: tuple[type[Entry], ...] = (
 """In the order of the docs."""
 
 _BY_TYPE = {entry.type: entry for entry in ENTRIES}
-_WRITERS = {entry: writer_of(entry) for entry in ENTRIES}
+_FIELDS = {entry: tuple(fields_of(entry)) for entry in ENTRIES}
 
 
 def to_fields(entry: Entry) -> dict[str, Any]:
     """The fields of the line, in the order in which they are written."""
-    return {"type": entry.type, **_WRITERS[type(entry)](entry)}
+    written: dict[str, Any] = {"type": entry.type}
+    for name, declared in _FIELDS[type(entry)]:
+        value, write = getattr(entry, name), declared.kind.write
+        written[name] = value if value is None or write is None else write(value)
+    return written
 
 
 def from_fields(line: Mapping[str, Any]) -> Entry | None:
@@ -425,7 +394,20 @@ def from_fields(line: Mapping[str, Any]) -> Entry | None:
     if not isinstance(kind, str):
         raise ValueError(f"'type': expected a string, not {kind!r:.100}")
     entry = _BY_TYPE.get(kind)
-    return None if entry is None else entry(**read_fields(entry, line))
+    if entry is None:
+        return None
+    found = {}
+    for name, declared in _FIELDS[entry]:
+        value = line.get(name)
+        if value is None and declared.nullable:
+            continue
+        if name not in line:
+            raise ValueError(f"{name!r} is missing")
+        try:
+            found[name] = declared.kind.read(value)
+        except ValueError as error:
+            raise ValueError(f"{name!r}: {error}") from None
+    return entry(**found)
 
 
 def dialect_from_json(value: str | Mapping[str, Any]) -> Dialect:

@@ -31,7 +31,7 @@ from .entries import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from scrapy import Request
 
@@ -40,12 +40,11 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.origins.retrieval import Retrieved
     from scrapy_robots_plus.pages.page_preferences import Sent
     from scrapy_robots_plus.pages.reading import Page
-    from scrapy_robots_plus.protocol.access import Outcome
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.standing import Site
 
 
-_AS_DECIDED = ("allowed", "rule", "line", "group", "form", "use", "source")
+_AS_DECIDED = ("allowed", "reason", "rule", "line", "group", "form", "use", "source")
 """What an entry says as the verdict does."""
 
 
@@ -56,7 +55,7 @@ class Entries:
         """*name*: the ``crawl`` of each line."""
         self._crawl = crawl
         self._name = name
-        self._mode = crawl.settings.mode.value
+        self._mode = crawl.settings.mode
         self._strict = crawl.settings.dialect.tokens_only
 
     def _now(self) -> dict[str, Any]:
@@ -70,19 +69,19 @@ class Entries:
             **self._now(),
             spider=crawler.spider.name if crawler.spider else "",
             version=__version__,
-            mode=settings.mode.value,
+            mode=settings.mode,
             obey=settings.obey,
             agent=self._crawl.get(Agents).default,
             parser=global_object_name(parser_class(crawler.settings)),
             dialect=dialect_to_json(settings.dialect),
-            status_policy=_plain(settings.status_policy),
+            status_policy=settings.status_policy,
             keeps_delays=settings.keeps_delays,
             crawl_delay_max=settings.crawl_delay_max,
-            crawl_delay_too_long=settings.crawl_delay_too_long.value,
+            crawl_delay_too_long=settings.crawl_delay_too_long,
             stale_max=settings.stale_max,
             ai_uses=settings.ai_uses,
-            content_use=settings.content_use and settings.content_use.value,
-            ai_policy=settings.ai_policy.value,
+            content_use=settings.content_use,
+            ai_policy=settings.ai_policy,
             use_tokens=settings.ai_tokens,
             overrides={each: value.as_json() for each, value in settings.overrides.items()} or None,
             allowed_share=settings.audit_log_allowed,
@@ -94,25 +93,20 @@ class Entries:
         before, policy, record = retrieved.previous, retrieved.policy, retrieved.record
         changed = before is not None and _differs(before, policy)
         delay = policy.paces.of(self._crawl.get(Agents).default).delay
+        lifetime = record.lifetime if record.failure is None else record.retry_in
         return FileEntry(
             **self._now(),
             origin=str(policy.origin),
-            robots_url=record.url,
-            source=str(retrieved.source),
-            status=str(record.outcome) if policy.settings.needs_file else None,
-            failure=_text(record.failure),
+            source=retrieved.source,
             detail=policy.detail or None,
-            access=str(policy.access),
-            sha256=record.sha256 or None,
             size=None if policy.file is None else policy.file.size,
-            charset=charset_of(record.headers),
-            fetched_at=record.fetched_at if policy.settings.needs_file else None,
-            lifetime=_lifetime(policy),
+            lifetime=lifetime if policy.settings.needs_file else None,
             changed=changed,
             previous=(before.record.sha256 or None) if before else None,
             suspicion=suspicion(before, policy, record) if before and changed else None,
             delay_asked=None if delay is None else delay.asked,
             delay=None if delay is None or delay.skip else delay.kept,
+            **_about(policy),
         )
 
     def verdict(
@@ -120,40 +114,44 @@ class Entries:
     ) -> VerdictEntry:
         """A request was judged. ``sent`` is for whoever knows."""
         policy, verdict = decision.policy, decision.verdict
-        entry = self._verdict(
-            request,
-            origin,
-            agent,
-            reason=verdict.reason.value,
-            **{name: getattr(verdict, name) for name in _AS_DECIDED},
-            preferences=_preferred(request),
-            statements=(request.meta.get(STAMP_META_KEY) or {}).get("statements") or None,
-            override=_override_of(policy),
-        )
+        entry = self._verdict(request, origin, agent, verdict)
         if policy is None:
             entry.robots_url = verdict.robots_url
-        else:
-            _add_file(entry, policy, verdict)
+            return entry
+        settings = policy.settings
+        entry.override = None if settings.override is None else settings.override.as_json()
+        entry.delay = policy.delay if verdict.delay is None else verdict.delay
+        entry.age = round(policy.age, 3) if settings.needs_file else None
+        if settings.needs_file or settings.robots_txt is not None:
+            for name, value in _about(policy).items():
+                setattr(entry, name, value)
         return entry
 
     def not_judged(self, request: Request, origin: Origin) -> VerdictEntry:
         """A request passes because of ``dont_obey_robotstxt``. ``sent`` is for whoever knows."""
         settings = self._crawl.request_settings.of_origin(origin)
         agent = self._crawl.get(Agents).of(request, settings)
-        reason, override = Reason.NOT_OBEYED.value, {DONT_OBEY: True}
-        return self._verdict(request, origin, agent, allowed=True, reason=reason, override=override)
+        verdict = Verdict(allowed=True, reason=Reason.NOT_OBEYED)
+        entry = self._verdict(request, origin, agent, verdict)
+        entry.override = {DONT_OBEY: True}
+        return entry
 
     def _verdict(
-        self, request: Request, origin: Origin, agent: AgentNames, **decided: Any
+        self, request: Request, origin: Origin, agent: AgentNames, verdict: Verdict
     ) -> VerdictEntry:
+        stamp = request.meta.get(STAMP_META_KEY) or {}
+        preferences = stamp.get("preferences") or {}
+        known = {use: each for use, each in preferences.items() if each != Preference.UNKNOWN}
         return VerdictEntry(
             **self._now(),
             url=request.url,
             origin=str(origin),
             agent=agent,
             tokens=product_tokens(agent, self._strict),
+            **{name: getattr(verdict, name) for name in _AS_DECIDED},
+            preferences=known or None,
+            statements=stamp.get("statements") or None,
             mode=self._mode,
-            **decided,
         )
 
     def said(self, request: Request, sent: Sent, statements: Iterable[Statement]) -> SaidEntry:
@@ -176,16 +174,16 @@ class Entries:
             agent=page.agent,
             tokens=product_tokens(page.agent),
             directives=page.directives.as_json(),
-            nofollow=page.settings.on_nofollow.value,
+            nofollow=page.settings.on_nofollow,
             requests=page.requests,
-            noindex=page.settings.on_noindex.value,
+            noindex=page.settings.on_noindex,
             items=page.items,
             mode=self._mode,
         )
 
     def standing(self, origin: Origin, site: Site, url: str) -> StandingEntry:
         """*origin* treats the crawl in another way, since the answer to *url*."""
-        standing, why = site.standing.value, site.why
+        standing, why = site.standing, site.why
         return StandingEntry(**self._now(), origin=str(origin), standing=standing, why=why, url=url)
 
     def end(self, reason: str) -> EndEntry:
@@ -202,51 +200,19 @@ class Entries:
         )
 
 
-def _add_file(entry: VerdictEntry, policy: Policy, verdict: Verdict) -> None:
-    """What *entry* says of the robots.txt that decided."""
-    record, settings = policy.record, policy.settings
-    entry.delay = policy.delay if verdict.delay is None else verdict.delay
-    if settings.needs_file:
-        entry.status = str(record.outcome)
-        entry.failure = _text(record.failure)
-        entry.fetched_at = record.fetched_at
-        entry.age = round(policy.age, 3)
-    if settings.needs_file or settings.robots_txt is not None:
-        entry.robots_url = record.url
-        entry.sha256 = record.sha256 or None
-        entry.charset = charset_of(record.headers) if record.headers else None
-        entry.access = policy.access.value
-
-
-def _preferred(request: Request) -> dict[str, str] | None:
-    """What its stamp says, without the uses that nobody speaks of."""
-    stamp = request.meta.get(STAMP_META_KEY) or {}
-    preferences = stamp.get("preferences") or {}
-    known = {use: each for use, each in preferences.items() if each != Preference.UNKNOWN.value}
-    return known or None
-
-
-def _lifetime(policy: Policy) -> float | None:
-    """How long it is fresh; None for a text of one's own, which always is."""
-    if not policy.settings.needs_file:
-        return None
-    record = policy.record
-    return record.lifetime if record.failure is None else record.retry_in
+def _about(policy: Policy) -> dict[str, Any]:
+    """What entries say of the robots.txt of *policy*."""
+    record, needs_file = policy.record, policy.settings.needs_file
+    return {
+        "robots_url": record.url,
+        "status": str(record.outcome) if needs_file else None,
+        "failure": None if record.failure is None else str(record.failure),
+        "access": policy.access,
+        "sha256": record.sha256 or None,
+        "charset": charset_of(record.headers),
+        "fetched_at": record.fetched_at if needs_file else None,
+    }
 
 
 def _differs(before: Policy, after: Policy) -> bool:
     return before.record.sha256 != after.record.sha256 or before.access is not after.access
-
-
-def _text(outcome: Outcome | None) -> str | None:
-    return None if outcome is None else str(outcome)
-
-
-def _plain(table: Mapping[str, object]) -> dict[str, str]:
-    return {key: str(value) for key, value in table.items()}
-
-
-def _override_of(policy: Policy | None) -> dict[str, Any] | None:
-    """The override that a request was judged under."""
-    override = None if policy is None else policy.settings.override
-    return None if override is None else override.as_json()

@@ -23,7 +23,7 @@ def objected(**fields: Any) -> VerdictEntry:
 def test_a_log_without_preferences_has_no_such_section() -> None:
     page = page_of([begin(), denied("https://a.example", "/x", rule="Disallow: /x", line=2), end()])
     assert "uses" not in page.tables
-    assert "Uses" not in page.text
+    assert "What sites want done" not in page.text
 
 
 def test_objections_are_counted_by_use_and_source() -> None:

@@ -49,23 +49,26 @@ class Log:
 
 
 _FOLDER = Path(__file__).parent
-_SECTIONS: tuple[tuple[str, str, Callable[[Summary], Iterator[Html]]], ...] = (
-    ("hosts", "Sites", sections.sites),
-    ("reasons", "Reasons", sections.reasons),
-    ("files", "robots.txt files", sections.files),
-    ("uses", "Uses", sections.uses),
-    ("overrides", "Overrides", sections.overrides),
-    ("crawls", "Crawls", sections.crawls),
+_SECTIONS: tuple[tuple[str, str, str, Callable[[Summary], Iterator[Html]]], ...] = (
+    ("hosts", "Sites", "Sites", sections.sites),
+    ("reasons", "Reasons", "Reasons", sections.reasons),
+    ("files", "robots.txt files", "robots.txt files", sections.files),
+    ("uses", "Uses", "What sites want done with their pages", sections.uses),
+    ("overrides", "Overrides", "Overrides", sections.overrides),
+    ("crawls", "Crawls", "Crawls", sections.crawls),
 )
-"""Anchor, heading and content of each. One without content is left out."""
+"""Anchor, name, heading and content of each. One without content is left out."""
 
 
 def page(summary: Summary, log: Log) -> str:
     """The whole page, in ASCII, so that it means the same in whatever encoding it is written."""
     style = (_FOLDER / "style.css").read_text(encoding="ascii")
-    found = [(anchor, heading, list(make(summary))) for anchor, heading, make in _SECTIONS]
-    found.append(("proof", "What this proves", _proof(summary, log)))
-    shown = [(anchor, heading, content) for anchor, heading, content in found if content]
+    made = [
+        (anchor, name, heading, list(make(summary))) for anchor, name, heading, make in _SECTIONS
+    ]
+    shown = [section for section in made if section[-1]]
+    proof = "proof", "What this proves", "What this proves, and what not", _proof(summary, log)
+    shown.append(proof)
     written = Template((_FOLDER / "page.html").read_text(encoding="ascii")).substitute(
         # Nothing but the style may be loaded or run, even if something slips through unescaped.
         digest=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
@@ -74,10 +77,10 @@ def page(summary: Summary, log: Log) -> str:
         names=text(", ".join(log.names)),
         style=style,
         header=join(_header(summary, log)),
-        contents=join(element("a", heading, href=f"#{anchor}") for anchor, heading, _ in shown),
+        contents=join(element("a", name, href=f"#{anchor}") for anchor, name, _, _ in shown),
         sections=join(
             element("section", element("h2", heading), *content, id=anchor)
-            for anchor, heading, content in shown
+            for anchor, _, heading, content in shown
         ),
     )
     return written.encode("ascii", "xmlcharrefreplace").decode()
