@@ -4,13 +4,13 @@ Two kinds are found among the rules that count for a crawler, merged (RFC 9309 2
 
 - *Beaten*: a stronger rule covers it (matches all its paths), so it never decides.
 - *Needless*: a weaker rule S covers it and says the same, and no rule of the opposite outcome that
-  lies between the two in strength has a path in common with it. S itself is neither beaten nor
-  needless.
+  lies between the two in strength has a path in common with it. S is the strongest that covers it,
+  and so not beaten.
 
 All of them can be removed, together or in part, and no verdict changes, as long as each group keeps
 a rule that ends its user-agent lines. A rule that decides about a path is not beaten. If it is
-needless and removed, its S is still there, and all that is stronger than S and matches the path
-says the same.
+needless and removed, its S is still there, or the S of that, and all that is stronger and matches
+the path says the same.
 
 Not all such rules are found: two rules that cover a third one only together are not tried.
 """
@@ -36,7 +36,7 @@ from scrapy_robots_plus.protocol.rules.matcher import (
 from .findings import Code, Findings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from .reading import Reading
 
@@ -69,49 +69,6 @@ def text_of(pattern: Pattern) -> bytes:
     """The text of a pattern."""
     prefix, parts, tail = pattern
     return prefix if tail == b"" else b"*".join((prefix, *parts, tail or b""))
-
-
-class Prefixes:
-    """The prefixes of rules, each with the longest other one that it begins with."""
-
-    def __init__(self, prefixes: Iterable[bytes]) -> None:
-        self._above: dict[bytes, bytes | None] = {}
-        begun: list[bytes] = []
-        for prefix in sorted(set(prefixes)):
-            while begun and not prefix.startswith(begun[-1]):
-                begun.pop()
-            self._above[prefix] = begun[-1] if begun else None
-            begun.append(prefix)
-
-    def strongest(self, ranks: dict[bytes, Rank]) -> dict[bytes | None, Rank]:
-        """For each prefix, the greatest of the *ranks* of those that it begins with, and its own;
-        NO_RANK if none has one."""
-        found: dict[bytes | None, Rank] = {None: NO_RANK}
-        for prefix, above in self._above.items():  # in order: shorter ones first
-            found[prefix] = max(found[above], ranks.get(prefix, NO_RANK))
-        return found
-
-    def nearest(self, prefix: bytes, ranks: dict[bytes | None, Rank]) -> Rank:
-        """The rank of the longest prefix of *prefix* that has one in *ranks*, which has one for
-        None. Those on the way get it as well, so that none is passed twice."""
-        passed: list[bytes] = []
-        at: bytes | None = prefix
-        while at is not None and at not in ranks:
-            passed.append(at)
-            at = self._above[at]
-        found = ranks[at]
-        for each in passed:
-            ranks[each] = found
-        return found
-
-
-def strongest_starred(starred: list[Item], pattern: Pattern, floor: Rank) -> Rank:
-    """The strongest of the rules with wildcards that covers *pattern*, or *floor* if that is
-    stronger than all that do."""
-    for rank, each in starred:
-        if rank > floor and matches(each, text_of(pattern)):
-            floor = rank
-    return floor
 
 
 class Overlaps:
@@ -285,73 +242,64 @@ class _Search:
 
 
 def _shadows(items: list[Item], compare: bool) -> dict[int, Shadow]:
-    prefixes = Prefixes([pattern[0] for _, pattern in items])
-    beaten = _beaten(items, prefixes, compare)
-    shadows = _needless(items, beaten, prefixes) if compare else beaten
+    """Why rules change nothing, by their lines. *compare*: also rules that have wildcards, and what
+    lies between two."""
+    covers = _Covers(items, compare)
+    others = {
+        outcome: Overlaps([item for item in items if allows(item[0]) is not outcome])
+        for outcome in (False, True)
+    }
     found: dict[int, Shadow] = {}
     alive: set[int] = set()
-    for (rank, _), shadow in zip(items, shadows, strict=True):
-        line = line_of(rank)
-        if shadow is None:
+    stands_for: dict[Rank, Rank] = {}
+    """By needless rules, those that are left if all of them are removed."""
+    for item in items:
+        rank, pattern = item
+        line, allow, by = line_of(rank), allows(rank), covers.strongest(item)
+        if by > rank:
+            shadow = by, True, covers.equal[pattern] == by, allows(by) is allow
+        elif compare and by > NO_RANK and allows(by) is allow and not others[allow].above(item, by):
+            stands_for[rank] = by = stands_for.get(by, by)
+            shadow = by, False, False, True
+        else:
             alive.add(line)
-        elif line not in found or found[line][1]:
+            continue
+        if line not in found or found[line][1]:
             found[line] = shadow
     # A line may stand for two patterns: both must change nothing. The stronger one is the one that
     # is written there. It loses only if both do.
     return {line: shadow for line, shadow in found.items() if line not in alive}
 
 
-def _beaten(items: list[Item], prefixes: Prefixes, compare: bool) -> list[Shadow | None]:
-    """For each rule, the strongest one that beats it. What covers a rule that is beaten covers what
-    that one covers."""
-    equal = {pattern: rank for rank, pattern in items}  # the strongest, which comes last
-    literal = {pattern[0]: rank for pattern, rank in equal.items() if is_literal(pattern)}
-    covered = prefixes.strongest(literal)
-    found: list[Shadow | None] = []
-    starred: list[Item] = []
-    for item in reversed(items):
-        rank, pattern = item
-        by = max(equal[pattern], covered[pattern[0]])
-        if starred:
-            by = strongest_starred(starred, pattern, by)
-        if by > rank:
-            found.append((by, True, equal[pattern] == by, allows(by) is allows(rank)))
-            continue
-        found.append(None)
-        if compare and is_starred(pattern):
-            starred.append(item)
-    found.reverse()
-    return found
+class _Covers:
+    """For each rule, the strongest other one that matches all its paths."""
 
+    def __init__(self, items: list[Item], compare: bool) -> None:
+        self.equal = {pattern: rank for rank, pattern in items}
+        """The strongest rule of each pattern: it comes last."""
+        self._literal = {each[0]: rank for each, rank in self.equal.items() if is_literal(each)}
+        starred = ((rank, each) for each, rank in self.equal.items() if is_starred(each))
+        self._starred = sorted(starred, key=itemgetter(0), reverse=True) if compare else []
+        self._above: dict[bytes, Rank] = {}
+        """For each prefix, the strongest of the rules that are a shorter one of it."""
+        begun = [(b"", NO_RANK)]
+        for prefix in sorted({pattern[0] for _, pattern in items}):
+            while not prefix.startswith(begun[-1][0]):
+                begun.pop()
+            above = self._above[prefix] = begun[-1][1]
+            begun.append((prefix, max(above, self._literal.get(prefix, NO_RANK))))
 
-def _needless(
-    items: list[Item], beaten: list[Shadow | None], prefixes: Prefixes
-) -> list[Shadow | None]:
-    """The same, with the rules that are needless.
-
-    Of rules that are not beaten and cover one another, the longer prefix is the stronger. So the
-    nearest prefix, of those that come first here, is the strongest.
-    """
-    found = list(beaten)
-    literal: dict[bytes | None, Rank] = {None: NO_RANK}
-    starred: list[Item] = []
-    denied, allowed = (
-        Overlaps([item for item in items if allows(item[0]) is outcome])
-        for outcome in (False, True)
-    )
-    for at, item in enumerate(items):
-        if beaten[at] is not None:
-            continue
-        rank, pattern = item
-        allow = allows(rank)
-        by = prefixes.nearest(pattern[0], literal)
-        if starred:
-            by = strongest_starred(starred, pattern, by)
-        others = denied if allow else allowed
-        if NO_RANK < by < rank and allows(by) is allow and not others.above(item, by):
-            found[at] = by, False, False, True
-        elif is_literal(pattern):
-            literal[pattern[0]] = rank
-        elif is_starred(pattern):
-            starred.append(item)
-    return found
+    def strongest(self, item: Item) -> Rank:
+        """NO_RANK if there is none."""
+        own, pattern = item
+        prefix = pattern[0]
+        same = self.equal[pattern], self._literal.get(prefix, NO_RANK)
+        best = max(self._above[prefix], *(NO_RANK if rank == own else rank for rank in same))
+        if self._starred:
+            text = text_of(pattern)
+            for rank, each in self._starred:
+                if rank <= best:
+                    break
+                if rank != own and matches(each, text):
+                    return rank
+        return best

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scrapy_robots_plus.protocol import DIALECTS, GYM2008, RFC9309, Dialect, RobotsTxt
 from scrapy_robots_plus.protocol.dialect import Choice, Names, Order
 from scrapy_robots_plus.protocol.lint import Code, Finding, lint, shadows
-from scrapy_robots_plus.protocol.lint.shadows import Prefixes, _disjoint
-from scrapy_robots_plus.protocol.rules.matcher import NO_RANK, take_apart
+from scrapy_robots_plus.protocol.lint.shadows import _disjoint
+from scrapy_robots_plus.protocol.rules.matcher import take_apart
 from tests.examples import tried
 
 CHANGE_NOTHING = {Code.SHADOWED_RULE, Code.DUPLICATE_RULE, Code.CONTRADICTION, Code.NEVER_MATCHES}
@@ -316,12 +316,8 @@ def test_patterns_that_end_exactly_are_compared_as_paths(
     assert _disjoint(*patterns) is disjoint
 
 
-def test_the_nearest_prefix_with_a_rank_is_found_once() -> None:
-    prefixes = Prefixes([b"/", b"/a", b"/a/b", b"/ab", b"/b", b"x"])
-    ranks: dict[bytes | None, int] = {None: NO_RANK, b"/a": 7, b"/": 3}
-    found = [prefixes.nearest(each, ranks) for each in (b"/", b"/a/b", b"/ab", b"/b", b"x")]
-    assert found == [3, 7, 7, 3, NO_RANK]
-    assert ranks[b"/a/b"] == ranks[b"/ab"] == 7
-    of_all = prefixes.strongest({b"/": 5, b"/a": 4, b"/ab": 9})
-    assert [of_all[each] for each in (b"/", b"/a", b"/a/b", b"/ab", b"/b")] == [5, 5, 5, 9, 5]
-    assert of_all[b"x"] == NO_RANK
+def test_of_rules_that_lead_to_each_other_the_one_that_stays_is_named() -> None:
+    text = "User-agent: *\nDisallow: /a\nDisallow: /a/b\nDisallow: /a/b/*c\nDisallow: /a/b/xc$"
+    words = "Line 2 says the same about these paths: Disallow: /a"
+    assert found_in(text) == [(number, "shadowed-rule", words) for number in (3, 4, 5)]
+    assert codes(f"{text}\nAllow: /a/b") == {3: "contradiction", 5: "shadowed-rule"}
