@@ -45,79 +45,12 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 
-VIEWS_OF_AN_ORIGIN = 64
-"""How many of one origin are kept: each request may have an override of its own."""
-
 TEXTS_PARSED = 64
 """How many texts of overrides are kept parsed."""
 
 
 _TYPE = "text/plain; charset=utf-8"
 """Of these texts: without it, some dialects would read them in another charset."""
-
-
-@dataclass(slots=True)
-class _ViewsOfOrigin:
-    """Those of one origin, made from the policy of its own file, or without one."""
-
-    fetched: Policy | None = None
-    by_settings: dict[RobotsSettings, Policy] = field(default_factory=dict)
-    in_force: InForce = field(default_factory=InForce)
-    """Shared while there is no fetched policy whose pace they could share."""
-
-
-class Views:
-    """Policies under other settings than their file was fetched under, and those without a file,
-    in bounded memory. All of one origin share its pace.
-    """
-
-    def __init__(self, crawl: Crawl) -> None:
-        self._retrieval = crawl.get(Retrieval)  # tells its listeners of the texts of overrides
-        self._clock = crawl.clock
-        self._stats = crawl.stats
-        self._origins: Recent[Origin, _ViewsOfOrigin] = Recent(crawl.settings.cache_size)
-        self._read = lru_cache(TEXTS_PARSED)(self._parsed)
-
-    def under(self, settings: RobotsSettings, origin: Origin, fetched: Policy | None) -> Policy:
-        """The policy of *origin* under *settings*: *fetched*, read under them, or one without a
-        file of the site if they need none.
-        """
-        views = self._origins.get(origin) or _ViewsOfOrigin()
-        self._origins.put(origin, views)
-        if views.fetched is not fetched:
-            views.fetched = fetched
-            views.by_settings.clear()
-        kept = views.by_settings
-        if settings not in kept:
-            if fetched is not None and settings.needs_file:
-                made = fetched.under(settings)
-            else:
-                made = self._made(origin, settings, views)
-            if len(kept) >= VIEWS_OF_AN_ORIGIN:
-                kept.clear()
-            kept[settings] = made
-        return kept[settings]
-
-    def _made(self, origin: Origin, settings: RobotsSettings, views: _ViewsOfOrigin) -> Policy:
-        text, now = settings.robots_txt, self._clock.wall()
-        record = _not_asked(origin, now) if text is None else record_of_text(origin, text, now)
-        file = None if text is None else self._read(text, settings.dialect)
-        in_force = views.fetched.paces.in_force if views.fetched else views.in_force
-        clock, stats = self._clock, self._stats
-        policy = Policy(
-            record, file, settings, clock, stats, in_force=in_force, source=Source.OVERRIDE
-        )
-        if text is not None:
-            self._retrieval.tell(Retrieved(None, policy, record))
-        return policy
-
-    def _parsed(self, text: str, dialect: Dialect) -> ParsedFile | None:
-        return guarded(
-            lambda: self._retrieval.parsers.read(_encoded(text), "utf-8").read_as(dialect),
-            lambda _: None,
-            "the robots_txt of an override",
-            self._stats,
-        )
 
 
 def _not_asked(origin: Origin, now: float) -> RobotsRecord:
@@ -205,7 +138,13 @@ class Policies:
         self._retrieval = crawl.get(Retrieval)
         self._agents = crawl.get(Agents)
         self._stats = crawl.stats
-        self._views = Views(crawl)
+        self._clock = crawl.clock
+        self._views: Recent[tuple[Origin, RobotsSettings], tuple[Policy | None, Policy]]
+        self._views = Recent(settings.cache_size)
+        """Policies under settings of requests, each with the fetched one that it was made of."""
+        self._in_force: Recent[Origin, InForce] = Recent(settings.cache_size)
+        """The paces of origins without a fetched policy, which all their views share."""
+        self._read = lru_cache(TEXTS_PARSED)(self._parsed)
         self._recent: OrderedDict[Origin, Policy] = OrderedDict()
         """The one used last comes last."""
         self._unused: set[Origin] = set()
@@ -289,10 +228,10 @@ class Policies:
         settings = settings or self._settings.for_origin(origin)
         policy = self._recent.get(origin)
         if not settings.needs_file:
-            return self._views.under(settings, origin, policy)
+            return self._under(settings, origin, policy)
         if policy is None or policy.lookup in (Lookup.FETCH, Lookup.REVALIDATE):
             return None
-        return self._under(settings, policy)
+        return self._under(settings, origin, policy)
 
     def stored(self, origin: Origin) -> Awaitable[RobotsRecord | None]:
         """The record of *origin* with its text, which policies do without; None if there is none.
@@ -356,13 +295,53 @@ class Policies:
         else:
             self._start_fetch(origin, Fetch(request, [waiter]))
         policy = await compat.wait_for(waiter)
-        return policy and self._under(settings, policy)
+        return policy and self._under(settings, origin, policy)
 
-    def _under(self, settings: RobotsSettings, policy: Policy) -> Policy:
-        return (
-            policy
-            if policy.settings is settings
-            else self._views.under(settings, policy.origin, policy)
+    def _under(self, settings: RobotsSettings, origin: Origin, fetched: Policy | None) -> Policy:
+        """*fetched*, read under *settings*, or a policy without a file of the site if they need
+        none. All of one origin share its pace.
+        """
+        if fetched is not None and fetched.settings is settings:
+            return fetched
+        made_of, view = self._views.get((origin, settings), (None, None))
+        if view is None or made_of is not fetched:
+            if fetched is not None and settings.needs_file:
+                view = fetched.under(settings)
+            else:
+                view = self._without_file(settings, origin, fetched)
+        self._views.put((origin, settings), (fetched, view))
+        return view
+
+    def _without_file(
+        self, settings: RobotsSettings, origin: Origin, fetched: Policy | None
+    ) -> Policy:
+        text, now = settings.robots_txt, self._clock.wall()
+        record = _not_asked(origin, now) if text is None else record_of_text(origin, text, now)
+        file = None if text is None else self._read(text, settings.dialect)
+        if fetched is None:
+            in_force = self._in_force.get(origin) or InForce()
+            self._in_force.put(origin, in_force)
+        else:
+            in_force = fetched.paces.in_force
+        policy = Policy(
+            record,
+            file,
+            settings,
+            self._clock,
+            self._stats,
+            in_force=in_force,
+            source=Source.OVERRIDE,
+        )
+        if text is not None:
+            self._retrieval.tell(Retrieved(None, policy, record))
+        return policy
+
+    def _parsed(self, text: str, dialect: Dialect) -> ParsedFile | None:
+        return guarded(
+            lambda: self._retrieval.parsers.read(_encoded(text), "utf-8").read_as(dialect),
+            lambda _: None,
+            "the robots_txt of an override",
+            self._stats,
         )
 
     def was_used(self, origin: Origin) -> bool:
@@ -382,27 +361,22 @@ class Policies:
 
     async def _run_fetch(self, origin: Origin, fetch: Fetch) -> None:
         previous = self._recent.get(origin)
+        is_refresh = previous is not None and previous.lookup is Lookup.USE_AND_REFRESH
         try:
-            policy = await self._retrieve(origin, previous, fetch)
-            await self._announce(policy, previous, fetch.request)
+            try:
+                fetch.policy = await self._retrieval.retrieve(origin, previous)
+            finally:  # also if it is cancelled or fails
+                fetch.policy = fetch.policy or self._retrieval.failed(origin, previous)
+                self._put(fetch.policy)
+                if is_refresh:
+                    self.mark_used(origin)
+            await self._announce(fetch.policy, previous, fetch.request)
         except Exception as error:
             if not is_of_this_package(error):
                 raise
             self._errors.tell("the fetch of a robots.txt", error)
         finally:
             self._end_fetch(origin, fetch)
-
-    async def _retrieve(self, origin: Origin, previous: Policy | None, fetch: Fetch) -> Policy:
-        """Returns a policy even if the retrieval is cancelled or fails."""
-        is_refresh = previous is not None and previous.lookup is Lookup.USE_AND_REFRESH
-        try:
-            fetch.policy = await self._retrieval.retrieve(origin, previous)
-        finally:
-            fetch.policy = fetch.policy or self._retrieval.failed(origin, previous)
-            self._put(fetch.policy)
-            if is_refresh:
-                self.mark_used(origin)
-        return fetch.policy
 
     def _put(self, policy: Policy) -> None:
         """Keeps *policy* as one that no request has used."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +11,7 @@ from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.protocol.access import Access, Failure
 from scrapy_robots_plus.protocol.freshness import http_date
 from scrapy_robots_plus.protocol.verdict import Reason
+from scrapy_robots_plus.settings.scrapys_own import caches_http
 from scrapy_robots_plus.storage.base import FetchResult, RobotsRecord
 
 from .agents import Agents
@@ -22,11 +23,14 @@ from .fetching.fetcher import Fetcher
 from .fetching.results import NETWORK_FAILURES
 from .parsers import ParsedFile, Parsers, charset_of, guarded
 from .policy import Policy
-from .sharing import Turn, shared_fetches
+from .sharing import Member, Turn, agreement, longest_fetch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from scrapy.crawler import Crawler
+
+    from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.settings.robots_settings import RobotsSettings
@@ -47,14 +51,6 @@ class Retrieved(NamedTuple):
         return self.policy.source
 
 
-class Found(NamedTuple):
-    """What is known without asking the site."""
-
-    record: RobotsRecord | None
-    policy: Policy | None = None
-    """The policy that it makes; None if the site must be asked."""
-
-
 class Retrieval:
     """Looks in the store of the crawl, fetches what is missing or expired, and keeps the result."""
 
@@ -65,7 +61,7 @@ class Retrieval:
         self._budget = crawl.get(FetchBudget)
         self._clock = clock = crawl.clock
         self._store = store = CrawlStore(crawl.crawler, settings, clock)
-        self._shared = shared_fetches(crawl.crawler, settings, agents, store, clock)
+        self._turn_for = shared_fetches(crawl.crawler, settings, agents, store, clock)
         self._stats = crawl.stats
         self._changes = ChangeReports(crawl.crawler, agents)
         self.parsers = Parsers(crawl.crawler)
@@ -106,7 +102,7 @@ class Retrieval:
     async def _tdmrep(self, file: Origin) -> RobotsRecord:
         """The record of a ``tdmrep.json``: as stored, if that is fresh or another crawl has just
         fetched it, else as asked for once. It is never waited for again."""
-        turn = self._shared.turn(file)
+        turn = self._turn_for(file)
         try:
             stored = await self._store.load(file, again=True)
             while not self._is_fresh(stored) and not await turn.begin():
@@ -129,39 +125,26 @@ class Retrieval:
         return record is not None and fresh_for(record, self._clock.wall()) > 0
 
     async def _retrieved(self, origin: Origin, previous: Policy | None) -> Policy:
-        found = await self._look(origin, previous)
-        if found.policy is not None:
-            return found.policy
-        turn = self._shared.turn(origin)
+        stored, policy = await self._look(origin, previous)
+        if policy is not None:
+            return policy
+        turn = self._turn_for(origin)
         try:
-            return await self._in_turn(origin, previous, found, turn)
+            while True:
+                await self._budget.wait(origin)
+                begins = await turn.begin()
+                if not begins:
+                    self._budget.give_back(origin)  # to those who need not wait for another crawl
+                    await turn.wait()
+                if turn.is_late or not begins:
+                    stored, policy = await self._look(origin, previous, again=True)
+                    if policy is not None:
+                        self._stats.inc_value(stats.SHARED)
+                        return policy
+                if begins:
+                    return await self._fetched(origin, stored, previous)
         finally:
             turn.release()
-
-    async def _in_turn(
-        self, origin: Origin, previous: Policy | None, found: Found, turn: Turn
-    ) -> Policy:
-        """The policy that another crawl fetches now, or else this one."""
-        while not await self._begins(origin, turn):
-            found = await self._look(origin, previous, again=True)
-            if found.policy is not None:
-                break
-        else:
-            if turn.is_late:
-                found = await self._look(origin, previous, again=True)
-        if found.policy is None:
-            return await self._fetched(origin, found.record, previous)
-        self._stats.inc_value(stats.SHARED)
-        return found.policy
-
-    async def _begins(self, origin: Origin, turn: Turn) -> bool:
-        """Whether this crawl is to fetch the file now; if not, another has ended its fetch."""
-        await self._budget.wait(origin)
-        if await turn.begin():
-            return True
-        self._budget.give_back(origin)  # to those who need not wait for another crawl
-        await turn.wait()
-        return False
 
     async def _fetched(
         self, origin: Origin, stored: RobotsRecord | None, previous: Policy | None
@@ -175,15 +158,18 @@ class Retrieval:
             known = await self._recalled(origin)
         return self._received(origin, result, known, previous)
 
-    async def _look(self, origin: Origin, previous: Policy | None, *, again: bool = False) -> Found:
-        """What is known of *origin* without asking its site."""
+    async def _look(
+        self, origin: Origin, previous: Policy | None, *, again: bool = False
+    ) -> tuple[RobotsRecord | None, Policy | None]:
+        """What is known of *origin* without asking its site: the record in the store, and the
+        policy that it makes; None if the site must be asked."""
         stored = await self._store.load(origin, again=again)
         if stored is None or not self._may_answer(stored, previous):
-            return Found(stored)
+            return stored, None
         policy = self._policy(stored, previous, Source.STORE)
         if policy.access is Access.RULES and policy.file is None:
-            return Found(stored)  # a file that the parser in use fails on counts as no file
-        return Found(stored, self._compared(Retrieved(previous, policy, stored)))
+            return stored, None  # a file that the parser in use fails on counts as no file
+        return stored, self._compared(Retrieved(previous, policy, stored))
 
     def failed(self, origin: Origin, previous: Policy | None) -> Policy:
         """The policy after a retrieval that was interrupted."""
@@ -254,24 +240,44 @@ class Retrieval:
         settings = self._settings.for_fetching(record.origin)
         file: ParsedFile | None = None
         charset = charset_of(record.headers)
-        headers = _charset_alone(charset)
-        slim = replace(record, body=b"", headers=headers)
+        slim = replace(record, body=b"", headers=_charset_alone(charset))
         if record.access is Access.RULES:
             if previous is not None and _reads_the_same(previous.record, slim):
                 file = previous.file
             else:
+                read, dialect = self.parsers.read, settings.dialect
                 file, detail = guarded(
-                    lambda: (self._read(record, charset, settings), detail),
+                    lambda: (read(record.body, charset).read_as(dialect), detail),
                     lambda words: (None, words),
                     record.url,
                     self._stats,
                 )
         return Policy(slim, file, settings, self._clock, self._stats, detail, source=source)
 
-    def _read(
-        self, record: RobotsRecord, charset: str | None, settings: RobotsSettings
-    ) -> ParsedFile | None:
-        return self.parsers.read(record.body, charset).read_as(settings.dialect)
+
+def shared_fetches(
+    crawler: Crawler,
+    settings: RobotsSettings,
+    agents: Agents,
+    store: CrawlStore,
+    clock: Clock,
+) -> Callable[[Origin], Turn]:
+    """What gives *crawler* its place among those who need the file of an origin.
+
+    With Scrapy's HTTP cache it shares nothing: for a replay, all that a crawl goes by must be in
+    its own cache.
+    """
+    if caches_http(crawler.settings):
+        return lambda _: Turn()
+    if store.server is not None:
+        from .lease import Leases
+        from .workers import AmongWorkers
+
+        longest = longest_fetch(settings)
+        leases = Leases(store.server, longest)
+        return AmongWorkers(leases, store.calls, store.failed, longest, clock).turn
+    agreed = partial(agreement, crawler, settings, agents)
+    return Member(crawler, settings, clock, agreed, store.memory).turn
 
 
 @cache

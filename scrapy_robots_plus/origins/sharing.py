@@ -7,9 +7,8 @@ that share a Redis server (``workers.py``).
 from __future__ import annotations
 
 import os
-from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from scrapy import signals
@@ -17,7 +16,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl.clock import Alarm, Clock
-from scrapy_robots_plus.settings.scrapys_own import caches_http, how_files_are_asked_for, job_folder
+from scrapy_robots_plus.settings.scrapys_own import how_files_are_asked_for, job_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from scrapy_robots_plus.storage.memory import MemoryStore
 
     from .agents import Agents
-    from .crawl_store import CrawlStore
 
 
 _OF_THE_SPIDER = ("user_agent", "http_user", "http_pass", "http_auth_domain")
@@ -54,31 +52,6 @@ def agreement(crawler: Crawler, settings: RobotsSettings, agents: Agents) -> lis
     ]
 
 
-def shared_fetches(
-    crawler: Crawler,
-    settings: RobotsSettings,
-    agents: Agents,
-    store: CrawlStore,
-    clock: Clock,
-) -> SharedFetches:
-    """What *crawler* asks before it fetches a file.
-
-    With Scrapy's HTTP cache it shares nothing: for a replay, all that a crawl goes by must be in
-    its own cache.
-    """
-    if caches_http(crawler.settings):
-        return Alone()
-    if store.server is not None:
-        from .lease import Leases
-        from .workers import AmongWorkers
-
-        longest = longest_fetch(settings)
-        leases = Leases(store.server, longest)
-        return AmongWorkers(leases, store.calls, store.failed, longest, clock)
-    agreed = partial(agreement, crawler, settings, agents)
-    return Member(crawler, settings, clock, agreed, store.memory)
-
-
 MOST_SECONDS = 60.0
 """Of ``ROBOTS_FETCH_TIMEOUT``: fetches that take longer are rare, and fetched twice rather than
 waited for."""
@@ -87,8 +60,8 @@ SPARE_SECONDS = 5.0
 """Beside ``ROBOTS_FETCH_TIMEOUT``, for waiting in a slot and for storing what was fetched."""
 
 
-class Turn(Protocol):
-    """A crawl that needs a file, among others that do.
+class Turn:
+    """A crawl that needs a file, among others that do. By itself it is alone, and waits for nobody.
 
     Whoever had to wait looks for the file, and if it is not there, asks again: the other crawl may
     have ended in the middle of its fetch.
@@ -96,23 +69,18 @@ class Turn(Protocol):
 
     async def begin(self) -> bool:
         """Whether this crawl is to fetch the file now; False if another one is fetching it."""
+        return True
 
     @property
     def is_late(self) -> bool:
         """Once this crawl is to fetch the file: whether another one may have just done so."""
+        return False
 
     async def wait(self) -> None:
         """Waits until the other crawl has ended its fetch, or has not in time."""
 
     def release(self) -> None:
         """The fetch has ended, and what it has brought is stored; or it never began."""
-
-
-class SharedFetches(Protocol):
-    """What a crawl asks before it fetches a file."""
-
-    def turn(self, origin: Origin) -> Turn:
-        """Takes its place among those who need the file of *origin*."""
 
 
 def longest_fetch(settings: RobotsSettings) -> float:
@@ -123,25 +91,7 @@ def longest_fetch(settings: RobotsSettings) -> float:
     return min(settings.fetch_timeout, MOST_SECONDS) + SPARE_SECONDS
 
 
-class Alone:
-    """For a crawl that shares its fetches with no other, and its turn: nobody waits for it."""
-
-    is_late = False
-
-    def turn(self, origin: Origin) -> Alone:  # noqa: ARG002
-        return self
-
-    async def begin(self) -> bool:
-        return True
-
-    async def wait(self) -> None:
-        pass
-
-    def release(self) -> None:
-        pass
-
-
-class TurnInGroup:
+class TurnInGroup(Turn):
     """Of one crawl, for one file: it fetches, or waits for another that does."""
 
     def __init__(self, group: Group, origin: Origin, lifetime: float, clock: Clock) -> None:
@@ -249,7 +199,7 @@ class Member:
 
     def turn(self, origin: Origin) -> Turn:
         if self._group is None:
-            return Alone()
+            return Turn()
         return TurnInGroup(self._group, origin, self._lifetime, self._clock)
 
     def _join(self) -> None:

@@ -11,6 +11,8 @@ from uuid import uuid4
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.storage.redis_server import ServerError
 
+from .sharing import Turn
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -41,7 +43,7 @@ class AmongWorkers:
         return TurnAmongWorkers(self, origin)
 
 
-class TurnAmongWorkers:
+class TurnAmongWorkers(Turn):
     """Of one worker, for one file: it fetches, or waits for another that does.
 
     If the server fails, it fetches: a file that is fetched twice does no harm.

@@ -228,9 +228,9 @@ async def test_no_leak_no_hung_waiter_no_lost_request(
         monkeypatch.setattr(workers, "FIRST_PAUSE", 0.002)
         shared = OtherWorkersFirst(request.getfixturevalue("server"))
         request.addfinalizer(lambda: shared.calls.close(1))
-        scenario.middleware.policies._retrieval._shared = shared
+        scenario.middleware.policies._retrieval._turn_for = shared.turn
     elif any(part in injector.site for part in ("wait_for(waiter)", "turn.", "again=True")):
-        scenario.middleware.policies._retrieval._shared = OthersFirst()
+        scenario.middleware.policies._retrieval._turn_for = OthersFirst().turn
     if "await self.recall" in injector.site:
         scenario.crawler.get_downloader_middleware = lambda _: REPLAY
 

@@ -15,15 +15,14 @@ from scrapy_robots_plus.compat import InPlace
 from scrapy_robots_plus.crawl.clock import DEFAULT_CLOCK
 from scrapy_robots_plus.origins import sharing
 from scrapy_robots_plus.origins.agents import Agents
+from scrapy_robots_plus.origins.retrieval import shared_fetches
 from scrapy_robots_plus.origins.sharing import (
-    Alone,
-    Member,
+    Turn,
     TurnInGroup,
     agreement,
     longest_fetch,
-    shared_fetches,
 )
-from scrapy_robots_plus.origins.workers import AmongWorkers
+from scrapy_robots_plus.origins.workers import TurnAmongWorkers
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from scrapy_robots_plus.storage.memory import MemoryStore
@@ -61,7 +60,7 @@ class Crawl:
         )
         crawler: Any = self
         self._agents = Agents(crawler, self.checked)
-        self.fetches = shared_fetches(crawler, self.checked, self._agents, store, DEFAULT_CLOCK)
+        self.turn_for = shared_fetches(crawler, self.checked, self._agents, store, DEFAULT_CLOCK)
 
     def agreement(self) -> list[Any]:
         crawler: Any = self
@@ -75,7 +74,7 @@ class Crawl:
         self.signals.send_catch_log(signals.spider_closed)
 
     def turn(self) -> Turn:
-        return self.fetches.turn(ORIGIN)
+        return self.turn_for(ORIGIN)
 
 
 @pytest.mark.parametrize(
@@ -123,8 +122,7 @@ def test_what_an_answer_means_is_for_each_to_say(difference: dict[str, Any]) -> 
 
 def test_with_an_http_cache_a_crawl_shares_nothing() -> None:
     crawl = Crawl(HTTPCACHE_ENABLED=True).open()
-    assert isinstance(crawl.fetches, Alone)
-    assert isinstance(crawl.turn(), Alone)
+    assert type(crawl.turn()) is Turn
 
 
 def test_crawls_of_one_server_share_its_leases() -> None:
@@ -141,8 +139,9 @@ def test_crawls_of_one_server_share_its_leases() -> None:
 
 def test_their_leases_last_as_long_as_a_fetch_and_their_calls_are_those_of_the_store() -> None:
     crawl = Crawl(Server("redis://127.0.0.1:1"))
-    found = crawl.fetches
-    assert isinstance(found, AmongWorkers)
+    turn = crawl.turn()
+    assert isinstance(turn, TurnAmongWorkers)
+    found = turn._among
     assert (found.longest, found.failed, found.clock) == (35.0, crawl.failed, DEFAULT_CLOCK)
     assert isinstance(found.calls, InPlace)
 
@@ -154,8 +153,7 @@ def test_how_long_a_fetch_may_take(timeout: float, seconds: float) -> None:
 
 def test_crawls_of_one_process_share_while_both_run() -> None:
     one, other = Crawl(), Crawl()
-    assert isinstance(one.fetches, Member)
-    assert isinstance(one.turn(), Alone)  # nobody knows yet whom it agrees with
+    assert type(one.turn()) is Turn  # nobody knows yet whom it agrees with
     first = one.open().turn()
     assert isinstance(first, TurnInGroup)
     assert not first.is_late
@@ -169,7 +167,7 @@ def test_crawls_of_one_process_share_while_both_run() -> None:
     first.release()
     assert begun(second)
     one.close()
-    assert isinstance(one.turn(), Alone)
+    assert type(one.turn()) is Turn
     assert isinstance(other.turn(), TurnInGroup)
     other.close()
 
