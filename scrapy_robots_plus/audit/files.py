@@ -9,17 +9,17 @@ import gzip
 import os
 import stat
 import zlib
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from itertools import count
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from scrapy_robots_plus.crawl.log import Once
 
 from .entries import SHA256
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -90,6 +90,17 @@ def unlock(file: BinaryIO) -> None:
             fcntl.flock(file.fileno(), fcntl.LOCK_UN)
 
 
+@contextmanager
+def locked(file: BinaryIO) -> Iterator[bool]:
+    """Whether *file* is locked in the meantime: see :func:`try_lock`."""
+    is_ours = try_lock(file)
+    try:
+        yield is_ours
+    finally:
+        if is_ours:
+            unlock(file)
+
+
 class NotALogError(OSError):
     """The file is something else, which must not be touched."""
 
@@ -127,8 +138,11 @@ class Appender:
     Nothing here raises OSError: what goes wrong is warned of once, counted, and tried again.
     """
 
-    def __init__(self, path: Path, warn: Callable[[str], None]) -> None:
-        """*warn* gets the problems."""
+    def __init__(self, path: Path, warn: Callable[[str], None], room: int, noun: str) -> None:
+        """*warn* gets the problems; *room*: how many *noun* wait while the file cannot be written.
+
+        Further ones are lost.
+        """
         self.path = path
         self.lost = 0
         """Entries that were not written and will not be."""
@@ -136,8 +150,37 @@ class Appender:
         """Times that the file could not be written, or was gone."""
         self.is_locked_out = False
         """Whether somebody else was writing when it was last tried."""
+        self._waiting: list[Any] = []
+        self._room = room
+        self._meanwhile = f"up to {room:,} {noun} wait in memory meanwhile"
         self._tell = warn
         self._once = Once()
+
+    @property
+    def waiting(self) -> int:
+        """Entries in memory."""
+        return len(self._waiting)
+
+    def flush(self) -> bool:
+        """Writes what waits. False if that was not possible: it waits further."""
+        self.is_locked_out = False
+        try:
+            self.is_locked_out = not self._write()
+        except OSError as error:
+            self.errors += 1
+            why = error.strerror or error
+            self._warn_once(f"it cannot be written ({why}); {self._meanwhile}")
+            return False
+        return not self.is_locked_out
+
+    def _write(self) -> bool:
+        """Writes what waits; False if somebody else is writing. Raises OSError."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """What still waits is lost."""
+        self.lost += len(self._waiting)
+        self._waiting.clear()
 
     def _warn(self, text: str) -> None:
         self._tell(f"{self.path}: {text}")
@@ -145,10 +188,6 @@ class Appender:
     def _warn_once(self, text: str) -> None:
         if self._once.is_first(text.partition("(")[0]):
             self._warn(text)
-
-    def _failed(self, error: OSError, then: str = "") -> None:
-        self.errors += 1
-        self._warn_once(f"it cannot be written ({error.strerror or error}){then}")
 
 
 _EMPTY = sha256(b"").hexdigest()
@@ -205,6 +244,11 @@ class Bodies:
         if sha256(body).hexdigest() != digest:
             raise BodyError(f"{path} was changed: its hash differs")
         return body
+
+    def as_seen_from(self, log: Path) -> str:
+        """How *log* names the folder: relative to its own, if it lies below that."""
+        is_below = self.folder.is_relative_to(log.parent)
+        return self.folder.relative_to(log.parent).as_posix() if is_below else str(self.folder)
 
     def _path(self, digest: str) -> Path:
         return self.folder / digest[:2] / f"{digest}.txt.gz"

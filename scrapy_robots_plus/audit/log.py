@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from .chain import LONGEST_LINE, START, Link, parse, seal
 from .entries import CrawlEntry, EndEntry, Entry, to_fields
-from .files import Appender, NotALogError, append, cut_off, is_at, open_to_append, try_lock, unlock
+from .files import Appender, NotALogError, append, cut_off, is_at, locked, open_to_append, try_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -85,7 +85,7 @@ def _lines_backwards(file: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
 
 
 ROOM = 10_000
-"""How many lines wait in memory while the file cannot be written; further ones are lost."""
+"""Lines."""
 
 BATCH = 256
 """Lines that are written at once: so few that the crawl does not notice."""
@@ -109,14 +109,13 @@ class AuditLog(Appender):
 
         *now* tells seconds since the epoch.
         """
-        super().__init__(path, warn)
+        super().__init__(path, warn, ROOM, "lines")
         self.written = 0
         """Lines."""
         self.repairs = 0
         """Times that its last line was repaired."""
         self._begin = begin
         self._now = now
-        self._waiting: list[Entry] = []
         self._file: BinaryIO | None = None
         self.last: Link | None = None
         """The last line that this crawl has written."""
@@ -127,38 +126,19 @@ class AuditLog(Appender):
         self._before = START
         """The last line that is known of the file before, if this one should be empty."""
 
-    @property
-    def waiting(self) -> int:
-        """Lines in memory."""
-        return len(self._waiting)
-
     def add(self, entry: Entry) -> None:
         """Takes *entry*, to be written by the next :meth:`flush`.
 
         An end gets its counts of lines then.
         """
-        if len(self._waiting) < ROOM or isinstance(entry, EndEntry):
+        if self.waiting < self._room or isinstance(entry, EndEntry):
             self._waiting.append(entry)
         else:
             self.lost += 1
 
-    def flush(self) -> bool:
-        """Writes what waits. False if that was not possible: it waits further."""
-        if self._is_begun and not self._waiting:
-            return True
-        self.is_locked_out = False
-        try:
-            file = self._opened()
-            self.is_locked_out = file is None or not self._append_locked(file)
-        except OSError as error:
-            self._failed(error, f"; {_MEANWHILE}")
-            return False
-        return not self.is_locked_out
-
     def close(self) -> None:
         """Closes the file, and waits until it is on the disk. What still waits is lost."""
-        self.lost += len(self._waiting)
-        self._waiting.clear()
+        super().close()
         if self._file is None:
             return
         try:
@@ -187,18 +167,18 @@ class AuditLog(Appender):
             self._file.close()
         self._file, self._is_begun = None, False
 
-    def _append_locked(self, file: BinaryIO) -> bool:
-        """Appends what waits; False if somebody else is writing, or has just rotated *file*."""
-        if not try_lock(file):
+    def _write(self) -> bool:
+        if self._is_begun and not self._waiting:
+            return True
+        file = self._opened()
+        if file is None:
             return False
-        try:
-            if not is_at(file, self.path):
-                return False
+        with locked(file) as is_ours:
+            if not (is_ours and is_at(file, self.path)):
+                return False  # somebody else is writing, or has just rotated it
             last = self._end_of(file)
             while self._waiting or not self._is_begun:
                 last = self._append(file, last)
-        finally:
-            unlock(file)
         return True
 
     def _last_of(self, file: BinaryIO) -> Link:
@@ -267,6 +247,3 @@ class AuditLog(Appender):
             self._warn_once(f"a line was left out ({type(error).__name__}: {error})")
             return None
         return line
-
-
-_MEANWHILE = f"up to {ROOM:,} lines wait in memory meanwhile"

@@ -12,13 +12,12 @@ from weakref import WeakKeyDictionary
 
 from scrapy import Request, Spider, signals
 from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
-from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_robots_plus._version import __version__
 from scrapy_robots_plus.crawl import stats
 from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.requests import TAP_META_KEY, valid_origin_of
-from scrapy_robots_plus.origins.fetching.fetcher import Exchange, Fetcher
+from scrapy_robots_plus.origins.fetching.fetcher import Fetcher
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.origins.retrieval import Retrieval, Retrieved
 from scrapy_robots_plus.pages.page_preferences import PagePreferences, Sent
@@ -29,12 +28,11 @@ from scrapy_robots_plus.settings.checks import filled_in
 from .files import Bodies, folder_beside
 from .log import BATCH, AuditLog
 from .recorded import Entries
-from .warc import Exchanged, Warc
+from .warc import Warc
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy.http import Headers
     from twisted.internet.task import LoopingCall
 
     from scrapy_robots_plus.crawl.crawl import Crawl
@@ -86,23 +84,6 @@ class Problems:
         return guarded
 
 
-def bodies_folder(setting: bool | str, log: Path) -> Path | None:
-    """Where ``ROBOTS_AUDIT_BODIES`` puts the texts; None for nowhere."""
-    if isinstance(setting, str):
-        return Path(setting).absolute()
-    return folder_beside(log) if setting else None
-
-
-def as_seen_from(log: Path, folder: Path | None) -> str | None:
-    """How the log names *folder*: relative to its own folder, if it lies below that."""
-    if folder is None:
-        return None
-    try:
-        return folder.relative_to(log.parent).as_posix()
-    except ValueError:
-        return str(folder)
-
-
 class Recorder:
     """The audit log of one crawl: what is written to it, and when."""
 
@@ -118,9 +99,8 @@ class Recorder:
         """When requests were sent, in seconds since the epoch: a verdict may come later."""
         self._own_texts: set[str] = set()
         """Hashes of the texts of overrides that are stored."""
-        folder = bodies_folder(crawl.settings.audit_bodies, path)
-        self._bodies = None if folder is None else Bodies(folder)
-        begin = self._entries.begin(as_seen_from(path, folder))
+        self._bodies = bodies = _bodies_of(crawl.settings.audit_bodies, path)
+        begin = self._entries.begin(None if bodies is None else bodies.as_seen_from(path))
         self.log = AuditLog(path, begin, problems.warn, crawl.clock.wall)
         self._knows_departures = crawl.watch_handovers(problems.never_fatal(self._handed_over))
         crawl.decision_listeners.append(problems.never_fatal(self._decided))
@@ -139,23 +119,17 @@ class Recorder:
 
     def tell(self) -> None:
         """After the log is closed: counts what was written, and names its last line."""
-        log = self.log
-        collector = self._crawl.stats
+        log, collector = self.log, self._crawl.stats
         collector.set_value(stats.AUDIT_LINES, log.written)
-        if log.lost:
-            collector.set_value(stats.AUDIT_LOST, log.lost)
-        if log.repairs:
-            collector.set_value(stats.AUDIT_REPAIRS, log.repairs)
+        for key, count in ((stats.AUDIT_LOST, log.lost), (stats.AUDIT_REPAIRS, log.repairs)):
+            if count:
+                collector.set_value(key, count)
         if log.last is not None:
             logger(self._crawl.crawler).info(
-                "%(path)s: %(lines)d lines written; the last is number %(number)d, its hash is "
-                "%(hash)s",
-                {
-                    "path": log.path,
-                    "lines": log.written,
-                    "number": log.last.number,
-                    "hash": log.last.hash,
-                },
+                "%s: %d lines written; the last is number %d, its hash is %s",
+                log.path,
+                log.written,
+                *log.last,
             )
 
     # What happens in the crawl
@@ -163,31 +137,27 @@ class Recorder:
     def _decided(
         self, request: Request, origin: Origin, agent: AgentNames, decision: Passes | Refused
     ) -> None:
+        self._under_way.pop(request, None)
         is_denied = isinstance(decision, Refused)
-        if not is_denied and not is_in_share(request.url, self._share):
-            self._under_way.pop(request, None)
+        if not (is_denied or is_in_share(request.url, self._share)):
             return
         entry = self._entries.verdict(request, origin, agent, decision)
         self._store_own_text(decision.policy)
-        if is_denied and self._enforces:
-            self._under_way.pop(request, None)
-            entry.sent = self._sent.get(request)
-            self._add(entry)
-        elif not self._knows_departures:
-            self._add(entry)
-        elif request in self._sent:  # ROBOTS_MODE = "observe" holds up no request
-            entry.sent = self._sent[request]
-            self._add(entry)
-        elif is_denied and self._in_hand is not None and request not in self._in_hand:
-            self._add(entry)  # somebody else has answered or dropped it
+        # In observe mode it may have been sent already, and somebody else may have answered it.
+        entry.sent = self._sent.get(request)
+        is_left = self._in_hand is not None and request not in self._in_hand
+        is_never_sent = is_denied and (self._enforces or is_left)
+        if entry.sent is None and not is_never_sent:
+            self._add_when_sent(request, entry)
         else:
-            self._under_way[request] = entry
+            self._add(entry)
 
     def _exempted(self, request: Request) -> None:
         origin = valid_origin_of(request)
-        if origin is None or not is_in_share(request.url, self._share):
-            return
-        entry = self._entries.not_judged(request, origin)
+        if origin is not None and is_in_share(request.url, self._share):
+            self._add_when_sent(request, self._entries.not_judged(request, origin))
+
+    def _add_when_sent(self, request: Request, entry: VerdictEntry) -> None:
         if self._knows_departures:
             self._under_way[request] = entry
         else:
@@ -195,11 +165,10 @@ class Recorder:
 
     def _handed_over(self, request: Request) -> None:
         now = self._crawl.clock.wall()
-        if self._under_way:
-            entry = self._under_way.pop(request, None)
-            if entry is not None:
-                entry.sent = now
-                self._add(entry)
+        entry = self._under_way.pop(request, None)
+        if entry is not None:
+            entry.sent = now
+            self._add(entry)
         if TAP_META_KEY not in request.meta:
             self._sent[request] = now
 
@@ -249,6 +218,13 @@ class Recorder:
             self.log.flush()
 
 
+def _bodies_of(setting: bool | str, log: Path) -> Bodies | None:
+    """Where ``ROBOTS_AUDIT_BODIES`` puts the texts; None for nowhere."""
+    if isinstance(setting, str):
+        return Bodies(Path(setting).absolute())
+    return Bodies(folder_beside(log)) if setting else None
+
+
 def is_in_share(url: str, share: float) -> bool:
     """Whether *url* is in a *share*, from 0 to 1, of all URLs: the same ones each time."""
     if share in (0, 1):
@@ -288,8 +264,7 @@ class Audit:
         if settings.audit_warc:
             path = self._path(settings.audit_warc, spider)
             warc = Warc(path, f"scrapy-robots-plus {__version__}", problems.warn)
-            add = problems.never_fatal(lambda exchange: warc.add(exchanged(exchange)))
-            self._crawl.get(Fetcher).subscribe(add)
+            self._crawl.get(Fetcher).subscribe(problems.never_fatal(warc.add))
             self._logs.append(warc)
         write = problems.never_fatal(self._write)
         write()
@@ -319,40 +294,3 @@ class Audit:
 
     def _path(self, setting: str, spider: Spider) -> Path:
         return filled_in(setting, spider.name, self._crawl.clock.wall())
-
-
-def exchanged(exchange: Exchange) -> Exchanged:
-    """What the WARC file keeps of *exchange*."""
-    request, response = exchange.request, exchange.response
-    address = response.ip_address
-    return Exchanged(
-        at=exchange.at,
-        url=request.url,
-        method=request.method,
-        protocol=response.protocol or "HTTP/1.1",
-        request_headers=[*_host(request), *_pairs(request.headers)],
-        status=response.status,
-        response_headers=[*_pairs(response.headers), *_removed(exchange)],
-        body=response.body,
-        address=None if address is None else str(address),
-        is_cut="download_stopped" in response.flags,
-    )
-
-
-def _host(request: Request) -> list[tuple[str, str]]:
-    """The header that every download handler adds (RFC 9110 7.2)."""
-    return [] if b"Host" in request.headers else [("Host", urlparse_cached(request).netloc)]
-
-
-def _removed(exchange: Exchange) -> list[tuple[str, str]]:
-    if exchange.encoding and not exchange.response.headers.getlist("Content-Encoding"):
-        return [("Content-Encoding", exchange.encoding.decode("latin-1"))]
-    return []
-
-
-def _pairs(headers: Headers) -> list[tuple[str, str]]:
-    return [
-        (name.decode("latin-1"), value.decode("latin-1"))
-        for name, values in headers.items()
-        for value in values
-    ]

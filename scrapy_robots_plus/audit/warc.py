@@ -8,23 +8,27 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, BinaryIO
+from urllib.parse import urlsplit
 
 from scrapy_robots_plus.protocol.printable import rfc3339
 from scrapy_robots_plus.protocol.sent_forms import target_of
 
-from .files import Appender, NotALogError, append, cut_off, open_to_append, try_lock, unlock
+from .files import Appender, NotALogError, append, cut_off, locked, open_to_append
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
-    Headers = Sequence[tuple[str, str]]
+    from scrapy.http import Headers
+
+    from scrapy_robots_plus.origins.fetching.fetcher import Exchange
+
+    Pairs = list[tuple[str, str]]
 
 ROOM = 1_000
-"""How many exchanges wait in memory while the file cannot be written; further ones are lost."""
+"""Exchanges."""
 
 _VERSION = "1.1"
 """Of WARC: with parts of seconds."""
@@ -33,71 +37,34 @@ _COMPRESSED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 """How gzip (RFC 1952) and zlib (RFC 1950) begin."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchanged:
-    """One request and its answer."""
-
-    at: float
-    """When it was sent, in seconds since the epoch."""
-    url: str
-    method: str
-    protocol: str
-    """Such as ``HTTP/1.1``."""
-    request_headers: Headers
-    status: int
-    response_headers: Headers
-    body: bytes
-    """As received, perhaps compressed."""
-    address: str | None = None
-    """The IP address of the server, if the download handler tells it."""
-    is_cut: bool = False
-    """Whether the body was cut at a limit."""
-
-
 class Warc(Appender):
     """One crawl's access to a WARC file."""
 
     def __init__(self, path: Path, software: str, warn: Callable[[str], None]) -> None:
         """*software*: what made the records. *warn* gets the first problem."""
-        super().__init__(path, warn)
-        self._waiting: list[bytes] = []
+        super().__init__(path, warn, ROOM, "exchanges")
         self._compresses = path.suffix == ".gz"
         self._size = 0
         """That of the file after the last record of this crawl."""
         self._info = self._records(lambda writer: _write_info(writer, path.name, software))
 
-    def add(self, exchanged: Exchanged) -> None:
+    def add(self, exchange: Exchange) -> None:
         """Takes one exchange, to be written by the next :meth:`flush`."""
-        if len(self._waiting) >= ROOM:
-            self.lost += 1
+        if self.waiting < self._room:
+            self._waiting.append(self._records(lambda writer: _write_pair(writer, exchange)))
         else:
-            self._waiting.append(self._records(lambda writer: _write_pair(writer, exchanged)))
+            self.lost += 1
 
-    def flush(self) -> bool:
-        """Writes what waits. False if that was not possible: it waits further."""
+    def _write(self) -> bool:
         if not self._waiting:
             return True
-        try:
-            with open_to_append(self.path) as file:
-                self.is_locked_out = not try_lock(file)
-                if self.is_locked_out:
-                    return False
-                try:
-                    self._repair(file)
-                    self._size = append(file, b"".join([self._info, *self._waiting]))
-                finally:
-                    unlock(file)
-        except OSError as error:
-            self._failed(error)
-            return False
-        self._info = b""
-        self._waiting.clear()
-        return True
-
-    def close(self) -> None:
-        """What still waits is lost."""
-        self.lost += len(self._waiting)
-        self._waiting.clear()
+        with open_to_append(self.path) as file, locked(file) as is_ours:
+            if is_ours:
+                self._repair(file)
+                self._size = append(file, b"".join([self._info, *self._waiting]))
+                self._info = b""
+                self._waiting.clear()
+            return is_ours
 
     def _repair(self, file: BinaryIO) -> None:
         """After a process that was killed while it wrote."""
@@ -119,40 +86,57 @@ def _write_info(writer: Any, name: str, software: str) -> None:
     writer.write_record(writer.create_warcinfo_record(name, info))
 
 
-def _write_pair(writer: Any, each: Exchanged) -> None:
-    dated = {"WARC-Date": rfc3339(each.at)}
-    about = {**dated, **({"WARC-IP-Address": each.address} if each.address else {})}
-    response = writer.create_warc_record(
-        each.url,
+def _write_pair(writer: Any, exchange: Exchange) -> None:
+    request, response = exchange.request, exchange.response
+    protocol = response.protocol or "HTTP/1.1"
+    about = {"WARC-Date": rfc3339(exchange.at)}
+    if response.ip_address is not None:  # the download handler tells it
+        about["WARC-IP-Address"] = str(response.ip_address)
+    is_cut = "download_stopped" in response.flags
+    answered = writer.create_warc_record(
+        request.url,
         "response",
-        payload=BytesIO(each.body),
-        length=len(each.body),
-        http_headers=_head(f"{each.protocol} {each.status}", _true_of(each)),
-        warc_headers_dict={**about, **({"WARC-Truncated": "length"} if each.is_cut else {})},
+        payload=BytesIO(response.body),
+        length=len(response.body),
+        http_headers=_head(f"{protocol} {response.status}", _true_headers(exchange)),
+        warc_headers_dict={**about, **({"WARC-Truncated": "length"} if is_cut else {})},
     )
-    asked = f"{each.method} {target_of(each.url)} {each.protocol}"
-    request = writer.create_warc_record(
-        each.url,
+    # Every download handler adds it (RFC 9110 7.2).
+    host = [] if b"Host" in request.headers else [("Host", urlsplit(request.url).netloc)]
+    first_line = f"{request.method} {target_of(request.url)} {protocol}"
+    asked = writer.create_warc_record(
+        request.url,
         "request",
-        http_headers=_head(asked, each.request_headers),
+        http_headers=_head(first_line, [*host, *_pairs(request.headers)]),
         warc_headers_dict=about,
     )
-    writer.write_request_response_pair(request, response)
+    writer.write_request_response_pair(asked, answered)
 
 
-def _head(first_line: str, headers: Headers) -> Any:
+def _head(first_line: str, headers: Pairs) -> Any:
     from warcio.statusandheaders import StatusAndHeaders  # an extra
 
-    return StatusAndHeaders(first_line, list(headers), is_http_request=True)
+    return StatusAndHeaders(first_line, headers, is_http_request=True)
 
 
-def _true_of(each: Exchanged) -> Headers:
+def _pairs(headers: Headers) -> Pairs:
+    return [
+        (name.decode("latin-1"), value.decode("latin-1"))
+        for name, values in headers.items()
+        for value in values
+    ]
+
+
+def _true_headers(exchange: Exchange) -> Pairs:
     """The headers of the answer that are true of its body as the download handler returned it."""
-    untrue = {"transfer-encoding", "content-length"}  # it has put the chunks together
-    if not each.body.startswith(_COMPRESSED):
-        untrue.add("content-encoding")  # it has decoded the body
-    kept = [(name, value) for name, value in each.response_headers if name.lower() not in untrue]
-    return [*kept, ("Content-Length", str(len(each.body)))]
+    headers, body = exchange.response.headers.copy(), exchange.response.body
+    if exchange.encoding and not headers.getlist("Content-Encoding"):
+        headers["Content-Encoding"] = exchange.encoding
+    if not body.startswith(_COMPRESSED):
+        headers.pop("Content-Encoding", None)  # the handler has decoded the body
+    headers.pop("Transfer-Encoding", None)  # and has put the chunks together
+    headers["Content-Length"] = str(len(body))
+    return _pairs(headers)
 
 
 _BEGIN = b"WARC/1."

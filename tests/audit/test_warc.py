@@ -5,15 +5,20 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
+from ipaddress import ip_address
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_twisted
+from scrapy import Request
+from scrapy.http import Response
 from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
 
 from scrapy_robots_plus.audit.files import open_to_append, try_lock
-from scrapy_robots_plus.audit.warc import ROOM, Exchanged, Warc
+from scrapy_robots_plus.audit.warc import ROOM, Warc
+from scrapy_robots_plus.origins.fetching.fetcher import Exchange
 from scrapy_robots_plus.settings import checks
 from scrapy_robots_plus.settings.robots_settings import RobotsSettingsError
 from tests.audit.logs import Warned
@@ -21,23 +26,33 @@ from tests.crawling import crawl, stat
 from tests.sites import Sites, answer, gzipped, hang_up, in_turn, redirect
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 RULES = "User-agent: *\nDisallow: /closed\n"
 
 
-def exchanged(**others: Any) -> Exchanged:
-    about: dict[str, Any] = {
-        "at": 1_795_201_080.5,
-        "url": "http://x.example/robots.txt",
-        "method": "GET",
-        "protocol": "HTTP/1.1",
-        "request_headers": [("User-Agent", "Foobot")],
-        "status": 200,
-        "response_headers": [("Content-Type", "text/plain"), ("Transfer-Encoding", "chunked")],
-        "body": RULES.encode(),
-    }
-    return Exchanged(**{**about, **others})
+def exchanged(
+    url: str = "http://x.example/robots.txt",
+    *,
+    status: int = 200,
+    headers: Mapping[str, str] = MappingProxyType(
+        {"Content-Type": "text/plain", "Transfer-Encoding": "chunked"}
+    ),
+    body: bytes = RULES.encode(),
+    address: str | None = None,
+    is_cut: bool = False,
+) -> Exchange:
+    request = Request(url, headers={"User-Agent": "Foobot"})
+    response = Response(
+        url,
+        status,
+        dict(headers),
+        body,
+        flags=["download_stopped"] if is_cut else [],
+        ip_address=None if address is None else ip_address(address),
+    )
+    return Exchange(1_795_201_080.5, request, response, b"")
 
 
 def records_in(path: Path) -> list[tuple[str, Any, bytes]]:
@@ -96,9 +111,9 @@ def test_warcios_own_check_finds_nothing_wrong(tmp_path: Path) -> None:
 def test_a_coding_that_the_handler_has_undone_is_not_claimed(tmp_path: Path) -> None:
     path = tmp_path / "robots.warc"
     warc = Warc(path, "tests", Warned())
-    coded = [("Content-Encoding", "gzip"), ("Content-Length", "5")]
-    warc.add(exchanged(response_headers=coded))
-    warc.add(exchanged(response_headers=coded, body=gzip.compress(RULES.encode())))
+    coded = {"Content-Encoding": "gzip", "Content-Length": "5"}
+    warc.add(exchanged(headers=coded))
+    warc.add(exchanged(headers=coded, body=gzip.compress(RULES.encode())))
     assert warc.flush()
     undone, kept = (record for kind, record, _ in records_in(path) if kind == "response")
     assert undone.http_headers.get_header("Content-Encoding") is None
@@ -262,7 +277,7 @@ def test_each_of_two_crawls_sees_what_the_other_tore(tmp_path: Path) -> None:
     assert warc.flush()
     with path.open("ab") as other:
         other.write(path.read_bytes()[:50])
-    warc.add(exchanged(url="http://y.example/robots.txt"))
+    warc.add(exchanged("http://y.example/robots.txt"))
     assert warc.flush()
     assert len(records_in(path)) == 5
     assert len(warned) == 1
@@ -270,7 +285,7 @@ def test_each_of_two_crawls_sees_what_the_other_tore(tmp_path: Path) -> None:
 
 def write_one(path: Path, url: str, warned: Warned | None = None, **others: Any) -> None:
     warc = Warc(path, "tests", Warned() if warned is None else warned)
-    warc.add(exchanged(url=url, **others))
+    warc.add(exchanged(url, **others))
     assert warc.flush()
     warc.close()
 
