@@ -53,7 +53,7 @@ KEYS = (
     "connection, cut, undecodable, challenge, redirects, bad_redirect, error)"
 )
 
-AI_USES = "expected a list of train-ai, ai-use, search"
+AI_USES = "expected a list of train-ai, ai-use, search, use=immediate, use=reference, use=full"
 USE_TOKENS = "expected a list of product tokens, such as Google-Extended"
 FILE_NAME = "expected the path of a file; %(name)s and %(time)s may be in it, and %% for a %"
 
@@ -76,7 +76,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_AI_USES", 5, AI_USES),
     ("ROBOTS_AI_USES", ["train-ai", None], AI_USES),
     ("ROBOTS_AI_USES", '["train-ai"', "not valid JSON: "),
-    ("ROBOTS_CONTENT_USE", "some", "expected 'immediate', 'reference' or 'full'"),
+    ("ROBOTS_AI_USES", ["search", "use=some"], f"{AI_USES}, not 'use=some'"),
     ("ROBOTS_AI_POLICY", "obey", "expected 'observe' or 'skip'"),
     ("ROBOTS_AI_TOKENS", "*", USE_TOKENS),
     ("ROBOTS_AI_TOKENS", ["Google-Extended", ""], USE_TOKENS),
@@ -173,7 +173,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ROBOTS_AUDIT_LOG", "logs/", FILE_NAME),
     ("ROBOTS_SITEMAPS", "robots.txt", "expected True or False"),
     ("ROBOTS_CLEAN_PARAM", "ref", "expected True or False"),
-    ("ROBOTS_SITEMAPS_SCOPE", "domain", "expected 'host', 'site' or 'any'"),
     ("ROBOTS_AUDIT_LOG_ALLOWED", "some", "expected True, False, or a number between 0 and 1"),
     ("ROBOTS_AUDIT_LOG_ALLOWED", 1.5, "expected True, False, or a number between 0 and 1"),
     ("ROBOTS_AUDIT_LOG_ALLOWED", -0.1, "expected True, False, or a number between 0 and 1"),

@@ -155,9 +155,7 @@ class CrawlEntry(Entry):
     stale_max: float = required(SECONDS)
     """`ROBOTS_STALE_MAX`."""
     ai_uses: tuple[str, ...] | None = optional(TEXTS)
-    """`ROBOTS_AI_USES`: what the crawl is for."""
-    content_use: str | None = optional(TEXT)
-    """`ROBOTS_CONTENT_USE`: `immediate`, `reference` or `full`."""
+    """`ROBOTS_AI_USES`: what the crawl is for, and how far it uses pages."""
     ai_policy: str | None = optional(TEXT)
     """`ROBOTS_AI_POLICY`: `observe` or `skip`."""
     use_tokens: tuple[str, ...] | None = optional(TEXTS)

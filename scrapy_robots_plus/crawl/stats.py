@@ -189,7 +189,7 @@ SITEMAPS_SCHEDULED = "robotstxt/sitemaps/scheduled"
 """sitemap requests that `ROBOTS_SITEMAPS` gave to the scheduler, duplicates included"""
 SITEMAPS_LEFT_OUT = "robotstxt/sitemaps/left_out/<reason>"
 """Sitemap lines that are not requested: `scheme` (not http or https), `invalid`, `credentials` (the
-URL has a user name), `scope` (`ROBOTS_SITEMAPS_SCOPE`), `too_many` (5,000)"""
+URL has a user name), `scope` (`sitemap_scope` of the spider), `too_many` (5,000)"""
 CLEAN_PARAM_DROPPED = "robotstxt/clean_param/dropped"
 """requests that were dropped because their site's Clean-param calls their URL equal to one before
 (`ROBOTS_CLEAN_PARAM`)"""

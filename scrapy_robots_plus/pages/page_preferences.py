@@ -98,11 +98,11 @@ class PagePreferences:
         of_page: tuple[Statement, ...] = ()
         licenses: list[str] = []
         settings = sent.policy.settings
-        if settings.ai_uses or not _HEADERS.isdisjoint(response.headers):  # as in few crawls
+        if settings.has_ai_uses or not _HEADERS.isdisjoint(response.headers):  # as in few crawls
             from .statements import said_in
 
-            of_page, licenses = said_in(response, sent.agent, in_page=bool(settings.ai_uses))
-        if settings.uses and (of_page or request.url in self._said):
+            of_page, licenses = said_in(response, sent.agent, in_page=settings.has_ai_uses)
+        if settings.ai_uses and (of_page or request.url in self._said):
             self._said.put(request.url, tuple(map(_short, of_page)))
         preferences = sent.policy.preferences(request.url, sent.agent)
         if of_page or licenses:
@@ -115,7 +115,7 @@ class PagePreferences:
     def _objection(self, sent: Sent, preferences: Preferences) -> Objection | None:
         self._count(sent.policy.origin, preferences)
         settings = sent.policy.settings
-        statement = preferences.objection(settings.uses)
+        statement = preferences.objection(settings.ai_uses)
         if statement is None:
             return None
         if settings.skipped_uses:

@@ -23,8 +23,10 @@ from scrapy_robots_plus.protocol.access import Access
 from scrapy_robots_plus.protocol.origin import Origin
 from scrapy_robots_plus.protocol.printable import Word, printable
 from scrapy_robots_plus.protocol.sent_forms import asks_for_robots_txt
+from scrapy_robots_plus.settings.checks import SettingProblem, one_of
 from scrapy_robots_plus.settings.host_patterns import plain_host
 from scrapy_robots_plus.settings.options import SitemapScope
+from scrapy_robots_plus.settings.robots_settings import RobotsSettings, RobotsSettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
-    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
 _K = TypeVar("_K")
 
@@ -112,7 +113,7 @@ class SitemapUrls:
 
     @property
     def in_scope(self) -> tuple[str, ...]:
-        """Those of them that ``ROBOTS_SITEMAPS_SCOPE`` lets through."""
+        """Those of them that the ``sitemap_scope`` of the spider lets through."""
         return tuple(url for url, is_in_scope in self._urls.items() if is_in_scope)
 
     def add(self, line: str, base: str, host: str, scope: SitemapScope) -> None:
@@ -179,6 +180,15 @@ logger = crawl_log(__name__)
 _NOT_FOUND = 404
 
 
+def _scope_of(spider: object) -> SitemapScope:
+    """Raises RobotsSettingsError if its ``sitemap_scope`` is none."""
+    scope = getattr(spider, "sitemap_scope", SitemapScope.ANY)
+    try:
+        return one_of(SitemapScope).read(scope)
+    except ValueError as error:
+        raise RobotsSettingsError([SettingProblem("sitemap_scope", scope, str(error))]) from None
+
+
 class Sitemaps:
     """Reads the Sitemap lines of policies, whichever parser is in use."""
 
@@ -187,7 +197,7 @@ class Sitemaps:
 
     def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
         self._crawler = crawler
-        self._settings = settings
+        self._scope = _scope_of(crawler.spider)
         self._stats = compat.stats_of(crawler)
         self._counted: News[Origin] = News(settings.cache_size)
         self._once = Once()
@@ -198,9 +208,8 @@ class Sitemaps:
 
     async def urls(self, policy: Policy, lines: tuple[str, ...]) -> SitemapUrls:
         """What *lines*, those of *policy*, name; counted unless it is known."""
-        settings = self._settings
         base, origin = policy.record.url, policy.origin
-        urls = await sitemap_urls(lines, base, origin, settings.sitemaps_scope, self.MOST)
+        urls = await sitemap_urls(lines, base, origin, self._scope, self.MOST)
         if lines and self._counted.is_new(origin, lines):
             self._count(urls, policy)
         return urls

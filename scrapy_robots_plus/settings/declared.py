@@ -14,13 +14,11 @@ from . import checks
 from .checks import DAY, FOREVER, Check
 from .options import (
     AiPolicy,
-    ContentUse,
     Mode,
     OnVisitTime,
     OnWall,
     PageAction,
     Politeness,
-    SitemapScope,
     TooLong,
 )
 from .override import EXTRA_KEYS, Override, override_from, overrides_from
@@ -51,7 +49,7 @@ READS_FILES = Need("ROBOTSTXT_OBEY", lambda its: its.needs_file)
 IS_ON = Need("ROBOTSTXT_OBEY", lambda its: its.is_on)
 KEEPS_DELAYS = Need("ROBOTS_CRAWL_DELAY_OBEY", lambda its: its.keeps_delays)
 BACKS_OFF = Need("ROBOTS_BACKOFF_MAX", lambda its: its.backoff_max)
-HAS_USES = Need("ROBOTS_AI_USES", lambda its: its.uses)
+HAS_USES = Need("ROBOTS_AI_USES", lambda its: its.ai_uses)
 HAS_AUDIT_LOG = Need("ROBOTS_AUDIT_LOG", lambda its: its.audit_log)
 SECONDS = checks.number("seconds", 0, FOREVER)
 
@@ -127,7 +125,7 @@ class Declared:
     )
     """What is different for some hosts: a dict for each, with `obey` and its `reason`, `by`,
     `evidence`, `until`, `user_agent`, `dialect`, `status_policy`, `crawl_delay`, `default_delay`,
-    `robots_txt`, `ai_uses`, `content_use`, `ai_policy`, `ai_tokens`, `nofollow`, `noindex`. See
+    `robots_txt`, `ai_uses`, `ai_policy`, `ai_tokens`, `nofollow`, `noindex`. See
     [overrides](overrides.md)."""
     mode: Mode = setting(checks.one_of(Mode), default="obey", example="observe")
     """Whether robots.txt is enforced. `obey` does so. `observe` sends every request at once, and
@@ -243,25 +241,16 @@ class Declared:
     ai_uses: tuple[str, ...] = setting(
         checks.ai_uses, default=[], example=["train-ai"], overridable=True
     )
-    """What the crawl is for: a list of `train-ai`, `ai-use` and `search`. Pages whose site objects
-    to one of them are counted, or skipped with `ROBOTS_AI_POLICY`. See
-    [preferences](preferences.md#skipping)."""
-    content_use: ContentUse | None = setting(
-        checks.or_unset(checks.one_of(ContentUse)),
-        default=None,
-        example="reference",
-        overridable=True,
-    )
-    """How far the crawl uses pages: `immediate` stores nothing, `reference` indexes, quotes and
-    links, `full` reproduces. A site whose Content-Signal says `use=` something less objects, as to
-    a use in `ROBOTS_AI_USES`. See [preferences](preferences.md#skipping)."""
+    """What the crawl is for: a list of `train-ai`, `ai-use` and `search`, and how far it uses
+    pages: `use=immediate` stores nothing, `use=reference` indexes, quotes and links, `use=full`
+    reproduces. Pages whose site objects to one of them are counted, or skipped with
+    `ROBOTS_AI_POLICY`. See [preferences](preferences.md#skipping)."""
     ai_policy: AiPolicy = setting(
         checks.one_of(AiPolicy), default="observe", example="skip", need=HAS_USES, overridable=True
     )
-    """What happens to pages whose site objects to a use in `ROBOTS_AI_USES` or to
-    `ROBOTS_CONTENT_USE`. `observe` counts them. `skip` drops the request if robots.txt or
-    tdmrep.json says so, and the page if it says so itself. See
-    [preferences](preferences.md#skipping)."""
+    """What happens to pages whose site objects to a use in `ROBOTS_AI_USES`. `observe`
+    counts them. `skip` drops the request if robots.txt or tdmrep.json says so, and the page if it
+    says so itself. See [preferences](preferences.md#skipping)."""
     ai_tokens: tuple[str, ...] = setting(
         checks.ai_tokens,
         default=[],
@@ -341,13 +330,6 @@ class Declared:
     sitemaps: bool = setting(checks.boolean, default=False, example=True, need=READS_FILES)
     """Request the sitemaps that robots.txt files name, with the spider's `parse_sitemap` as
     callback. See [sitemaps](sitemaps.md)."""
-    sitemaps_scope: SitemapScope = setting(
-        checks.one_of(SitemapScope), default="any", example="site"
-    )
-    """Which sitemaps are requested, for `ROBOTS_SITEMAPS` and by `RobotsSitemapSpider`: those on
-    the `host` of the robots.txt, those on any host of the same `site`, which is the registrable
-    domain, or `any`, as the protocol allows. IP addresses and hosts without a registrable domain
-    are sites of their own."""
     clean_param: bool = setting(checks.boolean, default=False, example=True, need=READS_FILES)
     """Of URLs that a site's Clean-param lines call equal, request the first and drop the others.
     See [Clean-param and Host](clean-param.md)."""

@@ -10,7 +10,7 @@ import scrapy
 from scrapy import signals
 from scrapy.utils.defer import deferred_from_coro
 
-from scrapy_robots_plus import Origin, sitemaps_found
+from scrapy_robots_plus import Origin, RobotsSettingsError, sitemaps_found
 from scrapy_robots_plus.pages.sitemaps import Sitemaps
 from tests.crawling import ProbeSpider, StepSpider, crawl, make_crawler, run, stat
 from tests.sites import Host, Sites, answer, in_turn, redirect
@@ -162,10 +162,22 @@ async def test_the_scope_holds_for_what_is_requested(
     host, far = sites.host(), sites.host()
     host.robots(robots("/a.xml", far.url("/b")))
     crawler = await crawl(
-        host.url("/"), spider=Reading, ROBOTS_SITEMAPS=True, ROBOTS_SITEMAPS_SCOPE=scope
+        host.url("/"),
+        spider=Reading,
+        spider_attributes={"sitemap_scope": scope},
+        ROBOTS_SITEMAPS=True,
     )
     assert sorted("/" + url.split("/", 3)[3] for url in crawler.spider.sitemaps) == expected
     assert stat(crawler, "robotstxt/sitemaps/left_out/scope") == 2 - len(expected)
+
+
+@pytest_twisted.ensureDeferred
+async def test_a_scope_that_is_none_ends_the_crawl_before_it_begins(sites: Sites) -> None:
+    host, wrong = sites.host(), {"sitemap_scope": "domain"}
+    expected = r"^sitemap_scope = 'domain': expected 'host', 'site' or 'any'$"
+    with pytest.raises(RobotsSettingsError, match=expected):
+        await crawl(host.url("/"), spider=Reading, spider_attributes=wrong)
+    assert host.fetched == []
 
 
 @pytest_twisted.ensureDeferred
