@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections import OrderedDict
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet, ref
 
@@ -129,6 +130,7 @@ _warned: WeakSet[Crawler] = WeakSet()
 """Those that were told that no site can address them."""
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class RobotsParser(RobotParser):
     """``ROBOTSTXT_PARSER``: a host's robots.txt, read as ``ROBOTS_DIALECT`` says.
 
@@ -137,44 +139,25 @@ class RobotsParser(RobotParser):
     asked first; files in use are also kept parsed.
     """
 
-    __slots__ = (
-        "_agent",
-        "_body",
-        "_charset",
-        "_compact",
-        "_crawler",
-        "_file",
-        "_is_packed",
-        "_rules",
-        "_uses",
-        "_verdicts",
-        "dialect",
-    )
+    _body: bytes
+    """As served; compressed from the first time on that the file is not kept parsed."""
+    dialect: Dialect = RFC9309
+    """How the file is read."""
+    _charset: str | None = None
+    _crawler: ref[Crawler] | None = None
+    _is_packed: bool = field(default=False, init=False)
+    _file: RobotsTxt | None = field(default=None, init=False)
+    _rules: Rules | None = field(default=None, init=False)
+    """What it says to the agent that asked first."""
+    _agent: Agent | None = field(default=None, init=False)
+    _compact: bytes | None = field(default=None, init=False)
+    _verdicts: dict[bytes | None, Verdict] | None = field(default=None, init=False)
+    """By the compact rule that decides; None before it is needed."""
+    _uses: Uses | None = field(default=None, init=False)
+    """What it says about uses to the agent that asked last."""
 
-    def __init__(
-        self,
-        body: bytes,
-        dialect: Dialect = RFC9309,
-        charset: str | None = None,
-        crawler: ref[Crawler] | None = None,
-    ) -> None:
-        self._body = body
-        """As served; compressed from the first time on that the file is not kept parsed."""
-        self._is_packed = False
-        self.dialect = dialect
-        """How the file is read."""
-        self._charset = charset
-        self._crawler = crawler
-        self._file: RobotsTxt | None = None
-        self._rules: Rules | None = None
-        """What it says to the agent that asked first."""
-        self._agent: Agent | None = None
-        self._compact: bytes | None = None
-        self._verdicts: dict[bytes | None, Verdict] | None = None
-        """By the compact rule that decides; None before it is needed."""
-        self._uses: Uses | None = None
-        """What it says about uses to the agent that asked last."""
-        _hot.add(self, len(body) + OVERHEAD)
+    def __post_init__(self) -> None:
+        _hot.add(self, len(self._body) + OVERHEAD)
 
     @classmethod
     def from_crawler(
@@ -185,7 +168,7 @@ class RobotsParser(RobotParser):
         ``charset`` is that of the Content-Type header, if the caller knows it.
         """
         if crawler is None:
-            return cls(robotstxt_body, charset=charset)
+            return cls(robotstxt_body, _charset=charset)
         dialect = _dialects.get(crawler)
         if dialect is None:
             dialect = _dialects[crawler] = dialect_in(crawler.settings)

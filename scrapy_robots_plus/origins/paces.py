@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_robots_plus.crawl import stats as keys
@@ -77,17 +77,15 @@ def _bounded(asked: object, settings: RobotsSettings) -> Delay | None:
     return delay_of(asked, settings.crawl_delay_max, too_long)
 
 
+@dataclass(slots=True)
 class InForce:
     """The paces that requests to one origin keep: the longest delay of any of them counts."""
 
-    __slots__ = ("hourly", "longest", "paces", "visits")
-
-    def __init__(self) -> None:
-        self.paces: tuple[Pace, ...] = ()
-        """Those that were added, so that each is counted once."""
-        self.longest: float | None = None
-        self.hourly: tuple[tuple[VisitTime, Delay], ...] = ()
-        self.visits: VisitTime | None = None
+    paces: tuple[Pace, ...] = ()
+    """Those that were added, so that each is counted once."""
+    longest: float | None = None
+    hourly: tuple[tuple[VisitTime, Delay], ...] = ()
+    visits: VisitTime | None = None
 
     def add(self, pace: Pace) -> None:
         if len(self.paces) < PACES_REMEMBERED:

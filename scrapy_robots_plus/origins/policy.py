@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -71,59 +71,40 @@ LEAST_LIFETIME = 1.0
 """Seconds for which a ``tdmrep.json`` is not asked for again, whatever became of it."""
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Policy:
     """What a crawl knows about one origin. Read-only; a refresh makes a new one.
 
     Only ``paces`` changes: it holds the delays that requests keep.
     """
 
-    __slots__ = (
-        "_clock",
-        "_epoch",
-        "_fresh_until",
-        "_silent_to",
-        "_stats",
-        "_tdmrep",
-        "_tdmrep_until",
-        "detail",
-        "file",
-        "paces",
-        "record",
-        "settings",
-        "source",
-    )  # fmt: skip
+    record: RobotsRecord
+    file: ParsedFile | None
+    """The parsed rules; None if there are none."""
+    settings: RobotsSettings
+    """The settings that it was made under, and answers under."""
+    _clock: Clock
+    _stats: StatsCollector
+    detail: str = ""
+    """Why the file could not be read just now, if the status does not say so."""
+    in_force: InitVar[InForce | None] = None
+    source: Source = Source.NETWORK
+    """Where the crawl got it: ``network``, ``store``, ``cache`` or ``override``."""
+    paces: Paces = field(init=False)
+    _silent_to: AgentNames | None = field(default=None, init=False)
+    """An agent to which the file says nothing about uses."""
+    _epoch: float = field(init=False)
+    _fresh_until: float = field(init=False)
+    _tdmrep: TdmFile | None = field(default=None, init=False)
+    """The site's ``tdmrep.json``; None if there is none, or it was not read."""
+    _tdmrep_until: float = field(default=inf, init=False)
 
-    def __init__(
-        self,
-        record: RobotsRecord,
-        file: ParsedFile | None,
-        settings: RobotsSettings,
-        clock: Clock,
-        stats: StatsCollector,
-        detail: str = "",
-        in_force: InForce | None = None,
-        source: Source = Source.NETWORK,
-    ) -> None:
-        self.record = record
-        self.file = file
-        """The parsed rules; None if there are none."""
-        self.detail = detail
-        """Why the file could not be read just now, if the status does not say so."""
-        self.paces = Paces(record.origin, file, settings, stats, in_force)
-        self.settings = settings
-        """The settings that it was made under, and answers under."""
-        self.source = source
-        """Where the crawl got it: ``network``, ``store``, ``cache`` or ``override``."""
-        self._clock = clock
-        self._stats = stats
-        self._silent_to: AgentNames | None = None
-        """An agent to which the file says nothing about uses."""
-        self._epoch = clock.wall() - clock.monotonic()
-        lasts = fresh_for(record, self.now) if settings.needs_file else inf
-        self._fresh_until = clock.monotonic() + lasts
-        self._tdmrep: TdmFile | None = None
-        """The site's ``tdmrep.json``; None if there is none, or it was not read."""
-        self._tdmrep_until = inf
+    def __post_init__(self, in_force: InForce | None) -> None:
+        settings, monotonic = self.settings, self._clock.monotonic()
+        self.paces = Paces(self.origin, self.file, settings, self._stats, in_force)
+        self._epoch = self._clock.wall() - monotonic
+        lasts = fresh_for(self.record, self.now) if settings.needs_file else inf
+        self._fresh_until = monotonic + lasts
 
     def reserve(self, tdmrep: RobotsRecord) -> None:
         """Goes by a ``tdmrep.json`` too. Called before its first use; it is refreshed, while it

@@ -195,45 +195,6 @@ if hasattr(getattr(_brotli, "Decompressor", None), "can_accept_more_data"):  # 1
     _DECODERS[b"br"] = _unbrotli
 
 
-def codings_in(content_encoding: bytes) -> tuple[bytes, ...]:
-    """The codings that a Content-Encoding names, in lower case, in the order in which they were
-    applied."""
-    names = (name.strip() for name in content_encoding.lower().split(b","))
-    return tuple(name for name in names if name not in (b"", b"identity"))
-
-
-def can_decode(codings: Sequence[bytes]) -> bool:
-    """Whether there are any, and a decoder for each."""
-    return bool(codings) and all(coding in _DECODERS for coding in codings)
-
-
-def may_hide_a_cut(codings: Sequence[bytes]) -> bool:
-    """Whether one of them is Scrapy's alone, which does not tell a body that was cut off."""
-    return any(coding in (b"br", b"zstd") and coding not in _DECODERS for coding in codings)
-
-
-def decoded(raw: bytes, codings: Sequence[bytes], limit: int) -> bytes:
-    """The first octets of the body *raw*, a few more than *limit* at most, with *codings* undone.
-
-    Decoding stops at the limit, so a decompression bomb costs no more than any other body. Raises
-    CutOffError if the body is cut off, and ValueError if it is damaged or not so encoded.
-    """
-    body, is_whole = raw, True
-    for coding in reversed(codings):
-        if not is_whole and len(body) <= limit:
-            break
-        try:
-            body, has_end = _DECODERS[coding](body, limit + 1)
-        except Exception as error:  # noqa: BLE001 - each library has errors of its own
-            raise ValueError(f"{coding.decode('latin-1')}: {error}") from None
-        is_whole = is_whole and has_end
-    if not is_whole and len(body) <= limit:
-        raise CutOffError("the compressed body is cut off")
-    if is_gzip(body):
-        raise ValueError("the body is compressed twice")
-    return body
-
-
 def is_gzip(body: bytes) -> bool:
     """Whether *body* begins as a gzip file does (RFC 1952 2.3.1). No text begins like that."""
     return body.startswith(_GZIP + _DEFLATE)
@@ -266,14 +227,21 @@ class Tap:
         self.encoding = content_encoding(response)
 
     @property
+    def _codings(self) -> list[bytes]:
+        """The codings that the body has, in the order in which they were applied."""
+        names = (name.strip() for name in self.encoding.split(b","))
+        return [name for name in names if name not in (b"", b"identity")]
+
+    @property
     def compressed(self) -> bool:
         """Whether the body has content codings that :meth:`inflated` undoes."""
-        return can_decode(codings_in(self.encoding))
+        codings = self._codings
+        return bool(codings) and all(coding in _DECODERS for coding in codings)
 
     @property
     def cannot_be_checked(self) -> bool:
         """Whether nobody can tell if the body was cut off: Scrapy may decode it all the same."""
-        return may_hide_a_cut(codings_in(self.encoding))
+        return any(each in (b"br", b"zstd") and each not in _DECODERS for each in self._codings)
 
     def came_from(self, url: str) -> bool:
         """Whether the body is exactly what *url* sent, rather than a browser's version of it.
@@ -318,15 +286,28 @@ class Tap:
         return max(lengths, default=0)
 
     def inflated(self, raw: bytes) -> bytes:
-        """The first ``limit`` bytes of the body *raw*, decompressed.
+        """The first octets of the body *raw*, a few more than ``limit`` at most, with its codings
+        undone; gzip, if it has none.
 
-        Raises CutOffError if the body is cut off, ValueError if it is damaged.
+        Decoding stops at the limit, so a decompression bomb costs no more than any other body.
+        Raises CutOffError if the body is cut off, and ValueError if it is damaged or not so
+        encoded.
         """
-        body = decoded(raw, codings_in(self.encoding) or (b"gzip",), self.limit)
+        body, is_whole = raw, True
+        for coding in reversed(self._codings or [b"gzip"]):
+            if not is_whole and len(body) <= self.limit:
+                break
+            try:
+                body, has_end = _DECODERS[coding](body, self.limit + 1)
+            except Exception as error:  # noqa: BLE001 - each library has errors of its own
+                raise ValueError(f"{coding.decode('latin-1')}: {error}") from None
+            is_whole = is_whole and has_end
         # A download may have been stopped exactly where a gzip member ends.
         was_stopped = self.response is not None and "download_stopped" in self.response.flags
-        if was_stopped and len(body) <= self.limit:
-            raise CutOffError("the download of the compressed body was stopped")
+        if len(body) <= self.limit and (was_stopped or not is_whole):
+            raise CutOffError("the compressed body is cut off")
+        if is_gzip(body):
+            raise ValueError("the body is compressed twice")
         return body
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -25,7 +26,7 @@ from .matcher import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from scrapy_robots_plus.protocol.dialect import Dialect
     from scrapy_robots_plus.protocol.groups import Section
@@ -129,6 +130,7 @@ class _Strictest:
         return max((rank for rank in ranks if not allows(rank)), default=max(ranks))
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Rules:
     """What the file says to one crawler: its groups, merged and compiled.
 
@@ -136,40 +138,31 @@ class Rules:
     of each of its *names* are merged, and a URL must be allowed to all names.
     """
 
-    __slots__ = (
-        "_dialect",
-        "_form",
-        "_lines",
-        "_matcher",
-        "_names",
-        "_safe",
-        "_shown",
-        "_starts",
-        "_verdicts",
-        "chosen",
-        "is_strictest",
-        "size",
-    )
+    _names: Sequence[Sequence[Section]]
+    _lines: list[bytes]
+    _dialect: Dialect
+    chosen: tuple[Section, ...] = field(init=False)
+    size: int = field(init=False)
+    """The number of rules."""
+    is_strictest: bool = field(init=False)
+    """Whether the groups of several names must all allow."""
+    _starts: list[tuple[int, Section]] = field(init=False)
+    """The groups, each with its first rule; empty until a rule is to be named."""
+    _shown: dict[int, tuple[str, ...]] = field(init=False)
+    """Agents as text, by the first rule of their group, shared by all verdicts."""
+    _verdicts: dict[Rank, Verdict] = field(init=False)
+    """Those of rules that have decided: most URLs of a site meet the same few."""
+    _safe: bytes = field(init=False)
+    _form: Callable[[bytes], bytes] = field(init=False)
+    _matcher: Matcher | _Strictest | None = field(default=None, init=False)
 
-    def __init__(
-        self, names: Sequence[Sequence[Section]], lines: list[bytes], dialect: Dialect
-    ) -> None:
+    def __post_init__(self) -> None:
+        names = self._names
         self.chosen = tuple(dict.fromkeys(chain.from_iterable(names)))
         self.size = sum([len(section.rules) for sections in names for section in sections])
-        """The number of rules."""
         self.is_strictest = len(names) > 1
-        """Whether the groups of several names must all allow."""
-        self._names = names
-        self._starts: list[tuple[int, Section]] = []
-        """The groups, each with its first rule; empty until a rule is to be named."""
-        self._shown: dict[int, tuple[str, ...]] = {}
-        """Agents as text, by the first rule of their group, shared by all verdicts."""
-        self._verdicts: dict[Rank, Verdict] = {}
-        """Those of rules that have decided: most URLs of a site meet the same few."""
-        self._lines = lines
-        self._dialect = dialect
-        self._safe, self._form = URL_FORM[dialect.escapes]
-        self._matcher: Matcher | _Strictest | None = None
+        self._starts, self._shown, self._verdicts = [], {}, {}
+        self._safe, self._form = URL_FORM[self._dialect.escapes]
 
     def patterns(self) -> Iterator[tuple[Pattern, Rank]]:
         """The patterns of the rules, each with its rank; one rule may have two."""
