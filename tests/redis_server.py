@@ -13,7 +13,7 @@ import socket
 import subprocess
 import time
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,6 +21,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from scrapy_robots_plus.storage.redis_server import Server
 
 from .sites import NETWORK
 
@@ -113,6 +115,7 @@ class RedisServer:
         self.durable = durable
         self.cluster = cluster
         self.port = _free_port()
+        self._clients = ExitStack()
         self._own_folder = TemporaryDirectory(prefix="redis")
         self.folder = Path(self._own_folder.name)
         self.pid = 0
@@ -123,6 +126,7 @@ class RedisServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._clients.close()
         if self.running:
             self.kill()
         self._own_folder.cleanup()
@@ -144,11 +148,22 @@ class RedisServer:
         return OPERATOR if self.user else self.password
 
     def client(self) -> Any:
-        """A client who may do anything, for the test itself. It waits as long as it takes."""
+        """A client who may do anything, for the test itself. It waits as long as it takes.
+
+        It is closed with the server at the latest.
+        """
         import redis
 
         url = self.url_for("default", self.operator_password, tcp=True)
-        return redis.Redis.from_url(url, single_connection_client=True)
+        client = redis.Redis.from_url(url, single_connection_client=True)
+        self._clients.callback(client.close)
+        return client
+
+    def asked(self) -> Server:
+        """What the package asks it with; closed like a client."""
+        server = Server(self.url)
+        self._clients.callback(server.close)
+        return server
 
     def emptied(self) -> Self:
         """Itself, without data, as if it had just been started."""

@@ -14,6 +14,8 @@ import pytest
 
 from docs import docstrings, public_names
 
+from .programs import CODE, Program
+
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("sample_project/*.md")]
 LINKED = {
@@ -121,3 +123,16 @@ def test_links_to_elsewhere_can_be_followed(page: Path) -> None:
 
 def test_links_to_elsewhere_are_found() -> None:
     assert "https://scrapy.org" in links_out(ROOT / "README.md")
+
+
+RESOLVED = """
+from docs import annotations
+annotations.make_resolvable()
+found = annotations.unresolved()
+assert not found, found
+"""
+
+
+def test_annotations_can_be_resolved_as_the_docs_do_it() -> None:
+    """In a fork: it fills the modules of the package with names."""
+    Program(CODE, RESOLVED).succeed(60)

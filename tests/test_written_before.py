@@ -158,6 +158,6 @@ async def test_the_requests_of_workers_are_read(keys: str, dealt_with: set[int])
 
 
 def restore(server: dict[str, Any], keys: str) -> None:
-    client = redis.Redis.from_url(server["REDIS_URL"])
-    for key, _, dump in json.loads((DATA / keys).read_text()):
-        client.restore(key, 0, b64decode(dump))
+    with redis.Redis.from_url(server["REDIS_URL"]) as client:
+        for key, _, dump in json.loads((DATA / keys).read_text()):
+            client.restore(key, 0, b64decode(dump))

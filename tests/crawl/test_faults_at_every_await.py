@@ -27,7 +27,6 @@ from scrapy_robots_plus.origins import sharing, workers
 from scrapy_robots_plus.origins.lease import Leases
 from scrapy_robots_plus.origins.retrieval import Retrieval
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.storage.redis_server import Server
 from tests.crawl.scripted import Scenario, turn
 from tests.redis_server import RedisServer
 
@@ -85,7 +84,7 @@ class OtherWorkersFirst:
     def __init__(self, server: RedisServer) -> None:
         self.client = server.client()
         self.calls = Courier("leases")
-        leases = Leases(Server(server.url), 60)
+        leases = Leases(server.asked(), 60)
         self.among = workers.AmongWorkers(leases, self.calls, print, 60, DEFAULT_CLOCK)
 
     def turn(self, origin: Origin) -> workers.TurnAmongWorkers:

@@ -45,12 +45,12 @@ def server(_server: RedisServer) -> RedisServer:
 class Workers:
     """Several, at one clock, whose dice always fall alike."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, server: Server) -> None:
         self.time = HandClock()
         self.clock = Clock(
             monotonic=self.time.clock, call_later=self.time.call_later, jitter=lambda: 0.25
         )
-        self.leases = Leases(Server(url), 3600.0)
+        self.leases = Leases(server, 3600.0)
         self.errors: list[Exception] = []
         self.among = AmongWorkers(self.leases, InPlace(), self.errors.append, LONGEST, self.clock)
 
@@ -67,7 +67,7 @@ class Workers:
 
 @pytest_twisted.ensureDeferred
 async def test_one_fetches_and_the_others_wait_until_it_has(server: RedisServer) -> None:
-    workers = Workers(server.url)
+    workers = Workers(server.asked())
     one, other = workers.turn(), workers.turn()
     assert await one.begin()
     assert not await other.begin()
@@ -91,7 +91,7 @@ async def test_one_fetches_and_the_others_wait_until_it_has(server: RedisServer)
 async def test_who_holds_the_lease_already_holds_it_until_it_is_released(
     server: RedisServer,
 ) -> None:
-    workers = Workers(server.url)
+    workers = Workers(server.asked())
     one = workers.turn()
     assert await one.begin()
     assert await one.begin()
@@ -104,7 +104,7 @@ async def test_who_holds_the_lease_already_holds_it_until_it_is_released(
 
 @pytest_twisted.ensureDeferred
 async def test_the_looks_become_rarer(server: RedisServer) -> None:
-    workers = Workers(server.url)
+    workers = Workers(server.asked())
     one, other = workers.turn(), workers.turn()
     await one.begin()
     await other.begin()
@@ -131,7 +131,7 @@ async def test_the_looks_become_rarer(server: RedisServer) -> None:
 async def test_another_worker_that_fetches_next_is_a_reason_to_look_for_the_file(
     server: RedisServer,
 ) -> None:
-    workers = Workers(server.url)
+    workers = Workers(server.asked())
     one, other = workers.turn(), workers.turn()
     await one.begin()
     await other.begin()
@@ -148,7 +148,7 @@ async def test_another_worker_that_fetches_next_is_a_reason_to_look_for_the_file
 async def test_one_and_the_same_worker_is_waited_for_no_longer_than_said(
     server: RedisServer,
 ) -> None:
-    workers = Workers(server.url)
+    workers = Workers(server.asked())
     one, other = workers.turn(), workers.turn()
     await one.begin()
     await other.begin()
@@ -168,7 +168,7 @@ async def test_one_and_the_same_worker_is_waited_for_no_longer_than_said(
 
 @pytest_twisted.ensureDeferred
 async def test_a_server_that_is_away_keeps_nobody_from_fetching() -> None:
-    workers = Workers("redis://127.0.0.1:1")
+    workers = Workers(Server("redis://127.0.0.1:1"))
     turn = workers.turn()
     assert await turn.begin()
     assert not turn.is_late
@@ -180,7 +180,7 @@ async def test_a_server_that_is_away_keeps_nobody_from_fetching() -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_a_server_that_goes_away_is_not_waited_for(server: RedisServer) -> None:
-    workers = Workers(server.url)
+    workers = Workers(server.asked())
     one, other = workers.turn(), workers.turn()
     await one.begin()
     await other.begin()
@@ -197,7 +197,7 @@ async def test_a_server_that_goes_away_is_not_waited_for(server: RedisServer) ->
 
 @pytest_twisted.ensureDeferred
 async def test_a_crawl_that_ends_asks_nobody_and_counts_no_error() -> None:
-    workers = Workers("redis://127.0.0.1:1")
+    workers = Workers(Server("redis://127.0.0.1:1"))
     workers.among.calls = Courier("closed")
     workers.among.calls.close(0)
     turn = workers.turn()

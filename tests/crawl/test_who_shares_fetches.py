@@ -127,7 +127,7 @@ def test_with_an_http_cache_a_crawl_shares_nothing() -> None:
 
 def test_crawls_of_one_server_share_its_leases() -> None:
     with RedisServer() as server:
-        one, other = Crawl(Server(server.url)), Crawl(Server(server.url))
+        one, other = Crawl(server.asked()), Crawl(server.asked())
         turn = one.turn()
         assert begun(turn)
         assert not begun(other.turn())

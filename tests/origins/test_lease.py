@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scrapy_robots_plus.origins.lease import Leases
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.storage.redis_server import Server, ServerAwayError, ServerError
+from scrapy_robots_plus.storage.redis_server import ServerAwayError, ServerError
 from tests.redis_server import RedisServer, wait_until
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def shared() -> Iterator[RedisServer]:
 
 @pytest.fixture
 def leases(shared: RedisServer) -> Leases:
-    return Leases(Server(shared.emptied().url), LONG)
+    return Leases(shared.emptied().asked(), LONG)
 
 
 def key(origin: Origin) -> str:
@@ -59,13 +59,13 @@ def test_each_origin_has_its_own(leases: Leases) -> None:
 def test_one_that_was_left_behind_expires(shared: RedisServer, leases: Leases) -> None:
     leases.take(ONE, b"a")
     assert LONG - 60 < shared.client().pttl(key(ONE)) / 1000 <= LONG
-    brief = Leases(Server(shared.url), 0.05)
+    brief = Leases(shared.asked(), 0.05)
     brief.take(OTHER, b"dead")
     wait_until(lambda: leases.take(OTHER, b"b") == b"b")
 
 
 def test_a_lease_lasts_at_least_a_millisecond(shared: RedisServer) -> None:
-    assert Leases(Server(shared.url), 0.0).take(ONE, b"a") in (b"a", None)
+    assert Leases(shared.asked(), 0.0).take(ONE, b"a") in (b"a", None)
 
 
 @pytest.mark.parametrize("host", ["[::1]", "a}b{c.example", "{}.example", "xn--bcher-kva.example"])
@@ -78,7 +78,7 @@ def test_whatever_the_host_is_called(leases: Leases, host: str) -> None:
 class TestWithoutAServer:
     def test_all_say_so(self) -> None:
         with RedisServer() as server:
-            leases = Leases(Server(server.url), LONG)
+            leases = Leases(server.asked(), LONG)
             leases.take(ONE, b"a")
             server.kill()
             for call in (
@@ -91,7 +91,7 @@ class TestWithoutAServer:
 
     def test_a_full_server_gives_none_and_takes_back_what_it_gave(self) -> None:
         with RedisServer() as server:
-            leases = Leases(Server(server.url), LONG)
+            leases = Leases(server.asked(), LONG)
             leases.take(ONE, b"a")
             server.run_out_of_memory()
             with pytest.raises(ServerError):
@@ -101,7 +101,7 @@ class TestWithoutAServer:
 
     def test_one_that_was_restarted_runs_the_script_again(self) -> None:
         with RedisServer() as server:
-            leases = Leases(Server(server.url), LONG)
+            leases = Leases(server.asked(), LONG)
             leases.take(ONE, b"a")
             leases.release(ONE, b"a")
             server.fail_over_to_an_empty_one()
@@ -110,7 +110,7 @@ class TestWithoutAServer:
 
 def test_in_a_cluster_its_key_is_where_the_record_is() -> None:
     with RedisServer(cluster=True) as server:
-        leases = Leases(Server(server.url), LONG)
+        leases = Leases(server.asked(), LONG)
         assert leases.take(ONE, b"a") == b"a" == leases.holder(ONE)
         assert leases.release(ONE, b"a")
         slot: Any = server.client().cluster
@@ -149,7 +149,7 @@ steps = st.lists(
 def check_against_the_model(server: RedisServer, steps: list[Any]) -> None:
     client = server.client()
     client.flushall()
-    workers = {token: Leases(Server(server.url), LONG) for token in (b"a", b"b", b"c")}
+    workers = {token: Leases(server.asked(), LONG) for token in (b"a", b"b", b"c")}
     model = Model()
     for what, origin, token in steps:
         if what == "expire":
