@@ -8,8 +8,11 @@
 | from which moment does a delay count? | ``departures.py`` |
 | what keeps it, for redirects, retries and other queues, too? | ``door.py``, ``line.py`` |
 | which of several crawls goes next? | ``book.py``; ``shared_pace.py`` asks it |
-| what if a host refuses requests? | ``slowing.py``; ``throttle.py`` finds its pace |
+| what do answers say of their host? | ``slowing.py`` hears them; ``backoff.py`` reads Retry-After |
+| what if a host refuses requests? | ``throttle.py`` finds its pace |
 | what if it says what is left of its limit? | ``quota.py`` |
+| what if it refuses what robots.txt allows? | ``walls.py`` |
+| which hosts are not asked any more? | ``given_up.py`` |
 | when is a robots.txt fetched? | ``discovery.py`` |
 | what does the queue ask of the crawl, and tell it? | ``known.py`` |
 | where are the requests themselves? | ``lanes.py``, ``stored_lanes.py`` |

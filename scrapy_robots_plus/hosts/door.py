@@ -11,42 +11,28 @@ from scrapy import Request, signals
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.compat import ClosingWatch, DownloadFunction
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import (
     TAP_META_KEY,
-    origin_of,
     slot_is_left_over,
     valid_origin_of,
 )
 from scrapy_robots_plus.origins.agents import Agents
-from scrapy_robots_plus.origins.tally import Tally
-from scrapy_robots_plus.protocol.standing import Site, Standing
-from scrapy_robots_plus.settings.options import OnWall
 
-from .backoff import BUSY, HeldAtClosing, HeldAtGivingUp, left_said, wait_asked_for
-from .given_up import GivenUp
+from .backoff import HeldAtClosing, HeldAtGivingUp
 from .line import Doorway, HostLine
-from .quota import Quota
 from .shared_pace import SharedPace, shared_pace
 from .slots import SlotTimes
-from .slowing import Slowing
-from .walls import Walls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from typing_extensions import Self
 
-    from scrapy_robots_plus.crawl.clock import Clock
     from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
     from .pace import Pace
-    from .throttle import Throttle
 
 
 class Door:
@@ -68,21 +54,13 @@ class Door:
     TRIM_SECONDS = 1.0
     """Minimum seconds between two searches for lines that are no longer needed."""
 
-    def __init__(
-        self,
-        crawler: Crawler,
-        settings: RobotsSettings,
-        clock: Clock,
-        given_up: GivenUp,
-        pace: SharedPace,
-    ) -> None:
-        self._crawler = crawler
-        self._settings = settings
-        self._clock = clock
-        self._given_up = given_up
-        self._stats = compat.stats_of(crawler)
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawler = crawler = crawl.crawler
+        self._most = crawl.settings.cache_size
+        self._clock = crawl.clock
+        self._stats = crawl.stats
         self._closing_watch = ClosingWatch(crawler, self._fail_waiting)
-        self._pace = pace
+        self._pace = shared_pace(crawler, crawl.settings, crawl.get(Agents))
         self._changed: Callable[[str], None] = lambda _: None
         self._handed_over: Callable[[str, Request], None] = lambda _, __: None
         self._doorway: Doorway | None = None
@@ -91,33 +69,9 @@ class Door:
         """By host: of those that have a pace."""
         self._trim_at = 0.0
         self._closing_since = inf
-        self.walls = Walls(crawler, settings)
-        if settings.walls is OnWall.STOP:
-            self.walls.subscribe(self._wall_off)
-        self._quotas: Recent[str, Quota] = Recent(settings.cache_size)
-        """Of hosts that have said what is left of a limit."""
-        start = self._closing_watch.start
-        self._slowing = Slowing(
-            crawler, settings, clock, given_up, start, self._slow_down, self._drop
-        )
-        crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
 
     # For the middleware and the queue
-
-    @classmethod
-    def of_crawl(cls, crawl: Crawl) -> Self:
-        pace = shared_pace(crawl.crawler, crawl.settings, crawl.get(Agents))
-        door = cls(crawl.crawler, crawl.settings, crawl.clock, crawl.get(GivenUp), pace)
-        tally = crawl.get(Tally)
-
-        def tell(origin: Origin, site: Site, url: str) -> None:
-            tally.note(origin, site.standing)
-            for listener in crawl.standing_listeners:
-                listener(origin, site, url)
-
-        door.walls.subscribe(tell)
-        return door
 
     @property
     def waiting(self) -> int:
@@ -135,7 +89,7 @@ class Door:
         if line is None:
             if not (delay or opens_in):
                 return
-            line = self._line(origin.host)
+            line = self.line(origin.host)
         now = self._clock.monotonic()
         line.pace.keep(origin, delay)
         line.pace.expect(now)
@@ -143,13 +97,11 @@ class Door:
         self._closing_watch.start()
         if opens_in:
             line.pace.shut_for(opens_in, now)
-        elif not line.pace.has_effect(now):
-            self._end(line)
-        self._trim()
+        self._trim(line, now)
 
     def keep(self, origin: Origin, delay: float) -> None:
         """Keeps *delay* seconds, which the robots.txt of *origin* asks for, from now on."""
-        self._line(origin.host).pace.keep(origin, delay)
+        self.line(origin.host).pace.keep(origin, delay)
 
     def pace_of(self, host: str) -> Pace | None:
         """The pace of the host with this name; None if nothing delays it."""
@@ -220,67 +172,43 @@ class Door:
         if line is not None and line.pace.answered(request, self._clock.monotonic()):
             line.changed()
 
-    def _response_downloaded(self, response: Response, request: Request) -> None:
-        if TAP_META_KEY in request.meta:  # that of a robots.txt says nothing about pages
+    # What an answer says
+
+    def heard(self, request: Request, host: str, *, is_pause: bool) -> None:
+        """What the answer to *request* says of its host has been heard; *is_pause*: to leave it
+        alone. Other crawls hear of that, too.
+        """
+        line, now = self.lines.get(host), self._clock.monotonic()
+        if line is None:
             return
-        now = self._clock.monotonic()
-        wait = 0.0
-        if self._settings.backoff_max:
-            wait = wait_asked_for(request, response, self._clock.wall())
-            wait = min(wait, self._settings.backoff_max)
-        origin = origin_of(request)
-        host = "" if origin is None else origin.host
-        if origin is not None:
-            is_used_up = self._hear_quota(request, response, host, now)
-            self.walls.answered(request, response, origin, is_used_up=is_used_up)
-        if wait:
-            self._stats.inc_value(stats.RETRY_AFTER)
-        line = self.lines.get(host)
-        is_refused = False
-        if origin is not None and self._slowing.is_on:
-            sent_in = None if line is None else line.pace.phase_of(request)
-            is_refused = self._slowing.hear(request, response, origin, sent_in, wait)
-        if origin is not None and wait and origin not in self._given_up:
-            self._line(host).pace.leave_alone(wait, now)
-        line = self.lines.get(host)
-        if line is not None:
-            if wait or is_refused:
-                self._pause(line, now)
-            else:
-                line.pace.went_well(now)
-            line.pace.is_over(request)
-            line.show()  # again, after AutoThrottle
-            if not line.pace.has_effect(now):
-                self._end(line)
-        self._trim()
+        if is_pause:
+            seconds = line.pace.backoff.until - now
+            if seconds > 0:
+                self._pace.leave_alone(host, seconds)
+            self._closing_watch.start()
+            self.may_go_otherwise(line)
+        else:
+            line.pace.went_well(now)
+        line.pace.is_over(request)
+        line.show()  # again, after AutoThrottle
+        self._trim(line, now)
 
-    def _hear_quota(self, request: Request, response: Response, host: str, now: float) -> bool:
-        """Takes in what *response* says is left of a limit. Returns whether nothing is."""
-        left, quota = left_said(response, self._clock.wall()), self._quotas.get(host)
-        if not self._settings.backoff_max or (left is None and quota is None):
-            return False
-        quota = quota or Quota(self._settings.backoff_max)
-        self._quotas.put(host, quota)
-        line = self.lines.get(host)
-        under_way = 0 if line is None else line.pace.beside(request)
-        is_used_up = quota.heard(left, now, under_way, is_refused=response.status in BUSY)
-        if is_used_up:
-            self._stats.inc_value(stats.USED_UP)
-        if line is not None or quota.is_on(now):
-            line = self._line(host)
-            line.pace.backoff.quota = quota
-            line.look()
-            self._changed(host)
-        return is_used_up
-
-    def _pause(self, line: HostLine, now: float) -> None:
-        """The host is to be left alone: other crawls hear of it, too."""
-        seconds = line.pace.backoff.until - now
-        if seconds > 0:
-            self._pace.leave_alone(line.host, seconds)
-        self._closing_watch.start()
+    def may_go_otherwise(self, line: HostLine) -> None:
+        """Its host may be due at another moment than it was."""
         line.look()
         self._changed(line.host)
+
+    def drop(self, origin: Origin) -> None:
+        """*origin* is given up: its requests fail, and no others of its host."""
+        line = self.line(origin.host)
+        line.pace.end_backoff()
+        line.pace.keep(origin, 0.0)
+
+        def is_of_it(request: Request) -> bool:
+            return valid_origin_of(request) == origin
+
+        self._open().slots.fail_queued(HeldAtGivingUp, is_of_it)
+        line.fail(HeldAtGivingUp, is_of_it)
 
     # The lines
 
@@ -288,7 +216,7 @@ class Door:
         origin = valid_origin_of(request) if self.lines else None
         return None if origin is None else self.lines.get(origin.host)
 
-    def _line(self, host: str) -> HostLine:
+    def line(self, host: str) -> HostLine:
         """The line of *host*, made if there is none."""
         line = self.lines.get(host)
         if line is None:
@@ -317,54 +245,28 @@ class Door:
     def _wait_for_others(self) -> None:
         self._stats.inc_value(stats.SHARED_PACE_WAITS)
 
-    def _end(self, line: HostLine) -> None:
-        """Nothing delays its host any more."""
-        line.show()
-        line.look()
-        if line.is_empty:
-            line.give_back()
-            self.lines.pop(line.host, None)
-        self._changed(line.host)
-
-    def _trim(self) -> None:
-        """Forgets hosts that need no pace, if there are too many."""
-        if len(self.lines) <= self._settings.cache_size:
-            return
-        now = self._clock.monotonic()
-        if now < self._trim_at:
+    def _trim(self, line: HostLine, now: float) -> None:
+        """Ends *line* if nothing delays its host any more, and others that need no pace, if there
+        are too many.
+        """
+        if not line.pace.has_effect(now):
+            line.show()
+            line.look()
+            if line.is_empty:
+                line.give_back()
+                self.lines.pop(line.host, None)
+            self._changed(line.host)
+        if len(self.lines) <= self._most or now < self._trim_at:
             return
         self._trim_at = now + self.TRIM_SECONDS
         for line in list(self.lines.values()):
-            if len(self.lines) <= self._settings.cache_size:
+            if len(self.lines) <= self._most:
                 return
             if line.is_empty and not line.pace.is_needed(now):
                 line.forget()
                 del self.lines[line.host]
 
     # The end of waiting
-
-    def _slow_down(self, host: str, throttle: Throttle) -> None:
-        self._line(host).pace.backoff.throttle = throttle
-
-    def _drop(self, origin: Origin) -> None:
-        """*origin* is given up: its requests fail, and no others of its host."""
-        line = self._line(origin.host)
-        line.pace.end_backoff()
-        line.pace.keep(origin, 0.0)
-
-        def is_of_it(request: Request) -> bool:
-            return valid_origin_of(request) == origin
-
-        self._open().slots.fail_queued(HeldAtGivingUp, is_of_it)
-        line.fail(HeldAtGivingUp, is_of_it)
-
-    def _wall_off(self, origin: Origin, site: Site, _: str) -> None:
-        """Requests to a walled site fail, but for a few that try whether it is open again."""
-        if site.standing is not Standing.WALLED:
-            self._given_up.open(origin)
-        elif self._settings.for_origin(origin).obey:
-            self._given_up.wall_off(origin)
-            self._drop(origin)
 
     def _fail_waiting(self) -> None:
         """The spider closes: no host that is left alone, or has a long delay, keeps it open."""

@@ -26,48 +26,45 @@ class GivenUp:
     def __init__(self, size: int, clock: Now) -> None:
         """*clock*: monotonic seconds."""
         self._clock = clock
-        self._until: Recent[Origin, float] = Recent(size)
-        self._pauses: Recent[Origin, float] = Recent(size)
-        """Of walled ones."""
+        self._held: Recent[Origin, tuple[float, float]] = Recent(size)
+        """Until when, and the seconds of the last pause of a walled one, or 0."""
 
     @classmethod
     def of_crawl(cls, crawl: Crawl) -> Self:
         return cls(crawl.settings.cache_size, crawl.clock.monotonic)
 
     def __contains__(self, origin: Origin) -> bool:
-        if not self._until:  # as in almost every crawl
-            return False
-        until = self._until.get(origin)
-        if until is not None and until <= self._clock():
-            if origin not in self._pauses:
-                del self._until[origin]
-            return False
-        return until is not None
+        held = self._held.get(origin)
+        return held is not None and self._clock() < held[0]
+
+    def _pause(self, origin: Origin) -> float:
+        return self._held.get(origin, (0.0, 0.0))[1]
 
     def refuses(self, origin: Origin, *, again: bool) -> bool:
         """Whether a request that is about to be sent is not. Of a walled origin, one may try it.
         *again*: it was asked about before, and not refused.
         """
+        if not self._held:  # as in almost every crawl
+            return False
         if origin in self:
-            return not (again and origin in self._pauses)
-        if origin in self._pauses and not again:
+            return not (again and self._pause(origin))
+        if self._pause(origin) and not again:
             self.wall_off(origin)
         return False
 
     def reason(self, origin: Origin) -> Reason:
         """Why its requests fail."""
-        return Reason.WALLED if origin in self._pauses else Reason.GIVEN_UP
+        return Reason.WALLED if self._pause(origin) else Reason.GIVEN_UP
 
     def wall_off(self, origin: Origin) -> None:
         """One request may try *origin* after a pause."""
-        pause = min(2 * self._pauses.get(origin, self.FIRST / 2), self.SECONDS)
-        self._pauses.put(origin, pause)
-        self._until.put(origin, self._clock() + pause)
+        pause = min(2 * self._pause(origin) or self.FIRST, self.SECONDS)
+        self._held.put(origin, (self._clock() + pause, pause))
 
     def open(self, origin: Origin) -> None:
         """*origin* is walled no more."""
-        if self._pauses.pop(origin, None) is not None:
-            self._until.pop(origin, None)
+        if self._pause(origin):
+            del self._held[origin]
 
     def add(self, origin: Origin) -> None:
-        self._until.put(origin, self._clock() + self.SECONDS)
+        self._held.put(origin, (self._clock() + self.SECONDS, 0.0))

@@ -1,110 +1,140 @@
-"""Slows down hosts that refuse requests, and gives up those that refuse all of them."""
+"""Acts on what answers say of their hosts: Retry-After, refusals, limits, walls.
+
+Hosts that refuse requests are slowed down, those that refuse all of them are given up.
+"""
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scrapy_robots_plus import compat
+from scrapy import Request, signals
+
 from scrapy_robots_plus.crawl import stats
+from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import (
     MAX_RETRIES_META_KEY,
     REFUSED_META_KEY,
+    TAP_META_KEY,
+    origin_of,
 )
 from scrapy_robots_plus.protocol.access import TOO_MANY_REQUESTS
+from scrapy_robots_plus.protocol.standing import Site, Standing
+from scrapy_robots_plus.settings.options import OnWall
 from scrapy_robots_plus.settings.scrapys_own import retry_times
 
-from .backoff import BUSY, is_handled
+from .backoff import BUSY, is_handled, left_said, wait_asked_for
+from .door import Door
+from .given_up import GivenUp
+from .quota import Quota
 from .throttle import Refusal, Throttle
+from .walls import Walls
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_robots_plus.crawl.clock import Clock
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 
-    from .given_up import GivenUp
+    from .pace import Pace
 
-logger = logging.getLogger(__name__)
-
-
-@dataclass
-class Suspect:
-    """A host that has answered 429 or 503."""
-
-    throttle: Throttle
-    is_known: bool = False
-    """Whether the log has said that it refuses requests."""
-    is_costly: bool = False
-    """Whether the log has said that this takes long."""
+logger = crawl_log(__name__)
 
 
 class Slowing:
-    """Acts on refusals; :class:`.Throttle` says what is one, and the pace."""
+    """Hears each answer. :class:`.Throttle` says what is a refusal, and the pace after it;
+    :class:`.Quota` what is left of a limit; :class:`.Walls` how the site treats the crawl.
+    """
 
     COSTLY = 60.0
     """Seconds of waiting after which there is a WARNING."""
 
-    def __init__(
-        self,
-        crawler: Crawler,
-        settings: RobotsSettings,
-        clock: Clock,
-        given_up: GivenUp,
-        on_pause: Callable[[], None],
-        slow_down: Callable[[str, Throttle], None],
-        drop: Callable[[Origin], None],
-    ) -> None:
-        """*on_pause* is called when a host is left alone, *slow_down* with the name of a host and
-        the pace that it gets, *drop* with an origin given up.
-        """
-        self._crawler = crawler
-        self._settings = settings
-        self._clock = clock
-        self._given_up = given_up
-        self._on_pause = on_pause
-        self._slow_down = slow_down
-        self._drop = drop
-        self._stats = compat.stats_of(crawler)
-        self._suspects: Recent[str, Suspect] = Recent(settings.cache_size)
-        self._answered: Recent[str, int] = Recent(settings.cache_size)
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawler = crawl.crawler
+        self._settings = settings = crawl.settings
+        self._clock = crawl.clock
+        self._stats = crawl.stats
+        self._door = crawl.get(Door)
+        self._given_up = crawl.get(GivenUp)
+        self._walls = crawl.get(Walls)
+        if settings.walls is OnWall.STOP:
+            crawl.standing_listeners.insert(0, self._wall_off)
+        self._longest = settings.backoff_max
+        """Seconds; 0 if no host is slowed down."""
+        self._throttles: Recent[str, Throttle] = Recent(settings.cache_size)
+        """Of hosts that have answered 429 or 503."""
+        self._unrefused: Recent[str, int] = Recent(settings.cache_size)
         """How many requests other hosts have answered, up to :attr:`.Throttle.FEW`."""
-        self.is_on = settings.backoff_max > 0
+        self._quotas: Recent[str, Quota] = Recent(settings.cache_size)
+        """Of hosts that have said what is left of a limit."""
+        self._once = Once(2 * settings.cache_size)
+        self._crawler.signals.connect(self._response_downloaded, signals.response_downloaded)
 
-    def hear(
-        self,
-        request: Request,
-        response: Response,
-        origin: Origin,
-        sent_in: int | None,
-        wait: float,
+    def _response_downloaded(self, response: Response, request: Request) -> None:
+        if TAP_META_KEY in request.meta:  # that of a robots.txt says nothing about pages
+            return
+        origin = origin_of(request)
+        wait = min(wait_asked_for(request, response, self._clock.wall()), self._longest)
+        if wait:
+            self._stats.inc_value(stats.RETRY_AFTER)
+        if origin is None:
+            return
+        pace, is_used_up, is_refused = self._door.pace_of(origin.host), False, False
+        if self._longest:
+            is_used_up = self._hear_quota(request, response, origin.host, pace)
+        self._walls.answered(request, response, origin, is_used_up=is_used_up)
+        if self._longest:
+            sent_in = None if pace is None else pace.phase_of(request)
+            if response.status in BUSY:
+                is_refused = self._refused(request, response, origin, sent_in, wait)
+            else:
+                self._answered(request, response, origin, sent_in)
+        if wait and origin not in self._given_up:
+            pace = self._door.line(origin.host).pace
+            pace.leave_alone(wait, self._clock.monotonic())
+        self._door.heard(request, origin.host, is_pause=bool(wait) or is_refused)
+
+    def _hear_quota(
+        self, request: Request, response: Response, host: str, pace: Pace | None
     ) -> bool:
-        """*origin* has answered *request*; returns whether that is a refusal of the host.
+        """Takes in what *response* says is left of a limit. Returns whether nothing is."""
+        left, quota = left_said(response, self._clock.wall()), self._quotas.get(host)
+        if left is None and quota is None:
+            return False
+        quota, now = quota or Quota(self._longest), self._clock.monotonic()
+        self._quotas.put(host, quota)
+        under_way = 0 if pace is None else pace.beside(request)
+        is_used_up = quota.heard(left, now, under_way, is_refused=response.status in BUSY)
+        if is_used_up:
+            self._stats.inc_value(stats.USED_UP)
+        if pace is not None or quota.is_on(now):
+            line = self._door.line(host)
+            line.pace.backoff.quota = quota
+            self._door.may_go_otherwise(line)
+        return is_used_up
 
-        *sent_in*: the phase of the throttle in which it was sent, None if there was none. *wait*:
-        the seconds for which the host asks with Retry-After.
-        """
-        if response.status in BUSY:
-            if origin not in self._given_up:
-                return self._refused(request, response, origin, sent_in, wait)
-            self._stats.inc_value(stats.REFUSED)  # it was under way when the host was given up
-            return True
-        if (suspect := self._suspects.get(origin.host)) is None:
-            if (answered := self._answered.get(origin.host, 0)) < Throttle.FEW:
-                self._answered.put(origin.host, answered + 1)
-        else:
-            was_on = suspect.throttle.is_on
-            is_first = REFUSED_META_KEY not in request.meta
-            suspect.throttle.answered(sent_in, self._clock.monotonic(), is_first=is_first)
-            self._tell(origin, suspect, response.status, was_on=was_on)
-        return False
+    def _wall_off(self, origin: Origin, site: Site, _: str) -> None:
+        """Requests to a walled site fail, but for a few that try whether it is open again."""
+        if site.standing is not Standing.WALLED:
+            self._given_up.open(origin)
+        elif self._settings.for_origin(origin).obey:
+            self._given_up.wall_off(origin)
+            self._door.drop(origin)
+
+    def _answered(
+        self, request: Request, response: Response, origin: Origin, sent_in: int | None
+    ) -> None:
+        """*request* was not refused. *sent_in*: the phase of the throttle in which it was sent."""
+        host = origin.host
+        throttle = self._throttles.get(host)
+        if throttle is None:
+            if (answered := self._unrefused.get(host, 0)) < Throttle.FEW:
+                self._unrefused.put(host, answered + 1)
+            return
+        was_on, is_first = throttle.is_on, REFUSED_META_KEY not in request.meta
+        throttle.answered(sent_in, self._clock.monotonic(), is_first=is_first)
+        self._tell(origin, throttle, response.status, was_on=was_on)
 
     def _refused(
         self,
@@ -114,8 +144,12 @@ class Slowing:
         sent_in: int | None,
         wait: float,
     ) -> bool:
-        suspect = self._suspect(origin.host)
-        throttle, was_on = suspect.throttle, suspect.throttle.is_on
+        """Whether that is a refusal of the host. *wait*: seconds of its Retry-After."""
+        if origin in self._given_up:  # it was under way when the host was given up
+            self._stats.inc_value(stats.REFUSED)
+            return True
+        throttle = self._throttle(origin.host)
+        was_on = throttle.is_on
         before = request.meta.get(REFUSED_META_KEY, 0)
         is_429 = response.status == TOO_MANY_REQUESTS
         refusal = throttle.refused(
@@ -137,29 +171,27 @@ class Slowing:
         self._stats.inc_value(stats.REFUSED)
         if refusal is Refusal.NEW:
             self._stats.inc_value(stats.BACKOFFS)
-            self._slow_down(origin.host, throttle)
-            self._on_pause()
-        self._tell(origin, suspect, response.status, was_on=was_on)
+            self._door.line(origin.host).pace.backoff.throttle = throttle
+        self._tell(origin, throttle, response.status, was_on=was_on)
         if is_429 and 0 < self._settings.give_up_after <= throttle.in_a_row:
             self._give_up(origin, throttle.in_a_row)
         return True
 
-    def _suspect(self, host: str) -> Suspect:
-        suspect = self._suspects.get(host)
-        if suspect is None:
-            answered = self._answered.pop(host, 0)
-            suspect = Suspect(Throttle(self._settings.backoff_max, self._clock.jitter, answered))
-        self._suspects.put(host, suspect)
-        return suspect
+    def _throttle(self, host: str) -> Throttle:
+        throttle = self._throttles.get(host)
+        if throttle is None:
+            answered = self._unrefused.pop(host, 0)
+            throttle = Throttle(self._longest, self._clock.jitter, answered)
+        self._throttles.put(host, throttle)
+        return throttle
 
-    def _tell(self, origin: Origin, suspect: Suspect, status: int, *, was_on: bool) -> None:
+    def _tell(self, origin: Origin, throttle: Throttle, status: int, *, was_on: bool) -> None:
         """Says in the log what has changed."""
-        throttle, level = suspect.throttle, logging.INFO
-        if throttle.is_on and not suspect.is_known:
-            suspect.is_known = True
+        level, is_first = logging.INFO, self._once.is_first
+        if throttle.is_on and is_first(origin.host):
             text = "%(origin)s refuses requests (%(status)s): it is asked less often"
-        elif throttle.waited > self.COSTLY and not suspect.is_costly:
-            suspect.is_costly, level = True, logging.WARNING
+        elif throttle.waited > self.COSTLY and is_first((origin.host, self.COSTLY)):
+            level = logging.WARNING
             text = (
                 "%(origin)s refuses requests (%(status)s): the waiting has taken more than a "
                 "minute so far. Now %(gap).3g s are between requests"
@@ -169,18 +201,16 @@ class Slowing:
         else:
             return
         about = {"origin": origin, "status": status, "gap": throttle.gap}
-        logger.log(level, text, about, extra={"spider": self._crawler.spider})
+        logger(self._crawler).log(level, text, about)
 
     def _give_up(self, origin: Origin, times: int) -> None:
         """Nothing more is sent to *origin*, unless nothing may be dropped."""
         if not self._settings.for_origin(origin).obey:
             return
-        logger.warning(
-            "%(origin)s is given up: it has answered nothing but 429, %(times)d times in a row",
-            {"origin": origin, "times": times},
-            extra={"spider": self._crawler.spider},
+        logger(self._crawler).warning(
+            "%s is given up: it has answered nothing but 429, %d times in a row", origin, times
         )
         self._stats.inc_value(stats.GIVEN_UP)
         self._given_up.add(origin)
-        del self._suspects[origin.host]
-        self._drop(origin)
+        del self._throttles[origin.host]
+        self._door.drop(origin)

@@ -11,6 +11,7 @@ from scrapy_robots_plus.crawl.log import Once, crawl_log
 from scrapy_robots_plus.crawl.recent import Recent
 from scrapy_robots_plus.crawl.requests import DONT_OBEY_META_KEY, valid_origin_of
 from scrapy_robots_plus.origins.fetching.results import NETWORK_FAILURES
+from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.access import Failure
 from scrapy_robots_plus.protocol.printable import printable
 from scrapy_robots_plus.protocol.standing import CHALLENGE, HEADERS, Site, Standing, standing_in
@@ -18,16 +19,11 @@ from scrapy_robots_plus.protocol.standing import CHALLENGE, HEADERS, Site, Stand
 from .backoff import header, is_handled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scrapy import Request
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from scrapy_robots_plus.crawl.crawl import Crawl
     from scrapy_robots_plus.protocol.origin import Origin
-    from scrapy_robots_plus.settings.robots_settings import RobotsSettings
-
-    Listener = Callable[[Origin, Site, str], None]
 
 logger = crawl_log(__name__)
 
@@ -43,19 +39,11 @@ _WORDS = {
 class Walls:
     """What each site did lately; :class:`~scrapy_robots_plus.protocol.standing.Site` decides."""
 
-    def __init__(self, crawler: Crawler, settings: RobotsSettings) -> None:
-        self._crawler = crawler
-        self._stats = compat.stats_of(crawler)
-        self._sites: Recent[Origin, Site] = Recent(settings.cache_size)
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+        self._sites: Recent[Origin, Site] = Recent(crawl.settings.cache_size)
         """Those that have refused something."""
-        self._listeners: list[Listener] = []
         self._once = Once()
-
-    def subscribe(self, listener: Listener) -> None:
-        """Calls *listener* with each origin that treats the crawl in another way than before, what
-        is known of it, and the URL whose answer has decided.
-        """
-        self._listeners.append(listener)
 
     def answered(
         self, request: Request, response: Response, origin: Origin, *, is_used_up: bool
@@ -71,7 +59,7 @@ class Walls:
         says, why, is_clear = standing_in(status, said)
         if is_used_up and says is Standing.OPEN:
             says, why, is_clear = Standing.LIMITED, "RateLimit", True
-        if says is Standing.OPEN or not is_handled(self._crawler, request, status):
+        if says is Standing.OPEN or not is_handled(self._crawl.crawler, request, status):
             self._hear(request, origin, says, why, is_clear=is_clear)
 
     def failed(self, request: Request, exception: Exception) -> None:
@@ -92,12 +80,13 @@ class Walls:
         self._sites.put(origin, site)
         if not site.heard(request.url, says, why, is_clear=is_clear):
             return
-        standing = site.standing
-        self._stats.inc_value(stats.filled(stats.STANDINGS, standing))
+        standing, crawl = site.standing, self._crawl
+        crawl.get(Tally).note(origin, standing)
+        crawl.stats.inc_value(stats.filled(stats.STANDINGS, standing))
         # Of a limit, the log tells when the host is asked less often.
         is_told = standing is not Standing.LIMITED and self._once.is_first((origin, standing))
         about = {"origin": origin, "is": standing, "why": printable(why, 100)}
         text = f"%(origin)s is %(is)s (%(why)s): {_WORDS[standing]}"
-        logger(self._crawler).log(logging.INFO if is_told else logging.DEBUG, text, about)
-        for listener in self._listeners:
+        logger(crawl.crawler).log(logging.INFO if is_told else logging.DEBUG, text, about)
+        for listener in crawl.standing_listeners:
             listener(origin, site, request.url)

@@ -11,7 +11,9 @@ from scrapy import Request, signals
 from scrapy_robots_plus import compat
 from scrapy_robots_plus.crawl import stats as keys
 from scrapy_robots_plus.crawl.log import Once, crawl_log
+from scrapy_robots_plus.origins.judging import objection_of
 from scrapy_robots_plus.origins.policies import Policies
+from scrapy_robots_plus.origins.policy import Policy, Refused
 from scrapy_robots_plus.protocol.preferences import Preference, Preferences, Statement, combine
 from scrapy_robots_plus.protocol.printable import printable
 
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from scrapy_robots_plus.crawl.crawl import Crawl
-    from scrapy_robots_plus.origins.policy import Policy
     from scrapy_robots_plus.protocol.origin import Origin
     from scrapy_robots_plus.protocol.product_token import AgentNames
 
@@ -45,16 +46,6 @@ class Sent(NamedTuple):
     policy: Policy
     agent: AgentNames
     """By which it was judged."""
-
-
-class Objection(NamedTuple):
-    """A page that must not be used as the crawl will."""
-
-    statement: Statement
-    """What says so."""
-    preferences: Preferences
-    """All that its site and the page itself say."""
-    sent: Sent
 
 
 class PagePreferences:
@@ -90,8 +81,8 @@ class PagePreferences:
         if not self._knows_departures:
             self._departs(request)
 
-    def received(self, request: Request, response: Response) -> Objection | None:
-        """Why the page must not be used; None if nobody objects, or the request was not checked."""
+    def received(self, request: Request, response: Response) -> tuple[Sent, Refused] | None:
+        """Why the page must not be used; None if it may be, or the request was not checked."""
         sent = self._sent.get(request)
         if sent is None:
             return None
@@ -110,17 +101,14 @@ class PagePreferences:
             add_preferences(request, preferences, [_joined(response, each) for each in licenses])
             for listener in self.listeners:
                 listener(request, sent, of_page)
-        return self._objection(sent, preferences) if preferences else None
-
-    def _objection(self, sent: Sent, preferences: Preferences) -> Objection | None:
-        self._count(sent.policy.origin, preferences)
-        settings = sent.policy.settings
+        if preferences:
+            self._count(sent.policy.origin, preferences)
         statement = preferences.objection(settings.ai_uses)
-        if statement is None:
-            return None
-        if settings.skipped_uses:
-            return Objection(statement, preferences, sent)
-        self._stats.inc_value(keys.OBJECTIONS)
+        if statement is not None and settings.skipped_uses:
+            verdict = sent.policy.signed(objection_of(statement))
+            return sent, Refused(verdict, sent.policy, preferences)
+        if statement is not None:
+            self._stats.inc_value(keys.OBJECTIONS)
         return None
 
     def _count(self, origin: Origin, preferences: Preferences) -> None:

@@ -37,7 +37,14 @@ def put_stamp(
     """
     stamp = request.meta[STAMP_META_KEY] = stamp_of(verdict)
     if policy is not None:
-        _add_file(stamp, policy, agent)
+        settings, record = policy.settings, policy.record
+        stamp["override"] = settings.override and settings.override.label
+        if settings.needs_file:
+            stamp["fetched_at"] = timestamp(record.fetched_at)
+        if settings.needs_file or settings.robots_txt is not None:
+            stamp["robots_url"], stamp["source"] = record.url, policy.source.value
+            stamp["sha256"] = record.sha256 or None
+            stamp["licenses"] = [each[:MOST_OF_A_TEXT] for each in policy.licenses(agent)]
         preferences = preferences or policy.preferences(request.url, agent)
         if policy.reads_uses:
             stamp["preferences"] = dict.fromkeys(CURRENT.labels, Preference.UNKNOWN.value)
@@ -130,20 +137,6 @@ def stamp_of(verdict: Verdict) -> dict[str, Any]:
         "licenses": [],
         "page": None,
     }
-
-
-def _add_file(stamp: dict[str, Any], policy: Policy, agent: AgentNames) -> None:
-    settings, record = policy.settings, policy.record
-    if settings.override is not None:
-        stamp["override"] = settings.override.label
-    if settings.needs_file:
-        stamp["fetched_at"] = timestamp(record.fetched_at)
-    elif settings.robots_txt is None:
-        return
-    stamp["robots_url"] = record.url
-    stamp["source"] = policy.source.value
-    stamp["sha256"] = record.sha256 or None
-    stamp["licenses"] = [each[:MOST_OF_A_TEXT] for each in policy.licenses(agent)]
 
 
 NOT_CHECKED = stamp_of(Verdict(allowed=True, reason=Reason.NOT_OBEYED))

@@ -16,7 +16,7 @@ from scrapy_robots_plus.protocol.directives import (
     header_statements,
     meta_statements,
 )
-from scrapy_robots_plus.protocol.directives.html_head import LICENSE, Meta, is_license, robots_metas
+from scrapy_robots_plus.protocol.directives.html_head import LICENSE, is_license, robots_metas
 from scrapy_robots_plus.protocol.preferences import (
     Source,
     directive_statements,
@@ -28,8 +28,6 @@ from scrapy_robots_plus.protocol.preferences.tdm import POLICY, RESERVATION
 from scrapy_robots_plus.protocol.product_token import AgentNames, names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from scrapy_robots_plus.protocol.directives import PageStatement
     from scrapy_robots_plus.protocol.preferences import Statement
 
@@ -90,12 +88,9 @@ def said_in_metas(response: Response, agent: AgentNames) -> tuple[tuple[Statemen
 
     ``noimageai`` is an objection too, as nobody can tell the page from its images.
     """
-    tags = _tags(response, agent, RESERVATION, POLICY, LICENSE)
-    found = PageDirectives.of(_directives(tags), agent).directives
-    reserved, policies, licenses = (
-        [each.content for each in tags if each.name == name]
-        for name in (RESERVATION, POLICY, LICENSE)
-    )
+    directives, contents = _in_page(response, agent)
+    found = PageDirectives.of(directives, agent).directives
+    reserved, policies, licenses = contents.values()
     return (
         *directive_statements(found, Source.META_ROBOTS, is_image=True),
         *tdm_statements(Source.TDM_META, reserved, policies),
@@ -104,8 +99,12 @@ def said_in_metas(response: Response, agent: AgentNames) -> tuple[tuple[Statemen
 
 def directives_of(response: Response, agent: AgentNames) -> PageDirectives:
     """What the X-Robots-Tag headers and the robots meta tags of *response* ask of *agent*."""
-    in_page = _directives(_tags(response, agent))
+    in_page, _ = _in_page(response, agent)
     return PageDirectives.of((*_x_robots_tag(response), *in_page), agent)
+
+
+# Several parts ask of a page, and most pages of a site say the same.
+_read = lru_cache(maxsize=16)(header_statements)
 
 
 def _x_robots_tag(response: Response) -> tuple[PageStatement, ...]:
@@ -113,26 +112,25 @@ def _x_robots_tag(response: Response) -> tuple[PageStatement, ...]:
     return _read(tuple(response.headers.getlist("X-Robots-Tag")))
 
 
-@lru_cache(maxsize=16)  # several parts ask of a page, and most pages of a site say the same
-def _read(lines: tuple[bytes, ...]) -> tuple[PageStatement, ...]:
-    return header_statements(lines)
-
-
-def _directives(tags: Iterable[Meta]) -> Iterator[PageStatement]:
-    for name, content in tags:
-        if name not in (RESERVATION, POLICY, LICENSE):
-            yield from meta_statements(name, content)
-
-
-def _tags(response: Response, agent: AgentNames, *more: str) -> Iterable[Meta]:
-    """Those with the names of robots, of *agent*, and *more*; each once."""
+def _in_page(
+    response: Response, agent: AgentNames
+) -> tuple[list[PageStatement], dict[str, list[str]]]:
+    """What tags with the names of robots and of *agent* say, and the contents of those that are for
+    all; of equal tags, one."""
+    said: list[PageStatement] = []
+    contents: dict[str, list[str]] = {RESERVATION: [], POLICY: [], LICENSE: []}
     if not isinstance(response, HtmlResponse):
-        return ()
+        return said, contents
     kind = _text(response.headers.get("Content-Type") or b"")
     body = response.body[:MOST_OCTETS]
     page: str | bytes = body
     if any(each in body for each in _NOT_ASCII):
         with suppress(LookupError, UnicodeError):  # Python has charsets that are none of text
             page = html_to_unicode(kind, body)[1]
-    names = (*chain(*names_of(agent)), *more)
-    return dict.fromkeys(robots_metas(page, names, xml="xhtml" in kind.lower()))
+    names = (*chain(*names_of(agent)), *contents)
+    for name, content in dict.fromkeys(robots_metas(page, names, xml="xhtml" in kind.lower())):
+        if name in contents:
+            contents[name].append(content)
+        else:
+            said += meta_statements(name, content)
+    return said, contents

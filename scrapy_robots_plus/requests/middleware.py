@@ -22,8 +22,9 @@ from scrapy_robots_plus.crawl.requests import asks_for_sitemaps, origin_to_ask
 from scrapy_robots_plus.hosts.backoff import HeldAtClosing, HeldAtGivingUp
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.given_up import GivenUp
+from scrapy_robots_plus.hosts.slowing import Slowing
+from scrapy_robots_plus.hosts.walls import Walls
 from scrapy_robots_plus.origins.agents import Agents
-from scrapy_robots_plus.origins.judging import objection_of
 from scrapy_robots_plus.origins.policies import Policies
 from scrapy_robots_plus.origins.policy import Passes, Policy, Refused
 from scrapy_robots_plus.origins.tally import Tally
@@ -96,6 +97,9 @@ class RobotsMiddleware:
 
             self._equal_urls = EqualUrls(crawler, self.settings)
         self._pacing = crawl.get(Door) if enforces else None
+        self._walls = crawl.get(Walls)
+        if enforces:
+            crawl.get(Slowing)
         self._given_up = crawl.get(GivenUp)
         crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
         if self._agents.fixed is None or not enforces:
@@ -225,9 +229,7 @@ class RobotsMiddleware:
         """Hands *response* on, or raises RobotsUseDisallowed for what its headers say."""
         objection = self._pages.received(request, response)
         if objection is not None:
-            policy, agent = objection.sent
-            verdict = policy.signed(objection_of(objection.statement))
-            refused = Refused(verdict, policy, objection.preferences)
+            (policy, agent), refused = objection
             self._refuse(Asked(request, policy.origin, agent, policy.settings, True), refused)
         return response
 
@@ -242,7 +244,7 @@ class RobotsMiddleware:
             return self._requeue.at_closing(request)
         if not isinstance(exception, (HeldAtClosing, HeldAtGivingUp)):
             if self._pacing is not None:
-                self._pacing.walls.failed(request, exception)
+                self._walls.failed(request, exception)
             return None
         origin = origin_to_ask(request)
         if origin is not None and isinstance(exception, HeldAtGivingUp):

@@ -17,12 +17,13 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from scrapy_robots_plus.crawl.clock import Clock
+from scrapy_robots_plus.crawl.crawl import Crawl as RealCrawl
 from scrapy_robots_plus.hosts.book import BookInMemory
 from scrapy_robots_plus.hosts.door import Door
 from scrapy_robots_plus.hosts.given_up import GivenUp
 from scrapy_robots_plus.hosts.shared_pace import BookedPace
+from scrapy_robots_plus.hosts.slowing import Slowing
 from scrapy_robots_plus.protocol.origin import Origin
-from scrapy_robots_plus.settings.robots_settings import RobotsSettings
 from tests.crawling import new_slot
 
 if TYPE_CHECKING:
@@ -67,11 +68,13 @@ class Crawl:
         self.signals = crawler.signals
         running.append(self)
         clock = Clock(wall=lambda: self.now, monotonic=lambda: self.now, jitter=lambda: 0.0)
-        self.given_up = GivenUp(10, clock.monotonic)
         self.book = BookInMemory(lambda: self.now)
         self.other = BookedPace(self.book)
-        checked = RobotsSettings.from_settings(made)
-        self.pacing = Door(crawler, checked, clock, self.given_up, BookedPace(self.book))
+        self.crawl = crawl = RealCrawl(crawler, clock)
+        self.given_up = crawl.get(GivenUp)
+        self.pacing = crawl.get(Door)
+        self.pacing.share(BookedPace(self.book))
+        crawl.get(Slowing)
 
     def queue(self, slot: str, url: str = URL) -> Slot:
         """A request waits in a slot, which has no delay of its own."""
@@ -112,12 +115,12 @@ class Crawl:
     def send(self, slot: str, url: str = URL) -> Request:
         """A download handler has received it."""
         request = Request(url, meta={"download_slot": slot})
-        self.pacing._line(self._host(url)).handed_over(request)
+        self.pacing.line(self._host(url)).handed_over(request)
         return request
 
     def stand(self, url: str = URL) -> Deferred[None]:
         """A request comes to the door; the Deferred ends when it goes, or with its error."""
-        line = self.pacing._line(self._host(url))
+        line = self.pacing.line(self._host(url))
         return deferred_from_coro(line.let_through(Request(url)))
 
     def pace_of(self, url: str = URL) -> Pace | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from functools import lru_cache
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import pytest_twisted
@@ -138,16 +140,11 @@ async def test_a_huge_hostile_page_is_crawled(sites: Sites) -> None:
 def test_a_header_is_read_once_for_what_a_page_says_and_what_it_may_be_used_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    read: list[object] = []
-
-    def noting(lines: object) -> object:
-        read.append(lines)
-        return header_statements(lines)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(statements, "header_statements", noting)
+    read = Mock(wraps=header_statements)
+    monkeypatch.setattr(statements, "_read", lru_cache(read))
     headers = {"X-Robots-Tag": "noai, once"}
     for _ in range(2):
         sent = Response("http://a.example/", headers=headers)
         assert [each.category for each in said_in_headers(sent, "Foobot")] == ["train-ai"]
         assert set(directives_of(sent, "Foobot").directives) == {"noai"}
-    assert read == [(b"noai, once",)]
+    read.assert_called_once_with((b"noai, once",))

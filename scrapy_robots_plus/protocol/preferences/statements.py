@@ -125,8 +125,6 @@ _OVERRULING = (Source.TDM_FILE, Source.TDM_HEADER, Source.TDM_META)
 """Of these, only the last that says something counts (TDM Reservation Protocol, "Processing
 priority")."""
 
-_STRONGEST_FIRST = (Preference.DISALLOW, Preference.ALLOW)
-
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
@@ -171,8 +169,8 @@ class Preferences:
 
     def decisive(self, category: str) -> Statement | None:
         """The first statement that says what :meth:`of` says; None if the preference is unknown."""
-        found = (self._first(category, preference) for preference in _STRONGEST_FIRST)
-        return next(filter(None, found), None)
+        found = self._first(category, Preference.DISALLOW)
+        return found or self._first(category, Preference.ALLOW)
 
     def by_category(self) -> dict[str, Preference]:
         """The preference for each use of the vocabulary."""
@@ -180,10 +178,8 @@ class Preferences:
 
     def objection(self, uses: Iterable[str]) -> Statement | None:
         """The first statement that disallows one of *uses*; None if nobody objects."""
-        found = (self.decisive(use) for use in uses)
-        return next(
-            (each for each in found if each and each.preference is Preference.DISALLOW), None
-        )
+        found = (self._first(use, Preference.DISALLOW) for use in uses)
+        return next(filter(None, found), None)
 
     @property
     def tdm_policy(self) -> str | None:
@@ -198,12 +194,11 @@ class Preferences:
     @property
     def contradictions(self) -> tuple[Contradiction, ...]:
         """Uses that one statement allows and another disallows, each once."""
-        return tuple(filter(None, map(self._contradiction, CURRENT.labels)))
-
-    def _contradiction(self, label: str) -> Contradiction | None:
-        allowed = self._first(label, Preference.ALLOW)
-        disallowed = self._first(label, Preference.DISALLOW)
-        return Contradiction(allowed, disallowed) if allowed and disallowed else None
+        found = (
+            (self._first(use, Preference.ALLOW), self._first(use, Preference.DISALLOW))
+            for use in CURRENT.labels
+        )
+        return tuple(Contradiction(yes, no) for yes, no in found if yes and no)
 
     def as_dict(self) -> dict[str, object]:
         """What JSON can hold: the version of the vocabulary, the preferences, the statements."""
@@ -214,12 +209,9 @@ class Preferences:
         }
 
     def _first(self, category: str, preference: Preference) -> Statement | None:
-        matching = (
-            each
-            for each in self.statements
-            if each.category == category and each.preference is preference
-        )
-        return next(matching, None)
+        wanted = category, preference
+        found = (each for each in self.statements if (each.category, each.preference) == wanted)
+        return next(found, None)
 
 
 def combine(statements: Iterable[Statement]) -> Preferences:

@@ -9,7 +9,11 @@ set its ``COMPAT``, and refuses whole fields over a date that Python cannot repr
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _SPACES = re.compile(rb" *")
 _BLANKS = re.compile(rb"[ \t]*")
@@ -40,7 +44,8 @@ def tokens_in(value: bytes) -> dict[str, str | None]:
 
     Raises :class:`StructuredFieldError` for what is not a Dictionary.
     """
-    return _Reader(value).dictionary()
+    members = _Reader(value).members(keyed=True)
+    return {key.decode(): token for key, token, _ in members}
 
 
 def items_in(value: bytes) -> list[tuple[bytes, dict[str, bytes]]]:
@@ -48,7 +53,7 @@ def items_in(value: bytes) -> list[tuple[bytes, dict[str, bytes]]]:
 
     Raises :class:`StructuredFieldError` for what is not a List.
     """
-    return _Reader(value).list()
+    return [(served, more) for served, _, more in _Reader(value).members(keyed=False)]
 
 
 class _Reader:
@@ -58,27 +63,17 @@ class _Reader:
         self._value = value
         self._at = 0
 
-    def dictionary(self) -> dict[str, str | None]:
-        """4.2 and 4.2.2."""
-        found: dict[str, str | None] = {}
-        self._take(_SPACES)
-        while not self._ends():
-            key = self._take(_KEY).decode()
-            found[key] = self._member()
-            self._separator()
-        return found
-
-    def list(self) -> list[tuple[bytes, dict[str, bytes]]]:
-        """4.2 and 4.2.1."""
-        found = []
+    def members(self, *, keyed: bool) -> Iterator[tuple[bytes, str | None, dict[str, bytes]]]:
+        """Yields the key of each member of a Dictionary (4.2.2), which is Boolean true without
+        ``=``, or each member of a List as it stands there (4.2.1); its Token and its parameters.
+        """
         self._take(_SPACES)
         while not self._ends():
             begin = self._at
-            self._value_of_member()
-            member = self._value[begin : self._at]
-            found.append((member, self._parameters()))
+            name = self._take(_KEY) if keyed else b""
+            token = self._value_of_member() if not keyed or self._next(b"=") else None
+            yield name or self._value[begin : self._at], token, self._parameters()
             self._separator()
-        return found
 
     def _separator(self) -> None:
         self._take(_BLANKS)
@@ -89,12 +84,6 @@ class _Reader:
         self._take(_BLANKS)
         if self._ends():
             raise StructuredFieldError("a comma ends the value")
-
-    def _member(self) -> str | None:
-        """What follows a key; without ``=``, the Boolean true."""
-        token = self._value_of_member() if self._next(b"=") else None
-        self._parameters()
-        return token
 
     def _value_of_member(self) -> str | None:
         if not self._next(b"("):

@@ -67,10 +67,9 @@ def tdm_statements(
         return ()
     known = {_WORDS.get(each, Preference.UNKNOWN) for each in values}
     text = f"{RESERVATION}: {', '.join(values)}" if values else f"{POLICY}: {policy}"
-    if Preference.DISALLOW in known:
-        said = Preference.DISALLOW
-    else:
-        said = Preference.ALLOW if known == {Preference.ALLOW} else Preference.UNKNOWN
+    said = Preference.DISALLOW
+    if said not in known:
+        said = known.pop() if len(known) == 1 else Preference.UNKNOWN
     return _said(source, said, text, policy)
 
 

@@ -118,14 +118,11 @@ def directive_statements(
     names in any case, only those that are meant for this crawler; *source* is X-Robots-Tag or meta
     robots. They are DeviantArt's; no RFC or Internet-Draft defines them.
     """
-    return first_of_each(_said_by(directives, source, is_image))
-
-
-def _said_by(directives: Iterable[str], source: Source, is_image: bool) -> Iterator[Statement]:
-    for served in directives:
-        name = served.strip().lower()
-        if name in CURRENT.directives:
-            yield Statement(CURRENT.directives[name], Preference.DISALLOW, source, served)
-        elif name in CURRENT.image_directives:
-            preference = Preference.DISALLOW if is_image else Preference.UNKNOWN
-            yield Statement(CURRENT.image_directives[name], preference, source, served)
+    about_image = Preference.DISALLOW if is_image else Preference.UNKNOWN
+    kinds = (CURRENT.directives, Preference.DISALLOW), (CURRENT.image_directives, about_image)
+    return first_of_each(
+        Statement(about[name], preference, source, served)
+        for served in directives
+        for about, preference in kinds
+        if (name := served.strip().lower()) in about
+    )
