@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 from spidermon import MonitorSuite, monitors
 from spidermon.contrib.scrapy.monitors import BaseScrapyMonitor
@@ -22,8 +22,6 @@ from scrapy_robots_plus.report.table import sites_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from scrapy.settings import BaseSettings
-
 
 __all__ = [
     "RobotsChangedMonitor",
@@ -34,33 +32,6 @@ __all__ = [
 
 _LIMIT = re.compile(r"(\d+(?:\.\d+)?)(%?)")
 _MOST_NAMED = 5
-
-
-class _Limit(NamedTuple):
-    """How many there may be: a number, or a share of all."""
-
-    name: str
-    """The setting."""
-    value: float
-    is_share: bool
-
-    @classmethod
-    def of(cls, settings: BaseSettings, name: str, default: str) -> _Limit:
-        """Raises NotConfigured if the setting is not a limit."""
-        value = settings.get(name)
-        value = default if value is None or value == "" else value
-        match = _LIMIT.fullmatch("" if isinstance(value, bool) else str(value).strip())
-        if match is None or not (match[2] or match[1].isdigit()):
-            raise NotConfigured(
-                f"{name} = {value!r}: expected a whole number, or a share such as '10%'"
-            )
-        return cls(name, float(match[1]), bool(match[2]))
-
-    def is_exceeded(self, count: int, of: int) -> bool:
-        return count > (self.value * of / 100 if self.is_share else self.value)
-
-    def __str__(self) -> str:
-        return f"{self.name} is {self.value:g}{'%' if self.is_share else ''}"
 
 
 class _RobotsMonitor(BaseScrapyMonitor):
@@ -75,9 +46,21 @@ class _RobotsMonitor(BaseScrapyMonitor):
     def tally(self) -> Tally:
         return Crawl.of(self.crawler).get(Tally)
 
-    def check(self, limit: _Limit, count: int, of: int, message: str) -> None:
-        if limit.is_exceeded(count, of):
-            self.fail(f"{message}; {limit}")
+    def check(self, name: str, default: str, count: int, of: int, message: str) -> None:
+        """Fails with *message* if *count* is more than the setting *name* allows.
+
+        Raises NotConfigured if the setting is no number, nor a share.
+        """
+        value = self.crawler.settings.get(name)
+        value = default if value is None or value == "" else value
+        limit = _LIMIT.fullmatch("" if isinstance(value, bool) else str(value).strip())
+        if limit is None or not (limit[2] or limit[1].isdigit()):
+            raise NotConfigured(
+                f"{name} = {value!r}: expected a whole number, or a share such as '10%'"
+            )
+        most = float(limit[1])
+        if count > (most * of / 100 if limit[2] else most):
+            self.fail(f"{message}; {name} is {most:g}{limit[2]}")
 
 
 @monitors.name("Requests denied by robots.txt")
@@ -90,11 +73,10 @@ class RobotsDeniedMonitor(_RobotsMonitor):
 
     @monitors.name("Should not be too many")
     def test_denied(self) -> None:
-        limit = _Limit.of(self.crawler.settings, "SPIDERMON_ROBOTS_MAX_DENIED", "50%")
         denied, checked = self.tally.denied, self.tally.denied + self.tally.allowed
         hosts = {str(site.origin): site.denied for site in sites_of(self.tally)}
         message = f"{denied:,} of {checked:,} requests are denied{_most(Counter(hosts))}"
-        self.check(limit, denied, checked, message)
+        self.check("SPIDERMON_ROBOTS_MAX_DENIED", "50%", denied, checked, message)
 
 
 @monitors.name("Hosts whose robots.txt cannot be read")
@@ -107,7 +89,6 @@ class RobotsUnreadableMonitor(_RobotsMonitor):
 
     @monitors.name("Should not be too many")
     def test_unreadable(self) -> None:
-        limit = _Limit.of(self.crawler.settings, "SPIDERMON_ROBOTS_MAX_UNREADABLE", "10%")
         sites = sites_of(self.tally)
         unreadable = [site for site in sites if site.is_unreadable]
         causes = Counter(site.in_words for site in unreadable)
@@ -115,7 +96,8 @@ class RobotsUnreadableMonitor(_RobotsMonitor):
             f"The robots.txt of {len(unreadable):,} of {len(sites):,} hosts cannot be read"
             f"{_most(causes)}{_named(str(site.origin) for site in unreadable)}"
         )
-        self.check(limit, len(unreadable), len(sites), message)
+        name = "SPIDERMON_ROBOTS_MAX_UNREADABLE"
+        self.check(name, "10%", len(unreadable), len(sites), message)
 
 
 @monitors.name("Suspicious changes of robots.txt")
@@ -129,14 +111,13 @@ class RobotsChangedMonitor(_RobotsMonitor):
 
     @monitors.name("Should not be too many")
     def test_changed(self) -> None:
-        limit = _Limit.of(self.crawler.settings, "SPIDERMON_ROBOTS_MAX_SUSPICIOUS_CHANGES", "0")
         suspicious = self.stats.get(keys.CHANGED_SUSPICIOUSLY, 0)
         changed = self.stats.get(keys.CHANGED, 0)
         message = (
             f"{suspicious:,} of {changed:,} changes of robots.txt files look like a mistake: "
             "the log warns of each"
         )
-        self.check(limit, suspicious, changed, message)
+        self.check("SPIDERMON_ROBOTS_MAX_SUSPICIOUS_CHANGES", "0", suspicious, changed, message)
 
 
 class RobotsMonitorSuite(MonitorSuite):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import combining, east_asian_width
 
 from scrapy_robots_plus.crawl import stats
-from scrapy_robots_plus.origins.tally import Forgotten, Tally
+from scrapy_robots_plus.origins.tally import Tally
 from scrapy_robots_plus.protocol.access import Access, Failure, Outcome
 from scrapy_robots_plus.protocol.printable import counted, printable
 from scrapy_robots_plus.protocol.standing import Standing
@@ -150,39 +150,21 @@ _WORDS = 2
 _DELAYS = slice(2, 4)
 
 
-class Line(NamedTuple):
-    """What a line of the table shows."""
-
-    name: str
-    in_words: str
-    asked: str
-    kept: str
-    allowed: int
-    denied: int
-
-
 def headline(tally: Tally, mode: Mode = Mode.OBEY) -> str:
     """The totals in words."""
     sites, requests = counted(len(tally), "site"), counted(tally.allowed, "request")
     enforces = mode is Mode.OBEY
-    parts = [
-        sites,
-        f"{requests} allowed",
-        f"{tally.denied:,} {'' if enforces else 'would be '}denied",
-    ]
+    to_be = "" if enforces else "would be "
+    parts = [sites, f"{requests} allowed", f"{tally.denied:,} {to_be}denied"]
     if tally.undecided:
         parts.append(f"{tally.undecided:,} undecided")
     if tally.not_asked:
         parts.append(f"{tally.not_asked:,} with dont_obey_robotstxt")
-    parts += _of_pages(tally, "" if enforces else "would be ")
-    return ("" if enforces else "observe mode, nothing was enforced: ") + ", ".join(parts)
-
-
-def _of_pages(tally: Tally, to_be: str) -> Iterator[str]:
     if tally.not_followed:
-        yield f"{counted(tally.not_followed, 'link')} {to_be}dropped (nofollow)"
+        parts.append(f"{counted(tally.not_followed, 'link')} {to_be}dropped (nofollow)")
     if tally.not_indexed:
-        yield f"{counted(tally.not_indexed, 'item')} {to_be}dropped (noindex)"
+        parts.append(f"{counted(tally.not_indexed, 'item')} {to_be}dropped (noindex)")
+    return ("" if enforces else "observe mode, nothing was enforced: ") + ", ".join(parts)
 
 
 def table(tally: Tally, most: int = MOST_LINES, *, delays: bool = True) -> str:
@@ -191,16 +173,17 @@ def table(tally: Tally, most: int = MOST_LINES, *, delays: bool = True) -> str:
     *delays*: whether the crawl keeps delays, so that there are any to show.
     """
     forgotten = tally.forgotten
-    rows = [_HEAD, *map(_cells, _lines(sites_of(tally), most - bool(forgotten.origins)))]
+    rows = [_HEAD, *_lines(sites_of(tally), most - bool(forgotten.origins))]
     if forgotten.origins:
-        rows.append(_cells(_forgotten(forgotten)))
+        name, numbers = f"{forgotten.origins:,} more", (forgotten.allowed, forgotten.denied)
+        rows.append((name, "forgotten", "-", "-", *map(_in_full, numbers)))
     if not delays:
         rows = [row[: _DELAYS.start] + row[_DELAYS.stop :] for row in rows]
     widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
     return "\n".join(_text(row, widths) for row in rows)
 
 
-def _lines(sites: Sequence[Site], most: int) -> Iterator[Line]:
+def _lines(sites: Sequence[Site], most: int) -> Iterator[tuple[str, ...]]:
     groups = _groups(sites)
     share = _share([len(group) for group in groups], most)
     for group in groups:
@@ -235,28 +218,30 @@ def _share(sizes: Sequence[int], most: int) -> int:
     return share
 
 
-def _line(site: Site) -> Line:
-    asked = "-" if site.delay_asked is None else in_seconds(site.delay_asked)
-    kept = "-" if site.delay is None else in_seconds(site.delay)
-    return Line(
+def _line(site: Site) -> tuple[str, ...]:
+    return (
         shortened(site.origin, MOST_OF_A_NAME),
         printable(site.in_words),
-        asked,
-        "skipped" if site.is_skipped else kept,
-        site.allowed,
-        site.denied,
+        _range([site.delay_asked]),
+        "skipped" if site.is_skipped else _range([site.delay]),
+        _in_full(site.allowed),
+        _in_full(site.denied),
     )
 
 
-def _sum(sites: Sequence[Site]) -> Line:
-    return Line(
+def _sum(sites: Sequence[Site]) -> tuple[str, ...]:
+    return (
         f"{len(sites):,} more",
         ", ".join(_in_sum(sites)),
-        _range(site.delay_asked for site in sites),
-        _range(site.delay for site in sites),
-        sum(site.allowed for site in sites),
-        sum(site.denied for site in sites),
+        _range([site.delay_asked for site in sites]),
+        _range([site.delay for site in sites]),
+        _in_full(sum(site.allowed for site in sites)),
+        _in_full(sum(site.denied for site in sites)),
     )
+
+
+def _in_full(number: int) -> str:
+    return f"{number:,}"
 
 
 def _in_sum(sites: Sequence[Site]) -> Iterator[str]:
@@ -278,24 +263,14 @@ def _in_sum(sites: Sequence[Site]) -> Iterator[str]:
         yield f"{skipped:,} skipped"
 
 
-def _range(delays: Iterable[float | None]) -> str:
+def _range(delays: Sequence[float | None]) -> str:
     """``-``, ``2 s``, ``0.5 to 60 s``; ``2 s for 7`` if so many of them have one."""
-    all_of_them = list(delays)
-    known = sorted(delay for delay in all_of_them if delay is not None)
+    known = sorted(delay for delay in delays if delay is not None)
     if not known:
         return "-"
     low, high = in_seconds(known[0]), in_seconds(known[-1])
     range_ = high if low == high else f"{low.removesuffix(' s')} to {high}"
-    return range_ if len(known) == len(all_of_them) else f"{range_} for {len(known):,}"
-
-
-def _forgotten(forgotten: Forgotten) -> Line:
-    name = f"{forgotten.origins:,} more"
-    return Line(name, "forgotten", "-", "-", forgotten.allowed, forgotten.denied)
-
-
-def _cells(line: Line) -> tuple[str, ...]:
-    return (*line[:-2], f"{line.allowed:,}", f"{line.denied:,}")
+    return range_ if len(known) == len(delays) else f"{range_} for {len(known):,}"
 
 
 def _text(cells: Sequence[str], widths: Sequence[int]) -> str:
