@@ -268,8 +268,8 @@ def entries_tables() -> str:
 def _entry(entry: type[Entry]) -> str:
     docs = docs_of(entry)
     rows = [
-        (f"`{name}`", f"{each.kind.type}{', or null' if each.nullable else ''}", docs[name])
-        for name, each in fields_of(entry)
+        (f"`{name}`", f"{kind.type}{', or null' if nullable else ''}", docs[name])
+        for name, kind, nullable in fields_of(entry)
     ]
     return f"## `{entry.type}`\n\n{entry.__doc__}.\n\n{table(('field', 'type', 'meaning'), rows)}"
 

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from enum import Enum
 from math import isfinite
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_type_hints
 
 from scrapy_robots_plus.protocol.dialect import RFC9309, Dialect, dialect_named
 from scrapy_robots_plus.protocol.printable import moment_of, rfc3339
-
-if TYPE_CHECKING:
-    from scrapy_robots_plus.protocol.product_token import AgentNames
+from scrapy_robots_plus.protocol.product_token import AgentNames
 
 SHA256 = re.compile("[0-9a-f]{64}")
 """A hash in hexadecimal."""
@@ -33,14 +31,6 @@ class Kind:
     """From JSON. Raises ValueError for a value of another kind."""
     write: Callable[[Any], Any] | None = None
     """To JSON; None if the value is written as it is."""
-
-
-@dataclass(frozen=True)
-class Field:
-    """One field, as it is declared."""
-
-    kind: Kind
-    nullable: bool
 
 
 def _of_type(words: str, *types: type) -> Callable[[Any], Any]:
@@ -75,32 +65,33 @@ def _names(value: Any) -> AgentNames:
     return _texts(value) if isinstance(value, list) else str(_text(value))
 
 
-TEXT = Kind("string", _text)
-TEXTS = Kind("list of strings", _texts, list)
-NAMES = Kind("string, or list of strings", _names)
-FLAG = Kind("boolean", _of_type("true or false", bool))
-COUNT = Kind("whole number", _of_type("a whole number", int))
-NUMBER = Kind("number", _number)
-SECONDS = Kind("number of seconds", _number)
-MOMENT = Kind("time, RFC 3339 in UTC", lambda value: moment_of(_text(value)), rfc3339)
-OBJECT = Kind("object", _object, dict)
-OBJECTS = Kind("list of objects", _objects, list)
+Text = Annotated[str, Kind("string", _text)]
+Texts = Annotated[tuple[str, ...], Kind("list of strings", _texts, list)]
+Names = Annotated[AgentNames, Kind("string, or list of strings", _names)]
+Flag = Annotated[bool, Kind("boolean", _of_type("true or false", bool))]
+Count = Annotated[int, Kind("whole number", _of_type("a whole number", int))]
+Number = Annotated[float, Kind("number", _number)]
+Seconds = Annotated[float, Kind("number of seconds", _number)]
+Moment = Annotated[float, Kind("time, RFC 3339 in UTC", lambda v: moment_of(_text(v)), rfc3339)]
+Object = Annotated[Mapping[str, Any], Kind("object", _object, dict)]
+Objects = Annotated[list[Any], Kind("list of objects", _objects, list)]
 
 
-def required(kind: Kind) -> Any:
-    """A field that always has a value. Its docstring says what it means, in Markdown."""
-    return field(metadata={"field": Field(kind, nullable=False)})
+class Field(NamedTuple):
+    """A field of an entry. Its docstring says what it means, in Markdown."""
+
+    name: str
+    kind: Kind
+    nullable: bool
 
 
-def optional(kind: Kind) -> Any:
-    """A field that may be null; None is its default."""
-    return field(default=None, metadata={"field": Field(kind, nullable=True)})
-
-
-def fields_of(entry: type) -> Iterator[tuple[str, Field]]:
-    """The fields that a dataclass declares, by name, in the order in which they are written."""
+def fields_of(entry: type) -> Iterator[Field]:
+    """The fields that a dataclass declares, in the order in which they are written."""
+    hints = get_type_hints(entry, include_extras=True)
     for each in fields(entry):
-        yield each.name, each.metadata["field"]
+        nullable, hint = each.default is None, hints[each.name]
+        (kind,) = (get_args(hint)[0] if nullable else hint).__metadata__
+        yield Field(each.name, kind, nullable)
 
 
 DONT_OBEY = "dont_obey_robotstxt"
@@ -120,9 +111,9 @@ class Entry:
     def __init_subclass__(cls) -> None:
         cls.type = cls.__name__.removesuffix("Entry").lower()
 
-    time: float = required(MOMENT)
+    time: Moment
     """When it happened."""
-    crawl: str = required(TEXT)
+    crawl: Text
     """Which crawl: several may write to one file."""
 
 
@@ -130,43 +121,43 @@ class Entry:
 class CrawlEntry(Entry):
     """A crawl begins, or goes on in a new file: all that its verdicts depend on"""
 
-    spider: str = required(TEXT)
+    spider: Text
     """The spider's name."""
-    version: str = required(TEXT)
+    version: Text
     """Of scrapy-robots-plus."""
-    mode: str = required(TEXT)
+    mode: Text
     """`ROBOTS_MODE`: `obey`, or `observe` if denials are counted but not enforced."""
-    obey: bool = required(FLAG)
+    obey: Flag
     """`ROBOTSTXT_OBEY`."""
-    agent: AgentNames = required(NAMES)
+    agent: Names
     """`ROBOTSTXT_USER_AGENT`, else the User-Agent that requests have by default."""
-    parser: str = required(TEXT)
+    parser: Text
     """`ROBOTSTXT_PARSER`."""
-    dialect: Mapping[str, Any] = required(OBJECT)
+    dialect: Object
     """The dialect, with all its fields; `name` is that of `ROBOTS_DIALECT`."""
-    status_policy: Mapping[str, Any] = required(OBJECT)
+    status_policy: Object
     """`ROBOTS_STATUS_POLICY` as a table: what each status and each failure means."""
-    keeps_delays: bool = required(FLAG)
+    keeps_delays: Flag
     """Whether Crawl-delay is kept (`ROBOTS_CRAWL_DELAY_OBEY`)."""
-    crawl_delay_max: float = required(SECONDS)
+    crawl_delay_max: Seconds
     """`ROBOTS_CRAWL_DELAY_MAX`; 0 for no maximum."""
-    crawl_delay_too_long: str = required(TEXT)
+    crawl_delay_too_long: Text
     """`ROBOTS_CRAWL_DELAY_TOO_LONG`."""
-    stale_max: float = required(SECONDS)
+    stale_max: Seconds
     """`ROBOTS_STALE_MAX`."""
-    ai_uses: tuple[str, ...] | None = optional(TEXTS)
+    ai_uses: Texts | None = None
     """`ROBOTS_AI_USES`: what the crawl is for, and how far it uses pages."""
-    ai_policy: str | None = optional(TEXT)
+    ai_policy: Text | None = None
     """`ROBOTS_AI_POLICY`: `observe` or `skip`."""
-    use_tokens: tuple[str, ...] | None = optional(TEXTS)
+    use_tokens: Texts | None = None
     """`ROBOTS_AI_TOKENS`."""
-    overrides: Mapping[str, Any] | None = optional(OBJECT)
+    overrides: Object | None = None
     """`ROBOTS_OVERRIDES`, by host; each as in the `override` of a verdict."""
-    allowed_share: float = required(NUMBER)
+    allowed_share: Number
     """Which share of the allowed requests is logged: `ROBOTS_AUDIT_LOG_ALLOWED`."""
-    bodies: str | None = optional(TEXT)
+    bodies: Text | None = None
     """The folder of the robots.txt files, relative to that of the log if it lies below it."""
-    continues: Mapping[str, Any] | None = optional(OBJECT)
+    continues: Object | None = None
     """If the crawl goes on here, because the file was rotated, emptied or cut: its last line
     before, with `n`, `hash`, and `lines`, the number of its lines up to there."""
 
@@ -175,41 +166,41 @@ class CrawlEntry(Entry):
 class FileEntry(Entry):
     """A robots.txt was fetched, found in the store, or could not be read"""
 
-    origin: str = required(TEXT)
+    origin: Text
     """Whose robots.txt: scheme, host, and port if it is not the usual."""
-    robots_url: str = required(TEXT)
+    robots_url: Text
     """Where it came from, after redirects."""
-    source: str = required(TEXT)
+    source: Text
     """`network`, `store`, `cache` (Scrapy's HTTP cache) or `override` (a text of one's own)."""
-    status: str | None = optional(TEXT)
+    status: Text | None = None
     """The HTTP status of its last readable answer; if there is none, the failure. Null for a text
     of one's own."""
-    failure: str | None = optional(TEXT)
+    failure: Text | None = None
     """The status or failure of the last attempt, if that could not read it: `503`, `timeout`."""
-    detail: str | None = optional(TEXT)
+    detail: Text | None = None
     """The failure in words."""
-    access: str = required(TEXT)
+    access: Text
     """What that means: `rules`, `unavailable` or `unreachable`."""
-    sha256: str | None = optional(TEXT)
+    sha256: Text | None = None
     """Hash of its text, and its name in `bodies`; null without rules."""
-    size: int | None = optional(COUNT)
+    size: Count | None = None
     """Bytes of its lines, without their ends."""
-    charset: str | None = optional(TEXT)
+    charset: Text | None = None
     """From its Content-Type, as Python names it."""
-    fetched_at: float | None = optional(MOMENT)
+    fetched_at: Moment | None = None
     """When it was received or last found unchanged; null for a text of one's own."""
-    lifetime: float | None = optional(SECONDS)
+    lifetime: Seconds | None = None
     """How long it is fresh; after a failure, until the next attempt. Null for a text of one's own,
     which always is."""
-    changed: bool = required(FLAG)
+    changed: Flag
     """Whether its rules differ from those that the crawl had before."""
-    previous: str | None = optional(TEXT)
+    previous: Text | None = None
     """The `sha256` that the crawl had before, if it had one."""
-    suspicion: str | None = optional(TEXT)
+    suspicion: Text | None = None
     """Why the change looks like a mistake of the site."""
-    delay_asked: float | None = optional(SECONDS)
+    delay_asked: Seconds | None = None
     """The Crawl-delay that it asks of the crawl's agent."""
-    delay: float | None = optional(SECONDS)
+    delay: Seconds | None = None
     """The part of it that is kept."""
 
 
@@ -217,63 +208,63 @@ class FileEntry(Entry):
 class VerdictEntry(Entry):
     """One request was denied, or allowed and sent, or its page was skipped"""
 
-    url: str = required(TEXT)
+    url: Text
     """The URL of the request."""
-    origin: str | None = optional(TEXT)
+    origin: Text | None = None
     """Its origin; null if robots.txt does not apply to it."""
-    agent: AgentNames = required(NAMES)
+    agent: Names
     """The names that it was judged by: a product token, a whole header, or several."""
-    tokens: tuple[str, ...] = required(TEXTS)
+    tokens: Texts
     """The product tokens found in them; none if only `*` applies."""
-    allowed: bool = required(FLAG)
+    allowed: Flag
     """Whether robots.txt allows it."""
-    reason: str = required(TEXT)
+    reason: Text
     """What decided: see below."""
-    rule: str | None = optional(TEXT)
+    rule: Text | None = None
     """The deciding line, such as `Disallow: /private/`."""
-    line: int | None = optional(COUNT)
+    line: Count | None = None
     """Its number in the file, counted from 1."""
-    group: tuple[str, ...] | None = optional(TEXTS)
+    group: Texts | None = None
     """The user agents of the group that it is in."""
-    form: str | None = optional(TEXT)
+    form: Text | None = None
     """The path and query that decided, if a download handler may send them for the URL."""
-    use: str | None = optional(TEXT)
+    use: Text | None = None
     """The use that the site objects to, if the reason is `ai_preference`. `rule` is then what says
     so."""
-    source: str | None = optional(TEXT)
+    source: Text | None = None
     """Where it says so: `robots.txt Content-Usage`, `tdmrep.json`, `X-Robots-Tag` and so on."""
-    preferences: Mapping[str, Any] | None = optional(OBJECT)
+    preferences: Object | None = None
     """What the site prefers for the uses that it speaks of: `{"train-ai": "disallow"}`. Null if it
     speaks of none. What pages say is known for those that were skipped only."""
-    statements: list[Any] | None = optional(OBJECTS)
+    statements: Objects | None = None
     """What it says, as [in the stamp](preferences.md#the-stamp): `category`, `preference`,
     `source`, `text` and `line`."""
-    robots_url: str | None = optional(TEXT)
+    robots_url: Text | None = None
     """The robots.txt that decided, after redirects; null if none was asked."""
-    sha256: str | None = optional(TEXT)
+    sha256: Text | None = None
     """Hash of its text, and its name in `bodies`; null without rules."""
-    charset: str | None = optional(TEXT)
+    charset: Text | None = None
     """From its Content-Type, as Python names it."""
-    status: str | None = optional(TEXT)
+    status: Text | None = None
     """The HTTP status of its last readable answer; if there is none, the failure. Null if the site
     was not asked for it, because of an override."""
-    failure: str | None = optional(TEXT)
+    failure: Text | None = None
     """The status or failure of the last attempt, if that could not read it."""
-    access: str | None = optional(TEXT)
+    access: Text | None = None
     """`rules`, `unavailable` or `unreachable`."""
-    fetched_at: float | None = optional(MOMENT)
+    fetched_at: Moment | None = None
     """When the robots.txt was received or last confirmed."""
-    age: float | None = optional(SECONDS)
+    age: Seconds | None = None
     """How long before the verdict that was."""
-    delay: float | None = optional(SECONDS)
+    delay: Seconds | None = None
     """The delay kept between requests to the host; that asked for if it was too long."""
-    sent: float | None = optional(MOMENT)
+    sent: Moment | None = None
     """When the request was handed to the download handler; null if it was not sent. A page that is
     skipped for what it says was sent."""
-    override: Mapping[str, Any] | None = optional(OBJECT)
+    override: Object | None = None
     """What of `ROBOTS_OVERRIDES` applied to it; `robots_txt` is the hash of that text.
     `{"dont_obey_robotstxt": true}` if the request has that meta key, so that it was not judged."""
-    mode: str = required(TEXT)
+    mode: Text
     """`obey`, or `observe` if a denial was not enforced."""
 
 
@@ -281,15 +272,15 @@ class VerdictEntry(Entry):
 class SaidEntry(Entry):
     """A page says something of its use: that it objects, or anything if the URL is in the share"""
 
-    url: str = required(TEXT)
+    url: Text
     """The URL of the page."""
-    origin: str = required(TEXT)
+    origin: Text
     """Its origin."""
-    agent: AgentNames = required(NAMES)
+    agent: Names
     """The names that it was read for."""
-    statements: list[Any] = required(OBJECTS)
+    statements: Objects
     """What its headers and meta tags say: `category`, `preference`, `source` and `text`."""
-    mode: str = required(TEXT)
+    mode: Text
     """`obey`, or `observe` if nothing was skipped."""
 
 
@@ -297,26 +288,26 @@ class SaidEntry(Entry):
 class PageEntry(Entry):
     """Because of what a page says of itself, requests or items were dropped or marked"""
 
-    url: str = required(TEXT)
+    url: Text
     """The URL of the page."""
-    origin: str = required(TEXT)
+    origin: Text
     """Its origin."""
-    agent: AgentNames = required(NAMES)
+    agent: Names
     """The names that it was read for."""
-    tokens: tuple[str, ...] = required(TEXTS)
+    tokens: Texts
     """The product tokens found in them; none if only what is said to all counts."""
-    directives: Mapping[str, Any] = required(OBJECT)
+    directives: Object
     """Each directive that counts, with its `value`, its `source` (`X-Robots-Tag` or `meta`) and its
     `text` there."""
-    nofollow: str = required(TEXT)
+    nofollow: Text
     """`ROBOTS_NOFOLLOW` for the page: `ignore`, `observe` or `obey`."""
-    requests: int = required(COUNT)
+    requests: Count
     """Requests that were dropped because of it, or marked if that is `observe`."""
-    noindex: str = required(TEXT)
+    noindex: Text
     """`ROBOTS_NOINDEX` for the page: `ignore`, `observe` or `obey`."""
-    items: int = required(COUNT)
+    items: Count
     """Items that were dropped because of it, or kept if that is `observe`."""
-    mode: str = required(TEXT)
+    mode: Text
     """`obey`, or `observe` if nothing was dropped."""
 
 
@@ -324,13 +315,13 @@ class PageEntry(Entry):
 class StandingEntry(Entry):
     """A site treats the crawl in another way than before, by its answers to several pages"""
 
-    origin: str = required(TEXT)
+    origin: Text
     """The site."""
-    standing: str = required(TEXT)
+    standing: Text
     """`walled`, `priced`, `limited`, `broken`, or `open` again."""
-    why: str = required(TEXT)
+    why: Text
     """What the last refusal said: a status, a failure or a header."""
-    url: str = required(TEXT)
+    url: Text
     """The page whose answer has decided."""
 
 
@@ -338,21 +329,21 @@ class StandingEntry(Entry):
 class EndEntry(Entry):
     """A crawl ends. A crawl without it was killed, or the end of the log is missing"""
 
-    reason: str = required(TEXT)
+    reason: Text
     """Why: the reason that Scrapy gives, such as `finished`."""
-    allowed: int = required(COUNT)
+    allowed: Count
     """Requests that robots.txt allowed, logged or not."""
-    denied: int = required(COUNT)
+    denied: Count
     """Requests that it denied, and pages that were skipped for what they say; the requests for
     these are among those allowed."""
-    dont_obey: int = required(COUNT)
+    dont_obey: Count
     """Requests with `dont_obey_robotstxt`, which were not judged, logged or not."""
-    preferences: Mapping[str, Any] | None = optional(OBJECT)
+    preferences: Object | None = None
     """How many responses had a site that allows or disallows a use, anywhere:
     `{"train-ai/disallow": 12}`."""
-    lost: int = required(COUNT)
+    lost: Count
     """Lines of the crawl that could not be written."""
-    lines: int | None = optional(COUNT)
+    lines: Count | None = None
     """Lines of the crawl before this one, in all files."""
 
 
@@ -374,8 +365,8 @@ _FIELDS = {entry: tuple(fields_of(entry)) for entry in ENTRIES}
 def to_fields(entry: Entry) -> dict[str, Any]:
     """The fields of the line, in the order in which they are written."""
     written: dict[str, Any] = {"type": entry.type}
-    for name, declared in _FIELDS[type(entry)]:
-        value, write = getattr(entry, name), declared.kind.write
+    for name, kind, _ in _FIELDS[type(entry)]:
+        value, write = getattr(entry, name), kind.write
         written[name] = value if value is None or write is None else write(value)
     return written
 
@@ -388,22 +379,22 @@ def from_fields(line: Mapping[str, Any]) -> Entry | None:
     version = line.get("v")
     if version != VERSION:
         raise ValueError(f"version {version!r} of the schema; this is a reader of {VERSION}")
-    kind = line.get("type")
-    if not isinstance(kind, str):
-        raise ValueError(f"'type': expected a string, not {kind!r:.100}")
-    entry = _BY_TYPE.get(kind)
+    of_line = line.get("type")
+    if not isinstance(of_line, str):
+        raise ValueError(f"'type': expected a string, not {of_line!r:.100}")
+    entry = _BY_TYPE.get(of_line)
     if entry is None:
         return None
     found = {}
-    for name, declared in _FIELDS[entry]:
+    for name, kind, nullable in _FIELDS[entry]:
         value = line.get(name)
-        if value is None and declared.nullable:
+        if value is None and nullable:
             continue
         if name not in line:
             raise ValueError(f"{name!r} is missing")
         try:
-            found[name] = declared.kind.read(value)
-        except ValueError as error:
+            found[name] = kind.read(value)
+        except (ValueError, OverflowError) as error:
             raise ValueError(f"{name!r}: {error}") from None
     return entry(**found)
 

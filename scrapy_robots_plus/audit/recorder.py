@@ -121,9 +121,10 @@ class Recorder:
         """After the log is closed: counts what was written, and names its last line."""
         log, collector = self.log, self._crawl.stats
         collector.set_value(stats.AUDIT_LINES, log.written)
-        for key, count in ((stats.AUDIT_LOST, log.lost), (stats.AUDIT_REPAIRS, log.repairs)):
-            if count:
-                collector.set_value(key, count)
+        if log.lost:
+            collector.set_value(stats.AUDIT_LOST, log.lost)
+        if log.repairs:
+            collector.set_value(stats.AUDIT_REPAIRS, log.repairs)
         if log.last is not None:
             logger(self._crawl.crawler).info(
                 "%s: %d lines written; the last is number %d, its hash is %s",
